@@ -1,0 +1,51 @@
+/**
+ * Which rooms of src may import which (docs/architecture.md). A room that a rule names may import itself, the rooms listed,
+ * and packages; `npm run lint` fails on anything else.
+ */
+
+/** Packages that only types are taken from: there is nothing of them to run. */
+const typesOnly = ['@graphql-typed-document-node/core', '@prisma/driver-adapter-utils'];
+
+/** @param {string[]} targets paths below src */
+const room = (name, comment, targets) => ({
+  name: `${name}-imports-one-way`,
+  severity: 'error',
+  comment,
+  from: { path: `^src/${name}/` },
+  to: { path: '^(src|test|bench)/', pathNot: [`${name}/`, ...targets].map((target) => `^src/${target}`) },
+});
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', comment: 'Two files that need each other are one file, or hide a third.', from: { pathNot: '/generated/' }, to: { circular: true } },
+    {
+      name: 'no-missing', severity: 'error', comment: 'An import that leads nowhere.',
+      from: {}, to: { couldNotResolve: true, pathNot: typesOnly },
+    },
+    {
+      name: 'only-dependencies', severity: 'error', comment: 'What runs in production is a dependency in package.json, not a dev dependency.',
+      from: { path: '^src/' }, to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], pathNot: typesOnly },
+    },
+    { name: 'src-without-tests', severity: 'error', comment: 'Tests know the program, not the other way round.', from: { path: '^src/' }, to: { path: '^(test|bench)/' } },
+    room('rules', 'Rules are pure functions.', []),
+    room('wire', 'What server and agent speak knows neither of them.', []),
+    room('settings', 'Settings are read before anything else exists.', ['rules/']),
+    room('store', 'The store knows the settings and nothing above it.', ['settings/']),
+    room('engine', 'The engine never waits on the database.', ['wire/', 'rules/']),
+    room('agent', 'The agent runs without the server.', ['wire/', 'rules/']),
+    room('schema', "Resolvers know of the engine only its public face.", ['rules/', 'store/', 'engine/face\\.ts$']),
+    room('legacy', 'The legacy endpoints run GraphQL operations; they reach neither store, engine nor resolvers.', ['rules/', 'settings/settings\\.ts$', 'schema/errors\\.ts$']),
+    room('http', 'HTTP mounts what others made.', ['rules/', 'settings/', 'schema/', 'legacy/']),
+    {
+      name: 'only-the-roots-compose', severity: 'error', comment: 'server.ts and main.ts alone put things together.',
+      from: { path: '^src/[^/]+/' }, to: { path: '^src/(server|main)\\.ts$' },
+    },
+  ],
+  options: {
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^src/(prepare/|[^/]+\\.mjs$)' },
+    enhancedResolveOptions: { extensions: ['.ts', '.mjs', '.js', '.json'], exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },
+  },
+};

@@ -1,0 +1,23 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Child } from '../../test/support/child.ts';
+import { programPath } from '../../test/support/find-program.ts';
+import { freePort } from '../../test/support/free-port.ts';
+import { scratchDirectory } from '../../test/support/scratch.ts';
+import { answering } from '../answering.ts';
+import type { Side } from './side.ts';
+
+/** haproxy in front of the targets: one hop, no tunnel. What a native proxy makes of the same work. */
+export const haproxy: Side = {
+  name: 'haproxy',
+  programs: ['haproxy'],
+  async start(targets) {
+    const ports = { http: await freePort(), echo: await freePort() };
+    const config = path.join(scratchDirectory(), 'haproxy.cfg');
+    const listen = (name: keyof typeof ports): string => `listen ${name}\n  bind 127.0.0.1:${ports[name]} backlog 4096\n  server target 127.0.0.1:${targets[name]}\n`;
+    writeFileSync(config, `global\n  maxconn 6000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n${listen('http')}${listen('echo')}`);
+    const child = new Child(programPath('haproxy'), ['-db', '-f', config]);
+    for (const port of Object.values(ports)) await answering(port, child);
+    return { name: 'haproxy', ports, pids: [child.pid], stop: () => child.end() };
+  },
+};

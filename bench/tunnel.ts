@@ -1,0 +1,112 @@
+import { loadavg } from 'node:os';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { endChildren } from '../test/support/child.ts';
+import { findProgram } from '../test/support/find-program.ts';
+import { Quiet } from './quiet.ts';
+import { report } from './report.ts';
+import { adit } from './sides/adit.ts';
+import { haproxy } from './sides/haproxy.ts';
+import { openssh } from './sides/openssh.ts';
+import type { RunningSide, Side } from './sides/side.ts';
+import { startTargets } from './targets.ts';
+import { bulk } from './works/bulk.ts';
+import { fairness } from './works/fairness.ts';
+import { keepAlive, newConnections } from './works/http.ts';
+import { idle } from './works/idle.ts';
+import type { Sample, Work } from './works/work.ts';
+
+/**
+ * Measures a tunnel beside haproxy (one hop) and OpenSSH -R, on this machine: every work on every side in turn, round after
+ * round, and prints medians and ratios.
+ *
+ *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle] [--sides Adit,haproxy]
+ *
+ * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
+ */
+
+const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle];
+const sides: readonly Side[] = [adit, haproxy, openssh];
+
+const { values: options } = parseArgs({ options: {
+  rounds: { type: 'string', default: '3' },
+  seconds: { type: 'string', default: '5' },
+  patience: { type: 'string', default: '60' },
+  only: { type: 'string', default: works.map(({ name }) => name).join() },
+  sides: { type: 'string', default: sides.map(({ name }) => name).join() },
+} });
+const rounds = positive('rounds', options.rounds);
+const seconds = positive('seconds', options.seconds);
+const quiet = new Quiet(positive('patience', options.patience));
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1)); // children end with the process
+await main();
+await endChildren();
+process.exit();
+
+async function main(): Promise<void> {
+  if (findProgram('nginx') === undefined) throw new Error('nginx is missing: every side leads to it');
+  const chosenWorks = usable('work', chosen('only', works, options.only));
+  const chosenSides = usable('side', chosen('sides', sides, options.sides));
+  const targets = await startTargets();
+  const running = new Map<Side, RunningSide>();
+  for (const side of chosenSides) running.set(side, await side.start(targets));
+  print(`load of the machine before: ${loadavg().map((load) => load.toFixed(2)).join(' ')}; ${rounds} rounds of ${seconds} s; median (least - most)\n`);
+
+  for (const work of chosenWorks) {
+    const samples = new Map(chosenSides.map(({ name }): [string, Sample[]] => [name, []]));
+    // Round 0 warms up and is thrown away.
+    for (let round = work.fresh ? 1 : 0; round <= rounds; round++) {
+      for (const side of rotated(chosenSides, round)) {
+        process.stderr.write(`${work.name}, round ${round} of ${rounds}: ${side.name}\n`);
+        const sample = await quiet.measure(() => measure(work, side));
+        if (round > 0) samples.get(side.name)?.push(sample);
+      }
+    }
+    print(report(work, samples));
+  }
+  print(quiet.summary);
+
+  async function measure(work: Work, side: Side): Promise<Sample> {
+    const started = running.get(side);
+    if (started && !work.fresh) return work.measure(started, seconds);
+    const fresh = await side.start(targets);
+    try {
+      return await work.measure(fresh, seconds);
+    } finally {
+      await fresh.stop();
+    }
+  }
+}
+
+/** Every side is first in turn, so that none has the machine always after the same other. */
+function rotated<T>(list: readonly T[], by: number): T[] {
+  const at = by % list.length;
+  return [...list.slice(at), ...list.slice(0, at)];
+}
+
+/** Leaves out, by name and with the reason, what lacks its programs. */
+function usable<T extends { readonly name: string; readonly programs: readonly string[] }>(kind: string, list: readonly T[]): T[] {
+  return list.filter(({ name, programs }) => {
+    const missing = programs.filter((program) => findProgram(program) === undefined);
+    if (missing.length > 0) print(`skipped ${kind} ${name}: ${missing.join(', ')} missing on this machine`);
+    return missing.length === 0;
+  });
+}
+
+function chosen<T extends { readonly name: string }>(option: string, all: readonly T[], text: string): T[] {
+  const names = text.split(',');
+  const unknown = names.filter((name) => !all.some((each) => each.name === name));
+  if (unknown.length > 0) throw new Error(`--${option}: there is no ${unknown.join()}, only ${all.map(({ name }) => name).join()}`);
+  return all.filter(({ name }) => names.includes(name));
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${option}: must be a whole number from 1 on, not ${text}`);
+  return value;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,34 @@
+import type { RunningSide } from '../sides/side.ts';
+
+/** A figure that a work yields. */
+export interface Metric {
+  readonly name: string;
+  readonly digits: number;
+  /** Whether more is better. */
+  readonly more: boolean;
+  /** What Adit's figure is to be, as a multiple of another side's: at least when more is better, else at most. */
+  readonly goals?: Readonly<Record<string, number>>;
+  /** The most that Adit's own figure may be. */
+  readonly limit?: number;
+}
+
+/** The figures of one measurement, by the metrics' names. */
+export interface Sample {
+  readonly figures: Readonly<Record<string, number>>;
+  /** "" = all went well. */
+  readonly errors: string;
+}
+
+/** Something that every side is made to do. */
+export interface Work {
+  /** How --only names it. */
+  readonly name: string;
+  /** One line for the report. */
+  readonly title: string;
+  readonly programs: readonly string[];
+  /** Each measurement wants the side just started. */
+  readonly fresh: boolean;
+  readonly metrics: readonly Metric[];
+  /** @param seconds how long to measure, about */
+  measure(side: RunningSide, seconds: number): Promise<Sample>;
+}

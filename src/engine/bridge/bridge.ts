@@ -1,0 +1,202 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { HandshakeError } from '../../wire/handshake-error.ts';
+import { acceptHandshake, newSessionId, type Offer } from '../../wire/handshake.ts';
+import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
+import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
+import type { ClientEntry, Clients } from '../clients.ts';
+import { logAcceptErrors } from '../limits/accept-errors.ts';
+import { AgentSession } from './agent-session.ts';
+import { HandshakeGate } from './handshake-gate.ts';
+import { Penalties } from './penalties.ts';
+import { type Reason, reasons } from './reasons.ts';
+
+/** What tests shorten. */
+export interface BridgeTiming {
+  /** ms a connection may take to prove itself. */
+  readonly handshakeMs: number;
+  /** ms between signs of life, on both sides; three missing ones end a session. */
+  readonly heartbeatMs: number;
+}
+
+const TIMING: BridgeTiming = { handshakeMs: 5000, heartbeatMs: 5000 };
+
+/** What the bridge is made of. */
+export interface BridgeOptions {
+  readonly sockets: SocketBackend;
+  readonly log: Logger;
+  readonly now: () => number;
+  readonly clients: Clients;
+  readonly timing: Partial<BridgeTiming>;
+  /** A client's agent came or went. */
+  readonly onSeen: (entry: ClientEntry) => void;
+}
+
+/** The port that agents connect to: lets the right ones in, and keeps the others from costing much. */
+export class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #timing: BridgeTiming;
+  readonly #sessions = new Map<string, AgentSession>();
+  readonly #unfinished = new Set<ByteSocket>();
+  readonly #gate = new HandshakeGate();
+  readonly #penalties = new Penalties();
+  readonly #closed = new AbortController();
+  #server: SocketServer | undefined;
+  #draining = false;
+  #garbage = 0;
+  #refused = 0;
+  #dataConnections = 0;
+  #turnedAway = 0;
+
+  constructor(options: BridgeOptions) {
+    this.#options = options;
+    this.#timing = { ...TIMING, ...options.timing };
+  }
+
+  /** What there is (sessions, handshakes) and what there was since the start. */
+  get counts() {
+    return {
+      sessions: this.#sessions.size,
+      /** Unfinished. */
+      handshakes: this.#gate.size,
+      /** Connections that did not speak the protocol, or not in time. */
+      garbage: this.#garbage,
+      /** Data connections that were let in. */
+      dataConnections: this.#dataConnections,
+      /** Agents that were told no. */
+      refused: this.#refused,
+      /** Connections closed unread because there were too many handshakes. */
+      turnedAway: this.#turnedAway,
+    };
+  }
+
+  /** @throws the system's error when the address cannot be bound */
+  async listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
+    this.#server = await this.#options.sockets.listen({
+      host, port,
+      onSocket: (socket) => this.#onSocket(socket),
+      onError: logAcceptErrors(this.#options.log, port),
+    });
+    return { host: this.#server.host, port: this.#server.port };
+  }
+
+  /** Tells the agents; from now on only data connections are let in. */
+  drain(): void {
+    this.#draining = true;
+    for (const session of this.#sessions.values()) session.drain();
+  }
+
+  /** Ends every session and handshake. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    for (const socket of this.#unfinished) socket.destroy(true);
+    for (const session of this.#sessions.values()) session.close('shutdown');
+    await this.#server?.close();
+  }
+
+  #onSocket(socket: ByteSocket): void {
+    const address = socket.remoteAddress;
+    if (this.#closed.signal.aborted || !this.#gate.enter(address)) {
+      this.#turnedAway++;
+      socket.destroy(true);
+      return;
+    }
+    this.#unfinished.add(socket);
+    this.#handshake(socket)
+      .catch((error: unknown) => this.#onFailure(socket, error))
+      .finally(() => {
+        this.#unfinished.delete(socket);
+        this.#gate.leave(address);
+      });
+  }
+
+  #onFailure(socket: ByteSocket, error: unknown): void {
+    const { log } = this.#options;
+    if (this.#closed.signal.aborted) return;
+    if (error instanceof HandshakeError) {
+      this.#garbage++;
+      log.debug({ address: socket.remoteAddress, code: error.code }, `a handshake failed: ${error.message}`);
+    } else {
+      socket.destroy(true);
+      log.error({ address: socket.remoteAddress, err: error }, 'a handshake failed unexpectedly');
+    }
+  }
+
+  async #handshake(socket: ByteSocket): Promise<void> {
+    const offer = await acceptHandshake(socket, {
+      timeoutMs: this.#timing.handshakeMs,
+      keyOf: (role, keyId) => (role === 'mux' ? this.#options.clients.byKeyId(keyId)?.wanted.vkey : this.#sessions.get(keyId)?.key),
+    });
+    if (offer.role === 'data') this.#acceptData(socket, offer);
+    else await this.#acceptMux(socket, offer);
+  }
+
+  #acceptData(socket: ByteSocket, offer: Offer): void {
+    const session = this.#sessions.get(offer.keyId);
+    if (!offer.proven || !session) {
+      this.#refuse(offer, 'unknown-key');
+      return;
+    }
+    offer.accept({});
+    this.#dataConnections++;
+    session.addDataConnection(socket, offer.connection);
+  }
+
+  async #acceptMux(socket: ByteSocket, offer: Offer): Promise<void> {
+    const { clients, now } = this.#options;
+    // Right keys wait too: whoever guesses must not learn from a quick answer.
+    const wait = this.#penalties.turn(socket.remoteAddress, now());
+    if (wait === Number.POSITIVE_INFINITY) {
+      this.#refuse(offer, 'busy');
+      return;
+    }
+    if (wait > 0) await delay(wait, undefined, { signal: this.#closed.signal, ref: false });
+    const entry = clients.byKeyId(offer.keyId);
+    if (!offer.proven || !entry) {
+      this.#penalties.fail(socket.remoteAddress, now());
+      this.#options.log.warn({ address: socket.remoteAddress }, 'an agent offered a vkey that no client has');
+      this.#refuse(offer, 'unknown-key');
+      return;
+    }
+    const info = agentInfoSchema.safeParse(offer.info);
+    const problem = this.#draining ? 'shutdown' : entry.blocked(now()) || (info.success ? '' : 'bad-info');
+    if (problem !== '' || !info.success) {
+      this.#refuse(offer, problem || 'bad-info');
+      return;
+    }
+    const id = newSessionId();
+    const { heartbeatMs } = this.#timing;
+    const welcome: Welcome = { clientId: entry.wanted.id, sessionId: id, heartbeatMs };
+    const key = offer.accept(welcome);
+    this.#replace(entry, socket);
+    const session = new AgentSession({
+      id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs },
+      onGone: (gone) => this.#forget(entry, gone),
+    });
+    this.#sessions.set(id, session);
+    entry.connected(session, now());
+    this.#options.onSeen(entry);
+  }
+
+  #refuse(offer: Offer, code: Reason): void {
+    this.#refused++;
+    offer.refuse({ code, text: reasons[code] });
+  }
+
+  /** A second agent with the same vkey takes over: the first one may be a dead connection that nobody has noticed yet. */
+  #replace(entry: ClientEntry, by: ByteSocket): void {
+    const old = entry.session;
+    if (!old) return;
+    this.#options.log.warn({
+      clientId: entry.wanted.id, was: `${old.address}:${old.port}`, now: `${by.remoteAddress}:${by.remotePort}`,
+    }, 'a second agent with the same vkey replaces the first');
+    old.close('replaced', `another agent connected with the same vkey from ${by.remoteAddress}`);
+  }
+
+  #forget(entry: ClientEntry, session: AgentSession): void {
+    this.#sessions.delete(session.id);
+    if (entry.session !== session) return;
+    entry.disconnected(this.#options.now());
+    this.#options.onSeen(entry);
+  }
+}

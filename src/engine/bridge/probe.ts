@@ -1,0 +1,25 @@
+import { MessageSocket } from '../../wire/message-socket.ts';
+import { encodeOpen } from '../../wire/open.ts';
+import type { AgentSession } from './agent-session.ts';
+
+/** How much longer than the dial the answer may take, in ms: the way to the agent and back. */
+const WAY_MS = 2000;
+
+/**
+ * Has an agent dial a target and close again.
+ * @returns why it failed, for people; "" = the target took the connection
+ */
+export function probeThrough(session: AgentSession, target: string, timeoutMs: number): Promise<string> {
+  const stream = session.open(encodeOpen({ kind: 'probe', target, timeoutMs }));
+  if (!stream) return Promise.resolve('the agent takes no more connections');
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      resolve('the agent did not answer in time');
+      stream.reset();
+    }, timeoutMs + WAY_MS);
+    stream.join(new MessageSocket('', (answer) => {
+      clearTimeout(timer);
+      resolve(answer?.toString('utf8') ?? 'the agent went away, or is too old to try targets');
+    }));
+  });
+}

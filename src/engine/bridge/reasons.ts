@@ -1,0 +1,15 @@
+/** Why the server ends or refuses a session: the code an agent acts on, and what its operator reads. */
+export const reasons = {
+  'unknown-key': 'the server does not know this vkey',
+  busy: 'too many wrong vkeys came from this address: try again later',
+  disabled: 'the client is disabled',
+  expired: 'the client has expired',
+  deleted: 'the client was deleted',
+  'key-changed': 'the vkey of the client was changed',
+  replaced: 'another agent connected with the same vkey',
+  shutdown: 'the server is shutting down',
+  'bad-info': 'the agent describes itself in a way that the server does not understand',
+} as const;
+
+/** @see reasons */
+export type Reason = keyof typeof reasons;

@@ -1,0 +1,320 @@
+import type { Logger } from 'pino';
+import type { PortRange } from '../rules/port-range.ts';
+import { netBackend } from '../wire/net-socket.ts';
+import type { SocketBackend } from '../wire/socket.ts';
+import { Bridge, type BridgeTiming } from './bridge/bridge.ts';
+import { probeThrough } from './bridge/probe.ts';
+import { ClientEntry, Clients } from './clients.ts';
+import type {
+  ClientState, EngineChange, EngineEvent, EngineFace, PortLease, PortRequest, StateBatch, TunnelState, WantedClient, WantedTunnel,
+} from './face.ts';
+import { Meter, type StoredBytes, Ticker } from './limits/meter.ts';
+import { Visitors } from './limits/visitors.ts';
+import { PortBook } from './ports/port-book.ts';
+import { BoundLease } from './ports/port-lease.ts';
+import { bindFreePort, bindPort, type PortReserver } from './ports/reserve-port.ts';
+import { StateBatches } from './state-batches.ts';
+import { tunnelModes } from './tunnels/registry.ts';
+import type { Carrier } from './tunnels/tunnel-mode.ts';
+import { TunnelRunner } from './tunnels/tunnel-runner.ts';
+
+/** How often expired clients are looked for, in ms (contract D13); every use checks too. */
+const SWEEP_MS = 60_000;
+/** How often "last online" of connected clients goes to the store, in ms: after a crash it is at most this old. */
+const ONLINE_MS = 10 * 60_000;
+
+/** What the engine is made of. */
+export interface EngineOptions {
+  readonly bridgeHost: string;
+  /** 0 = ephemeral. */
+  readonly bridgePort: number;
+  /** Ports that tunnels may use; empty = all. */
+  readonly allowPorts: readonly PortRange[];
+  readonly log: Logger;
+  readonly sockets?: SocketBackend;
+  /** Most visitor connections at once, all tunnels together. */
+  readonly maxVisitors?: number;
+  readonly bridgeTiming?: Partial<BridgeTiming>;
+  /** ms since the epoch. */
+  readonly now?: () => number;
+}
+
+/** Everything the store holds that the engine serves. */
+export interface StoredState {
+  readonly clients: ReadonlyArray<WantedClient & StoredBytes>;
+  readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
+}
+
+const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
+
+/**
+ * Runs what is wanted: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
+ * of `apply`, then `drain` or `close`.
+ */
+export class Engine implements EngineFace {
+  readonly modes: readonly string[] = [...tunnelModes.keys()];
+  readonly #clients = new Clients();
+  readonly #tunnels = new Map<number, TunnelRunner>();
+  readonly #ticker = new Ticker();
+  readonly #batches: StateBatches;
+  readonly #visitors: Visitors;
+  readonly #reserver: PortReserver;
+  readonly #bridge: Bridge;
+  readonly #log: Logger;
+  readonly #now: () => number;
+  readonly #options: EngineOptions;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #watchers = new Set<(event: EngineEvent) => void>();
+  /** Changes happen one after another. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #closing = false;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#now = options.now ?? Date.now;
+    this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#now);
+    this.#visitors = new Visitors(options.maxVisitors);
+    const sockets = options.sockets ?? netBackend;
+    this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
+    this.#bridge = new Bridge({
+      sockets, log: options.log, now: this.#now, clients: this.#clients, timing: options.bridgeTiming ?? {},
+      onSeen: (entry) => this.#changed(entry.meter),
+    });
+  }
+
+  /** Takes the stored state at boot and opens the listeners. One that cannot be opened is tried again; see its tunnel's state. */
+  async load(stored: StoredState): Promise<void> {
+    for (const client of stored.clients) this.#addClient(client, client);
+    for (const tunnel of stored.tunnels) this.#addTunnel(tunnel, tunnel);
+    await Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.sync()));
+    this.#timers.push(setInterval(() => this.#inBackground(() => this.#sweep()), SWEEP_MS).unref(), setInterval(() => this.#batches.markOnline(), ONLINE_MS).unref());
+  }
+
+  /**
+   * Opens the bridge; resolves to its address.
+   * @throws the system's error when the address cannot be bound
+   */
+  listen(): Promise<{ readonly host: string; readonly port: number }> {
+    return this.#bridge.listen(this.#options.bridgeHost, this.#options.bridgePort);
+  }
+
+  reservePort(request: PortRequest): Promise<PortLease> {
+    return this.#inTurn(async () => {
+      const { port, serverIp, replaces } = request;
+      if (port === 0) return this.#lease(await bindFreePort(this.#reserver, serverIp));
+      this.#reserver.book.check(port, serverIp, replaces);
+      const own = replaces === undefined ? undefined : this.#tunnels.get(replaces);
+      if (!own?.listensOn(port)) return this.#lease(await bindPort(this.#reserver, serverIp, port));
+      if (own.wanted.serverIp === serverIp) return new BoundLease(port, undefined, () => Promise.resolve());
+      // Its own listener stands in the way: it goes first, and comes back when nothing becomes of the change.
+      await own.closeListener();
+      try {
+        return this.#lease(await bindPort(this.#reserver, serverIp, port), own);
+      } catch (error) {
+        await own.sync();
+        throw error;
+      }
+    });
+  }
+
+  #lease(held: Awaited<ReturnType<typeof bindPort>>, replaced?: TunnelRunner): PortLease {
+    return new BoundLease(held.port, held, () => this.#inTurn(async () => replaced?.sync()));
+  }
+
+  apply(change: EngineChange): Promise<void> {
+    return this.#inTurn(() => {
+      switch (change.kind) {
+        case 'client': return this.#applyClient(change.client);
+        case 'clientRemoved': return this.#removeClient(change.id);
+        case 'tunnel': return this.#applyTunnel(change.tunnel, change.lease);
+        case 'tunnelRemoved': return this.#removeTunnel(change.id);
+      }
+    });
+  }
+
+  clientState(id: number): ClientState | undefined {
+    return this.#clients.get(id)?.state(this.#now());
+  }
+
+  tunnelState(id: number): TunnelState | undefined {
+    return this.#tunnels.get(id)?.state;
+  }
+
+  async probe(clientId: number, target: string, timeoutMs: number): Promise<string> {
+    const session = this.#clients.get(clientId)?.session;
+    return session ? probeThrough(session, target, timeoutMs) : 'the agent is not connected';
+  }
+
+  watch(listener: (event: EngineEvent) => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
+  }
+
+  /** Its state is another one: the store is to know, and whoever watches. */
+  #changed(meter: Meter): void {
+    this.#ticker.mark(meter);
+    for (const watcher of this.#watchers) watcher({ kind: meter.owner, id: meter.id });
+  }
+
+  /** What changed since the last call. When it could not be stored, give it back with `restoreDirty`. */
+  takeDirty(): StateBatch {
+    return this.#batches.take();
+  }
+
+  /** The batch was not stored: the next `takeDirty` holds its clients and tunnels again. */
+  restoreDirty(batch: StateBatch): void {
+    this.#batches.restore(batch);
+  }
+
+  /** Cuts off the clients that have expired since the last time. */
+  sweep(): Promise<void> {
+    return this.#inTurn(() => this.#sweep());
+  }
+
+  async #sweep(): Promise<void> {
+    const now = this.#now();
+    for (const entry of this.#clients.all()) {
+      if (!entry.suspended && entry.blocked(now) !== '') await this.#syncClient(entry);
+    }
+  }
+
+  /** How many handshakes, sessions and visitors there are and were; for health and metrics. */
+  get counts(): Bridge['counts'] & { readonly visitors: number } {
+    return { ...this.#bridge.counts, visitors: this.#visitors.open };
+  }
+
+  /**
+   * Ends in good order: no new connections, agents told, open connections get up to `ms` to end by themselves.
+   * Resolves to how many had to be cut.
+   */
+  async drain(ms: number): Promise<number> {
+    this.#closing = true;
+    this.#bridge.drain();
+    await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.closeListener())));
+    await this.#visitors.gone(ms);
+    const cut = this.#visitors.open;
+    await this.close();
+    return cut;
+  }
+
+  /** Ends at once: listeners, sessions and connections are closed when it resolves. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    await this.#bridge.close();
+    await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.close())));
+    this.#ticker.stop();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  #inBackground(work: () => Promise<void>): void {
+    this.#inTurn(work).catch((error: unknown) => this.#log.error({ err: error }, 'the engine failed to follow a change'));
+  }
+
+  #addClient(client: WantedClient, stored: StoredBytes): ClientEntry {
+    const entry = new ClientEntry(client, new Meter(this.#ticker, 'client', client.id, stored));
+    this.#clients.add(entry);
+    return entry;
+  }
+
+  #addTunnel(wanted: WantedTunnel, stored: StoredBytes): TunnelRunner {
+    const runner = new TunnelRunner({
+      log: this.#log,
+      sockets: this.#reserver.sockets,
+      visitors: this.#visitors,
+      blocked: (clientId) => this.#blocked(clientId),
+      admit: (clientId) => this.#admit(clientId),
+      changed: (meter) => this.#changed(meter),
+      later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),
+    }, new Meter(this.#ticker, 'tunnel', wanted.id, stored), wanted);
+    this.#tunnels.set(wanted.id, runner);
+    this.#link(runner);
+    return runner;
+  }
+
+  #link(runner: TunnelRunner): void {
+    const { id, clientId, enabled, port, serverIp } = runner.wanted;
+    if (enabled && port !== 0) this.#reserver.book.claim({ tunnelId: id, port, serverIp });
+    this.#clients.get(clientId)?.tunnels.add(runner);
+  }
+
+  #unlink(runner: TunnelRunner): void {
+    const { id, clientId, port, serverIp } = runner.wanted;
+    this.#reserver.book.unclaim({ tunnelId: id, port, serverIp });
+    this.#clients.get(clientId)?.tunnels.delete(runner);
+  }
+
+  #blocked(clientId: number): string {
+    if (this.#closing) return 'the server is shutting down';
+    const entry = this.#clients.get(clientId);
+    if (!entry) return 'its client does not exist';
+    const blocked = entry.blocked(this.#now());
+    return blocked === 'disabled' ? 'the client is disabled' : blocked === 'expired' ? 'the client has expired' : '';
+  }
+
+  #admit(clientId: number): Carrier | undefined {
+    const entry = this.#clients.get(clientId);
+    if (!entry?.session || this.#visitors.full) return undefined;
+    if (entry.blocked(this.#now()) !== '') {
+      this.#inBackground(() => this.#syncClient(entry));
+      return undefined;
+    }
+    return { session: entry.session, client: entry.meter };
+  }
+
+  async #applyClient(client: WantedClient): Promise<void> {
+    const entry = this.#clients.get(client.id);
+    if (!entry) {
+      this.#addClient(client, NO_BYTES);
+      return;
+    }
+    const newKey = entry.wanted.vkey !== client.vkey;
+    this.#clients.update(entry, client);
+    if (newKey) entry.session?.close('key-changed');
+    await this.#syncClient(entry);
+  }
+
+  /** Brings session and listeners in line with what the client may do now. */
+  async #syncClient(entry: ClientEntry): Promise<void> {
+    const blocked = entry.blocked(this.#now());
+    entry.suspended = blocked !== '';
+    if (blocked !== '') entry.session?.close(blocked);
+    for (const runner of entry.tunnels) await runner.sync();
+  }
+
+  async #removeClient(id: number): Promise<void> {
+    const entry = this.#clients.get(id);
+    if (!entry) return;
+    for (const runner of entry.tunnels) await this.#removeTunnel(runner.wanted.id);
+    this.#clients.remove(entry);
+    entry.session?.close('deleted');
+    this.#ticker.forget(entry.meter);
+  }
+
+  async #applyTunnel(wanted: WantedTunnel, lease: PortLease | undefined): Promise<void> {
+    const held = lease instanceof BoundLease ? lease.take() : undefined;
+    const runner = this.#tunnels.get(wanted.id);
+    if (!runner) {
+      await this.#addTunnel(wanted, NO_BYTES).sync(held);
+      return;
+    }
+    this.#unlink(runner);
+    await runner.configure(wanted, held);
+    this.#link(runner);
+  }
+
+  async #removeTunnel(id: number): Promise<void> {
+    const runner = this.#tunnels.get(id);
+    if (!runner) return;
+    this.#unlink(runner);
+    this.#tunnels.delete(id);
+    await runner.close();
+    this.#ticker.forget(runner.meter);
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The engine's public face: wanted state goes in, running state comes out. The schema knows the engine by this file only.
+ * Nothing here waits on the database.
+ */
+
+/** A client as the engine needs it. */
+export interface WantedClient {
+  readonly id: number;
+  /** The verification key the agent proves in its handshake. Never logged. */
+  readonly vkey: string;
+  /** False when the client or its owner is disabled: the agent is refused and cut off. */
+  readonly enabled: boolean;
+  /** The earlier of the client's and its owner's expiry, in ms since the epoch; null = never. */
+  readonly expiresAt: number | null;
+}
+
+/** A tunnel as the engine needs it. */
+export interface WantedTunnel {
+  readonly id: number;
+  readonly clientId: number;
+  readonly mode: string;
+  /** False = stopped: no listener, no connections. */
+  readonly enabled: boolean;
+  readonly port: number;
+  /** Address to bind; "" = all. */
+  readonly serverIp: string;
+  /** host:port each, used in turn. */
+  readonly targets: readonly string[];
+}
+
+/** One change of wanted state, applied after the transaction that stored it. */
+export type EngineChange =
+  | { readonly kind: 'client'; readonly client: WantedClient }
+  /** Its tunnels go with it. */
+  | { readonly kind: 'clientRemoved'; readonly id: number }
+  /** New or changed. `lease` holds the port when the listener has to be a new one. */
+  | { readonly kind: 'tunnel'; readonly tunnel: WantedTunnel; readonly lease?: PortLease }
+  | { readonly kind: 'tunnelRemoved'; readonly id: number };
+
+/** What a tunnel wants to listen on. */
+export interface PortRequest {
+  readonly mode: string;
+  /** 0 = any free port among the allowed ones. */
+  readonly port: number;
+  readonly serverIp: string;
+  /** The tunnel that is being edited: its own listener, and its claim on the port, don't stand in the way. */
+  readonly replaces?: number;
+}
+
+/** A port that is bound already and waits for its tunnel: what can fail outside the database is tried first. */
+export interface PortLease {
+  readonly port: number;
+  /** Gives the port back; nothing happens when a tunnel has taken it over. */
+  release(): Promise<void>;
+}
+
+/** A port that is occupied, outside `allowPorts` or on an address that this machine lacks. */
+export class PortUnavailableError extends Error {
+  override readonly name = 'PortUnavailableError';
+}
+
+/** Running state of a client. Bytes are totals since the client was made. */
+export interface ClientState {
+  readonly connected: boolean;
+  /** The agent's address as the bridge saw it, without port; "" = not seen since the server started. */
+  readonly address: string;
+  /** LAN addresses the agent reported. */
+  readonly localAddress: string;
+  readonly version: string;
+  /** Open visitor connections. */
+  readonly connections: number;
+  /** Bytes moved in the last whole second, both directions. */
+  readonly rate: number;
+  readonly inletBytes: number;
+  readonly exportBytes: number;
+  /** ms since the epoch; null = not seen since the server started. */
+  readonly lastOnlineAt: number | null;
+}
+
+/** Running state of a tunnel. */
+export interface TunnelState {
+  /** The listener is open. */
+  readonly running: boolean;
+  /** Why it isn't although it is wanted; "" = nothing wrong. */
+  readonly error: string;
+  readonly connections: number;
+  readonly rate: number;
+  readonly inletBytes: number;
+  readonly exportBytes: number;
+}
+
+/** Counters and last-seen facts that changed since they were last taken; absolute values, safe to write twice. */
+export interface StateBatch {
+  readonly clients: ReadonlyArray<{ readonly id: number } & Pick<
+    ClientState, 'connected' | 'rate' | 'address' | 'localAddress' | 'version' | 'inletBytes' | 'exportBytes' | 'lastOnlineAt'>>;
+  readonly tunnels: ReadonlyArray<{ readonly id: number } & Pick<TunnelState, 'running' | 'inletBytes' | 'exportBytes'>>;
+}
+
+/** Something whose state is another one now: an agent came or went, a listener was opened, closed or failed. */
+export interface EngineEvent {
+  readonly kind: 'client' | 'tunnel';
+  readonly id: number;
+}
+
+/** What the schema may ask of the engine. */
+export interface EngineFace {
+  /** The tunnel modes it can serve. */
+  readonly modes: readonly string[];
+  /** Binds a port now. @throws {PortUnavailableError} */
+  reservePort(request: PortRequest): Promise<PortLease>;
+  /** Resolves when listeners and sessions agree with the change. */
+  apply(change: EngineChange): Promise<void>;
+  /** undefined = no such client */
+  clientState(id: number): ClientState | undefined;
+  /** undefined = no such tunnel */
+  tunnelState(id: number): TunnelState | undefined;
+  /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
+  watch(listener: (event: EngineEvent) => void): () => void;
+  /**
+   * Lets the client's agent dial a target (host:port) and close again, in at most `timeoutMs`. Resolves to why it failed, for
+   * people; "" = the target took the connection.
+   */
+  probe(clientId: number, target: string, timeoutMs: number): Promise<string>;
+}

@@ -1,0 +1,108 @@
+/** Totals as the store has them, in bytes. */
+export interface StoredBytes {
+  readonly inletBytes: number;
+  readonly exportBytes: number;
+}
+
+/** Bytes and connections of one client or tunnel. Counting bytes costs an addition and a comparison. */
+export class Meter {
+  readonly owner: 'client' | 'tunnel';
+  readonly id: number;
+  /** Bytes from visitors since the client or tunnel was made. */
+  inlet: number;
+  /** Bytes to visitors since the client or tunnel was made. */
+  export: number;
+  /** Open visitor connections. */
+  connections = 0;
+  /** Bytes of both directions in the last whole second. */
+  rate = 0;
+  #atLastTick: number;
+  #active = false;
+  readonly #ticker: Ticker;
+
+  /** @param stored what the store knew at boot, in bytes */
+  constructor(ticker: Ticker, owner: 'client' | 'tunnel', id: number, stored: StoredBytes) {
+    this.#ticker = ticker;
+    this.owner = owner;
+    this.id = id;
+    this.inlet = stored.inletBytes;
+    this.export = stored.exportBytes;
+    this.#atLastTick = this.inlet + this.export;
+  }
+
+  /** Bytes moved since the last tick or before it: the meter is watched. */
+  get active(): boolean {
+    return this.#active;
+  }
+
+  countInlet(bytes: number): void {
+    this.inlet += bytes;
+    if (!this.#active) this.#activate();
+  }
+
+  countExport(bytes: number): void {
+    this.export += bytes;
+    if (!this.#active) this.#activate();
+  }
+
+  #activate(): void {
+    this.#active = true;
+    this.#ticker.watch(this);
+  }
+
+  /** Ends a second; false = nothing moved in it. */
+  tick(): boolean {
+    const total = this.inlet + this.export;
+    this.rate = total - this.#atLastTick;
+    this.#atLastTick = total;
+    this.#active = this.rate > 0;
+    return this.#active;
+  }
+}
+
+/** The one clock of all meters: runs once a second and only while bytes move. */
+export class Ticker {
+  readonly #watched = new Set<Meter>();
+  /** Meters whose totals changed since they were last taken. */
+  readonly #changed = new Set<Meter>();
+  #timer: NodeJS.Timeout | undefined;
+
+  watch(meter: Meter): void {
+    this.#watched.add(meter);
+    this.#changed.add(meter);
+    this.#timer ??= setInterval(() => this.tick(), 1000).unref();
+  }
+
+  /** Ends the second of every watched meter; those at rest are no longer watched. */
+  tick(): void {
+    for (const meter of this.#watched) {
+      if (!meter.tick()) this.#watched.delete(meter);
+    }
+    if (this.#watched.size === 0) this.stop();
+  }
+
+  /** Meters whose totals may have changed since the last call. */
+  takeChanged(): Set<Meter> {
+    const taken = new Set(this.#changed);
+    for (const meter of taken) {
+      if (!meter.active) this.#changed.delete(meter);
+    }
+    return taken;
+  }
+
+  /** Marks a meter as changed, for facts beside the bytes and for totals that could not be stored. */
+  mark(meter: Meter): void {
+    this.#changed.add(meter);
+  }
+
+  /** Its client or tunnel is gone. */
+  forget(meter: Meter): void {
+    this.#watched.delete(meter);
+    this.#changed.delete(meter);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

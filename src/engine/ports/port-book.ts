@@ -1,0 +1,87 @@
+import { isIP } from 'node:net';
+import { allowsPort, type PortRange } from '../../rules/port-range.ts';
+import { PortUnavailableError } from '../face.ts';
+
+/** An enabled tunnel's right to a port, whether its listener is open at the moment or not. */
+export interface PortClaim {
+  readonly tunnelId: number;
+  readonly port: number;
+  readonly serverIp: string;
+}
+
+/** Where "any free port" is looked for when the settings restrict nothing (contract 4.4). */
+const UNRESTRICTED: readonly PortRange[] = [{ from: 1024, to: 65534 }];
+
+const WILDCARDS = new Set(['', '0.0.0.0', '::']);
+
+function overlap(a: string, b: string): boolean {
+  return a === b || WILDCARDS.has(a) || WILDCARDS.has(b);
+}
+
+/** Which ports may be used and which are spoken for (contract 4.4). Knows nothing of sockets. */
+export class PortBook {
+  readonly #allowed: readonly PortRange[];
+  readonly #claims = new Map<number, Map<number, PortClaim>>();
+
+  /** @param allowed empty = every port */
+  constructor(allowed: readonly PortRange[]) {
+    this.#allowed = allowed;
+  }
+
+  claim(claim: PortClaim): void {
+    const claims = this.#claims.get(claim.port);
+    if (claims) claims.set(claim.tunnelId, claim);
+    else this.#claims.set(claim.port, new Map([[claim.tunnelId, claim]]));
+  }
+
+  unclaim(claim: PortClaim): void {
+    const claims = this.#claims.get(claim.port);
+    claims?.delete(claim.tunnelId);
+    if (claims?.size === 0) this.#claims.delete(claim.port);
+  }
+
+  /** Whether another enabled tunnel than `exceptTunnel` holds the port on an overlapping address. */
+  isClaimed(port: number, serverIp: string, exceptTunnel?: number): boolean {
+    for (const claim of this.#claims.get(port)?.values() ?? []) {
+      if (claim.tunnelId !== exceptTunnel && overlap(claim.serverIp, serverIp)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Checks what can be known without binding.
+   * @throws {PortUnavailableError}
+   */
+  check(port: number, serverIp: string, exceptTunnel?: number): void {
+    checkAddress(serverIp);
+    if (!Number.isInteger(port) || port < 1 || port > 65535) throw new PortUnavailableError(`port ${port} is not between 1 and 65535`);
+    if (!allowsPort(this.#allowed, port)) throw new PortUnavailableError(`port ${port} is not among the allowed ports`);
+    if (this.isClaimed(port, serverIp, exceptTunnel)) throw new PortUnavailableError(`port ${port} is held by another tunnel`);
+  }
+
+  /** Every allowed port that no tunnel holds, once each, from a random one on. */
+  * candidates(serverIp: string, random: () => number): Generator<number> {
+    const ranges = this.#allowed.length > 0 ? this.#allowed : UNRESTRICTED;
+    const total = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+    const start = Math.floor(random() * total);
+    for (let step = 0; step < total; step++) {
+      const port = nth(ranges, (start + step) % total);
+      if (!this.isClaimed(port, serverIp)) yield port;
+    }
+  }
+}
+
+function nth(ranges: readonly PortRange[], index: number): number {
+  let left = index;
+  for (const { from, to } of ranges) {
+    const size = to - from + 1;
+    if (left < size) return from + left;
+    left -= size;
+  }
+  throw new RangeError('index beyond the ranges');
+}
+
+/** @throws {PortUnavailableError} for a server address that is no IP address */
+export function checkAddress(serverIp: string): void {
+  if (serverIp !== '' && isIP(serverIp) === 0) throw new PortUnavailableError(`server address ${JSON.stringify(serverIp)} is not an IP address`);
+}

@@ -1,0 +1,49 @@
+import type { Logger } from 'pino';
+import type { SocketBackend } from '../../wire/socket.ts';
+import { errnoOf } from '../../wire/system-error.ts';
+import { PortUnavailableError } from '../face.ts';
+import { HeldPort } from './held-port.ts';
+import { listenProblem } from './listen-error.ts';
+import { checkAddress, type PortBook } from './port-book.ts';
+
+/** Ports tried by binding before "any free port" gives up: a range full of other programs' listeners is no reason to try 60,000. */
+const MAX_TRIES = 1000;
+
+/** Binds listeners on behalf of tunnels to be (contract 4.4). */
+export interface PortReserver {
+  readonly sockets: SocketBackend;
+  readonly book: PortBook;
+  readonly log: Logger;
+}
+
+/**
+ * Binds one port.
+ * @throws {PortUnavailableError}
+ */
+export async function bindPort({ sockets, log }: PortReserver, host: string, port: number): Promise<HeldPort> {
+  try {
+    return await HeldPort.bind(sockets, { host, port }, log);
+  } catch (error) {
+    throw new PortUnavailableError(listenProblem(error, host, port), { cause: error });
+  }
+}
+
+/**
+ * Binds a random one of the allowed ports that are free.
+ * @throws {PortUnavailableError}
+ */
+export async function bindFreePort(reserver: PortReserver, host: string, random: () => number = Math.random): Promise<HeldPort> {
+  checkAddress(host);
+  let tries = 0;
+  for (const port of reserver.book.candidates(host, random)) {
+    if (++tries > MAX_TRIES) break;
+    try {
+      return await bindPort(reserver, host, port);
+    } catch (error) {
+      // Only an occupied port, or one below 1024, says nothing about the next one.
+      const code = error instanceof PortUnavailableError ? errnoOf(error.cause) : '';
+      if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+    }
+  }
+  throw new PortUnavailableError('none of the allowed ports is free');
+}

@@ -1,0 +1,52 @@
+import type { Clients } from './clients.ts';
+import type { StateBatch } from './face.ts';
+import type { Meter, Ticker } from './limits/meter.ts';
+import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
+
+/** Says what of the running state the store should know next. */
+export class StateBatches {
+  readonly #ticker: Ticker;
+  readonly #clients: Clients;
+  readonly #tunnels: ReadonlyMap<number, TunnelRunner>;
+  readonly #now: () => number;
+
+  constructor(ticker: Ticker, clients: Clients, tunnels: ReadonlyMap<number, TunnelRunner>, now: () => number) {
+    this.#ticker = ticker;
+    this.#clients = clients;
+    this.#tunnels = tunnels;
+    this.#now = now;
+  }
+
+  /** What changed since the last call. */
+  take(): StateBatch {
+    const clients: Array<StateBatch['clients'][number]> = [];
+    const tunnels: Array<StateBatch['tunnels'][number]> = [];
+    for (const meter of this.#ticker.takeChanged()) {
+      // Late bytes of what was deleted meanwhile are nobody's.
+      if (meter.owner === 'client') {
+        const entry = this.#clients.get(meter.id);
+        if (entry?.meter === meter) clients.push({ id: meter.id, ...entry.state(this.#now()) });
+      } else if (this.#tunnels.get(meter.id)?.meter === meter) {
+        tunnels.push({ id: meter.id, running: this.#tunnels.get(meter.id)?.state.running === true, inletBytes: meter.inlet, exportBytes: meter.export });
+      }
+    }
+    return { clients, tunnels };
+  }
+
+  /** A batch was not stored: the next one holds its clients and tunnels again. */
+  restore(batch: StateBatch): void {
+    for (const { id } of batch.clients) this.#mark(this.#clients.get(id)?.meter);
+    for (const { id } of batch.tunnels) this.#mark(this.#tunnels.get(id)?.meter);
+  }
+
+  /** The next batch says of every connected client that it is online. */
+  markOnline(): void {
+    for (const entry of this.#clients.all()) {
+      if (entry.session) this.#mark(entry.meter);
+    }
+  }
+
+  #mark(meter: Meter | undefined): void {
+    if (meter) this.#ticker.mark(meter);
+  }
+}

@@ -1,0 +1,5 @@
+import type { TunnelMode } from './tunnel-mode.ts';
+import { tcpMode } from './tcp.ts';
+
+/** The tunnel modes that the engine serves, by their name. */
+export const tunnelModes: ReadonlyMap<string, TunnelMode> = new Map([tcpMode].map((mode) => [mode.name, mode]));

@@ -1,0 +1,157 @@
+import type { Logger } from 'pino';
+import type { SocketBackend } from '../../wire/socket.ts';
+import type { TunnelState, WantedTunnel } from '../face.ts';
+import type { Meter } from '../limits/meter.ts';
+import type { Visitors } from '../limits/visitors.ts';
+import { HeldPort } from '../ports/held-port.ts';
+import { listenProblem } from '../ports/listen-error.ts';
+import { Connections } from './connections.ts';
+import { tunnelModes } from './registry.ts';
+import type { Carrier, TunnelServer } from './tunnel-mode.ts';
+
+/** Waits between attempts to open a listener that failed, in ms: doubling from the first to the longest. */
+const RETRY = { first: 1000, longest: 30_000 } as const;
+
+/** What a tunnel needs of the engine. */
+export interface RunnerContext {
+  readonly log: Logger;
+  readonly sockets: SocketBackend;
+  readonly visitors: Visitors;
+  /** Why nothing may be served at the moment ("the client is disabled", say); "" = go on. */
+  blocked(clientId: number): string;
+  admit(clientId: number): Carrier | undefined;
+  /** Its listener was opened or closed, or has another fault. */
+  changed(meter: Meter): void;
+  /** Calls `attempt` after `ms`, in turn with every other change of wanted state. */
+  later(ms: number, attempt: () => Promise<void>): NodeJS.Timeout;
+}
+
+/**
+ * Keeps one tunnel's listener in line with what is wanted. Its methods must not overlap: the engine calls them one after another.
+ */
+export class TunnelRunner {
+  readonly meter: Meter;
+  readonly #context: RunnerContext;
+  readonly #connections: Connections;
+  #wanted: WantedTunnel;
+  #server: TunnelServer | undefined;
+  #held: HeldPort | undefined;
+  #error = '';
+  /** What was last told of listener and fault. */
+  #told = 'false ';
+  #retry: NodeJS.Timeout | undefined;
+  #failures = 0;
+
+  constructor(context: RunnerContext, meter: Meter, wanted: WantedTunnel) {
+    this.#context = context;
+    this.meter = meter;
+    this.#connections = new Connections(meter, context.visitors);
+    this.#wanted = wanted;
+    this.#server = this.#makeServer();
+  }
+
+  get wanted(): WantedTunnel {
+    return this.#wanted;
+  }
+
+  get state(): TunnelState {
+    const { connections, rate, inlet, export: exported } = this.meter;
+    return { running: this.#held !== undefined, error: this.#error, connections, rate, inletBytes: inlet, exportBytes: exported };
+  }
+
+  /** Whether its own listener is what stands in the way of another one on this port. */
+  listensOn(port: number): boolean {
+    return this.#held?.port === port;
+  }
+
+  /** Takes new settings; only those that changed have an effect. `held` is a listener bound for it already. */
+  async configure(wanted: WantedTunnel, held?: HeldPort): Promise<void> {
+    const before = this.#wanted;
+    this.#wanted = wanted;
+    this.#failures = 0;
+    if (wanted.mode !== before.mode) {
+      this.#server = this.#makeServer();
+      this.#serve();
+      this.#connections.closeAll();
+    } else {
+      this.#server?.configure(wanted);
+    }
+    if (wanted.clientId !== before.clientId) this.#connections.closeAll();
+    await this.sync(held);
+  }
+
+  /** Opens or closes the listener so that it agrees with the settings and with what the client may do. */
+  async sync(held?: HeldPort): Promise<void> {
+    clearTimeout(this.#retry);
+    const blocked = this.#wanted.enabled ? this.#context.blocked(this.#wanted.clientId) : '';
+    if (!this.#wanted.enabled || blocked !== '') {
+      await held?.close();
+      await this.close();
+      this.#error = blocked;
+    } else if (held) {
+      await this.close();
+      this.#open(held);
+    } else if (this.#held?.port !== this.#wanted.port || this.#held.host !== this.#wanted.serverIp) {
+      await this.close();
+      await this.#bind();
+    }
+    this.#tell();
+  }
+
+  #tell(): void {
+    const state = `${this.#held !== undefined} ${this.#error}`;
+    if (state === this.#told) return;
+    this.#told = state;
+    this.#context.changed(this.meter);
+  }
+
+  /** Frees the port and resets the connections. */
+  async close(): Promise<void> {
+    clearTimeout(this.#retry);
+    await this.closeListener();
+    this.#connections.closeAll();
+  }
+
+  /** Frees the port; open connections live on. */
+  async closeListener(): Promise<void> {
+    const held = this.#held;
+    this.#held = undefined;
+    this.#error = '';
+    await held?.close();
+  }
+
+  async #bind(): Promise<void> {
+    const { port, serverIp: host } = this.#wanted;
+    if (this.#server === undefined) {
+      this.#error = `tunnels of type ${this.#wanted.mode} cannot be served`;
+      return;
+    }
+    try {
+      this.#open(await HeldPort.bind(this.#context.sockets, { host, port }, this.#context.log));
+    } catch (error) {
+      const wait = Math.min(RETRY.first * 2 ** this.#failures++, RETRY.longest);
+      this.#error = listenProblem(error, host, port);
+      this.#context.log.warn({ tunnelId: this.#wanted.id, port, retryMs: wait }, `a tunnel's listener cannot be opened: ${this.#error}`);
+      this.#retry = this.#context.later(wait, () => this.sync());
+    }
+  }
+
+  #open(held: HeldPort): void {
+    this.#held = held;
+    this.#error = '';
+    this.#failures = 0;
+    this.#serve();
+  }
+
+  #serve(): void {
+    const server = this.#server;
+    if (server) this.#held?.serve((socket) => server.onSocket(socket));
+  }
+
+  #makeServer(): TunnelServer | undefined {
+    return tunnelModes.get(this.#wanted.mode)?.serve({
+      connections: this.#connections,
+      admit: () => this.#context.admit(this.#wanted.clientId),
+    }, this.#wanted);
+  }
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type RequestHandler, Router } from 'express';
+import { describeApi } from '../legacy/openapi.ts';
+import { routes } from '../legacy/routes.ts';
+
+/**
+ * `/openapi.json`: the description of the legacy API, made from its table of routes. `/api`: a page to try it, which loads
+ * nothing but that description and calls as whoever is logged in, or with a token that is typed into it.
+ */
+export function apiDescriptionRoutes(options: { readonly basePath: string; readonly version: string }): RequestHandler {
+  const description = JSON.stringify(describeApi(routes, options));
+  const [html, style, script] = ['page.html', 'page.css', 'page.js'].map((name) => readFileSync(new URL(`try-api/${name}`, import.meta.url), 'utf8'));
+  const page = `<!doctype html>
+<html lang="en" data-base="${options.basePath}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Adit API</title>
+<style>${style}</style><script type="module">${script}</script></head>
+<body>
+${html}</body></html>
+`;
+  const policy = [
+    "default-src 'none'", `style-src ${hashOf(style)}`, `script-src ${hashOf(script)}`, "connect-src 'self'",
+    "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'",
+  ].join('; ');
+  return Router()
+    .get('/openapi.json', (_request, response) => {
+      response.set('Cache-Control', 'no-cache').type('json').send(description);
+    })
+    .get('/api', (_request, response) => {
+      response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache' }).type('html').send(page);
+    });
+}
+
+function hashOf(text = ''): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}

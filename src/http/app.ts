@@ -1,0 +1,42 @@
+import express, { type Express, type RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import type { Settings } from '../settings/settings.ts';
+import { apiDescriptionRoutes } from './api-description.ts';
+import { answerError, answerNotFound } from './errors.ts';
+import { securityHeaders } from './headers.ts';
+import { type HealthChecks, healthRoutes } from './health.ts';
+import { pageRoutes } from './pages.ts';
+
+/** What the HTTP side of the server is put together from. */
+export interface AppOptions {
+  readonly settings: Pick<Settings, 'basePath' | 'trustedProxies'>;
+  /** `/graphql`, see {@link createGraphql}. */
+  readonly graphql: RequestHandler;
+  /** The legacy endpoints; reads its own bodies, passes on what it doesn't know. */
+  readonly legacy: RequestHandler;
+  /** What has to work before the server counts as ready, by name. */
+  readonly health: HealthChecks;
+  /** The program's. */
+  readonly version: string;
+  readonly log: Logger;
+}
+
+/** Everything the server answers over HTTP, below its base path. */
+export function createApp({ settings, graphql, legacy, health, version, log }: AppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('trust proxy', settings.trustedProxies);
+  app.use(securityHeaders);
+
+  const routes = express.Router();
+  routes.use(legacy);
+  routes.use('/graphql', graphql);
+  routes.use(healthRoutes(health, log));
+  routes.use(apiDescriptionRoutes({ basePath: settings.basePath, version }));
+  routes.use(pageRoutes());
+  app.use(settings.basePath === '' ? '/' : settings.basePath, routes);
+
+  app.use(answerNotFound);
+  app.use(answerError(log));
+  return app;
+}

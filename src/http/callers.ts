@@ -1,0 +1,123 @@
+import type { Request, Response } from 'express';
+import type { Callers, Identified } from '../legacy/callers.ts';
+import type { Input } from '../legacy/input.ts';
+import { createSignatureCheck } from '../legacy/signature.ts';
+import { identify, isAdministrator, type LoginSettings } from '../schema/access/login.ts';
+import { Sessions } from '../schema/access/sessions.ts';
+import { tokenCaller } from '../schema/access/tokens.ts';
+import type { Services } from '../schema/context.ts';
+import { AditError, errorCodes } from '../schema/errors.ts';
+import { isForeign } from './origin.ts';
+
+/** The name that callers of this API's family know. */
+const cookieName = 'beegosessionID';
+
+/** What callers are established with. */
+export interface CallerOptions {
+  readonly services: Services;
+  readonly settings: LoginSettings & { readonly authKey: string; readonly basePath: string };
+  /** ms since the epoch */
+  readonly now?: () => number;
+}
+
+/** Who calls, for both APIs. */
+export interface HttpCallers extends Callers {
+  /** Checks the administrator's name and password. @returns ms to wait after too many failures, or whether they are right */
+  checkAdministrator(request: Request, username: string, password: string): number | boolean;
+}
+
+/**
+ * Establishes who makes a call (contract 3.1, 3.3, D27). A token counts before everything else, since it is never more than what a
+ * signature gives; a valid signature counts before a session, a bad one lets the session decide.
+ */
+export function createCallers({ services, settings, now = Date.now }: CallerOptions): HttpCallers {
+  const signatureFault = createSignatureCheck(settings.authKey, now);
+  const sessions = new Sessions(services, settings, now);
+  const { attempts } = services;
+
+  async function byToken(token: string, address: string): Promise<Identified> {
+    const caller = await tokenCaller(services, token, now());
+    return caller === undefined ? { status: 401, msg: 'invalid token' } : { caller: { ...caller, address } };
+  }
+
+  async function bySession(request: Request, cookie: string, fault: string): Promise<Identified> {
+    const caller = await sessions.caller(cookie);
+    if (caller === undefined) return { status: 401, msg: fault };
+    if (isForeignWrite(request)) return { status: 403, msg: errorCodes.FOREIGN_ORIGIN.message };
+    return { caller: { ...caller, address: addressOf(request) } };
+  }
+
+  return {
+    identify(request, input: Input) {
+      const token = bearerOf(request);
+      if (token !== undefined) return byToken(token, addressOf(request));
+      const fault = signatureFault(input);
+      if (fault === undefined) return { caller: { kind: 'admin', by: 'signature', address: addressOf(request) } };
+      const cookie = cookieOf(request);
+      return cookie === undefined ? { status: 401, msg: fault } : bySession(request, cookie, fault);
+    },
+
+    async logIn(request, response, username, password) {
+      if (isForeignWrite(request)) throw new AditError('FOREIGN_ORIGIN');
+      const address = addressOf(request);
+      if (attempts.begin(address, username, now()) > 0) return false;
+      const identity = await identify(services, settings, username, password);
+      if (identity === undefined) {
+        services.log.info({ address }, 'a login failed');
+        return false;
+      }
+      attempts.succeeded(address, username);
+      // A session of before, perhaps planted by somebody else, is not carried on.
+      await closePresent(request);
+      setCookie(request, response, await sessions.open(identity));
+      return true;
+    },
+
+    async logOut(request, response) {
+      await closePresent(request);
+      response.clearCookie(cookieName, cookieOptions(request));
+    },
+
+    checkAdministrator(request, username, password) {
+      const address = addressOf(request);
+      const wait = attempts.begin(address, username, now());
+      if (wait > 0) return wait;
+      const right = isAdministrator(settings, username, password);
+      if (right) attempts.succeeded(address, username);
+      return right;
+    },
+  };
+
+  async function closePresent(request: Request): Promise<void> {
+    const cookie = cookieOf(request);
+    if (cookie !== undefined) await sessions.close(cookie);
+  }
+
+  function setCookie(request: Request, response: Response, value: string): void {
+    response.cookie(cookieName, value, cookieOptions(request));
+  }
+
+  function cookieOptions(request: Request) {
+    return { path: settings.basePath === '' ? '/' : settings.basePath, httpOnly: true, sameSite: 'lax', secure: request.secure } as const;
+  }
+}
+
+function isForeignWrite(request: Request): boolean {
+  return request.method !== 'GET' && request.method !== 'HEAD' && isForeign(request);
+}
+
+function addressOf(request: Request): string {
+  return request.ip ?? '';
+}
+
+function bearerOf(request: Request): string | undefined {
+  return /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+}
+
+function cookieOf(request: Request): string | undefined {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const at = pair.indexOf('=');
+    if (at > 0 && pair.slice(0, at).trim() === cookieName) return pair.slice(at + 1).trim();
+  }
+  return undefined;
+}

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { Logger } from 'pino';
+
+/** The answer to a path that nobody serves, in the legacy shape (contract section 0). */
+export const answerNotFound: RequestHandler = (_request, response) => {
+  response.status(404).json({ status: 0, msg: 'not found' });
+};
+
+/**
+ * The answer to a request that failed outside the API's own error handling: one clear line in the legacy shape. A fault of
+ * the server is logged with an id, and the caller gets only the id.
+ */
+export function answerError(log: Logger): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const status = clientFault(error);
+    if (status !== undefined) {
+      response.status(status).json({ status: 0, msg: texts[status] ?? 'bad request' });
+      return;
+    }
+    const id = randomUUID();
+    log.error({ err: error, errorId: id, method: request.method, path: request.path }, 'a request failed');
+    response.status(500).json({ status: 0, msg: `internal error ${id}` });
+  };
+}
+
+const texts: Readonly<Record<number, string>> = {
+  400: 'the request is malformed',
+  413: 'the request body is larger than 256 KB',
+  415: 'the encoding of the request body is not supported',
+};
+
+/** Express and its parsers mark what the caller did wrong with a status below 500. */
+function clientFault(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined;
+  return error.status >= 400 && error.status < 500 ? error.status : undefined;
+}

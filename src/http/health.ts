@@ -1,0 +1,43 @@
+import { type RequestHandler, Router } from 'express';
+import type { Logger } from 'pino';
+
+/** By name, what fails while a part of the server doesn't work. */
+export type HealthChecks = Readonly<Record<string, () => void | Promise<void>>>;
+
+/** The longest that a check may take, in ms. */
+const patience = 2000;
+
+/**
+ * `/healthz`: the process answers. `/readyz`: every check passes; 503 names those that don't, the log says why.
+ */
+export function healthRoutes(checks: HealthChecks, log: Logger): RequestHandler {
+  return Router()
+    .get('/healthz', (_request, response) => {
+      response.set('Cache-Control', 'no-store').json({ status: 'ok' });
+    })
+    .get('/readyz', async (_request, response) => {
+      const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => {
+        const failure = await failureOf(check);
+        if (failure !== undefined) log.warn({ err: failure, check: name }, 'not ready');
+        return { name, failed: failure !== undefined };
+      }));
+      const failed = results.filter((result) => result.failed).map((result) => result.name);
+      response.set('Cache-Control', 'no-store').status(failed.length === 0 ? 200 : 503);
+      response.json(failed.length === 0 ? { status: 'ready' } : { status: 'not ready', failed });
+    });
+}
+
+async function failureOf(check: HealthChecks[string]): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${patience} ms`)), patience);
+  });
+  try {
+    await Promise.race([(async () => check())(), late]);
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('failed without saying why');
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { AditError } from '../../schema/errors.ts';
+import { invalidParameter } from '../errors.ts';
+import { GetGlobalDocument, SaveGlobalDocument, type PlatformDomainInput } from '../generated/graphql.ts';
+import { about, list as listOf, type Parameter, text } from '../parameters.ts';
+import { globalRecord } from '../records/global.ts';
+import { shaped, write, type Route } from '../route.ts';
+
+/** The names of an entry's keys are read without regard to case (contract 1.5). */
+const entry = z.preprocess(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, field]: [string, unknown]) => [name.toLowerCase(), field])) : value,
+  z.object({ id: z.string().nullish(), wildcard: z.string(), certfilepath: z.string().nullish(), keyfilepath: z.string().nullish() }),
+);
+const entries = z.array(entry);
+
+/** JSON of the platform domains: absent = keep, [] = none; blank is neither, and two are none (contract 2.6). */
+const platformDomains: Parameter<PlatformDomainInput[] | undefined> = {
+  kind: 'text',
+  description: 'The platform domains as a JSON array of {ID, Wildcard, CertFilePath, KeyFilePath}; ID is left out of new ones, both paths are given or none.',
+  once: true,
+  read: (value, name) => {
+    if (value === undefined) return undefined;
+    if (value.trim() === '') throw new AditError('PLATFORM_DOMAIN_INVALID', { reason: `${name} must not be blank; send []` });
+    const read = entries.safeParse(jsonOf(value, name));
+    if (!read.success) throw invalidParameter(name, z.prettifyError(read.error).split('\n').join(' '));
+    return read.data.map(({ id, wildcard, certfilepath, keyfilepath }) => ({ id, wildcard, certFilePath: certfilepath, keyFilePath: keyfilepath }));
+  },
+};
+
+function jsonOf(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not the parser's own words: they repeat a piece of what was sent.
+    throw invalidParameter(name, 'not valid JSON');
+  }
+}
+
+/** The endpoints under /global, for administrators (spec "Global settings", contract 1.6, 2.6). */
+export const globalRoutes: readonly Route[] = [
+  shaped({
+    path: '/global/index',
+    answer: 'GlobalSettings',
+    summary: 'The global blacklist, the server URL and the platform domains; a browser gets the page of the panel.',
+    parameters: {},
+    operation: GetGlobalDocument,
+    ownPage: true,
+    variables: () => ({}),
+    shape: globalRecord,
+  }),
+  write({
+    path: '/global/save',
+    summary: 'Saves the global settings, all or nothing; parameters that are left out keep their values.',
+    parameters: {
+      globalBlackIpList: about('Addresses of visitors that every client turns away.', listOf()),
+      serverUrl: about('The address at which the server is reached from outside.', text()),
+      platform_domains: platformDomains,
+    },
+    operation: SaveGlobalDocument,
+    variables: (values) => ({ input: { blackIpList: values.globalBlackIpList, serverUrl: values.serverUrl, platformDomains: values.platform_domains } }),
+    success: 'save success',
+    fields: { blackIpList: 'globalBlackIpList', serverUrl: 'serverUrl', platformDomains: 'platform_domains' },
+  }),
+];

@@ -1,0 +1,161 @@
+import { AditError } from '../../schema/errors.ts';
+import {
+  AddTunnelDocument, CopyTunnelDocument, DeleteTunnelDocument, EditTunnelDocument, GetTunnelDocument, ListTunnelsDocument,
+  StartTunnelDocument, StopTunnelDocument, type ProxyProtocol, type TunnelInput, type TunnelMode,
+} from '../generated/graphql.ts';
+import { about, boolean, choice, id, integer, keptText, list as listOf, listing, reference, ownerFilter, sort, text, type Values } from '../parameters.ts';
+import { tunnelRecord } from '../records/tunnel.ts';
+import { list, single, write, type Route } from '../route.ts';
+
+const modes: Readonly<Record<TunnelMode, TunnelMode>> = {
+  tcp: 'tcp', udp: 'udp', httpProxy: 'httpProxy', socks5: 'socks5', secret: 'secret', p2p: 'p2p', file: 'file',
+};
+const proxyProtocols: Readonly<Record<string, ProxyProtocol>> = { '': 'OFF', V1: 'V1', V2: 'V2', v1: 'V1', v2: 'V2' };
+
+/** What /index/add/ and /index/edit/ may set (spec "Tunnels"), in the order in which the family checks them. */
+const settable = {
+  type: about('What the tunnel does with what arrives; a new one needs it.', choice(modes, () => new AditError('UNSUPPORTED_MODE'))),
+  port: about('The port to listen on; blank and 0 = a free one is assigned. secret and p2p have none.', integer(65535)),
+  client_id: reference('client'),
+  remark: about('A note.', text()),
+  server_ip: about('The address to listen on; blank = all.', text()),
+  target: about('Where connections go, in turn: ip:port, [IPv6]:port, or a port alone.', listOf()),
+  local_proxy: about('The server dials the targets itself; stays off unless the server allows it.', boolean()),
+  password: about('The key that visitors of a secret or p2p tunnel prove; blank = keep.', keptText()),
+  local_path: about("The directory of the agent's machine that a file tunnel serves.", text()),
+  strip_pre: about('The beginning of the URL path that a file tunnel leaves out.', text()),
+  proto_version: about("The PROXY protocol header that tells the target the visitor's address; blank = none.", choice(proxyProtocols)),
+};
+
+/** The parameter behind each field of the GraphQL input. */
+const fields: Readonly<Record<keyof TunnelInput, string>> = {
+  mode: 'type',
+  port: 'port',
+  clientId: 'client_id',
+  remark: 'remark',
+  serverIp: 'server_ip',
+  targets: 'target',
+  localProxy: 'local_proxy',
+  password: 'password',
+  localPath: 'local_path',
+  stripPrefix: 'strip_pre',
+  proxyProtocol: 'proto_version',
+};
+
+function tunnelInput(values: Values<typeof settable>): TunnelInput {
+  return {
+    mode: values.type,
+    port: values.port,
+    clientId: values.client_id,
+    remark: values.remark,
+    serverIp: values.server_ip,
+    targets: values.target,
+    localProxy: values.local_proxy,
+    password: values.password,
+    localPath: values.local_path,
+    stripPrefix: values.strip_pre,
+    proxyProtocol: values.proto_version,
+  };
+}
+
+const noClient = 'modified error,the client is not exist';
+const tunnelId = { id: id('tunnel') };
+
+/** The endpoints for tunnels under /index (spec "Tunnels", contract 2.4). */
+export const tunnelRoutes: readonly Route[] = [
+  list({
+    path: '/index/gettunnel',
+    answer: 'Tunnel',
+    summary: 'Lists tunnels.',
+    parameters: {
+      client_id: listing.filter,
+      filter_client_id: about('As client_id, and counts before it.', listing.strictFilter),
+      user_id: listing.strictFilter,
+      unassigned: listing.unassigned,
+      type: { ...about('Only those of this type; blank = all.', text()), choices: Object.keys(modes) },
+      search: listing.search,
+      sort: sort({
+        Id: 'ID', ClientId: 'CLIENT_ID', Remark: 'REMARK', 'Client.VerifyKey': 'VERIFY_KEY', VerifyKey: 'VERIFY_KEY', Target: 'TARGET', Mode: 'MODE',
+        Port: 'PORT', Password: 'PASSWORD', Status: 'ENABLED', RunStatus: 'RUNNING', IsConnect: 'CONNECTED', 'Client.IsConnect': 'CONNECTED',
+      }),
+      order: listing.order,
+      offset: listing.offset,
+      limit: listing.limit,
+    },
+    operation: ListTunnelsDocument,
+    variables: ({ client_id: ofClient, filter_client_id: filtered, type, search, sort: orderBy, order, offset, limit, ...owner }) => {
+      const wanted = type?.trim() ?? '';
+      const mode = new Map(Object.entries(modes)).get(wanted);
+      // A type that no tunnel can have finds none; it must not widen the list to all.
+      if (wanted !== '' && !mode) return undefined;
+      const clientId = filtered || ofClient;
+      return { ...ownerFilter(owner), clientId, mode, search, orderBy, order: orderBy ? order : undefined, offset, limit };
+    },
+    page: ({ tunnels }) => ({ rows: tunnels.rows.map(tunnelRecord), total: tunnels.total }),
+  }),
+  single({
+    path: '/index/getonetunnel',
+    answer: 'Tunnel',
+    summary: 'One tunnel.',
+    parameters: tunnelId,
+    operation: GetTunnelDocument,
+    variables: (values) => values,
+    record: ({ tunnel }) => tunnel && tunnelRecord(tunnel),
+  }),
+  write({
+    path: '/index/add',
+    summary: 'Makes a tunnel and starts it; port 0 or blank = assigned by the server.',
+    parameters: settable,
+    operation: AddTunnelDocument,
+    variables: (values) => ({ input: tunnelInput(values) }),
+    success: 'add success',
+    createdId: ({ createTunnel }) => createTunnel.id,
+    texts: { 'NOT_FOUND client': 'client not found' },
+    fields,
+  }),
+  write({
+    path: '/index/copy',
+    summary: 'Makes a tunnel with the settings of another, on a newly assigned port.',
+    parameters: tunnelId,
+    operation: CopyTunnelDocument,
+    variables: (values) => values,
+    success: 'add success',
+    createdId: ({ copyTunnel }) => copyTunnel.id,
+    texts: { 'NOT_FOUND client': noClient },
+  }),
+  write({
+    path: '/index/edit',
+    summary: 'Changes a tunnel; parameters that are left out keep their values, a stopped one stays stopped.',
+    parameters: { ...tunnelId, ...settable },
+    operation: EditTunnelDocument,
+    variables: (values) => ({ id: values.id, input: tunnelInput(values) }),
+    success: 'modified success',
+    texts: { 'NOT_FOUND client': noClient },
+    fields,
+  }),
+  write({
+    path: '/index/stop',
+    summary: 'Stops a tunnel: its port and its connections are closed.',
+    parameters: tunnelId,
+    operation: StopTunnelDocument,
+    variables: (values) => values,
+    success: 'stop success',
+  }),
+  write({
+    path: '/index/start',
+    summary: 'Starts a tunnel.',
+    parameters: tunnelId,
+    operation: StartTunnelDocument,
+    variables: (values) => values,
+    success: 'start success',
+    texts: { PORT_UNAVAILABLE: 'start error' },
+  }),
+  write({
+    path: '/index/del',
+    summary: 'Deletes a tunnel.',
+    parameters: tunnelId,
+    operation: DeleteTunnelDocument,
+    variables: (values) => values,
+    success: 'delete success',
+  }),
+];

@@ -1,0 +1,120 @@
+import {
+  AddUserDocument, ChangePasswordDocument, DeleteUserDocument, EditUserDocument, ListUsersDocument, SetUserEnabledDocument, type UserInput,
+} from '../generated/graphql.ts';
+import { about, id, integer, keptText, listing, reference, requiredBoolean, sort, text, time, type Values } from '../parameters.ts';
+import { userRecord } from '../records/user.ts';
+import { list, write, type Route } from '../route.ts';
+
+/** What /user/add/ and /user/edit/ may set (spec "Users"). */
+const settable = {
+  username: about('The login name, unique; a new user needs one.', text()),
+  password: about('At least 6 characters; blank = keep. A new user needs one.', keptText()),
+  remark: about('A note for administrators.', text()),
+  max_tunnel: about('The most tunnels and hosts over all clients; blank and 0 = unlimited.', integer()),
+  max_client: about('The most clients; blank and 0 = unlimited, not less than the user has.', integer()),
+  expire_time: about('When account and clients stop working.', time()),
+};
+
+/** The parameter behind each field of the GraphQL input. */
+const fields: Readonly<Record<keyof UserInput | 'newPassword', string>> = {
+  username: 'username',
+  password: 'password',
+  newPassword: 'new_password',
+  remark: 'remark',
+  maxTunnels: 'max_tunnel',
+  maxClients: 'max_client',
+  expiresAt: 'expire_time',
+};
+
+function userInput(values: Values<typeof settable>): UserInput {
+  return {
+    username: values.username,
+    password: values.password,
+    remark: values.remark,
+    maxTunnels: values.max_tunnel,
+    maxClients: values.max_client,
+    expiresAt: values.expire_time,
+  };
+}
+
+const userId = { id: id('user') };
+
+/** The endpoints under /user (spec "Users", contract 2.3). */
+export const userRoutes: readonly Route[] = [
+  list({
+    path: '/user/list',
+    answer: 'User',
+    summary: 'Lists users. For administrators.',
+    parameters: {
+      search: listing.search,
+      sort: sort({
+        Id: 'ID', UserName: 'USERNAME', Remark: 'REMARK', Status: 'ENABLED', MaxTunnelNum: 'MAX_TUNNELS', MaxClientNum: 'MAX_CLIENTS',
+        ClientCount: 'CLIENT_COUNT', TunnelCount: 'TUNNEL_COUNT', ExpireTime: 'EXPIRES_AT', CreateTime: 'CREATED_AT',
+      }),
+      order: listing.order,
+      offset: listing.offset,
+      limit: listing.limit,
+    },
+    operation: ListUsersDocument,
+    variables: ({ search, sort: orderBy, order, offset, limit }) => ({ search, orderBy, order: orderBy ? order : undefined, offset, limit }),
+    page: ({ users }) => ({ rows: users.rows.map(userRecord), total: users.total }),
+  }),
+  write({
+    path: '/user/add',
+    summary: 'Makes a user. For administrators.',
+    parameters: settable,
+    operation: AddUserDocument,
+    variables: (values) => ({ input: userInput(values) }),
+    success: 'add success',
+    createdId: ({ createUser }) => createUser.id,
+    fields,
+  }),
+  write({
+    path: '/user/edit',
+    summary: 'Changes a user; parameters that are left out keep their values. For administrators.',
+    parameters: { ...userId, ...settable },
+    operation: EditUserDocument,
+    variables: (values) => ({ id: values.id, input: userInput(values) }),
+    success: 'save success',
+    fields,
+  }),
+  write({
+    path: '/user/changepassword',
+    summary: "Sets a user's password: an administrator anybody's, a user their own.",
+    parameters: {
+      id: reference('user'),
+      new_password: about('The new password, at least 6 characters.', text()),
+      password: about('Another name of new_password.', text()),
+      confirm_password: about('The new password again; absent = not compared.', text()),
+      password_confirm: about('Another name of confirm_password.', text()),
+      current_password: about('The present password; administrators need none.', text()),
+      old_password: about('Another name of current_password.', text()),
+    },
+    operation: ChangePasswordDocument,
+    // The second name of each is the one that other servers of the family know.
+    variables: (values) => ({
+      id: values.id,
+      newPassword: values.new_password ?? values.password ?? '',
+      confirmation: values.confirm_password ?? values.password_confirm,
+      currentPassword: values.current_password ?? values.old_password,
+    }),
+    success: 'password changed',
+    fields,
+  }),
+  write({
+    path: '/user/changestatus',
+    summary: 'Enables or disables a user. For administrators.',
+    parameters: { ...userId, status: about('true = enable, false = disable.', requiredBoolean()) },
+    operation: SetUserEnabledDocument,
+    variables: ({ id: user, status }) => ({ id: user, enabled: status }),
+    success: 'modified success',
+  }),
+  write({
+    path: '/user/del',
+    summary: 'Deletes a user; the clients are disabled and belong to nobody. For administrators.',
+    parameters: userId,
+    operation: DeleteUserDocument,
+    variables: (values) => values,
+    success: 'delete success',
+  }),
+];

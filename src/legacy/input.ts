@@ -1,0 +1,170 @@
+import querystring from 'node:querystring';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Busboy } from '@fastify/busboy';
+
+/**
+ * The parameters of a legacy call, by name, as text: body and query string merged (contract D24). JSON numbers and booleans
+ * arrive as the text a form would have sent, so that all encodings mean the same.
+ */
+export interface Input extends ReadonlyMap<string, string> {
+  /** The names that came more than once; absent = none did. */
+  readonly repeated?: ReadonlySet<string>;
+}
+
+class CollectedInput extends Map<string, string> {
+  readonly repeated = new Set<string>();
+}
+
+/** A request that can't be read. `status` is its HTTP status, `message` is shown to the caller. */
+export class UnreadableRequest extends Error {
+  override readonly name = 'UnreadableRequest';
+  readonly status: 400 | 413 | 415;
+  constructor(status: 400 | 413 | 415, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The caller went away before its body was complete: there is nobody to answer. */
+export class RequestAborted extends Error {
+  override readonly name = 'RequestAborted';
+}
+
+/** Most bytes of a body. */
+const bodyLimit = 256 * 1024;
+/** A body over the limit is read on up to here, so that most callers have finished writing and read the answer. */
+const discardLimit = 4 * 1024 * 1024;
+/** Most parameters of a body, and of a query string. */
+const parameterLimit = 200;
+
+/**
+ * Reads and merges the parameters of a request. The body wins over the query string, and the first of several values of
+ * one parameter wins (contract section 0).
+ * @throws {UnreadableRequest} 413 for a body over 256 KB, 415 for one in no known encoding, 400 for a broken one.
+ * @throws {RequestAborted}
+ */
+export async function readInput(request: IncomingMessage): Promise<Input> {
+  const input = new CollectedInput();
+  if (hasBody(request.headers)) {
+    const body = await readBody(request);
+    if (body.length > 0) await addBody(input, request.headers, body);
+  }
+  const url = request.url ?? '';
+  const query = url.indexOf('?');
+  if (query >= 0) addForm(input, url.slice(query + 1));
+  return input;
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+function readBody(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const tooLarge = () => reject(new UnreadableRequest(413, 'the request body is larger than 256 KB'));
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= bodyLimit) {
+        chunks.push(chunk);
+        return;
+      }
+      chunks.length = 0;
+      if (size > discardLimit) {
+        request.pause();
+        tooLarge();
+      }
+    });
+    request.on('end', () => size > bodyLimit ? tooLarge() : resolve(Buffer.concat(chunks)));
+    request.on('error', () => reject(new RequestAborted()));
+    request.on('close', () => {
+      if (!request.complete) reject(new RequestAborted());
+    });
+  });
+}
+
+async function addBody(input: CollectedInput, headers: IncomingHttpHeaders, body: Buffer): Promise<void> {
+  const type = (headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+    throw new UnreadableRequest(415, 'a compressed request body is not supported');
+  }
+  if (type === 'application/x-www-form-urlencoded') addForm(input, body.toString());
+  else if (type === 'multipart/form-data') await addMultipart(input, headers, body);
+  else if (type === 'application/json' || type.endsWith('+json')) addJson(input, body.toString());
+  else {
+    throw new UnreadableRequest(415, 'the content type of the request body must be '
+      + 'application/x-www-form-urlencoded, multipart/form-data or application/json');
+  }
+}
+
+function add(input: CollectedInput, name: string, value: string): void {
+  if (input.has(name)) input.repeated.add(name);
+  else input.set(name, value);
+}
+
+function tooMany(): UnreadableRequest {
+  return new UnreadableRequest(400, `too many parameters (at most ${parameterLimit})`);
+}
+
+function addForm(input: CollectedInput, text: string): void {
+  let pairs = 1;
+  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) pairs += 1;
+  if (pairs > parameterLimit) throw tooMany();
+  const values = querystring.parse(text);
+  for (const name in values) {
+    const value = values[name];
+    if (Array.isArray(value)) input.repeated.add(name);
+    add(input, name, (Array.isArray(value) ? value[0] : value) ?? '');
+  }
+}
+
+function addMultipart(input: CollectedInput, headers: IncomingHttpHeaders, body: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const broken = () => reject(new UnreadableRequest(400, 'the multipart request body is broken'));
+    let parser: InstanceType<typeof Busboy>;
+    try {
+      parser = new Busboy({
+        headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
+        // A part with a file is left out: no parameter of this API is a file.
+        limits: { fields: parameterLimit, parts: parameterLimit, files: 0, fieldSize: bodyLimit, headerPairs: 20 },
+      });
+    } catch {
+      broken(); // no boundary
+      return;
+    }
+    parser.on('field', (name, value) => add(input, name, value));
+    parser.on('fieldsLimit', () => reject(tooMany()));
+    parser.on('partsLimit', () => reject(tooMany()));
+    parser.on('error', broken);
+    parser.on('finish', () => resolve());
+    parser.end(body);
+  });
+}
+
+function addJson(input: CollectedInput, text: string): void {
+  let values: unknown;
+  try {
+    values = JSON.parse(text);
+  } catch {
+    throw new UnreadableRequest(400, 'the JSON request body is broken');
+  }
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+    throw new UnreadableRequest(400, 'the JSON request body must be an object');
+  }
+  const entries = Object.entries(values);
+  if (entries.length > parameterLimit) throw tooMany();
+  for (const [name, value] of entries) {
+    // null says that there is no value, as leaving the parameter out does
+    if (value !== null) add(input, name, jsonText(value));
+  }
+}
+
+function jsonText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value);
+  } catch {
+    throw new UnreadableRequest(400, 'the JSON request body is nested too deep');
+  }
+}

@@ -1,0 +1,49 @@
+import { expireTimeText } from '../../rules/expire-time.ts';
+import type { ClientFieldsFragment } from '../generated/graphql.ts';
+import type { Shaped } from '../shapes.ts';
+
+/**
+ * Shapes a client (contract 1.1). Secrets keep their keys and are always "" (D16), arrays are never null (D22), times are
+ * text in the server's local zone. RateLimit is in KB/s, FlowLimit in MiB, the flows in bytes, NowRate in bytes/s.
+ */
+export function clientRecord(client: ClientFieldsFragment): Shaped<'Client'> {
+  const { owner, runtime } = client;
+  return {
+    Id: client.id,
+    UserId: owner?.id ?? 0,
+    UserName: owner?.username ?? '',
+    VerifyKey: client.verifyKey,
+    Addr: runtime.address,
+    LocalAddr: runtime.localAddress,
+    Remark: client.remark,
+    Status: client.enabled,
+    IsConnect: runtime.connected,
+    RateLimit: client.rateLimit,
+    Flow: { ExportFlow: runtime.exportBytes, InletFlow: runtime.inletBytes, FlowLimit: client.flowLimit },
+    Rate: { NowRate: runtime.rate },
+    NoStore: false,
+    NoDisplay: false,
+    MaxConn: client.maxConnections,
+    NowConn: runtime.connections,
+    ConfigConnAllow: client.configAllowed,
+    MaxTunnelNum: client.maxTunnels,
+    Version: runtime.version,
+    BlackIpList: client.blackIpList,
+    IpWhite: client.ipWhite,
+    IpWhitePass: '',
+    IpWhiteList: client.ipWhiteList,
+    CreateTime: timeText(client.createdAt),
+    LastOnlineTime: timeText(runtime.lastOnlineAt),
+    ExpireTime: timeText(client.expiresAt),
+    UserExpireTime: timeText(owner?.expiresAt ?? null),
+    EffectiveExpireTime: timeText(client.effectiveExpiresAt),
+    Cnf: { U: client.basicUser, P: '', Compress: client.compress, Crypt: client.crypt },
+    WebUserName: client.webUsername,
+    WebPassword: '',
+  };
+}
+
+/** A moment of an answer as the legacy API writes it; "" = none. */
+export function timeText(iso: string | null): string {
+  return iso === null ? '' : expireTimeText(new Date(iso));
+}

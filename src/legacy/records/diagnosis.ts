@@ -1,0 +1,23 @@
+import type { DiagnoseHostQuery } from '../generated/graphql.ts';
+import type { Shaped } from '../shapes.ts';
+
+/** Shapes a diagnosis (contract 4.8); without a match there is no rule. */
+export function diagnosisRecord({ diagnoseHost: { host, path, scheme, matched, reason, target, rule } }: DiagnoseHostQuery): Shaped<'Diagnosis'>['data'] {
+  return {
+    host, path, scheme, matched, reason,
+    ...(rule && {
+      rule: {
+        id: rule.id,
+        host: rule.host,
+        location: rule.location,
+        scheme: rule.scheme,
+        remark: rule.remark,
+        client: rule.client.remark === '' ? `client ${rule.client.id}` : `client ${rule.client.id} · ${rule.client.remark}`,
+        clientId: rule.client.id,
+        clientRemark: rule.client.remark,
+        target,
+        platformManaged: rule.mode === 'platform',
+      },
+    }),
+  };
+}

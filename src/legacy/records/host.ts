@@ -1,0 +1,29 @@
+import type { HostFieldsFragment } from '../generated/graphql.ts';
+import type { Shaped } from '../shapes.ts';
+
+/**
+ * Shapes a host (contract 1.4). Of certificate and key only the paths are told, to administrators; text never (D16). A stopped
+ * host has IsClose true (D33).
+ */
+export function hostRecord(host: HostFieldsFragment): Shaped<'Host'> {
+  const { client } = host;
+  return {
+    Id: host.id,
+    Host: host.host,
+    PlatformDomainID: host.platformDomainId ?? '',
+    PlatformManaged: host.mode === 'platform',
+    HeaderChange: host.headers.join('\n'),
+    HostChange: host.hostChange,
+    Location: host.location,
+    Remark: host.remark,
+    Scheme: host.scheme,
+    CertFilePath: host.certificatePath,
+    KeyFilePath: host.privateKeyPath,
+    NoStore: false,
+    IsClose: !host.enabled,
+    AutoHttps: host.autoHttps,
+    Flow: { ExportFlow: host.exportBytes, InletFlow: host.inletBytes, FlowLimit: 0 },
+    Client: { Id: client.id, Remark: client.remark, IsConnect: client.runtime.connected },
+    Target: { TargetStr: host.targets.join('\n'), TargetArr: host.targets, LocalProxy: host.localProxy },
+  };
+}

@@ -1,0 +1,20 @@
+import type { UserFieldsFragment } from '../generated/graphql.ts';
+import type { Shaped } from '../shapes.ts';
+import { timeText } from './client.ts';
+
+/** Shapes a user (contract 1.2). The password keeps its key and is always "" (D16). */
+export function userRecord(user: UserFieldsFragment): Shaped<'User'> {
+  return {
+    Id: user.id,
+    UserName: user.username,
+    Password: '',
+    Status: user.enabled,
+    Remark: user.remark,
+    ClientCount: user.clientCount,
+    TunnelCount: user.tunnelCount,
+    MaxClientNum: user.maxClients,
+    MaxTunnelNum: user.maxTunnels,
+    ExpireTime: timeText(user.expiresAt),
+    CreateTime: timeText(user.createdAt),
+  };
+}

@@ -1,0 +1,166 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { rateLimit } from 'express-rate-limit';
+import type { GraphQLSchema } from 'graphql';
+import type { Logger } from 'pino';
+import type { Caller } from '../rules/caller.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Callers } from './callers.ts';
+import { failureStatus, failureText, knownError } from './errors.ts';
+import { type Input, readInput, RequestAborted, UnreadableRequest } from './input.ts';
+import { type Action, Redirect, type Route } from './route.ts';
+import { routes } from './routes.ts';
+
+/** What the legacy API is put together from. */
+export interface LegacyOptions {
+  /** The operations run against it, in process. */
+  readonly schema: GraphQLSchema;
+  /** Makes what the resolvers get. */
+  readonly contextFor: (caller: Caller, request: Request) => unknown;
+  readonly settings: Pick<Settings, 'authKey' | 'authCryptKey' | 'apiAuthFailureStatus' | 'basePath'>;
+  readonly callers: Callers;
+  /** ms since the epoch */
+  readonly now?: () => number;
+  readonly log: Logger;
+}
+
+/** A route that is ready to be called. */
+interface Endpoint {
+  readonly route: Route;
+  readonly run: Action;
+  /** Passes a call on, or answers that there were too many from its address. */
+  readonly limit?: RequestHandler;
+}
+
+/**
+ * Makes the legacy API: the routes of the table at their paths, with and without trailing slash, in any case, further path
+ * segments ignored (contract section 0). Paths that aren't in the table go on to the next handler. It is mounted at the base
+ * path, before anything that reads bodies.
+ * @throws {Error} when an operation doesn't fit the schema
+ */
+export function createLegacyRouter({ schema, contextFor, settings, callers, now = Date.now, log }: LegacyOptions): RequestHandler {
+  const endpoints = bindAll({ schema, now, callers, authKey: settings.authKey, authCryptKey: settings.authCryptKey });
+
+  async function answer({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
+    const input = await readInput(request);
+    if (route.access === 'anyone') return reply(response, await run({ request, response, input, context: undefined }));
+    const identified = await callers.identify(request, input);
+    if ('caller' in identified) {
+      if (route.panel && isRead(request)) return next();
+      return send(response, 200, await run({ request, response, input, context: contextFor(identified.caller, request) }));
+    }
+    if (identified.status === 401 && settings.apiAuthFailureStatus === 302) toLogin(response);
+    else send(response, identified.status, { status: 0, msg: identified.msg });
+  }
+
+  /** A person opens a page: the panel's, or its login (contract D1, D3). */
+  async function open({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
+    const input: Input = new Map();
+    const identified = await callers.identify(request, input);
+    if (!('caller' in identified)) return toLogin(response);
+    if (!route.ownPage) return redirect(response, '/');
+    // Whoever may not read what the page is about doesn't get the page (contract D19).
+    if (!route.panel) await run({ request, response, input, context: contextFor(identified.caller, request) });
+    next();
+  }
+
+  function reply(response: Response, answered: object): void {
+    if (answered instanceof Redirect) redirect(response, answered.path);
+    else send(response, 200, answered);
+  }
+
+  function toLogin(response: Response): void {
+    redirect(response, '/login/index');
+  }
+
+  function redirect(response: Response, path: string): void {
+    response.statusCode = 302;
+    response.setHeader('Location', `${settings.basePath}${path}`);
+    response.end();
+  }
+
+  return (request, response, next) => {
+    const endpoint = endpoints.get(actionPath(request.url));
+    if (!endpoint) return next();
+    const { route, limit } = endpoint;
+    if (route.access !== 'anyone' && isNavigation(request)) {
+      open(endpoint, request, response, next).catch((error: unknown) => fail(route, error, request, response, log));
+      return;
+    }
+    const method = isRead(request) ? 'GET' : request.method;
+    if (!route.methods.some((allowed) => allowed === method)) {
+      response.setHeader('Allow', route.methods.join(', '));
+      return send(response, 405, { status: 0, msg: 'method not allowed' });
+    }
+    const proceed = () => {
+      answer(endpoint, request, response, next).catch((error: unknown) => fail(route, error, request, response, log));
+    };
+    if (limit) void limit(request, response, proceed);
+    else proceed();
+  };
+}
+
+function bindAll(boot: Parameters<Route['bind']>[0]): ReadonlyMap<string, Endpoint> {
+  const endpoints = new Map<string, Endpoint>();
+  for (const route of routes) {
+    const endpoint = {
+      route,
+      run: route.bind(boot),
+      ...(route.perMinute && { limit: perMinute(route.perMinute) }),
+    };
+    for (const path of [route.path, ...route.aliases]) endpoints.set(path, endpoint);
+  }
+  return endpoints;
+}
+
+function perMinute(limit: number): RequestHandler {
+  return rateLimit({
+    windowMs: 60_000,
+    limit,
+    standardHeaders: 'draft-8',
+    legacyHeaders: false,
+    // A stranger's X-Forwarded-For is no fault of the set-up: it is ignored where no proxy is trusted.
+    validate: { xForwardedForHeader: false },
+    handler: (_request, response) => send(response, 429, { status: 0, msg: 'too many requests' }),
+  });
+}
+
+/** `/Client/List/x/y?a=b` -> `/client/list` */
+function actionPath(url: string): string {
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  const controllerEnd = path.indexOf('/', 1);
+  const actionEnd = controllerEnd < 0 ? -1 : path.indexOf('/', controllerEnd + 1);
+  return (actionEnd < 0 ? path : path.slice(0, actionEnd)).toLowerCase();
+}
+
+function isRead({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** A person opening a page in a browser, and not a program calling (D1): it is for the panel to answer. */
+function isNavigation(request: Request): boolean {
+  return request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
+    && !/[?&](?:auth_key|timestamp)=/.test(request.url);
+}
+
+function fail(route: Route, error: unknown, request: Request, response: Response, log: Logger): void {
+  if (error instanceof RequestAborted) return;
+  if (error instanceof UnreadableRequest) {
+    // The rest of the body is not read: the connection can't be used again.
+    if (!request.complete) response.setHeader('Connection', 'close');
+    return send(response, error.status, { status: 0, msg: error.message });
+  }
+  const known = knownError(error, log, route.path);
+  const msg = failureText(known, route.texts, route.fields);
+  if (route.envelope !== 'single') return send(response, failureStatus(known.code), { status: 0, msg });
+  // Not found and not yours look alike, so that ids can't be probed (D25).
+  if (known.code === 'INTERNAL') send(response, 500, { code: 0, msg });
+  else send(response, 200, { code: 0 });
+}
+
+function send(response: Response, status: number, body: object): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Cache-Control', 'no-store');
+  response.end(JSON.stringify(body));
+}

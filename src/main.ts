@@ -1,0 +1,93 @@
+import process from 'node:process';
+import { Command, CommanderError, Option } from 'commander';
+import { z } from 'zod';
+import { createLogger } from './log.ts';
+import { readAgentOptions, type AgentFlags } from './settings/agent-options.ts';
+import { loadSettings, readSettings } from './settings/load.ts';
+import { printSettings } from './settings/print.ts';
+import { defaultOf, fileKey, flagName, infoOf, settingNames, type SettingName } from './settings/settings.ts';
+import { SettingsError } from './settings/sources.ts';
+import { version } from './version.ts';
+
+/** The command line: `adit server`, `adit agent`. What a command needs is loaded only when it runs. */
+const program = new Command('adit')
+  .description('Reach programs behind NAT and firewalls: a reverse-tunnel server and its agent.')
+  .version(version)
+  .configureHelp({ showGlobalOptions: false })
+  .exitOverride();
+
+const serverOptions = z.object({ config: z.string().optional(), printConfig: z.boolean().default(false) }).catchall(z.string());
+
+const server = program.command('server')
+  .summary('run the server that agents connect to')
+  .description('Runs the server: the API, the bridge that agents connect to, and the tunnels. Every setting can be given as a flag, '
+    + 'as an environment variable (--http-port is ADIT_HTTP_PORT) or in the settings file (http_port = 8080); the first of these '
+    + 'that gives it counts.')
+  .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
+  .option('--print-config', 'print the settings in force, secrets masked, and end')
+  // Unknown flags and words are reported by the settings, together with everything else that is wrong.
+  .allowUnknownOption()
+  .allowExcessArguments()
+  .action(async (options: unknown, command: Command) => {
+    const { config, printConfig, ...given } = serverOptions.parse(options);
+    const known = Object.entries(given).map(([name, value]): [string, unknown] => [flagName(name), value]);
+    const flags = Object.fromEntries([...known, ...unknownFlags(command)]);
+    const input = { flags, environment: process.env, configFile: config };
+    if (printConfig) {
+      process.stdout.write(printSettings(readSettings(input)));
+      return;
+    }
+    const loaded = loadSettings(input);
+    const { runServer } = await import('./server.ts');
+    await runServer(loaded);
+  });
+
+for (const name of settingNames) addSettingOptions(name);
+
+program.command('agent')
+  .summary('run the agent beside the programs that are to be reached')
+  .description('Connects to a server and opens the connections that its tunnels ask for. Reconnects until it is stopped.')
+  .requiredOption('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
+  .option('--vkey <KEY>', "the client's verification key (better: ADIT_VKEY or --vkey-file, for others on this machine can see flags)")
+  .option('--vkey-file <FILE>', 'a file that holds the key (or ADIT_VKEY_FILE)')
+  .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
+  .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
+  .action(async (flags: AgentFlags) => {
+    const { server: address, vkey, ...logging } = readAgentOptions(flags, process.env);
+    const { runAgent } = await import('./agent/agent.ts');
+    await runAgent({ server: address, vkey, version, log: createLogger(logging) });
+  });
+
+/** The flag of a setting, and for a secret also the one that names a file. */
+function addSettingOptions(name: SettingName): void {
+  const { help, value, secret = false } = infoOf(name);
+  const fallback = defaultOf(name) ?? '';
+  const description = fallback === '' ? help : `${help} (default: ${fallback})`;
+  const flag = value === 'BOOLEAN' ? new Option(`${flagName(name)} [${value}]`, description).preset('true') : new Option(`${flagName(name)} <${value}>`, description);
+  server.addOption(flag);
+  if (secret) server.addOption(new Option(`${flagName(`${name}File`)} <FILE>`, `file that holds ${fileKey(name)}`));
+}
+
+/** What commander couldn't place; the settings refuse it by name. */
+function unknownFlags(command: Command): [string, string][] {
+  const flags = command.args.filter((word) => word.startsWith('-'));
+  return (flags.length > 0 ? flags : command.args).map((word) => [word.split('=')[0] ?? word, '']);
+}
+
+/** Whether a failed start is the operator's to mend: a port that is taken, a database that can't be used. */
+function isOperators(error: unknown): error is Error {
+  return error instanceof Error && ('syscall' in error || error.name === 'StoreError');
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2; // it has said what is wrong
+  else if (error instanceof SettingsError) {
+    for (const problem of error.problems) process.stderr.write(`adit: ${problem}\n`);
+    process.exitCode = 2;
+  } else if (isOperators(error)) {
+    process.stderr.write(`adit: ${error.message}\n`);
+    process.exitCode = 1;
+  } else throw error;
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import type { LoadedSettings } from './settings/load.ts';
+import { secretsFile, storedSecrets } from './settings/secrets.ts';
+import type { Settings } from './settings/settings.ts';
+import { version } from './version.ts';
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What a started server says of itself. */
+export interface Ready {
+  readonly settings: Settings;
+  readonly generated: LoadedSettings['generated'];
+  readonly bridge: Address;
+  readonly http: { readonly address: string; readonly port: number };
+}
+
+/** The message on stdout once everything listens: every address in use, new secrets (this once), and the next commands to type. */
+export function readyMessage({ settings, generated, bridge, http }: Ready): string {
+  const url = `http://${reachable(http.address)}:${http.port}${settings.basePath}`;
+  return `
+Adit ${version} is ready.
+  API      ${url}/
+  GraphQL  ${url}/graphql
+  Bridge   ${bracketed(bridge.host)}:${bridge.port} (agents connect here)
+  Hosts    HTTP ${settings.vhostHttpPort}, HTTPS ${settings.vhostHttpsPort} (kept free: this version does not serve domains yet)
+${secrets(settings, generated)}${nextCommands(settings, generated, url, `${reachable(bridge.host)}:${bridge.port}`)}
+`;
+}
+
+function secrets(settings: Settings, { authKey, authCryptKey, adminPassword }: LoadedSettings['generated']): string {
+  const lines = [
+    authKey && `  auth key        ${authKey}`,
+    authCryptKey && `  auth crypt key  ${authCryptKey}`,
+    adminPassword && `  admin password  ${adminPassword} (login name ${settings.adminUsername})`,
+  ].filter(Boolean);
+  if (lines.length === 0) return '';
+  return `\nGenerated for this first start, shown this once, kept in ${secretsFile(settings.dataDir)}:\n${lines.join('\n')}\n`;
+}
+
+/** A new client's key is made up here, so that the lines can be pasted as they are. */
+function nextCommands(settings: Settings, generated: LoadedSettings['generated'], url: string, bridge: string): string {
+  if (settings.authKey === '') return '\nSigned API calls are off: no auth key is set.';
+  const vkey = randomBytes(12).toString('hex');
+  const kept = storedSecrets(settings.dataDir).authKey === settings.authKey;
+  const authKey = generated.authKey ?? (kept ? `$(sed -n 's/.*"authKey": "\\(.*\\)".*/\\1/p' ${secretsFile(settings.dataDir)})` : '...the auth key you set...');
+  return `
+Next, in another terminal:
+  AUTH_KEY=${authKey}
+  sign() { t=$(date +%s); echo "auth_key=$(printf %s "$AUTH_KEY$t" | md5sum | cut -c1-32)&timestamp=$t"; }
+  id=$(curl -s -d "$(sign)" -d remark=first -d vkey=${vkey} ${url}/client/add/ | tee /dev/stderr | grep -o '"id":[0-9]*' | cut -d: -f2)
+  npx adit agent --server ${bridge} --vkey ${vkey} &
+  curl -s -d "$(sign)" -d client_id=$id -d type=tcp -d target=127.0.0.1:22 -d port=9001 ${url}/index/add/
+Then port 9001 of this machine leads to port 22 of the agent's machine. Ctrl-C here stops the server.`;
+}
+
+/** An address that can be connected to, for one that listens on all. */
+function reachable(host: string): string {
+  return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : bracketed(host);
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

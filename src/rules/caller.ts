@@ -1,0 +1,26 @@
+/** How a caller has proven who they are. */
+export type ProvenBy = 'signature' | 'session' | 'token' | 'password';
+
+/** What is known of a caller besides the role: for the audit log and the rules about reading and logging in. */
+export interface Credentials {
+  /** Absent only where the program itself or a test makes the call. */
+  readonly by?: ProvenBy;
+  /** A token that may only read: every mutation is refused. */
+  readonly readOnly?: boolean;
+  /** The caller's address, as the outermost trusted proxy saw it. */
+  readonly address?: string;
+  /** The session's key in the database: a changed password ends all others. */
+  readonly sessionId?: string;
+  /** The token the call was made with. */
+  readonly tokenId?: number;
+}
+
+/** Who makes a call (contract 3.1, D27). Established once at the HTTP boundary, trusted after. */
+export type Caller = Credentials & (
+  | { readonly kind: 'admin' }
+  /** An ordinary user, by login session or token. */
+  | { readonly kind: 'user'; readonly userId: number }
+  /** The legacy client login: sees one client. */
+  | { readonly kind: 'client'; readonly clientId: number }
+  | { readonly kind: 'anonymous' }
+);

@@ -1,0 +1,63 @@
+/** How many failures are put up with. */
+export interface FailureRules {
+  /** Failures in a window before the source has to wait for its end. */
+  readonly allowed: number;
+  /** From the first failure on, in ms. */
+  readonly windowMs: number;
+  /** Sources remembered; beyond it the one whose window began first is forgotten. */
+  readonly sources: number;
+}
+
+/** Counts failed attempts by source (an address, say), so that guessing gets only so many tries. */
+export class FailureLimit {
+  readonly #rules: FailureRules;
+  /** In the order in which their windows began. */
+  readonly #windows = new Map<string, { failures: number; readonly ends: number }>();
+
+  constructor(rules: FailureRules) {
+    this.#rules = rules;
+  }
+
+  /** ms until the source may try again; 0 = now. @param now ms since the epoch */
+  wait(source: string, now: number): number {
+    const window = this.#windows.get(source);
+    if (window === undefined || window.ends <= now || window.failures < this.#rules.allowed) return 0;
+    return window.ends - now;
+  }
+
+  /** The source has failed. @param now ms since the epoch */
+  add(source: string, now: number): void {
+    const window = this.#windows.get(source);
+    if (window !== undefined && window.ends > now) {
+      window.failures++;
+      return;
+    }
+    this.#windows.delete(source);
+    this.#windows.set(source, { failures: 1, ends: now + this.#rules.windowMs });
+    if (this.#windows.size <= this.#rules.sources) return;
+    for (const oldest of this.#windows.keys()) {
+      this.#windows.delete(oldest);
+      break;
+    }
+  }
+
+  /** One failure of the source was none. */
+  takeBack(source: string): void {
+    const window = this.#windows.get(source);
+    if (window === undefined) return;
+    window.failures--;
+    if (window.failures <= 0) this.#windows.delete(source);
+  }
+
+  /** The sources that may not try now, and until when, in ms since the epoch. */
+  waiting(now: number): { readonly source: string; readonly until: number }[] {
+    return [...this.#windows]
+      .filter(([, { failures, ends }]) => ends > now && failures >= this.#rules.allowed)
+      .map(([source, { ends }]) => ({ source, until: ends }));
+  }
+
+  /** Lets the source try again at once. @returns false when nothing was held against it */
+  forget(source: string): boolean {
+    return this.#windows.delete(source);
+  }
+}

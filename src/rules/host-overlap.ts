@@ -1,0 +1,31 @@
+import { covers } from './host-location.ts';
+import { isWildcard } from './host-name.ts';
+import type { HostRule, RuleScheme } from './host-route.ts';
+
+/** What two rules are compared by. */
+export type RouteSpace = Pick<HostRule, 'host' | 'location' | 'scheme'>;
+
+/** Whether both would serve the very same addresses: a domain may have one rule for http and one for https (contract 4.7). */
+export function sameRoute(a: RouteSpace, b: RouteSpace): boolean {
+  return a.host === b.host && a.location === b.location && schemesMeet(a.scheme, b.scheme);
+}
+
+/** Whether any request could go to either: what rules of different owners may not (contract 4.7). */
+export function routesOverlap(a: RouteSpace, b: RouteSpace): boolean {
+  return patternsOverlap(a.host, b.host) && schemesMeet(a.scheme, b.scheme)
+    && (covers(a.location, b.location) || covers(b.location, a.location));
+}
+
+/** Whether any host matches both patterns. */
+export function patternsOverlap(a: string, b: string): boolean {
+  return a === b || isBelow(a, b) || isBelow(b, a);
+}
+
+/** Whether all that `inner` matches lies below the suffix of the wildcard `outer`, at any depth. */
+export function isBelow(inner: string, outer: string): boolean {
+  return isWildcard(outer) && inner.length > outer.length - 1 && inner.endsWith(outer.slice(1));
+}
+
+function schemesMeet(a: RuleScheme, b: RuleScheme): boolean {
+  return a === b || a === 'all' || b === 'all';
+}

@@ -1,0 +1,122 @@
+import { isIP } from 'node:net';
+
+/** The protocol a rule is for, or both. */
+export type RuleScheme = 'all' | 'http' | 'https';
+
+/** The schemes a rule can have. */
+export const ruleSchemes = ['all', 'http', 'https'] as const satisfies readonly RuleScheme[];
+
+/** What routing has to know of a host rule. */
+export interface HostRule {
+  readonly id: number;
+  /** As `hostPattern` spells it. */
+  readonly host: string;
+  /** As `hostLocation` spells it. */
+  readonly location: string;
+  readonly scheme: RuleScheme;
+  /** Stopped rules route nothing. */
+  readonly enabled: boolean;
+}
+
+/** What a visitor asks for. */
+export interface HostRequest {
+  /** As `requestedHost` spells it. */
+  readonly host: string;
+  /** Begins with a slash; what follows a `?` doesn't matter. */
+  readonly path: string;
+  readonly scheme: 'http' | 'https';
+}
+
+/** The rules of one pattern. */
+interface Bucket<Rule> {
+  /** By location, each in the order of their ids. */
+  readonly locations: Map<string, Rule[]>;
+  /** No longer beginning of a path has to be looked up. */
+  longest: number;
+}
+
+/**
+ * All host rules, and which of them a request goes to (contract 4.7): an exact host before a wildcard, a longer suffix before
+ * a shorter one, then the longer location, then the lowest id; stopped rules and those for the other scheme are passed over.
+ * What a look-up costs depends on the length of what is asked for, not on the number of rules.
+ */
+export class HostTable<Rule extends HostRule> {
+  readonly #buckets = new Map<string, Bucket<Rule>>();
+  readonly #rules = new Map<number, Rule>();
+
+  constructor(rules: Iterable<Rule> = []) {
+    for (const rule of rules) this.set(rule);
+  }
+
+  /** Adds a rule, or replaces the one that has its id. */
+  set(rule: Rule): void {
+    this.delete(rule.id);
+    this.#rules.set(rule.id, rule);
+    let bucket = this.#buckets.get(rule.host);
+    if (bucket === undefined) this.#buckets.set(rule.host, bucket = { locations: new Map(), longest: 0 });
+    bucket.longest = Math.max(bucket.longest, rule.location.length);
+    const rules = bucket.locations.get(rule.location) ?? [];
+    bucket.locations.set(rule.location, [...rules, rule].toSorted((a, b) => a.id - b.id));
+  }
+
+  /** Removes a rule; nothing happens when there is none with this id. */
+  delete(id: number): void {
+    const rule = this.#rules.get(id);
+    const bucket = rule && this.#buckets.get(rule.host);
+    if (rule === undefined || bucket === undefined) return;
+    this.#rules.delete(id);
+    const rest = bucket.locations.get(rule.location)?.filter((other) => other.id !== id) ?? [];
+    if (rest.length > 0) bucket.locations.set(rule.location, rest);
+    else bucket.locations.delete(rule.location);
+    if (bucket.locations.size === 0) this.#buckets.delete(rule.host);
+  }
+
+  /** The rule that a request goes to. */
+  match({ host, path, scheme }: HostRequest): Rule | undefined {
+    for (const pattern of patternsFor(host)) {
+      const bucket = this.#buckets.get(pattern);
+      const rule = bucket && inBucket(bucket, path, scheme);
+      if (rule !== undefined) return rule;
+    }
+    return undefined;
+  }
+}
+
+function inBucket<Rule extends HostRule>({ locations, longest }: Bucket<Rule>, path: string, scheme: 'http' | 'https'): Rule | undefined {
+  const query = path.indexOf('?');
+  const plain = query < 0 ? path : path.slice(0, query);
+  // From the longest beginning that a location could be, back from slash to slash.
+  let end = plain.length <= longest ? plain.length : plain.lastIndexOf('/', longest);
+  while (end > 0) {
+    const rule = serving(locations.get(plain.slice(0, end)), scheme);
+    if (rule !== undefined) return rule;
+    end = plain.lastIndexOf('/', end - 1);
+  }
+  return serving(locations.get('/'), scheme);
+}
+
+function serving<Rule extends HostRule>(rules: readonly Rule[] | undefined, scheme: 'http' | 'https'): Rule | undefined {
+  return rules?.find((rule) => rule.enabled && (rule.scheme === 'all' || rule.scheme === scheme));
+}
+
+/**
+ * The patterns that match a host, the one that goes first first: the host itself, then the wildcards from its longest suffix
+ * to its shortest. A wildcard matches at any depth, but not its own suffix.
+ */
+export function patternsFor(host: string): string[] {
+  const patterns = [host];
+  if (isIP(host) !== 0) return patterns;
+  for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) patterns.push(`*${host.slice(dot)}`);
+  return patterns;
+}
+
+/** Why a request goes to no rule: the first of these that applies (contract 4.8). */
+export type RouteFault = 'host' | 'stopped' | 'scheme' | 'path';
+
+/** @param rules those whose host matches, none of which takes the request */
+export function routeFault(rules: readonly HostRule[], scheme: 'http' | 'https'): RouteFault {
+  if (rules.length === 0) return 'host';
+  const started = rules.filter((rule) => rule.enabled);
+  if (started.length === 0) return 'stopped';
+  return started.some((rule) => rule.scheme === 'all' || rule.scheme === scheme) ? 'path' : 'scheme';
+}

@@ -1,0 +1,44 @@
+import { hash } from 'node:crypto';
+
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const nameLength = 253;
+
+/** What is wrong with the pattern of a platform domain: not `*.` and a name, or a name that DNS can't have. */
+export type WildcardFault = 'pattern' | 'name';
+
+/** The pattern of a platform domain in its one spelling: lower case, no trailing dot (contract 4.7). */
+export function platformWildcard(text: string): { readonly wildcard: string } | { readonly fault: WildcardFault } {
+  const wildcard = text.trim().toLowerCase().replace(/\.$/, '');
+  if (!wildcard.startsWith('*.') || wildcard.includes('*', 1)) return { fault: 'pattern' };
+  const labels = wildcard.slice(2).split('.');
+  if (labels.length < 2) return { fault: 'pattern' };
+  const isName = labels.every((part) => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '') && wildcard.length <= nameLength;
+  return isName ? { wildcard } : { fault: 'name' };
+}
+
+/** A prefix in its one spelling: one DNS label, lower case. @returns undefined when the text is none */
+export function platformPrefix(text: string): string | undefined {
+  const prefix = text.trim().toLowerCase();
+  return label.test(prefix) ? prefix : undefined;
+}
+
+/** The host of a prefix below a platform domain. @returns undefined when it is longer than DNS allows */
+export function platformHost(wildcard: string, prefix: string): string | undefined {
+  const host = `${prefix}${wildcard.slice(1)}`;
+  return host.length <= nameLength ? host : undefined;
+}
+
+/** The id of a new platform domain: always the same for a pattern, unless it is taken (contract 4.7). */
+export function platformDomainId(wildcard: string, taken: ReadonlySet<string>): string {
+  const digest = hash('sha256', wildcard, 'hex');
+  for (let length = 16; length < digest.length; length += 8) {
+    const id = `platform-${digest.slice(0, length)}`;
+    if (!taken.has(id)) return id;
+  }
+  return `platform-${digest}`;
+}
+
+/** A name that stands for every host of a platform domain, to ask a certificate about. */
+export function probeHost(wildcard: string): string {
+  return `probe${wildcard.slice(1)}`;
+}

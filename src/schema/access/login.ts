@@ -1,0 +1,67 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+import type { Client } from '../../store/generated/sqlite/client.ts';
+import type { Services } from '../context.ts';
+import { mayLogIn, mayServe } from './active.ts';
+import { verifyPassword } from './password.ts';
+
+/** What the login has to know of the settings. */
+export interface LoginSettings {
+  readonly adminUsername: string;
+  readonly adminPassword: string;
+  /** Name `user` with an agent's key as the password (contract section 7: off by default). */
+  readonly allowVkeyLogin: boolean;
+}
+
+/** Who a name and a password belong to. */
+export type Identity =
+  | { readonly kind: 'admin' }
+  | { readonly kind: 'user'; readonly userId: number }
+  | { readonly kind: 'client'; readonly clientId: number; readonly by: 'web' | 'vkey' };
+
+/** The most clients of one web user name that a login tries. */
+const namesakes = 5;
+
+/** Whether name and password are the administrator's. Digests have one length, so the comparison tells nothing of the password's. */
+export function isAdministrator({ adminUsername, adminPassword }: LoginSettings, username: string, password: string): boolean {
+  return timingSafeEqual(digest(`${username}\0${password}`), digest(`${adminUsername}\0${adminPassword}`));
+}
+
+/**
+ * Finds out who logs in, in the order of contract 3.3: administrator, user, legacy client login. A name that nobody has takes as
+ * long as a wrong password. Whoever is disabled or has expired isn't let in.
+ * @returns undefined when nobody has this name with this password
+ */
+export async function identify(services: Services, settings: LoginSettings, username: string, password: string): Promise<Identity | undefined> {
+  const { db } = services.store;
+  const administrator = isAdministrator(settings, username, password);
+  // PostgreSQL can't look for this character.
+  const name = username.includes('\0') ? '' : username;
+  const user = await db.user.findUnique({ where: { username: name } });
+  const userKnows = await verifyPassword(password, user?.passwordHash);
+  const client = await webClient(services, name, password);
+  if (administrator) return { kind: 'admin' };
+  if (user !== null && userKnows && mayLogIn(user)) return { kind: 'user', userId: user.id };
+  if (client !== undefined) return { kind: 'client', clientId: client.id, by: 'web' };
+  if (settings.allowVkeyLogin && name === 'user' && !password.includes('\0')) return vkeyClient(services, password);
+  return undefined;
+}
+
+async function webClient({ store }: Services, webUsername: string, password: string): Promise<Client | undefined> {
+  const clients = webUsername === '' ? [] : await store.db.client.findMany({ where: { webUsername }, include: { user: true }, orderBy: { id: 'asc' }, take: namesakes });
+  if (clients.length === 0) await verifyPassword(password, undefined);
+  for (const client of clients) {
+    if (await verifyPassword(password, client.webPasswordHash) && mayServe(client)) return client;
+  }
+  return undefined;
+}
+
+async function vkeyClient({ store }: Services, vkey: string): Promise<Identity | undefined> {
+  const client = await store.db.client.findUnique({ where: { vkey }, include: { user: true } });
+  if (client === null || client.userId !== null || client.webUsername !== '' || !mayServe(client)) return undefined;
+  return { kind: 'client', clientId: client.id, by: 'vkey' };
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,39 @@
+import { builder } from '../builder.ts';
+import { stretchOf } from '../page.ts';
+import { AuditPage } from './type.ts';
+
+/** The most entries of one answer. */
+const mostEntries = 1000;
+
+builder.queryFields((t) => ({
+  auditEntries: t.field({
+    type: AuditPage,
+    authScopes: { administrator: true },
+    description: 'Who changed what, the newest first.',
+    args: {
+      resource: t.arg.string({ description: 'Only changes of this kind of record: client, tunnel, host, user, apiToken or globalSettings.' }),
+      resourceId: t.arg.string({ description: 'Only changes of the record with this id.' }),
+      action: t.arg.string({ description: 'Only create, update or delete.' }),
+      callerKind: t.arg.string({ description: 'Only changes by admin, user or client.' }),
+      callerId: t.arg.int({ description: 'Only changes by the user or client with this id.' }),
+      from: t.arg({ type: 'DateTime', description: 'Only changes since then.' }),
+      to: t.arg({ type: 'DateTime', description: 'Only changes before then.' }),
+      offset: t.arg.int({ defaultValue: 0, description: 'How many entries to leave out at the beginning.' }),
+      limit: t.arg.int({ defaultValue: 50, description: `The most entries to answer, at most ${mostEntries}.` }),
+    },
+    resolve: (_root, args, { store }) => {
+      const { offset, limit = 50 } = stretchOf(args);
+      return store.auditPage({
+        resource: args.resource ?? undefined,
+        resourceId: args.resourceId ?? undefined,
+        action: args.action ?? undefined,
+        callerKind: args.callerKind ?? undefined,
+        callerId: args.callerId ?? undefined,
+        from: args.from ?? undefined,
+        to: args.to ?? undefined,
+        offset,
+        limit: Math.min(limit, mostEntries),
+      });
+    },
+  }),
+}));

@@ -1,0 +1,57 @@
+import SchemaBuilder from '@pothos/core';
+import PrismaPlugin from '@pothos/plugin-prisma';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import type { Context } from './context.ts';
+import { AditError } from './errors.ts';
+import type PrismaTypes from './generated/pothos.ts';
+import { getDatamodel } from './generated/pothos.ts';
+
+/**
+ * Who may use a field. Every root field says one of the first three (schema.ts refuses to start otherwise); which records its
+ * callers then see and change, `access.ts` decides.
+ */
+interface Scopes {
+  /** Administrators only. */
+  readonly administrator: boolean;
+  /** Ordinary users and administrators. */
+  readonly user: boolean;
+  /** The legacy client login too: everybody who has proven who they are. */
+  readonly clientLogin: boolean;
+  /** Whoever is not held to reading. All mutations ask for it, by their type. */
+  readonly write: boolean;
+}
+
+/**
+ * The builder that every type, query and mutation is declared on. Both database clients have the same rows, so the types of
+ * the SQLite one stand for both.
+ */
+export const builder = new SchemaBuilder<{
+  Context: Context;
+  PrismaTypes: PrismaTypes;
+  DefaultFieldNullability: false;
+  AuthScopes: Scopes;
+  Scalars: {
+    DateTime: { Input: Date; Output: Date };
+    ByteCount: { Input: number; Output: number | bigint };
+    Port: { Input: number; Output: number };
+  };
+}>({
+  plugins: [ScopeAuthPlugin, PrismaPlugin],
+  defaultFieldNullability: false,
+  prisma: { client: (context) => context.store.db, dmmf: getDatamodel() },
+  scopeAuth: {
+    // Once, when it begins; a subscription ends when its caller loses access (subscriptions/live.ts).
+    authorizeOnSubscribe: true,
+    authScopes: ({ caller }) => ({
+      administrator: caller.kind === 'admin',
+      user: caller.kind === 'admin' || caller.kind === 'user',
+      clientLogin: caller.kind !== 'anonymous',
+      write: caller.kind !== 'anonymous' && caller.readOnly !== true,
+    }),
+    unauthorizedError: (_parent, { caller }) => new AditError(caller.kind === 'anonymous' ? 'UNAUTHENTICATED' : 'FORBIDDEN'),
+  },
+});
+
+// What every root field asks for besides its own scopes: a known caller, and for changes one who may write.
+builder.queryType({ description: 'What can be read. Ordinary users see what belongs to their clients.', authScopes: { clientLogin: true } });
+builder.mutationType({ description: 'What can be changed. Ordinary users change what belongs to their clients.', authScopes: { write: true } });

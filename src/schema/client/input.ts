@@ -1,0 +1,66 @@
+import { builder } from '../builder.ts';
+import { ipListOf, limitOf, secretOf, textOf } from '../input.ts';
+
+/** What can be set of a client. One type for both mutations: what is absent keeps its value or takes the default. */
+export const ClientInput = builder.inputType('ClientInput', {
+  description: 'What can be set of a client. A field that is absent or null keeps its value, on a new client it takes the default: blank, off, unlimited, empty.',
+  fields: (t) => ({
+    verifyKey: t.string({ description: 'The key the agent proves, unique; blank = keep, on a new client: generated.' }),
+    remark: t.string({ description: 'A note, at most 255 characters.' }),
+    basicUser: t.string({ description: 'The user name that proxies and hosts ask visitors for.' }),
+    basicPassword: t.string({ description: 'The password with it; blank = keep.' }),
+    compress: t.boolean({ description: 'Compress traffic between server and agent.' }),
+    crypt: t.boolean({ description: 'Encrypt traffic between server and agent.' }),
+    configAllowed: t.boolean({ description: 'Let the agent bring tunnels of its own configuration file.' }),
+    rateLimit: t.int({ description: 'KB/s over all connections; 0 = unlimited, negative counts as 0.' }),
+    flowLimit: t.int({ description: 'MiB in and out together; 0 = unlimited, negative counts as 0.' }),
+    maxConnections: t.int({ description: 'The most connections of visitors at a time; 0 = unlimited, negative counts as 0.' }),
+    maxTunnels: t.int({ description: 'The most tunnels and hosts; 0 = unlimited, negative counts as 0.' }),
+    webUsername: t.string({ description: "The user name of the client's own web login; blank = keep. Goes with `webPassword`." }),
+    webPassword: t.string({ description: 'The password of the web login; blank = keep.' }),
+    clearWebLogin: t.boolean({ description: 'Remove the web login first.' }),
+    blackIpList: t.stringList({ description: 'Addresses of visitors to turn away; of equal ones the last stays.' }),
+    ipWhite: t.boolean({ description: 'Let in only visitors of `ipWhiteList`.' }),
+    ipWhitePassword: t.string({ description: 'The password by which visitors add themselves to `ipWhiteList`; blank = none.' }),
+    ipWhiteList: t.stringList({ description: 'Addresses of visitors to let in; of equal ones the last stays.' }),
+    expiresAt: t.field({ type: 'DateTime', description: "The client's own expiry, not later than its owner's; null = never, absent = keep." }),
+    ownerId: t.int({ description: 'The user it belongs to; null = nobody, absent = keep.' }),
+  }),
+});
+
+/** A client's input as it was given. */
+export type ClientValues = typeof ClientInput.$inferInput;
+
+/**
+ * What an ordinary user, or the legacy client login, may set of a client (spec, rules of /client/add/ and /client/edit/).
+ * Everything else that they send is ignored.
+ */
+export function ownSettings(input: ClientValues): ClientValues {
+  const { remark, basicUser, basicPassword, compress, crypt, blackIpList, ipWhite, ipWhitePassword, ipWhiteList } = input;
+  return { remark, basicUser, basicPassword, compress, crypt, blackIpList, ipWhite, ipWhitePassword, ipWhiteList };
+}
+
+/**
+ * The columns that an input sets and that need no other row to decide on; undefined = not given.
+ * @throws {AditError} INVALID_INPUT
+ */
+export function clientColumns(input: ClientValues) {
+  return {
+    vkey: secretOf('verifyKey', input.verifyKey),
+    remark: textOf('remark', input.remark),
+    basicUser: textOf('basicUser', input.basicUser),
+    basicPassword: secretOf('basicPassword', input.basicPassword),
+    compress: input.compress ?? undefined,
+    crypt: input.crypt ?? undefined,
+    configAllowed: input.configAllowed ?? undefined,
+    rateLimit: limitOf(input.rateLimit),
+    flowLimit: limitOf(input.flowLimit),
+    maxConnections: limitOf(input.maxConnections),
+    maxTunnels: limitOf(input.maxTunnels),
+    blackIpList: ipListOf('blackIpList', input.blackIpList),
+    ipWhite: input.ipWhite ?? undefined,
+    ipWhitePassword: textOf('ipWhitePassword', input.ipWhitePassword),
+    ipWhiteList: ipListOf('ipWhiteList', input.ipWhiteList),
+    expiresAt: input.expiresAt,
+  };
+}

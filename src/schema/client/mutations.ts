@@ -1,0 +1,138 @@
+import { effectiveExpiry, expiresAfterOwner, isPast } from '../../rules/expiry.ts';
+import { newVerifyKey } from '../../rules/vkey.ts';
+import type { User } from '../../store/generated/sqlite/client.ts';
+import { giveBackClientSlot, moveClientSlot, takeClientSlot } from '../../store/totals.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { usableClient } from '../access.ts';
+import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
+import { AditError } from '../errors.ts';
+import { checkMovedRoutes } from '../host/route-check.ts';
+import { uniqueOr } from '../unique.ts';
+import { clientColumns, ClientInput, type ClientValues, ownSettings } from './input.ts';
+import { Client } from './type.ts';
+import { nextWebLogin, noWebLogin } from './web-login.ts';
+
+const id = { required: true, description: "The client's id." } as const;
+
+builder.mutationFields((t) => ({
+  createClient: t.field({
+    type: Client,
+    authScopes: { clientLogin: true },
+    description: 'Makes a client. It is enabled.',
+    args: { input: t.arg({ type: ClientInput, required: true, description: 'What it is to be.' }) },
+    resolve: (_root, { input }, context) => createClient(context, input),
+  }),
+  updateClient: t.field({
+    type: Client,
+    authScopes: { clientLogin: true },
+    description: 'Changes a client.',
+    args: { id: t.arg.int(id), input: t.arg({ type: ClientInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, args, context) => updateClient(context, args.id, args.input),
+  }),
+  setClientEnabled: t.field({
+    type: Client,
+    authScopes: { user: true },
+    description: 'Lets a client work, or refuses its agent and cuts it off. Nothing is deleted.',
+    args: { id: t.arg.int(id), enabled: t.arg.boolean({ required: true, description: 'Whether it is to work.' }) },
+    resolve: (_root, args, context) => setClientEnabled(context, args.id, args.enabled),
+  }),
+  deleteClient: t.int({
+    authScopes: { user: true },
+    description: 'Deletes a client with its tunnels and hosts, and cuts its agent off. Answers the id.',
+    args: { id: t.arg.int(id) },
+    resolve: (_root, args, context) => deleteClient(context, args.id),
+  }),
+}));
+
+/** Spec /client/add/, contract 2.2. */
+async function createClient(context: Context, given: ClientValues) {
+  const { caller } = context;
+  if (caller.kind === 'client') throw new AditError('USER_ACCOUNT_REQUIRED');
+  const input = caller.kind === 'user' ? { ...ownSettings(given), configAllowed: true, ownerId: caller.userId } : given;
+  const { vkey = newVerifyKey(), ...columns } = clientColumns(input);
+  const webLogin = (await nextWebLogin(input))(noWebLogin);
+  return context.change(async () => {
+    const after = await storeClient(context, async (tx) => {
+      const owner = await ownerById(tx, input.ownerId ?? null);
+      checkExpiry(columns.expiresAt ?? null, owner);
+      if (!await takeClientSlot(tx, owner?.id ?? null)) throw new AditError('OWNER_CLIENT_QUOTA');
+      return tx.client.create({ data: { ...columns, ...webLogin, vkey, userId: owner?.id }, include: { user: true } });
+    });
+    await context.publish({ resource: 'client', action: 'create', after });
+    return after;
+  });
+}
+
+/** Spec /client/edit/, contract 2.2, D11 and D23. */
+async function updateClient(context: Context, id: number, given: ClientValues) {
+  const input = context.caller.kind === 'admin' ? given : ownSettings(given);
+  const columns = clientColumns(input);
+  const webLogin = await nextWebLogin(input);
+  return context.change(async () => {
+    const { before, after } = await storeClient(context, async (tx) => {
+      const before = await usableClient(context, tx, id);
+      const owner = input.ownerId === undefined ? before.user : await ownerById(tx, input.ownerId);
+      const moved = (owner?.id ?? null) !== before.userId;
+      // A later edit of something else may not fail for what the owner's expiry has become meanwhile.
+      if (columns.expiresAt !== undefined || moved) checkExpiry(columns.expiresAt === undefined ? before.expiresAt : columns.expiresAt, owner);
+      if (moved) {
+        await checkMovedRoutes(tx, before, owner?.id ?? null);
+        const slot = await moveClientSlot(tx, before, owner?.id ?? null);
+        if (slot !== 'moved') throw new AditError(slot === 'clientsFull' ? 'OWNER_CLIENT_QUOTA' : 'USER_TUNNEL_QUOTA');
+      }
+      const after = await tx.client.update({
+        where: { id },
+        data: { ...columns, ...webLogin(before), userId: owner?.id ?? null },
+        include: { user: true },
+      });
+      return { before, after };
+    });
+    await context.publish({ resource: 'client', action: 'update', before, after });
+    return after;
+  });
+}
+
+/** Spec /client/changestatus/. What an administrator or an expiry switched off, only an administrator switches on (contract D12). */
+function setClientEnabled(context: Context, id: number, enabled: boolean) {
+  return context.change(async () => {
+    const { before, after } = await context.store.transaction(async (tx) => {
+      const before = await usableClient(context, tx, id);
+      const byAdmin = context.caller.kind === 'admin';
+      if (enabled && !byAdmin && (before.disabledByAdmin || isPast(effectiveExpiry(before.expiresAt, before.user?.expiresAt)))) throw new AditError('FORBIDDEN');
+      const data = { enabled, disabledByAdmin: !enabled && (byAdmin || before.disabledByAdmin) };
+      return { before, after: await tx.client.update({ where: { id }, data, include: { user: true } }) };
+    });
+    await context.publish({ resource: 'client', action: 'update', before, after });
+    return after;
+  });
+}
+
+/** Spec /client/del/, contract 4.3 and D5. */
+function deleteClient(context: Context, id: number): Promise<number> {
+  return context.change(async () => {
+    const before = await context.store.transaction(async (tx) => {
+      const before = await usableClient(context, tx, id);
+      await giveBackClientSlot(tx, before);
+      await tx.client.delete({ where: { id } });
+      return before;
+    });
+    await context.publish({ resource: 'client', action: 'delete', before });
+    return id;
+  });
+}
+
+function storeClient<T>(context: Context, write: (tx: Transaction) => Promise<T>): Promise<T> {
+  return uniqueOr(new AditError('VKEY_DUPLICATE'), () => context.store.transaction(write));
+}
+
+async function ownerById(tx: Transaction, ownerId: number | null): Promise<User | null> {
+  if (ownerId === null) return null;
+  const owner = await tx.user.findUnique({ where: { id: ownerId } });
+  if (owner === null) throw new AditError('OWNER_NOT_FOUND');
+  return owner;
+}
+
+function checkExpiry(own: Date | null, owner: User | null): void {
+  if (expiresAfterOwner(own, owner?.expiresAt ?? null)) throw new AditError('CLIENT_EXPIRES_AFTER_OWNER');
+}

@@ -1,0 +1,43 @@
+import type { ClientState } from '../../engine/face.ts';
+import type { Client } from '../../store/generated/sqlite/client.ts';
+import { builder } from '../builder.ts';
+
+/**
+ * The running state of a client. What the engine doesn't know yet, because the agent hasn't come since the server started, is
+ * what it last wrote to the row.
+ */
+export function clientRuntime(row: Client, state: ClientState | undefined): ClientState {
+  if (state !== undefined && state.lastOnlineAt !== null) return state;
+  return {
+    connected: state?.connected ?? false,
+    address: row.lastAddress,
+    localAddress: row.localAddress,
+    version: row.agentVersion,
+    connections: state?.connections ?? 0,
+    rate: state?.rate ?? 0,
+    inletBytes: state?.inletBytes ?? Number(row.inletBytes),
+    exportBytes: state?.exportBytes ?? Number(row.exportBytes),
+    lastOnlineAt: row.lastOnlineAt?.getTime() ?? null,
+  };
+}
+
+/** What a client is doing now. */
+export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').implement({
+  description: 'What a client is doing now.',
+  fields: (t) => ({
+    connected: t.exposeBoolean('connected', { description: 'An agent is connected.' }),
+    address: t.exposeString('address', { description: "The agent's address as the server saw it last, without port; blank = never seen." }),
+    localAddress: t.exposeString('localAddress', { description: 'The addresses in its own network that the agent reported last.' }),
+    version: t.exposeString('version', { description: "The agent's version, as last reported." }),
+    connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
+    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the client was made.' }),
+    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the client was made.' }),
+    lastOnlineAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the agent was last connected; null = never.',
+      resolve: ({ lastOnlineAt }) => lastOnlineAt === null ? null : new Date(lastOnlineAt),
+    }),
+  }),
+});

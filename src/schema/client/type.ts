@@ -1,0 +1,67 @@
+import { effectiveExpiry, isPast } from '../../rules/expiry.ts';
+import { splitIpList } from '../../rules/ip-list.ts';
+import type { Client as ClientRow, User as UserRow } from '../../store/generated/sqlite/client.ts';
+import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
+import { User } from '../user/type.ts';
+import { ClientRuntime, clientRuntime } from './runtime.ts';
+
+/** A remote agent and what it may do (spec "Client"). Passwords stay inside; a field says whether there is one (contract D16). */
+export const Client = builder.prismaObject('Client', {
+  description: 'A remote agent that connects to the server, and what it may do.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: 'Names the client in every call.' }),
+    verifyKey: t.exposeString('vkey', { description: 'The key the agent proves when it connects.' }),
+    remark: t.exposeString('remark', { description: 'A note.' }),
+    enabled: t.boolean({
+      description: 'False = the agent is refused and its tunnels serve nobody: it was switched off, or it has expired.',
+      resolve: (row, _args, context) => {
+        if (!row.enabled) return false;
+        const expiry = expiryOf(row, context);
+        return expiry instanceof Promise ? expiry.then((at) => !isPast(at)) : !isPast(expiry);
+      },
+    }),
+    basicUser: t.exposeString('basicUser', { description: 'The user name that proxies and hosts ask visitors for.' }),
+    hasBasicPassword: t.boolean({ description: 'Whether a password goes with `basicUser`.', resolve: (row) => row.basicPassword !== '' }),
+    compress: t.exposeBoolean('compress', { description: 'Traffic between server and agent is compressed.' }),
+    crypt: t.exposeBoolean('crypt', { description: 'Traffic between server and agent is encrypted.' }),
+    configAllowed: t.exposeBoolean('configAllowed', { description: 'The agent may bring tunnels of its own configuration file.' }),
+    rateLimit: t.exposeInt('rateLimit', { description: 'KB/s over all connections; 0 = unlimited.' }),
+    flowLimit: t.exposeInt('flowLimit', { description: 'MiB in and out together; 0 = unlimited.' }),
+    maxConnections: t.exposeInt('maxConnections', { description: 'The most connections of visitors at a time; 0 = unlimited.' }),
+    maxTunnels: t.exposeInt('maxTunnels', { description: 'The most tunnels and hosts; 0 = unlimited.' }),
+    webUsername: t.exposeString('webUsername', { description: "The user name of the client's own web login; blank = none." }),
+    hasWebPassword: t.boolean({ description: 'Whether the client has a web login.', resolve: (row) => row.webPasswordHash !== '' }),
+    blackIpList: t.stringList({ description: 'Addresses of visitors that are turned away.', resolve: (row) => splitIpList(row.blackIpList) }),
+    ipWhite: t.exposeBoolean('ipWhite', { description: 'Only visitors of `ipWhiteList` are let in.' }),
+    hasIpWhitePassword: t.boolean({
+      description: 'Whether a password lets visitors add themselves to `ipWhiteList`.',
+      resolve: (row) => row.ipWhitePassword !== '',
+    }),
+    ipWhiteList: t.stringList({ description: 'Addresses of visitors that are let in while `ipWhite` is on.', resolve: (row) => splitIpList(row.ipWhiteList) }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: "The client's own expiry; null = never." }),
+    effectiveExpiresAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: "The earlier of the client's own expiry and its owner's; null = never.",
+      resolve: (row, _args, context) => expiryOf(row, context),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the client was made.' }),
+    owner: t.field({ type: User, nullable: true, description: 'The user it belongs to; null = nobody.', resolve: (row, _args, context) => ownerOf(row, context) }),
+    runtime: t.field({
+      type: ClientRuntime,
+      description: 'What it is doing now.',
+      resolve: async (row, _args, { loaders }) => clientRuntime(row, await loaders.clientStates.load(row.id)),
+    }),
+  }),
+});
+
+function ownerOf({ userId }: ClientRow, { loaders }: Context): null | Promise<UserRow | undefined> {
+  return userId === null ? null : loaders.users.load(userId);
+}
+
+/** At once where nobody owns the client: a list has many of them. */
+function expiryOf(row: ClientRow, context: Context): Date | null | Promise<Date | null> {
+  const owner = ownerOf(row, context);
+  return owner === null ? row.expiresAt : owner.then((user) => effectiveExpiry(row.expiresAt, user?.expiresAt));
+}

@@ -1,0 +1,110 @@
+import type { Logger } from 'pino';
+import type { EngineFace } from '../engine/face.ts';
+import type { Attempts } from '../rules/attempts.ts';
+import type { Caller } from '../rules/caller.ts';
+import type { Store } from '../store/store.ts';
+import type { Change, Changes } from './changes.ts';
+import { Loaders } from './loaders.ts';
+import type { Live } from './subscriptions/live.ts';
+
+/** What the schema has to know of the settings. */
+export interface SchemaSettings {
+  /** The program's version. */
+  readonly version: string;
+  /** The port in use, also when the setting was 0. */
+  readonly bridgePort: number;
+  readonly allowLocalProxy: boolean;
+  /** No user may have this name: the login would never reach them. */
+  readonly adminUsername: string;
+}
+
+/** A change without what the context adds. */
+type ChangeOf<T> = T extends Change ? Omit<T, 'caller' | 'at'> : never;
+
+/** What lives as long as the server. */
+export interface Services {
+  readonly store: Store;
+  readonly engine: EngineFace;
+  readonly settings: SchemaSettings;
+  readonly changes: Changes;
+  /** Failed guesses of passwords. */
+  readonly attempts: Attempts;
+  readonly log: Logger;
+  /** Saves what the engine has to say, unless that was done within the last second. */
+  readonly freshState: () => Promise<void>;
+  /** Tells subscribers what happens. */
+  readonly live: Live;
+}
+
+/** What a resolver gets. Made for each request, the legacy ones included, so it holds nothing that isn't asked for. */
+export class Context {
+  readonly caller: Caller;
+  /** Names the request in the log. */
+  readonly requestId: string;
+  readonly store: Store;
+  readonly engine: EngineFace;
+  readonly settings: SchemaSettings;
+  /** Failed guesses of passwords. */
+  readonly attempts: Attempts;
+  readonly #services: Services;
+  #loaders: Loaders | undefined;
+  #log: Logger | undefined;
+
+  constructor(services: Services, caller: Caller, requestId: string) {
+    this.#services = services;
+    this.caller = caller;
+    this.requestId = requestId;
+    this.store = services.store;
+    this.engine = services.engine;
+    this.settings = services.settings;
+    this.attempts = services.attempts;
+  }
+
+  /** Batches and remembers look-ups for this request. */
+  get loaders(): Loaders {
+    return this.#loaders ??= new Loaders(this.store, this.engine);
+  }
+
+  /**
+   * Runs a change when those before it are through. What the request has looked up before is forgotten, since an operation may
+   * hold several mutations.
+   */
+  async change<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#services.changes.run(work);
+    } finally {
+      this.#loaders = undefined;
+    }
+  }
+
+  /** Tells of a change that was committed, made by this caller now. Resolves when the engine has applied it. */
+  publish(change: ChangeOf<Change>): Promise<void> {
+    return this.#services.changes.publish({ ...change, caller: this.caller, at: new Date() });
+  }
+
+  /** What subscribers listen to. */
+  get live(): Live {
+    return this.#services.live;
+  }
+
+  /** Forgets what was looked up, since the next event of a subscription comes later. @returns the event */
+  forgetLookups<T>(event: T): T {
+    this.#loaders = undefined;
+    return event;
+  }
+
+  /** Resolves when the store knows the engine's state of at most a second ago. */
+  freshState(): Promise<void> {
+    return this.#services.freshState();
+  }
+
+  /** Writes with the request's id. */
+  get log(): Logger {
+    return this.#log ??= this.#services.log.child({ requestId: this.requestId });
+  }
+}
+
+/** The context of one request. */
+export function createContext(services: Services, caller: Caller, requestId: string): Context {
+  return new Context(services, caller, requestId);
+}

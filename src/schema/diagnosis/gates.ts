@@ -1,0 +1,100 @@
+import { effectiveExpiry } from '../../rules/expiry.ts';
+import { turnedAwayBy } from '../../rules/ip-access.ts';
+import { splitIpList } from '../../rules/ip-list.ts';
+import type { Client } from '../../store/generated/sqlite/client.ts';
+import type { ClientWithOwner } from '../changes.ts';
+import { clientRuntime } from '../client/runtime.ts';
+import type { Context } from '../context.ts';
+
+/** The gates a connection goes through, in their order. */
+export const gateNames = ['ROUTE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'] as const;
+
+/** One step on the way of a connection, and whether it gets past it. */
+export interface Gate {
+  readonly name: typeof gateNames[number];
+  /** UNKNOWN = it can't be told from what was asked. */
+  readonly outcome: 'PASSED' | 'STOPPED' | 'UNKNOWN';
+  /** What was found, for people. */
+  readonly explanation: string;
+  /** What would mend it; "" = nothing has to be done. */
+  readonly remedy: string;
+}
+
+/** A gate that lets through. */
+export function passed(name: Gate['name'], explanation: string): Gate {
+  return { name, outcome: 'PASSED', explanation, remedy: '' };
+}
+
+/** A gate that stops. */
+export function stopped(name: Gate['name'], explanation: string, remedy: string): Gate {
+  return { name, outcome: 'STOPPED', explanation, remedy };
+}
+
+/** A gate of which nothing can be said. */
+export function unknown(name: Gate['name'], explanation: string, remedy = ''): Gate {
+  return { name, outcome: 'UNKNOWN', explanation, remedy };
+}
+
+/** Whether rule or tunnel, client and its agent are switched on. @param thing "host" or "tunnel" */
+export function enabledGate(thing: string, enabled: boolean, client: Client): Gate {
+  if (!enabled) return stopped('ENABLED', `the ${thing} is stopped`, `start the ${thing}`);
+  if (!client.enabled) return stopped('ENABLED', `client ${client.id} is disabled`, `enable client ${client.id}`);
+  return passed('ENABLED', `the ${thing} is started and client ${client.id} is enabled`);
+}
+
+/** Whether the owner may be served, and nobody has expired (contract D13). */
+export function ownerGate(client: ClientWithOwner, now: Date): Gate {
+  const { user } = client;
+  if (user !== null && !user.enabled) return stopped('OWNER', `the owner ${user.username} is disabled`, `enable the user ${user.username}`);
+  if (user?.expiresAt && user.expiresAt <= now) {
+    return stopped('OWNER', `the owner ${user.username} expired at ${user.expiresAt.toISOString()}`, `give the user ${user.username} a later expiry`);
+  }
+  if (client.expiresAt !== null && client.expiresAt <= now) {
+    return stopped('OWNER', `client ${client.id} expired at ${client.expiresAt.toISOString()}`, `give client ${client.id} a later expiry`);
+  }
+  const expires = effectiveExpiry(client.expiresAt, user?.expiresAt);
+  const until = expires === null ? 'does not expire' : `expires at ${expires.toISOString()}`;
+  return passed('OWNER', `client ${client.id} belongs to ${user?.username ?? 'nobody'} and ${until}`);
+}
+
+/** Whether the client's traffic and connections leave room for another one (contract 4.9). */
+export function quotaGate({ engine }: Context, client: Client): Gate {
+  const { inletBytes, exportBytes, connections } = clientRuntime(client, engine.clientState(client.id));
+  const megabytes = (inletBytes + exportBytes) / 2 ** 20;
+  if (client.flowLimit > 0 && megabytes > client.flowLimit) {
+    return stopped('QUOTA', `client ${client.id} has used ${Math.floor(megabytes)} of ${client.flowLimit} MiB`, `raise the traffic limit of client ${client.id}`);
+  }
+  if (client.maxConnections > 0 && connections >= client.maxConnections) {
+    return stopped('QUOTA', `client ${client.id} has ${connections} of ${client.maxConnections} connections`, `wait for one to end, or raise the limit of client ${client.id}`);
+  }
+  return passed('QUOTA', `traffic and connections of client ${client.id} are within their limits`);
+}
+
+/** Whether a visitor is let in (contract 4.9). @param address undefined = nobody in particular */
+export async function accessGate({ store }: Context, client: Client, address: string | undefined): Promise<Gate> {
+  const globals = await store.db.globalSettings.findUnique({ where: { id: 1 } });
+  const lists = {
+    globalBlackList: splitIpList(globals?.blackIpList ?? ''),
+    ipWhite: client.ipWhite,
+    whiteList: splitIpList(client.ipWhiteList),
+    blackList: splitIpList(client.blackIpList),
+  };
+  if (address === undefined) {
+    const open = !lists.ipWhite && lists.globalBlackList.length === 0 && lists.blackList.length === 0;
+    return open ? passed('ACCESS', 'no list turns visitors away') : unknown('ACCESS', 'lists decide by the address of the visitor', 'ask again with a visitor address');
+  }
+  switch (turnedAwayBy(address, lists)) {
+    case 'globalBlackList': return stopped('ACCESS', `${address} is on the global blacklist`, 'take it off the global blacklist');
+    case 'whiteList': return stopped('ACCESS', `${address} is not on the whitelist of client ${client.id}`, `add it, or switch the whitelist of client ${client.id} off`);
+    case 'blackList': return stopped('ACCESS', `${address} is on the blacklist of client ${client.id}`, `take it off the blacklist of client ${client.id}`);
+    case undefined: return passed('ACCESS', `${address} is let in`);
+  }
+}
+
+/** Whether somebody is there to dial the target. */
+export function agentGate({ engine }: Context, client: Client, localProxy: boolean): Gate {
+  if (localProxy) return passed('AGENT', 'the server dials the target itself');
+  const state = engine.clientState(client.id);
+  if (state?.connected) return passed('AGENT', `the agent of client ${client.id} is connected from ${state.address}`);
+  return stopped('AGENT', `the agent of client ${client.id} is not connected`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');
+}

@@ -1,0 +1,79 @@
+import { dialTargets } from '../../rules/targets.ts';
+import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
+import type { Context } from '../context.ts';
+import { accessGate, agentGate, enabledGate, type Gate, gateNames, ownerGate, passed, quotaGate, stopped, unknown } from './gates.ts';
+import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
+import { findRoute, type Route, routeQuestion, type RouteQuestion, type StoredRule } from './route.ts';
+
+/** Where a request goes and what becomes of it on the way. */
+export interface HostDiagnosis {
+  readonly question: RouteQuestion;
+  /** The rule that takes the request; null = none, or none that the caller may know of. */
+  readonly rule: HostRow | null;
+  /** Why no rule takes it, or what the rule lacks; "" = nothing. */
+  readonly reason: string;
+  /** Where the next connection would go; "" = nowhere. */
+  readonly target: string;
+  readonly probes: readonly TargetProbe[];
+  readonly gates: () => Promise<Gate[]>;
+}
+
+/** What a diagnosis is asked. */
+export interface HostDiagnosisArgs {
+  readonly host: string;
+  readonly path: string;
+  readonly scheme: 'http' | 'https';
+  readonly visitorAddress?: string;
+  readonly probe: boolean;
+}
+
+const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly reason: string; readonly remedy: string }>> = {
+  host: { reason: 'no host rule matches', remedy: 'add a host for this domain, or point the domain somewhere else' },
+  stopped: { reason: 'all matching rules are stopped', remedy: 'start the host' },
+  scheme: { reason: 'the scheme differs from that of the matching rules', remedy: 'ask with the other scheme, or give the host the scheme `all`' },
+  path: { reason: 'the path does not match the location of any started rule', remedy: 'add a host with this location, or one with the location /' },
+  other: { reason: 'the rule has no usable target at the moment', remedy: 'ask the administrator' },
+};
+
+/** Spec /index/hostdiagnose/ and beyond: no connection is made, unless `probe` asks for one. @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
+export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): Promise<HostDiagnosis> {
+  const question = routeQuestion(args.host, args.path, args.scheme);
+  const { rule, fault } = await findRoute(context, question);
+  if (rule === undefined) return { question, rule: null, reason: faults[fault].reason, target: '', probes: [], gates: async () => nowhere(fault) };
+  const [target = ''] = dialTargets(rule.row.target);
+  const probes = args.probe && mayProbe(context, rule) ? await probeTargets(context, rule.client.id, rule.row.target) : [];
+  return {
+    question, rule: rule.row, target, probes,
+    reason: target === '' ? 'the rule matches, but there is no usable target' : '',
+    gates: once(() => gatesOf(context, rule, args.visitorAddress, probes)),
+  };
+}
+
+/** Makes a value when it is first asked for. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => made ??= make();
+}
+
+/** Who dials is the agent, so it has to be there; what the server would dial itself is left alone. */
+function mayProbe({ engine }: Context, { row, client }: StoredRule): boolean {
+  return !row.localProxy && engine.clientState(client.id)?.connected === true;
+}
+
+function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
+  const { reason, remedy } = faults[fault];
+  const [first, ...rest] = gateNames;
+  return [stopped(first, reason, remedy), ...rest.map((name) => unknown(name, 'there is no rule to look at'))];
+}
+
+async function gatesOf(context: Context, { row, client }: StoredRule, visitorAddress: string | undefined, probes: readonly TargetProbe[]): Promise<Gate[]> {
+  return [
+    passed('ROUTE', `host ${row.id} takes the request: ${row.host}, location ${row.location}, scheme ${row.scheme}`),
+    enabledGate('host', row.enabled, client),
+    ownerGate(client, new Date()),
+    quotaGate(context, client),
+    await accessGate(context, client, visitorAddress),
+    agentGate(context, client, row.localProxy),
+    targetGate('host', row.target, probes),
+  ];
+}

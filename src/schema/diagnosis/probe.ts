@@ -1,0 +1,49 @@
+import { dialTargets } from '../../rules/targets.ts';
+import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
+import { type Gate, passed, stopped } from './gates.ts';
+
+/** How long the agent may take to dial a target, in ms. */
+const PROBE_MS = 5000;
+/** The most targets that one diagnosis dials, side by side. */
+const PROBE_TARGETS = 16;
+
+/** What came of dialling a target. */
+export interface TargetProbe {
+  readonly target: string;
+  readonly reached: boolean;
+  readonly milliseconds: number;
+  /** Why it wasn't reached; "" = it was. */
+  readonly error: string;
+}
+
+/** What came of dialling a target. */
+export const TargetProbeType = builder.objectRef<TargetProbe>('TargetProbe').implement({
+  description: 'What came of dialling a target through the agent.',
+  fields: (t) => ({
+    target: t.exposeString('target', { description: 'host:port' }),
+    reached: t.exposeBoolean('reached', { description: 'It took the connection, which was closed again at once.' }),
+    milliseconds: t.exposeInt('milliseconds', { description: 'How long it took, the way to the agent and back included.' }),
+    error: t.exposeString('error', { description: "Why it wasn't reached; blank = it was." }),
+  }),
+});
+
+/** Dials the stored targets through the client's agent, side by side, and closes again (the only connection a diagnosis makes). */
+export function probeTargets({ engine }: Context, clientId: number, storedTargets: string): Promise<TargetProbe[]> {
+  return Promise.all(dialTargets(storedTargets).slice(0, PROBE_TARGETS).map(async (target) => {
+    const start = performance.now();
+    const error = await engine.probe(clientId, target, PROBE_MS);
+    return { target, reached: error === '', milliseconds: Math.round(performance.now() - start), error };
+  }));
+}
+
+/** Whether there is something to dial, and, when it was dialled, whether any of it answers. */
+export function targetGate(thing: string, storedTargets: string, probes: readonly TargetProbe[]): Gate {
+  const targets = dialTargets(storedTargets);
+  if (targets.length === 0) return stopped('TARGET', `the ${thing} has no target`, `give the ${thing} a target`);
+  const answering = probes.find(({ reached }) => reached);
+  if (answering !== undefined) return passed('TARGET', `${answering.target} answers`);
+  const [first] = probes;
+  if (first === undefined) return passed('TARGET', `connections go to ${targets.join(', ')}; nobody has tried now`);
+  return stopped('TARGET', `no target answers: ${first.error}`, 'start the service behind the target, or correct the target');
+}

@@ -1,0 +1,55 @@
+import { requestedHost } from '../../rules/host-name.ts';
+import { HostTable, patternsFor, routeFault, ruleSchemes, type HostRule, type RouteFault } from '../../rules/host-route.ts';
+import { mayUseClient } from '../../rules/ownership.ts';
+import type { Host } from '../../store/generated/sqlite/client.ts';
+import type { ClientWithOwner } from '../changes.ts';
+import type { Context } from '../context.ts';
+import { AditError } from '../errors.ts';
+import { stored } from '../stored.ts';
+
+/** What a diagnosis is asked about. */
+export interface RouteQuestion {
+  /** As it is looked up: without port, in its one spelling; a text that is no host stays as it came. */
+  readonly host: string;
+  readonly path: string;
+  readonly scheme: 'http' | 'https';
+}
+
+/** A stored rule with whom it belongs to. */
+export interface StoredRule extends HostRule {
+  readonly row: Host;
+  readonly client: ClientWithOwner;
+}
+
+/** Where a request goes, or why nowhere; `other` = to a rule that the caller may not know of. */
+export type Route = { readonly rule: StoredRule; readonly fault?: undefined } | { readonly rule?: undefined; readonly fault: RouteFault | 'other' };
+
+/** Reads what a visitor asks for (contract 4.8). @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
+export function routeQuestion(host: string, path: string, scheme: 'http' | 'https'): RouteQuestion {
+  if (host.trim() === '') throw invalidRequest('host', 'host empty');
+  const wanted = path.trim() === '' ? '/' : path.trim();
+  if (!wanted.startsWith('/')) throw invalidRequest('path', 'path must start with /');
+  // oxlint-disable-next-line no-control-regex
+  if (/[\s\0-\x1f\x7f]|%(?![0-9a-f]{2})/i.test(wanted)) throw invalidRequest('path', 'bad path');
+  return { host: requestedHost(host) ?? host.trim(), path: wanted, scheme };
+}
+
+function invalidRequest(field: string, reason: string): AditError {
+  return new AditError('DIAGNOSIS_REQUEST_INVALID', { field, reason });
+}
+
+/**
+ * Decides as the router of requests does, with the same table, on the rules that could match. Who may not use the winner gets
+ * an answer from his own rules alone (spec "Hosts", rule 4).
+ */
+export async function findRoute({ caller, store }: Context, question: RouteQuestion): Promise<Route> {
+  if (requestedHost(question.host) === undefined) return { fault: 'host' };
+  const rows = await store.db.host.findMany({ where: { host: { in: patternsFor(question.host) } }, include: { client: { include: { user: true } } } });
+  const rules = rows.map(({ client, ...row }): StoredRule => ({
+    id: row.id, host: row.host, location: row.location, scheme: stored(ruleSchemes, row.scheme), enabled: row.enabled, row, client,
+  }));
+  const rule = new HostTable(rules).match(question);
+  if (rule !== undefined && mayUseClient(caller, rule.client)) return { rule };
+  const own = rules.filter(({ client }) => mayUseClient(caller, client));
+  return { fault: new HostTable(own).match(question) === undefined ? routeFault(own, question.scheme) : 'other' };
+}

@@ -1,0 +1,48 @@
+import { mayUseClient } from '../../rules/ownership.ts';
+import { transportOf } from '../../rules/tunnel-mode.ts';
+import type { Tunnel } from '../../store/generated/sqlite/client.ts';
+import type { Context } from '../context.ts';
+import { accessGate, agentGate, enabledGate, type Gate, ownerGate, passed, quotaGate, stopped } from './gates.ts';
+import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
+
+/** What becomes of a connection to a tunnel. */
+export interface TunnelDiagnosis {
+  readonly tunnel: Tunnel;
+  readonly probes: readonly TargetProbe[];
+  readonly gates: readonly Gate[];
+}
+
+/** The modes whose tunnels lead to the targets that are stored; the others are told by each visitor, or serve files. */
+const targetModes: readonly string[] = ['tcp', 'udp', 'secret', 'p2p'];
+/** What a dial over TCP can tell about. */
+const probedModes: readonly string[] = ['tcp', 'secret', 'p2p'];
+
+/** @returns null when there is no such tunnel, or it isn't the caller's */
+export async function diagnoseTunnel(context: Context, id: number, visitorAddress: string | undefined, probe: boolean): Promise<TunnelDiagnosis | null> {
+  const row = await context.store.db.tunnel.findUnique({ where: { id }, include: { client: { include: { user: true } } } });
+  if (row === null || !mayUseClient(context.caller, row.client)) return null;
+  const { client, ...tunnel } = row;
+  const [enabled, owner] = [enabledGate('tunnel', tunnel.enabled, client), ownerGate(client, new Date())];
+  const agent = agentGate(context, client, tunnel.localProxy);
+  const dials = probe && agent.outcome === 'PASSED' && !tunnel.localProxy && probedModes.includes(tunnel.mode);
+  const probes = dials ? await probeTargets(context, client.id, tunnel.target) : [];
+  return {
+    tunnel, probes,
+    gates: [
+      // A listener that a later gate keeps closed is not what stops the connection.
+      entryGate(context, tunnel, enabled.outcome === 'PASSED' && owner.outcome === 'PASSED'),
+      enabled, owner, quotaGate(context, client), await accessGate(context, client, visitorAddress), agent,
+      targetModes.includes(tunnel.mode) ? targetGate('tunnel', tunnel.target, probes) : passed('TARGET', `a ${tunnel.mode} tunnel has no target of its own`),
+    ],
+  };
+}
+
+function entryGate({ engine }: Context, { id, mode, port, password }: Tunnel, shouldRun: boolean): Gate {
+  if (!engine.modes.includes(mode)) return stopped('ROUTE', `this server does not serve ${mode} tunnels`, 'choose another mode');
+  if (transportOf(mode) === undefined) {
+    return password === '' ? stopped('ROUTE', 'the tunnel has no password that visitors could prove', 'give it a password') : passed('ROUTE', 'visitors come with the password');
+  }
+  const state = engine.tunnelState(id);
+  if (!shouldRun || state?.running === true) return passed('ROUTE', `visitors come to port ${port}`);
+  return stopped('ROUTE', `port ${port} is not open: ${state?.error || 'it is about to be opened'}`, 'free the port, or give the tunnel another one');
+}

@@ -1,0 +1,76 @@
+import { splitIpList } from '../../rules/ip-list.ts';
+import type { GlobalSettings as GlobalRow } from '../../store/generated/sqlite/client.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { builder } from '../builder.ts';
+import type { GlobalState } from '../changes.ts';
+import type { Context } from '../context.ts';
+import { ipListOf, textOf } from '../input.ts';
+import { usableCertificate } from '../platform-domain/certificate.ts';
+import { platformEntries, PlatformDomainInput } from '../platform-domain/input.ts';
+import { savePlatformDomains } from '../platform-domain/save.ts';
+import { allPlatformDomains, PlatformDomain } from '../platform-domain/type.ts';
+
+const GlobalSettings = builder.objectRef<GlobalRow>('GlobalSettings').implement({
+  description: 'What holds for the whole server.',
+  fields: (t) => ({
+    blackIpList: t.stringList({ description: 'Addresses of visitors that every tunnel and host turns away.', resolve: (row) => splitIpList(row.blackIpList) }),
+    serverUrl: t.exposeString('serverUrl', { description: 'The address at which the server is reached from outside; blank = not told.' }),
+    platformDomains: t.field({ type: [PlatformDomain], description: 'The platform domains.', resolve: (_row, _args, context) => allPlatformDomains(context) }),
+  }),
+});
+
+const GlobalSettingsInput = builder.inputType('GlobalSettingsInput', {
+  description: 'What is to change of the global settings. A field that is absent or null keeps its value.',
+  fields: (t) => ({
+    blackIpList: t.stringList({ description: 'Addresses of visitors to turn away; of equal ones the last stays.' }),
+    serverUrl: t.string({ description: 'The address at which the server is reached from outside, at most 255 characters.' }),
+    platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains that there are to be.' }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  globalSettings: t.field({
+    type: GlobalSettings,
+    authScopes: { administrator: true },
+    description: 'The global settings. For administrators.',
+    resolve: (_root, _args, { store }) => globalRow(store.db),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  saveGlobalSettings: t.field({
+    type: GlobalSettings,
+    authScopes: { administrator: true },
+    description: 'Changes the global settings, all of what is given or nothing. For administrators.',
+    args: { input: t.arg({ type: GlobalSettingsInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, { input }, context) => saveGlobalSettings(context, input),
+  }),
+}));
+
+/** Spec /global/save/, contract 2.6 and 4.7: hosts of a platform domain get its new certificate. */
+function saveGlobalSettings(context: Context, { blackIpList, serverUrl, platformDomains }: typeof GlobalSettingsInput.$inferInput): Promise<GlobalRow> {
+  const data = { blackIpList: ipListOf('blackIpList', blackIpList), serverUrl: textOf('serverUrl', serverUrl)?.trim() };
+  return context.change(async () => {
+    // Files are read before the transaction: nobody else could write meanwhile.
+    const entries = platformDomains && platformEntries(platformDomains, await context.store.db.platformDomain.findMany());
+    for (const entry of entries ?? []) if (entry.certFilePath !== '') await usableCertificate(entry);
+    const { before, hosts, after } = await context.store.transaction(async (tx) => {
+      const before = await globalState(tx);
+      await tx.globalSettings.upsert({ where: { id: 1 }, create: { id: 1, ...data }, update: data });
+      const hosts = platformDomains ? await savePlatformDomains(tx, platformDomains) : [];
+      return { before, hosts, after: await globalState(tx) };
+    });
+    await context.publish({ resource: 'globalSettings', action: 'update', before, after });
+    for (const host of hosts) await context.publish({ resource: 'host', action: 'update', ...host });
+    return after;
+  });
+}
+
+async function globalState(tx: Transaction): Promise<GlobalState> {
+  return { ...await globalRow(tx), platformDomains: await tx.platformDomain.findMany({ orderBy: { wildcard: 'asc' } }) };
+}
+
+/** The one row; before the first save there is none. */
+async function globalRow(db: Transaction): Promise<GlobalRow> {
+  return await db.globalSettings.findUnique({ where: { id: 1 } }) ?? { id: 1, blackIpList: '', serverUrl: '' };
+}

@@ -1,0 +1,25 @@
+import { invalidInput } from '../errors.ts';
+import { textLength, textOf } from '../input.ts';
+
+const headerLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
+
+/**
+ * Headers as they are stored: `Name: value`, one a line, blank lines dropped.
+ * @throws {AditError} INVALID_INPUT for a line that is none: it could smuggle a request of its own to the target
+ */
+export function headersOf(field: string, value: readonly string[] | null | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  const lines = value.flatMap((text) => text.split(/\r?\n/)).map((line) => line.trim()).filter((line) => line !== '');
+  const text = textOf(field, lines.join('\n'), textLength);
+  const line = lines.findIndex((one) => !headerLine.test(one)) + 1;
+  // Not the line itself: headers carry credentials.
+  if (line > 0) throw invalidInput(field, `line ${line} is not Name: value`, { line });
+  return text;
+}
+
+/** The Host header that the target is to see. @throws {AditError} INVALID_INPUT when it can't be one */
+export function hostChangeOf(field: string, value: string | null | undefined): string | undefined {
+  const text = textOf(field, value)?.trim();
+  if (text !== undefined && /[\s\p{Cc}]/u.test(text)) throw invalidInput(field, 'holds a blank or a control character');
+  return text;
+}

@@ -1,0 +1,74 @@
+import { isWildcard } from '../../rules/host-name.ts';
+import { patternsOverlap, routesOverlap, sameRoute, type RouteSpace } from '../../rules/host-overlap.ts';
+import { patternsFor, ruleSchemes } from '../../rules/host-route.ts';
+import type { Host } from '../../store/generated/sqlite/client.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { AditError } from '../errors.ts';
+import { stored } from '../stored.ts';
+import type { HostName } from './name.ts';
+
+/** Whose a rule is: its client's owner, or the client itself when nobody owns it (contract 4.7). */
+export interface RuleOwner {
+  readonly id: number;
+  readonly userId: number | null;
+}
+
+/** A stored host as the rules of routes see it. */
+export function routeSpace(row: Pick<Host, 'host' | 'location' | 'scheme'>): RouteSpace {
+  return { host: row.host, location: row.location, scheme: stored(ruleSchemes, row.scheme) };
+}
+
+/**
+ * Whether a rule may stand beside the others (contract 4.7).
+ * @param ownId the rule itself, when it is stored already
+ * @throws {AditError} HOST_EXISTS, HOST_OVERLAP, PLATFORM_PREFIX_USED, PLATFORM_HOST_USED
+ */
+export async function checkRoute(tx: Transaction, route: RouteSpace, name: HostName, owner: RuleOwner, ownId?: number): Promise<void> {
+  for (const other of await neighbours(tx, route.host)) {
+    if (other.id === ownId) continue;
+    const space = routeSpace(other);
+    if (name.domain !== null && other.host === name.host) {
+      throw new AditError(other.platformDomainId === name.domain.id ? 'PLATFORM_PREFIX_USED' : 'PLATFORM_HOST_USED');
+    }
+    if (sameRoute(space, route)) throw new AditError('HOST_EXISTS');
+    if (ownerKey(other.client) !== ownerKey(owner) && routesOverlap(space, route)) throw new AditError('HOST_OVERLAP');
+  }
+}
+
+/**
+ * Whether a client may go over to another owner with its hosts: none may come to overlap one that stays behind.
+ * @param client as it is before
+ * @throws {AditError} HOST_OVERLAP
+ */
+export async function checkMovedRoutes(tx: Transaction, client: RuleOwner, userId: number | null): Promise<void> {
+  const after = { id: client.id, userId };
+  for (const host of await tx.host.findMany({ where: { clientId: client.id } })) {
+    for (const other of await neighbours(tx, host.host)) {
+      const parted = other.client.id !== client.id && ownerKey(other.client) === ownerKey(client) && ownerKey(other.client) !== ownerKey(after);
+      if (parted && routesOverlap(routeSpace(host), routeSpace(other))) throw new AditError('HOST_OVERLAP');
+    }
+  }
+}
+
+/** All rules whose pattern meets this one, the rule itself among them. */
+function neighbours(tx: Transaction, pattern: string) {
+  return tx.host.findMany({ where: { OR: meeting(pattern) }, include: { client: { select: { id: true, userId: true } } } });
+}
+
+/** A custom host must not lie below a platform domain, nor above it as a wildcard. @throws {AditError} PLATFORM_NAMESPACE */
+export async function checkNamespace(tx: Transaction, host: string): Promise<void> {
+  const domains = await tx.platformDomain.findMany({ select: { wildcard: true } });
+  const domain = domains.find(({ wildcard }) => patternsOverlap(host, wildcard));
+  if (domain !== undefined) throw new AditError('PLATFORM_NAMESPACE', { wildcard: domain.wildcard });
+}
+
+/** Conditions that every rule whose pattern meets this one fulfils; others may too. */
+function meeting(pattern: string) {
+  if (!isWildcard(pattern)) return [{ host: { in: patternsFor(pattern) } }];
+  const [, ...wildcards] = patternsFor(pattern.slice(2));
+  return [{ host: { in: [pattern, ...wildcards] } }, { host: { endsWith: pattern.slice(1) } }];
+}
+
+function ownerKey({ id, userId }: RuleOwner): string {
+  return userId === null ? `client ${id}` : `user ${userId}`;
+}

@@ -1,0 +1,72 @@
+import { targetLines } from '../../rules/targets.ts';
+import { ruleSchemes } from '../../rules/host-route.ts';
+import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
+import type { Page } from '../../store/hot/page.ts';
+import { builder } from '../builder.ts';
+import { Client } from '../client/type.ts';
+import { pageArgs, stretchOf } from '../page.ts';
+import { stored } from '../stored.ts';
+import { pathFor } from './certificate-text.ts';
+import { HostMode, HostScheme } from './enums.ts';
+
+/** A domain routed to a client's target (spec "Host"). Of certificate and key only the paths are told, and that to administrators (contract D16, 1.4). */
+export const Host = builder.prismaObject('Host', {
+  description: 'A domain whose requests are led into the network of a client.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: 'Names the host in every call.' }),
+    host: t.exposeString('host', { description: 'The domain or address it is for, or `*.` and a domain for all names below it.' }),
+    location: t.exposeString('location', { description: 'The beginning of the URL paths it is for; `/` = every path.' }),
+    scheme: t.field({ type: HostScheme, description: 'The protocol it is for.', resolve: (row) => stored(ruleSchemes, row.scheme) }),
+    mode: t.field({ type: HostMode, description: 'Where its name comes from.', resolve: (row) => row.platformDomainId === null ? 'custom' : 'platform' }),
+    platformDomainId: t.exposeString('platformDomainId', { nullable: true, description: 'The platform domain it lies below; null = a custom host.' }),
+    platformPrefix: t.exposeString('platformPrefix', { nullable: true, description: 'What stands before the platform domain; null = a custom host.' }),
+    remark: t.exposeString('remark', { description: 'A note.' }),
+    targets: t.stringList({
+      description: 'Where requests go, in turn: host:port, or a port alone, which means 127.0.0.1.',
+      resolve: (row) => targetLines([row.target]),
+    }),
+    localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
+    headers: t.stringList({ description: 'Headers that are set on requests, each as `Name: value`.', resolve: (row) => targetLines([row.headerChange]) }),
+    hostChange: t.exposeString('hostChange', { description: 'The Host header that the target sees; blank = as it came.' }),
+    certificatePath: t.string({
+      description: "The path of the certificate's file, to administrators; blank = none, or the certificate is stored as text.",
+      resolve: (row, _args, context) => pathFor(context, row.certFilePath),
+    }),
+    privateKeyPath: t.string({
+      description: "The path of the private key's file, to administrators; blank = none, or the key is stored as text, which nobody gets to see.",
+      resolve: (row, _args, context) => pathFor(context, row.keyFilePath),
+    }),
+    hasCertificate: t.boolean({ description: 'Whether there is a certificate.', resolve: (row) => row.certFilePath !== '' }),
+    hasPrivateKey: t.boolean({ description: 'Whether there is a private key.', resolve: (row) => row.keyFilePath !== '' }),
+    autoHttps: t.exposeBoolean('autoHttps', { description: 'HTTP requests are sent to HTTPS.' }),
+    enabled: t.exposeBoolean('enabled', { description: 'It is started.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since it was made.' }),
+    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since it was made.' }),
+    client: t.field({
+      type: Client,
+      description: 'The client it leads to.',
+      resolve: async ({ clientId }, _args, { loaders }) => {
+        const client = await loaders.clients.load(clientId);
+        if (client === undefined) throw new Error(`host of client ${clientId}, which was deleted while the answer was written`);
+        return client;
+      },
+    }),
+  }),
+});
+
+/** A stretch of a list of hosts. */
+export const HostPage = builder.objectRef<Page<HostRow>>('HostPage').implement({
+  description: 'A stretch of a list of hosts.',
+  fields: (t) => ({
+    rows: t.field({ type: [Host], description: 'The hosts of the stretch.', resolve: (page) => page.rows }),
+    total: t.exposeInt('total', { description: 'How many hosts the whole list has.' }),
+  }),
+});
+
+builder.prismaObjectField(Client, 'hosts', (t) => t.field({
+  type: HostPage,
+  description: 'Its hosts, by id.',
+  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ description: pageArgs.limit }) },
+  resolve: async ({ id, hostCount }, args, { loaders }) => ({ rows: await loaders.hostsOfClients.load({ parentId: id, ...stretchOf(args) }), total: hostCount }),
+}));

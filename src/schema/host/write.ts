@@ -1,0 +1,124 @@
+import type { Client, Host } from '../../store/generated/sqlite/client.ts';
+import { giveBackHostSlot, takeHostSlot } from '../../store/totals.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { usableClient, usableHost } from '../access.ts';
+import type { Context } from '../context.ts';
+import { AditError } from '../errors.ts';
+import { usableCertificate } from '../platform-domain/certificate.ts';
+import { checkSlot } from '../slot.ts';
+import { uniqueOr } from '../unique.ts';
+import { certificateColumns, hostColumns, type HostValues } from './input.ts';
+import { nextName, type HostName } from './name.ts';
+import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
+
+/** Spec /index/addhost/, contract 2.5 and 4.7. In this order: name, client, quotas, what else is there. */
+export async function createHost(context: Context, input: HostValues): Promise<Host> {
+  const { scheme = 'all', location = '/', ...columns } = hostColumns(context, input);
+  const certificate = certificateColumns(context, input);
+  return context.change(async () => {
+    const asked = await nextName(context.store.db, input, undefined);
+    await checkPlatform(asked, scheme);
+    const after = await write(context, async (tx) => {
+      const name = await nextName(tx, input, undefined);
+      const client = await usableClient(context, tx, input.clientId ?? 0);
+      checkSlot(await takeHostSlot(tx, client.id));
+      if (name.domain === null) await checkNamespace(tx, name.host);
+      await checkRoute(tx, { host: name.host, location, scheme }, name, client);
+      return tx.host.create({ data: {
+        ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location,
+        autoHttps: scheme !== 'http' && columns.autoHttps,
+      } });
+    });
+    await context.publish({ resource: 'host', action: 'create', after });
+    return after;
+  });
+}
+
+/** Spec /index/edithost/, contract 2.5, D8 and D23. Whether it is started stays as it is. */
+export async function updateHost(context: Context, id: number, input: HostValues): Promise<Host> {
+  const columns = hostColumns(context, input);
+  const certificate = certificateColumns(context, input);
+  return context.change(async () => {
+    const { client: _, ...before } = await usableHost(context, context.store.db, id);
+    const asked = await nextName(context.store.db, input, before);
+    const scheme = columns.scheme ?? before.scheme;
+    // A later edit of something else may not fail for what has become of the certificate meanwhile.
+    if (asked.host !== before.host || scheme !== before.scheme) await checkPlatform(asked, scheme);
+    const after = await write(context, async (tx) => {
+      const { client: from, ...before } = await usableHost(context, tx, id);
+      const client = await moveSlot(context, tx, from, input.clientId);
+      const name = await nextName(tx, input, before);
+      const next = routeSpace({ host: name.host, location: columns.location ?? before.location, scheme });
+      const named = name.host !== before.host || name.domain?.id !== (before.platformDomainId ?? undefined);
+      if (named && name.domain === null) await checkNamespace(tx, name.host);
+      const route = routeSpace(before);
+      if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) await checkRoute(tx, next, name, client, id);
+      return tx.host.update({ where: { id }, data: {
+        ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id,
+        autoHttps: next.scheme !== 'http' && (columns.autoHttps ?? before.autoHttps),
+      } });
+    });
+    await context.publish({ resource: 'host', action: 'update', before, after });
+    return after;
+  });
+}
+
+/** Spec /index/hoststart/ and /index/hoststop/; doing it again is a success (contract D6). */
+export function setHostEnabled(context: Context, id: number, enabled: boolean): Promise<Host> {
+  return context.change(async () => {
+    const { client: _, ...before } = await usableHost(context, context.store.db, id);
+    const after = await context.store.db.host.update({ where: { id }, data: { enabled } });
+    await context.publish({ resource: 'host', action: 'update', before, after });
+    return after;
+  });
+}
+
+/** Spec /index/delhost/, contract D5. */
+export function deleteHost(context: Context, id: number): Promise<number> {
+  return context.change(async () => {
+    const before = await context.store.transaction(async (tx) => {
+      const { client: _, ...before } = await usableHost(context, tx, id);
+      await giveBackHostSlot(tx, before.clientId);
+      await tx.host.delete({ where: { id } });
+      return before;
+    });
+    await context.publish({ resource: 'host', action: 'delete', before });
+    return id;
+  });
+}
+
+/** Two processes that share a database may give the same prefix at once: the index decides. */
+function write<T>(context: Context, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return uniqueOr(new AditError('PLATFORM_PREFIX_USED'), () => context.store.transaction(work));
+}
+
+/** What the certificate of a platform domain allows (contract 4.7). @throws {AditError} */
+async function checkPlatform({ domain }: HostName, scheme: string): Promise<void> {
+  if (domain === null) return;
+  if (domain.certFilePath !== '') await usableCertificate(domain);
+  else if (scheme !== 'http') throw new AditError('PLATFORM_HTTP_ONLY', { wildcard: domain.wildcard });
+}
+
+async function moveSlot(context: Context, tx: Transaction, from: Client, clientId: number | null | undefined): Promise<Client> {
+  if (!clientId || clientId === from.id) return from;
+  const to = await usableClient(context, tx, clientId);
+  await giveBackHostSlot(tx, from.id);
+  checkSlot(await takeHostSlot(tx, to.id));
+  return to;
+}
+
+/** In platform mode the certificate is the domain's, whatever was sent (spec "Hosts", rule 2). */
+function nameColumns({ host, domain, platformPrefix }: HostName) {
+  return {
+    host,
+    platformPrefix,
+    platformDomainId: domain?.id ?? null,
+    ...(domain !== null && { certFilePath: domain.certFilePath, keyFilePath: domain.keyFilePath }),
+  };
+}
+
+/** A host that leaves its platform domain does not take its certificate along. */
+function nextCertificate(before: Host, certificate: ReturnType<typeof certificateColumns>) {
+  if (before.platformDomainId === null) return certificate;
+  return { certFilePath: certificate.certFilePath ?? '', keyFilePath: certificate.keyFilePath ?? '' };
+}

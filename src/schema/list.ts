@@ -1,0 +1,51 @@
+import type { Caller } from '../rules/caller.ts';
+import type { OwnerFilter } from '../store/hot/filters.ts';
+import { listScope } from './access.ts';
+import type { Context } from './context.ts';
+import { stretchOf } from './page.ts';
+
+/** What every list of clients, tunnels or hosts can be asked for. */
+interface ListArgs<Order extends string> {
+  readonly clientId?: number | null;
+  readonly ownerId?: number | null;
+  readonly unassigned?: boolean | null;
+  readonly search?: string | null;
+  readonly orderBy?: Order | null;
+  readonly order?: 'ASC' | 'DESC' | null;
+  readonly offset?: number | null;
+  readonly limit?: number | null;
+}
+
+/** The texts of the arguments by which administrators filter. */
+export const ownerArgs = {
+  ownerId: 'Only what belongs to the clients of this user. For administrators: others get what is theirs in any case.',
+  unassigned: 'Only what belongs to clients that nobody owns. For administrators.',
+} as const;
+
+/** Orders by what the engine says: the store has it when it was saved. */
+const runningOrders: ReadonlySet<string> = new Set([
+  'CONNECTED', 'RUNNING', 'ADDRESS', 'LOCAL_ADDRESS', 'VERSION', 'INLET_BYTES', 'EXPORT_BYTES', 'RATE',
+]);
+
+/**
+ * What the store is asked for (contract 2.1): what is the caller's, in the order that is wanted. An order by running state is that of
+ * at most a second ago.
+ * @throws {AditError} FORBIDDEN for a client that isn't the caller's
+ */
+export async function listQuery<Order extends string>(context: Context, args: ListArgs<Order>) {
+  const scope = await listScope(context, args.clientId);
+  if (args.orderBy && runningOrders.has(args.orderBy)) await context.freshState();
+  return {
+    ...ownerFilter(context.caller, args),
+    ...scope,
+    search: args.search ?? undefined,
+    orderBy: args.orderBy ?? undefined,
+    desc: args.order === 'DESC',
+    ...stretchOf(args),
+  };
+}
+
+function ownerFilter(caller: Caller, { ownerId, unassigned }: Pick<ListArgs<string>, 'ownerId' | 'unassigned'>): { ownerId?: OwnerFilter } {
+  if (caller.kind !== 'admin') return {};
+  return { ownerId: unassigned === true ? null : ownerId ?? undefined };
+}

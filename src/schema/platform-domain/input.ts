@@ -1,0 +1,78 @@
+import { patternsOverlap } from '../../rules/host-overlap.ts';
+import { platformDomainId, platformWildcard } from '../../rules/platform-domain.ts';
+import type { PlatformDomain } from '../../store/generated/sqlite/client.ts';
+import { builder } from '../builder.ts';
+import { AditError, invalidInput } from '../errors.ts';
+import { isPem } from '../host/certificate-text.ts';
+import { pathLength, textOf } from '../input.ts';
+
+/** The most platform domains: each is read whenever a host gets a name. */
+const entryLimit = 1000;
+
+/** An entry of the platform domains as administrators save it. */
+export const PlatformDomainInput = builder.inputType('PlatformDomainInput', {
+  description: 'An entry of the platform domains.',
+  fields: (t) => ({
+    id: t.string({ description: 'The id of an entry that is there; absent or blank = found by its pattern, on a new entry generated.' }),
+    wildcard: t.string({ required: true, description: '`*.` and a domain with at least one dot.' }),
+    certFilePath: t.string({ description: "The path of the certificate's file on the server; blank with `keyFilePath` = HTTP only." }),
+    keyFilePath: t.string({ description: "The path of the private key's file on the server." }),
+  }),
+});
+
+/** An entry as it was given. */
+export type PlatformDomainValues = typeof PlatformDomainInput.$inferInput;
+
+/** An entry that keeps the rules that need no host to decide on. */
+export type PlatformEntry = Pick<PlatformDomain, 'id' | 'wildcard' | 'certFilePath' | 'keyFilePath'>;
+
+/** @param reason reaches the caller as it is */
+export function invalidDomain(reason: string, wildcard = ''): AditError {
+  return new AditError('PLATFORM_DOMAIN_INVALID', { reason, wildcard });
+}
+
+/**
+ * The entries as they are to be stored (contract 2.6, 4.7).
+ * @throws {AditError} PLATFORM_DOMAIN_INVALID, INVALID_INPUT
+ */
+export function platformEntries(given: readonly PlatformDomainValues[], stored: readonly PlatformDomain[]): PlatformEntry[] {
+  if (given.length > entryLimit) throw invalidInput('platformDomains', `more than ${entryLimit} entries`, { most: entryLimit });
+  const parsed = given.map(parseEntry);
+  const ids = new Set<string>();
+  for (const { id } of parsed) {
+    if (id !== '' && ids.has(id)) throw invalidDomain(`platform domains: duplicate id ${id}`);
+    ids.add(id);
+  }
+  checkOverlap(parsed.map(({ wildcard }) => wildcard));
+  const idByWildcard = new Map(stored.map(({ id, wildcard }) => [wildcard, id]));
+  return parsed.map((entry) => {
+    if (entry.id !== '') return entry;
+    const known = idByWildcard.get(entry.wildcard);
+    const id = known !== undefined && !ids.has(known) ? known : platformDomainId(entry.wildcard, ids);
+    ids.add(id);
+    return { ...entry, id };
+  });
+}
+
+function parseEntry(given: PlatformDomainValues): PlatformEntry {
+  const text = textOf('wildcard', given.wildcard) ?? '';
+  const made = platformWildcard(text);
+  if ('fault' in made) throw invalidDomain(made.fault === 'pattern' ? `platform domain ${JSON.stringify(text)}: the pattern must be *.example.com` : `platform domain ${text}: bad DNS name`, text);
+  const { wildcard } = made;
+  const [certFilePath, keyFilePath] = [pathOf(wildcard, 'certFilePath', given.certFilePath), pathOf(wildcard, 'keyFilePath', given.keyFilePath)];
+  if ((certFilePath === '') !== (keyFilePath === '')) throw invalidDomain(`platform domain ${wildcard}: certificate and key must be given both or none`, wildcard);
+  return { id: textOf('id', given.id)?.trim() ?? '', wildcard, certFilePath, keyFilePath };
+}
+
+/** Text would have to be answered to be kept, and a private key never is (contract D16). */
+function pathOf(wildcard: string, field: string, value: string | null | undefined): string {
+  if (value && isPem(value)) throw invalidDomain(`platform domain ${wildcard}: certificate and key are paths of files, not text`, wildcard);
+  return textOf(field, value, pathLength)?.trim() ?? '';
+}
+
+function checkOverlap(wildcards: readonly string[]): void {
+  wildcards.forEach((a, index) => {
+    const b = wildcards.slice(0, index).find((other) => patternsOverlap(a, other));
+    if (b !== undefined) throw invalidDomain(`platform domains ${b} and ${a} overlap`, a);
+  });
+}

@@ -1,0 +1,50 @@
+import type { PlatformDomain as PlatformDomainRow } from '../../store/generated/sqlite/client.ts';
+import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
+import { certificateState, type CertificateState } from './certificate.ts';
+
+/** A platform domain with the number of its hosts. */
+export type CountedDomain = PlatformDomainRow & { readonly _count: { readonly hosts: number } };
+
+/** All platform domains, by name. */
+export function allPlatformDomains({ store }: Context): Promise<CountedDomain[]> {
+  return store.db.platformDomain.findMany({ orderBy: { wildcard: 'asc' }, include: { _count: { select: { hosts: true } } } });
+}
+
+const PlatformCertificate = builder.objectRef<CertificateState>('PlatformCertificate').implement({
+  description: 'How the certificate of a platform domain stands.',
+  fields: (t) => ({
+    status: t.exposeString('status', { description: 'In words: valid, expired, cannot load, ...' }),
+    readable: t.exposeBoolean('readable', { description: 'The files could be read, and the key belongs to the certificate.' }),
+    expiresAt: t.field({ type: 'DateTime', nullable: true, description: 'When it expires; null = there is none that could be read.', resolve: (state) => state.expiresAt }),
+    daysRemaining: t.exposeInt('daysRemaining', { description: 'Whole days until then.' }),
+  }),
+});
+
+/** A wildcard domain that the administrator offers (spec "Platform domain entry", contract 1.5). The paths are the administrator's alone. */
+export const PlatformDomain = builder.objectRef<CountedDomain>('PlatformDomain').implement({
+  description: 'A wildcard domain that the administrator offers for sub-domains.',
+  fields: (t) => ({
+    id: t.exposeString('id', { description: 'Names it in every call; stays the same.' }),
+    wildcard: t.exposeString('wildcard', { description: '`*.` and the domain.' }),
+    certificateConfigured: t.boolean({ description: 'It has a certificate, so that its hosts can be for HTTPS.', resolve: (row) => row.certFilePath !== '' }),
+    certFilePath: t.exposeString('certFilePath', { authScopes: { administrator: true }, description: "The path of the certificate's file; blank = none. For administrators." }),
+    keyFilePath: t.exposeString('keyFilePath', { authScopes: { administrator: true }, description: "The path of the private key's file; blank = none. For administrators." }),
+    referenceCount: t.int({ authScopes: { administrator: true }, description: 'How many hosts lie below it. For administrators.', resolve: (row) => row._count.hosts }),
+    certificate: t.field({
+      type: PlatformCertificate,
+      authScopes: { administrator: true },
+      description: 'How its certificate stands; the files are read for it. For administrators.',
+      resolve: (row) => certificateState(row),
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  platformDomains: t.field({
+    type: [PlatformDomain],
+    authScopes: { clientLogin: true },
+    description: 'The platform domains, by name: what a platform host can lie below.',
+    resolve: (_root, _args, context) => allPlatformDomains(context),
+  }),
+}));

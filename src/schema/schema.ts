@@ -1,0 +1,38 @@
+import type { GraphQLSchema } from 'graphql';
+import { builder } from './builder.ts';
+// Each of these declares its part of the schema on the builder.
+/* oxlint-disable import/no-unassigned-import */
+import './scalars.ts';
+import './server/query.ts';
+import './user/queries.ts';
+import './user/mutations.ts';
+import './client/queries.ts';
+import './client/mutations.ts';
+import './access/fields.ts';
+import './token/fields.ts';
+import './tunnel/queries.ts';
+import './tunnel/mutations.ts';
+import './host/queries.ts';
+import './host/mutations.ts';
+import './global/settings.ts';
+import './diagnosis/queries.ts';
+import './audit/queries.ts';
+import './traffic/queries.ts';
+import './subscriptions/subscriptions.ts';
+/* oxlint-enable import/no-unassigned-import */
+
+/** The GraphQL schema: everything the API can do. Its text is `schema.graphql` beside this file, in the order of declaration. */
+export const schema = scoped(builder.toSchema({ sortSchema: false }));
+
+/** Fails the start when a root field doesn't say who may call it: forgetting that must not open it to everybody. */
+function scoped(built: GraphQLSchema): GraphQLSchema {
+  for (const type of [built.getQueryType(), built.getMutationType(), built.getSubscriptionType()]) {
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      const options: unknown = field.extensions['pothosOptions'];
+      if (typeof options !== 'object' || options === null || !('authScopes' in options)) {
+        throw new Error(`${type?.name}.${field.name} does not say who may call it: give it authScopes`);
+      }
+    }
+  }
+  return built;
+}

@@ -1,0 +1,235 @@
+import type { Logger } from 'pino';
+import type { EngineFace } from '../../engine/face.ts';
+import type { Caller } from '../../rules/caller.ts';
+import { mayUseClient } from '../../rules/ownership.ts';
+import type { AuditEntry, Client, Host, Tunnel } from '../../store/generated/sqlite/client.ts';
+import type { Store } from '../../store/store.ts';
+import type { Change, Changes } from '../changes.ts';
+import { AditError } from '../errors.ts';
+import { EventQueue } from './event-queue.ts';
+import { validCallers } from './valid-callers.ts';
+
+/** What subscribers may cost. */
+const limits = {
+  /** Subscriptions at a time, all callers together. */
+  all: 500,
+  /** Subscriptions of one user or client login at a time; administrators have the rest. */
+  perCaller: 20,
+  /** Events that wait for one subscriber. */
+  waiting: 256,
+} as const;
+/** Changes within this time are told together, in ms: a thousand agents that come back at once cost one look-up. */
+const GATHER_MS = 50;
+const TICK_MS = 1000;
+/** Ticks between looks at who may still listen. What this server changes is looked at at once. */
+const VALID_TICKS = 5;
+
+/** The records whose state is told. */
+interface Rows {
+  readonly client: Client;
+  readonly tunnel: Tunnel;
+  readonly host: Host;
+}
+
+/** A kind of record whose state is told. */
+export type LiveKind = keyof Rows;
+
+/** A record that is another now. `row` is null when it is deleted, or no longer the subscriber's. */
+export interface LiveEvent<Kind extends LiveKind = LiveKind> {
+  readonly kind: Kind;
+  readonly id: number;
+  readonly row: Rows[Kind] | null;
+}
+
+/** Whose a record is, as the rule of ownership takes it: its client and that one's owner. */
+interface Scope {
+  readonly id: number;
+  readonly userId: number | null;
+}
+
+interface Subscriber {
+  readonly caller: Caller;
+  readonly state?: (event: { readonly [Kind in LiveKind]: LiveEvent<Kind> }[LiveKind], scope: Scope | undefined, was: Scope | undefined) => void;
+  readonly audit?: (entry: AuditEntry) => void;
+  readonly tick?: () => void;
+  end(): void;
+}
+
+/**
+ * Tells subscribers what happens: state of clients, tunnels and hosts, a tick a second, audit entries. Works only while somebody
+ * listens. Each event is looked up once for all subscribers; who may see it is decided when it is told. A subscription ends when its
+ * caller may no longer call.
+ */
+export class Live {
+  readonly #store: Store;
+  readonly #log: Logger;
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #stops: ReadonlyArray<() => void>;
+  /** By kind and id: whose it was before. */
+  readonly #gathered: Record<LiveKind, Map<number, Scope | undefined>> = { client: new Map(), tunnel: new Map(), host: new Map() };
+  #flush: NodeJS.Timeout | undefined;
+  #ticker: NodeJS.Timeout | undefined;
+  #ticks = 0;
+
+  constructor({ store, engine, changes, log }: { readonly store: Store; readonly engine: EngineFace; readonly changes: Changes; readonly log: Logger }) {
+    this.#store = store;
+    this.#log = log;
+    this.#stops = [engine.watch(({ kind, id }) => this.#gather(kind, id)), changes.subscribe((change) => this.#changed(change))];
+  }
+
+  /** The records of one kind whenever they change; with an id, that one alone. @throws {AditError} SUBSCRIPTION_LIMIT */
+  states<Kind extends LiveKind>(caller: Caller, kind: Kind, id?: number | null): AsyncIterableIterator<LiveEvent<Kind>> {
+    return this.#open<LiveEvent<Kind>>(caller, (queue) => ({
+      state: (event, scope, was) => {
+        if (!isOf(event, kind) || (id ?? event.id) !== event.id) return;
+        if (scope && mayUseClient(caller, scope)) queue.push(event);
+        else if (was && mayUseClient(caller, was)) queue.push({ kind, id: event.id, row: null });
+      },
+    }));
+  }
+
+  /**
+   * What `read` says, once a second; all subscribers share the clock. Ends when it says undefined, and when the client is the caller's no
+   * more.
+   * @throws {AditError} SUBSCRIPTION_LIMIT
+   */
+  everySecond<T>(caller: Caller, clientId: number, read: () => T | undefined): AsyncIterableIterator<T> {
+    return this.#open<T>(caller, (queue) => ({
+      state: (event, scope) => {
+        if (event.kind === 'client' && event.id === clientId && !(scope && mayUseClient(caller, scope))) queue.close();
+      },
+      tick: () => {
+        const value = read();
+        if (value === undefined) queue.close();
+        else queue.push(value);
+      },
+    }));
+  }
+
+  /** Every entry of the audit log from now on. @throws {AditError} SUBSCRIPTION_LIMIT */
+  audit(caller: Caller): AsyncIterableIterator<AuditEntry> {
+    return this.#open<AuditEntry>(caller, (queue) => ({ audit: (entry) => queue.push(entry) }));
+  }
+
+  /** An entry was written. */
+  audited(entry: AuditEntry): void {
+    for (const { audit } of this.#subscribers) audit?.(entry);
+  }
+
+  /** How many subscriptions there are. */
+  get subscribers(): number {
+    return this.#subscribers.size;
+  }
+
+  /** Ends all subscriptions and listens no more. */
+  close(): void {
+    for (const stop of this.#stops) stop();
+    clearTimeout(this.#flush);
+    for (const subscriber of this.#subscribers) subscriber.end();
+  }
+
+  #open<T>(caller: Caller, listen: (queue: EventQueue<T>) => Pick<Subscriber, 'state' | 'audit' | 'tick'>): AsyncIterableIterator<T> {
+    const own = Array.from(this.#subscribers).filter((other) => keyOf(other.caller) === keyOf(caller)).length;
+    if (this.#subscribers.size >= limits.all || (caller.kind !== 'admin' && own >= limits.perCaller)) throw new AditError('SUBSCRIPTION_LIMIT');
+    const queue = new EventQueue<T>(limits.waiting, () => this.#forget(subscriber));
+    const subscriber: Subscriber = { caller, ...listen(queue), end: () => queue.close() };
+    this.#subscribers.add(subscriber);
+    this.#ticker ??= setInterval(() => this.#tick(), TICK_MS).unref();
+    return queue;
+  }
+
+  #forget(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+    if (this.#subscribers.size > 0) return;
+    clearInterval(this.#ticker);
+    this.#ticker = undefined;
+  }
+
+  #tick(): void {
+    for (const { tick } of this.#subscribers) tick?.();
+    if (++this.#ticks % VALID_TICKS === 0) this.#inBackground(this.#endInvalid());
+  }
+
+  #changed(change: Change): void {
+    const before = 'before' in change ? change.before : undefined;
+    switch (change.resource) {
+      case 'client':
+        this.#gather('client', (change.action === 'delete' ? change.before : change.after).id, before && clientScope(change.action === 'create' ? change.after : change.before));
+        break;
+      case 'tunnel':
+      case 'host': {
+        const row = change.action === 'delete' ? change.before : change.after;
+        this.#gather(change.resource, row.id, change.action === 'create' ? undefined : routeScope(change.before));
+        break;
+      }
+      case 'user':
+        for (const client of change.clients) this.#gather('client', client.id);
+        break;
+      case 'apiToken':
+      case 'globalSettings': break;
+    }
+    // Whoever lost access by it is told nothing more.
+    if (this.#subscribers.size > 0) this.#inBackground(this.#endInvalid());
+  }
+
+  #gather(kind: LiveKind, id: number, was?: Scope): void {
+    if (this.#subscribers.size === 0) return;
+    this.#gathered[kind].set(id, this.#gathered[kind].get(id) ?? was);
+    if (this.#flush !== undefined) return;
+    this.#flush = setTimeout(() => {
+      this.#flush = undefined;
+      this.#inBackground(this.#tell());
+    }, GATHER_MS).unref();
+  }
+
+  async #tell(): Promise<void> {
+    const { db } = this.#store;
+    const taken = { client: new Map(this.#gathered.client), tunnel: new Map(this.#gathered.tunnel), host: new Map(this.#gathered.host) };
+    for (const map of Object.values(this.#gathered)) map.clear();
+    const where = (kind: LiveKind) => ({ where: { id: { in: [...taken[kind].keys()] } } });
+    const [clients, tunnels, hosts] = await Promise.all([
+      taken.client.size === 0 ? [] : db.client.findMany(where('client')),
+      taken.tunnel.size === 0 ? [] : db.tunnel.findMany(where('tunnel')),
+      taken.host.size === 0 ? [] : db.host.findMany(where('host')),
+    ]);
+    this.#tellRows('client', taken.client, clients, clientScope);
+    this.#tellRows('tunnel', taken.tunnel, tunnels, routeScope);
+    this.#tellRows('host', taken.host, hosts, routeScope);
+  }
+
+  #tellRows<Kind extends LiveKind>(kind: Kind, taken: ReadonlyMap<number, Scope | undefined>, rows: readonly Rows[Kind][], scopeOf: (row: Rows[Kind]) => Scope): void {
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    for (const [id, was] of taken) {
+      const row = byId.get(id) ?? null;
+      // Of one kind by construction, which the compiler can't follow through the union.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const event = { kind, id, row } as { readonly [K in LiveKind]: LiveEvent<K> }[LiveKind];
+      for (const { state } of this.#subscribers) state?.(event, row ? scopeOf(row) : undefined, was);
+    }
+  }
+
+  async #endInvalid(): Promise<void> {
+    const valid = await validCallers(this.#store, Array.from(this.#subscribers, ({ caller }) => caller));
+    for (const subscriber of this.#subscribers) if (!valid(subscriber.caller)) subscriber.end();
+  }
+
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#log.error({ err: error }, 'subscribers could not be told of a change'));
+  }
+}
+
+function isOf<Kind extends LiveKind>(event: LiveEvent, kind: Kind): event is LiveEvent<Kind> {
+  return event.kind === kind;
+}
+
+function clientScope({ id, userId }: Scope): Scope {
+  return { id, userId };
+}
+
+function routeScope({ clientId, ownerId }: { readonly clientId: number; readonly ownerId: number | null }): Scope {
+  return { id: clientId, userId: ownerId };
+}
+
+function keyOf(caller: Caller): string {
+  return caller.kind === 'user' ? `user ${caller.userId}` : caller.kind === 'client' ? `client ${caller.clientId}` : caller.kind;
+}

@@ -1,0 +1,112 @@
+import { AuditEntry } from '../audit/type.ts';
+import { builder } from '../builder.ts';
+import { Client } from '../client/type.ts';
+import { invalidInput } from '../errors.ts';
+import { Host } from '../host/type.ts';
+import { checkTrafficAccess, TrafficResource } from '../traffic/queries.ts';
+import { Tunnel } from '../tunnel/type.ts';
+import type { LiveEvent } from './live.ts';
+
+const gone = 'null = it was deleted, or is no longer yours.';
+const only = 'Only this one; absent = all that are yours.';
+
+const ClientEvent = builder.objectRef<LiveEvent<'client'>>('ClientEvent').implement({
+  description: 'A client that is another now: its agent came or went, or it was changed.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: "The client's id." }),
+    client: t.field({ type: Client, nullable: true, description: `The client as it is now; ${gone}`, resolve: ({ row }) => row }),
+  }),
+});
+
+const TunnelEvent = builder.objectRef<LiveEvent<'tunnel'>>('TunnelEvent').implement({
+  description: 'A tunnel that is another now: its listener was opened, closed or failed, or it was changed.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: "The tunnel's id." }),
+    tunnel: t.field({ type: Tunnel, nullable: true, description: `The tunnel as it is now; ${gone}`, resolve: ({ row }) => row }),
+  }),
+});
+
+const HostEvent = builder.objectRef<LiveEvent<'host'>>('HostEvent').implement({
+  description: 'A host that is another now.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: "The host's id." }),
+    host: t.field({ type: Host, nullable: true, description: `The host as it is now; ${gone}`, resolve: ({ row }) => row }),
+  }),
+});
+
+interface Rate {
+  readonly at: Date;
+  readonly rate: number;
+  readonly connections: number;
+  readonly inletBytes: number;
+  readonly exportBytes: number;
+}
+
+const TrafficTick = builder.objectRef<Rate>('TrafficTick').implement({
+  description: 'What a client or tunnel is moving.',
+  fields: (t) => ({
+    at: t.expose('at', { type: 'DateTime', description: 'When this was so.' }),
+    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
+    connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
+    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since it was made.' }),
+    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since it was made.' }),
+  }),
+});
+
+builder.subscriptionType({
+  description: 'What can be listened to, as server-sent events. Ordinary users hear of what belongs to their clients. A subscription ends when its caller loses access.',
+  authScopes: { clientLogin: true },
+});
+
+builder.subscriptionFields((t) => ({
+  clientChanged: t.field({
+    type: ClientEvent,
+    authScopes: { clientLogin: true },
+    description: 'Clients whose agent comes or goes, or that are changed.',
+    args: { id: t.arg.int({ description: only }) },
+    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'client', id),
+    resolve: (event, _args, context) => context.forgetLookups(event),
+  }),
+  tunnelChanged: t.field({
+    type: TunnelEvent,
+    authScopes: { clientLogin: true },
+    description: 'Tunnels whose listener is opened, closed or fails, or that are changed.',
+    args: { id: t.arg.int({ description: only }) },
+    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'tunnel', id),
+    resolve: (event, _args, context) => context.forgetLookups(event),
+  }),
+  hostChanged: t.field({
+    type: HostEvent,
+    authScopes: { clientLogin: true },
+    description: 'Hosts that are changed, started or stopped.',
+    args: { id: t.arg.int({ description: only }) },
+    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'host', id),
+    resolve: (event, _args, context) => context.forgetLookups(event),
+  }),
+  trafficEverySecond: t.field({
+    type: TrafficTick,
+    authScopes: { clientLogin: true },
+    description: 'What a client or tunnel is moving, every second.',
+    args: {
+      resource: t.arg({ type: TrafficResource, required: true, description: 'client or tunnel.' }),
+      id: t.arg.int({ required: true, description: 'Its id.' }),
+    },
+    subscribe: async (_root, { resource, id }, context) => {
+      if (resource !== 'client' && resource !== 'tunnel') throw invalidInput('resource', 'only clients and tunnels are measured every second');
+      const clientId = await checkTrafficAccess(context, resource, id);
+      const { engine, live, caller } = context;
+      return live.everySecond(caller, clientId, () => {
+        const state = resource === 'client' ? engine.clientState(id) : engine.tunnelState(id);
+        return state && { at: new Date(), rate: state.rate, connections: state.connections, inletBytes: state.inletBytes, exportBytes: state.exportBytes };
+      });
+    },
+    resolve: (tick) => tick,
+  }),
+  auditAdded: t.field({
+    type: AuditEntry,
+    authScopes: { administrator: true },
+    description: 'Every change that somebody makes, as the audit log has it.',
+    subscribe: (_root, _args, { live, caller }) => live.audit(caller),
+    resolve: (entry) => entry,
+  }),
+}));

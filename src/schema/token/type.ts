@@ -1,0 +1,21 @@
+import { builder } from '../builder.ts';
+import { User } from '../user/type.ts';
+
+/** A credential for programs. The token itself is answered once, when it is made. */
+export const ApiToken = builder.prismaObject('ApiToken', {
+  description: 'A credential for programs: sent as `Authorization: Bearer ...`, it stands for whom it was made for.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: 'Names the token in every call.' }),
+    name: t.exposeString('name', { description: 'What it is for.' }),
+    readOnly: t.exposeBoolean('readOnly', { description: 'It may read and change nothing.' }),
+    user: t.field({
+      type: User,
+      nullable: true,
+      description: 'Whom it stands for; null = an administrator.',
+      resolve: ({ userId }, _args, { loaders }) => userId === null ? null : loaders.users.load(userId),
+    }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When it ends; null = never.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true, description: 'When it was last used, to a minute; null = never.' }),
+  }),
+});

@@ -1,0 +1,76 @@
+import type { ApiToken } from '../../store/generated/sqlite/client.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { newToken } from '../access/tokens.ts';
+import type { Context } from '../context.ts';
+import { AditError } from '../errors.ts';
+import { textOf } from '../input.ts';
+import { userById } from '../user/write.ts';
+
+/** The most tokens of one user, and of the administrators. */
+const most = 100;
+
+/** A token that was just made: the only time that it can be read. */
+export interface MadeToken {
+  readonly token: string;
+  readonly apiToken: ApiToken;
+}
+
+/** What a token is to be. `userId` null = an administrator's. */
+export type TokenPlan = Pick<ApiToken, 'name' | 'readOnly' | 'expiresAt' | 'userId' | 'legacy'>;
+
+/** The user that a call about tokens is for; null = the administrators. @throws {AditError} FORBIDDEN for another user than the caller */
+export function tokenOwner({ caller }: Context, userId: number | null | undefined): number | null {
+  if (caller.kind === 'admin') return userId ?? null;
+  if (caller.kind !== 'user' || (userId !== null && userId !== undefined && userId !== caller.userId)) throw new AditError('FORBIDDEN');
+  return caller.userId;
+}
+
+/** Makes a token. One that is `legacy` takes the place of the user's former one. @throws {AditError} */
+export async function createToken(context: Context, plan: TokenPlan): Promise<MadeToken> {
+  // Otherwise one that leaked could be made to outlast its own end.
+  if (context.caller.by === 'token') throw new AditError('FORBIDDEN');
+  if (textOf('name', plan.name)?.trim() === '') throw new AditError('INVALID_INPUT', { field: 'name', reason: 'blank' });
+  const { token, hash } = newToken();
+  return context.change(async () => {
+    const apiToken = await context.store.transaction(async (tx) => {
+      if (plan.userId !== null) await userById(tx, plan.userId);
+      if (plan.legacy) await tx.apiToken.deleteMany({ where: { userId: plan.userId, legacy: true } });
+      if (await tx.apiToken.count({ where: { userId: plan.userId } }) >= most) throw new AditError('TOKEN_LIMIT', { most });
+      return tx.apiToken.create({ data: { ...plan, hash } });
+    });
+    await context.publish({ resource: 'apiToken', action: 'create', after: apiToken });
+    return { token, apiToken };
+  });
+}
+
+/** Ends a token at once. @throws {AditError} NOT_FOUND also for somebody else's */
+export function revokeToken(context: Context, id: number): Promise<number> {
+  return remove(context, async (tx) => {
+    const before = await tx.apiToken.findUnique({ where: { id } });
+    if (before === null || (context.caller.kind !== 'admin' && !(context.caller.kind === 'user' && before.userId === context.caller.userId))) {
+      throw new AditError('NOT_FOUND', { resource: 'token' });
+    }
+    return before;
+  });
+}
+
+/** Ends the token that the legacy API made. @throws {AditError} NOT_FOUND when there is none */
+export function revokeLegacyToken(context: Context, userId: number | null): Promise<number> {
+  return remove(context, async (tx) => {
+    const before = await tx.apiToken.findFirst({ where: { userId, legacy: true } });
+    if (before === null) throw new AditError('NOT_FOUND', { resource: 'token' });
+    return before;
+  });
+}
+
+function remove(context: Context, find: (tx: Transaction) => Promise<ApiToken>): Promise<number> {
+  return context.change(async () => {
+    const before = await context.store.transaction(async (tx) => {
+      const before = await find(tx);
+      await tx.apiToken.delete({ where: { id: before.id } });
+      return before;
+    });
+    await context.publish({ resource: 'apiToken', action: 'delete', before });
+    return before.id;
+  });
+}

@@ -1,0 +1,52 @@
+import { builder } from '../builder.ts';
+import { copyTunnel, createTunnel } from './create.ts';
+import { TunnelInput } from './input.ts';
+import { startTunnel, stopTunnel } from './start.ts';
+import { Tunnel } from './type.ts';
+import { deleteTunnel, updateTunnel } from './update.ts';
+
+const id = { required: true, description: "The tunnel's id." } as const;
+
+builder.mutationFields((t) => ({
+  createTunnel: t.field({
+    type: Tunnel,
+    authScopes: { clientLogin: true },
+    description: 'Makes a tunnel and starts it.',
+    args: { input: t.arg({ type: TunnelInput, required: true, description: 'What it is to be.' }) },
+    resolve: (_root, { input }, context) => createTunnel(context, input),
+  }),
+  copyTunnel: t.field({
+    type: Tunnel,
+    authScopes: { clientLogin: true },
+    description: 'Makes a tunnel like another one, on a newly assigned port, and starts it.',
+    args: { id: t.arg.int(id) },
+    resolve: (_root, args, context) => copyTunnel(context, args.id),
+  }),
+  updateTunnel: t.field({
+    type: Tunnel,
+    authScopes: { clientLogin: true },
+    description: 'Changes a tunnel. A stopped one stays stopped; the listener of a started one is opened anew only if it has to be another.',
+    args: { id: t.arg.int(id), input: t.arg({ type: TunnelInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, args, context) => updateTunnel(context, args.id, args.input),
+  }),
+  startTunnel: t.field({
+    type: Tunnel,
+    authScopes: { clientLogin: true },
+    description: 'Starts a tunnel; nothing happens to one that runs.',
+    args: { id: t.arg.int(id) },
+    resolve: (_root, args, context) => startTunnel(context, args.id),
+  }),
+  stopTunnel: t.field({
+    type: Tunnel,
+    authScopes: { clientLogin: true },
+    description: 'Stops a tunnel: closes its listener and its connections.',
+    args: { id: t.arg.int(id) },
+    resolve: (_root, args, context) => stopTunnel(context, args.id),
+  }),
+  deleteTunnel: t.int({
+    authScopes: { clientLogin: true },
+    description: 'Stops and deletes a tunnel. Answers the id.',
+    args: { id: t.arg.int(id) },
+    resolve: (_root, args, context) => deleteTunnel(context, args.id),
+  }),
+}));

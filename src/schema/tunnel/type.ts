@@ -1,0 +1,69 @@
+import { targetLines } from '../../rules/targets.ts';
+import { proxyProtocols, tunnelModes } from '../../rules/tunnel-mode.ts';
+import type { Tunnel as TunnelRow } from '../../store/generated/sqlite/client.ts';
+import type { Page } from '../../store/hot/page.ts';
+import { builder } from '../builder.ts';
+import { Client } from '../client/type.ts';
+import { pageArgs, stretchOf } from '../page.ts';
+import { stored } from '../stored.ts';
+import { ProxyProtocol, TunnelMode } from './enums.ts';
+import { TunnelRuntime, tunnelRuntime } from './runtime.ts';
+
+/** A server-side port that forwards through a client (spec "Tunnel"). */
+export const Tunnel = builder.prismaObject('Tunnel', {
+  description: 'A way into the network of a client: a port of the server, or a password that visitors prove.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: 'Names the tunnel in every call.' }),
+    mode: t.field({ type: TunnelMode, description: 'What it does with what arrives.', resolve: (row) => stored(tunnelModes, row.mode) }),
+    remark: t.exposeString('remark', { description: 'A note.' }),
+    port: t.expose('port', { type: 'Port', description: 'The port it listens on; 0 = none (secret, p2p).' }),
+    serverIp: t.exposeString('serverIp', { description: 'The address it listens on; blank = all.' }),
+    targets: t.stringList({
+      description: 'Where connections go, in turn: host:port, or a port alone, which means 127.0.0.1.',
+      resolve: (row) => targetLines([row.target]),
+    }),
+    localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
+    password: t.exposeString('password', { description: 'The key that visitors prove (secret, p2p).' }),
+    localPath: t.exposeString('localPath', { description: "What is served of the agent's machine (file)." }),
+    stripPrefix: t.exposeString('stripPrefix', { description: 'What is taken off the beginning of the URL path (file).' }),
+    proxyProtocol: t.field({
+      type: ProxyProtocol,
+      description: "The header that tells the target the visitor's address.",
+      resolve: (row) => stored(proxyProtocols, row.proxyProtocol),
+    }),
+    enabled: t.exposeBoolean('enabled', { description: 'It is started; whether it runs, `runtime` says.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    client: t.field({
+      type: Client,
+      description: 'The client it leads through.',
+      resolve: async ({ clientId }, _args, { loaders }) => {
+        const client = await loaders.clients.load(clientId);
+        if (client === undefined) throw new Error(`tunnel of client ${clientId}, which was deleted while the answer was written`);
+        return client;
+      },
+    }),
+    runtime: t.field({
+      type: TunnelRuntime,
+      description: 'What it is doing now.',
+      resolve: async (row, _args, { loaders }) => tunnelRuntime(row, await loaders.tunnelStates.load(row.id)),
+    }),
+  }),
+});
+
+/** A stretch of a list of tunnels. */
+export const TunnelPage = builder.objectRef<Page<TunnelRow>>('TunnelPage').implement({
+  description: 'A stretch of a list of tunnels.',
+  fields: (t) => ({
+    rows: t.field({ type: [Tunnel], description: 'The tunnels of the stretch.', resolve: (page) => page.rows }),
+    total: t.exposeInt('total', { description: 'How many tunnels the whole list has.' }),
+  }),
+});
+
+builder.prismaObjectField(Client, 'tunnels', (t) => t.field({
+  type: TunnelPage,
+  description: 'Its tunnels, by id.',
+  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ description: pageArgs.limit }) },
+  resolve: async ({ id, tunnelCount, hostCount }, args, { loaders }) => ({
+    rows: await loaders.tunnelsOfClients.load({ parentId: id, ...stretchOf(args) }), total: tunnelCount - hostCount,
+  }),
+}));

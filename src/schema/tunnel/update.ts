@@ -1,0 +1,72 @@
+import { transportOf } from '../../rules/tunnel-mode.ts';
+import type { Prisma, Tunnel } from '../../store/generated/sqlite/client.ts';
+import { giveBackTunnelSlot, moveTunnelMode } from '../../store/totals.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { usableClient, usableTunnel } from '../access.ts';
+import type { Context } from '../context.ts';
+import { uniqueOr } from '../unique.ts';
+import { tunnelColumns, type TunnelValues } from './input.ts';
+import { leasePort, sameListener } from './listener.ts';
+import { checkKey, checkMode, keyDuplicate, takeSlot } from './quota.ts';
+
+/** Spec /index/edit/, contract 2.4, D7 to D10 and D23. */
+export async function updateTunnel(context: Context, id: number, input: TunnelValues): Promise<Tunnel> {
+  const columns = tunnelColumns(input, context.settings);
+  return context.change(async () => {
+    const { client: _, ...before } = await usableTunnel(context, context.store.db, id);
+    const next = nextTunnel(before, input, columns);
+    if (next.mode !== before.mode) checkMode(context, next.mode);
+    if (next.clientId !== before.clientId) await usableClient(context, context.store.db, next.clientId);
+    const lease = input.port === 0 || !sameListener(before, next) ? await leasePort(context, { ...next, replaces: id }) : undefined;
+    try {
+      const after = await store(context, before, { ...next, port: lease?.port ?? next.port }, columns);
+      await context.publish({ resource: 'tunnel', action: 'update', before, after, lease });
+      return after;
+    } finally {
+      await lease?.release();
+    }
+  });
+}
+
+/** Spec /index/del/, contract D5. */
+export function deleteTunnel(context: Context, id: number): Promise<number> {
+  return context.change(async () => {
+    const before = await context.store.transaction(async (tx) => {
+      const { client: _, ...before } = await usableTunnel(context, tx, id);
+      await giveBackTunnelSlot(tx, before.clientId, before.mode);
+      await tx.tunnel.delete({ where: { id } });
+      return before;
+    });
+    await context.publish({ resource: 'tunnel', action: 'delete', before });
+    return id;
+  });
+}
+
+/** What the rules decide on of the tunnel as it is to be; the port is 0 when one has to be picked. */
+function nextTunnel(before: Tunnel, input: TunnelValues, columns: ReturnType<typeof tunnelColumns>) {
+  const mode = input.mode ?? before.mode;
+  return {
+    clientId: input.clientId || before.clientId,
+    mode,
+    port: transportOf(mode) === undefined ? 0 : input.port ?? before.port,
+    serverIp: columns.serverIp ?? before.serverIp,
+    password: columns.password ?? before.password,
+  };
+}
+
+function store(context: Context, before: Tunnel, next: ReturnType<typeof nextTunnel>, data: Prisma.TunnelUncheckedUpdateInput): Promise<Tunnel> {
+  return uniqueOr(keyDuplicate(next), () => context.store.transaction(async (tx) => {
+    await moveSlot(tx, before, next);
+    await checkKey(tx, next, before.id);
+    return tx.tunnel.update({ where: { id: before.id }, data: { ...data, ...next } });
+  }));
+}
+
+async function moveSlot(tx: Transaction, before: Tunnel, next: Pick<Tunnel, 'clientId' | 'mode'>): Promise<void> {
+  if (before.clientId !== next.clientId) {
+    await giveBackTunnelSlot(tx, before.clientId, before.mode);
+    await takeSlot(tx, next.clientId, next.mode);
+  } else if (before.mode !== next.mode) {
+    await moveTunnelMode(tx, before.mode, next.mode);
+  }
+}

@@ -1,0 +1,58 @@
+import type { User } from '../../store/generated/sqlite/client.ts';
+import { checkedPassword, hashPassword, verifyPassword } from '../access/password.ts';
+import type { Context } from '../context.ts';
+import { AditError } from '../errors.ts';
+import { userById } from './write.ts';
+
+/** What a change of password is asked with; null is the same as absent. */
+export interface PasswordChange {
+  readonly id?: number | null;
+  readonly currentPassword?: string | null;
+  readonly newPassword: string;
+  readonly confirmation?: string | null;
+}
+
+/**
+ * Spec /user/changepassword/: an administrator sets anybody's, an ordinary user their own and has to know the present one. All
+ * of the user's other sessions end.
+ */
+export async function changePassword(context: Context, change: PasswordChange): Promise<User> {
+  const id = whose(context, change.id ?? undefined);
+  const { newPassword, confirmation } = change;
+  const { passwordHash: present } = await userById(context.store.db, id);
+  if (newPassword.trim() === '') throw new AditError('NEW_PASSWORD_EMPTY');
+  checkedPassword('newPassword', newPassword);
+  if (confirmation !== null && confirmation !== undefined && confirmation !== '' && confirmation !== newPassword) throw new AditError('PASSWORD_MISMATCH');
+  if (context.caller.kind !== 'admin') await checkCurrent(context, id, change.currentPassword ?? '', present);
+  const passwordHash = await hashPassword(newPassword);
+  return context.change(async () => {
+    const { before, after } = await context.store.transaction(async (tx) => {
+      const before = await userById(tx, id);
+      await tx.session.deleteMany({ where: { userId: id, id: { not: context.caller.sessionId ?? '' } } });
+      return { before, after: await tx.user.update({ where: { id }, data: { passwordHash } }) };
+    });
+    await context.publish({ resource: 'user', action: 'update', before, after, clients: [] });
+    return after;
+  });
+}
+
+function whose({ caller }: Context, id: number | undefined): number {
+  switch (caller.kind) {
+    case 'admin':
+      if (id === undefined) throw new AditError('NOT_FOUND', { resource: 'user' });
+      return id;
+    case 'user':
+      if (id !== undefined && id !== caller.userId) throw new AditError('NOT_OWN_USER');
+      return caller.userId;
+    case 'client': throw new AditError('LEGACY_CLIENT_LOGIN');
+    case 'anonymous': throw new AditError('UNAUTHENTICATED');
+  }
+}
+
+/** Guessing it through a session that was left open is slowed like the login. */
+async function checkCurrent({ caller, attempts }: Context, id: number, password: string, present: string): Promise<void> {
+  const [address, name] = [caller.address ?? '', `user ${id}`];
+  const waits = attempts.begin(address, name, Date.now()) > 0;
+  if (waits || !await verifyPassword(password, present)) throw new AditError('CURRENT_PASSWORD_WRONG');
+  attempts.succeeded(address, name);
+}

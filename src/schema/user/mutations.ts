@@ -1,0 +1,49 @@
+import { builder } from '../builder.ts';
+import { changePassword } from './change-password.ts';
+import { UserInput } from './input.ts';
+import { User } from './type.ts';
+import { createUser, deleteUser, setUserEnabled, updateUser } from './write.ts';
+
+const id = { required: true, description: "The user's id." } as const;
+
+builder.mutationFields((t) => ({
+  createUser: t.field({
+    type: User,
+    authScopes: { administrator: true },
+    description: 'Makes a user. It is enabled. For administrators.',
+    args: { input: t.arg({ type: UserInput, required: true, description: 'What it is to be.' }) },
+    resolve: (_root, { input }, context) => createUser(context, input),
+  }),
+  updateUser: t.field({
+    type: User,
+    authScopes: { administrator: true },
+    description: 'Changes a user; a new password ends the sessions of the user. For administrators.',
+    args: { id: t.arg.int(id), input: t.arg({ type: UserInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, args, context) => updateUser(context, args.id, args.input),
+  }),
+  changePassword: t.field({
+    type: User,
+    authScopes: { clientLogin: true },
+    description: "Sets a user's password, and ends the user's other sessions. An ordinary user may change their own.",
+    args: {
+      id: t.arg.int({ description: 'The user; an ordinary user may leave it out.' }),
+      currentPassword: t.arg.string({ description: 'The present password; administrators need none.' }),
+      newPassword: t.arg.string({ required: true, description: 'At least 6 characters.' }),
+      confirmation: t.arg.string({ description: 'The new password again; blank = not compared.' }),
+    },
+    resolve: (_root, args, context) => changePassword(context, args),
+  }),
+  setUserEnabled: t.field({
+    type: User,
+    authScopes: { administrator: true },
+    description: 'Lets a user log in and the clients serve, or cuts the agents off. Nothing is deleted. For administrators.',
+    args: { id: t.arg.int(id), enabled: t.arg.boolean({ required: true, description: 'Whether the user is to be let in.' }) },
+    resolve: (_root, args, context) => setUserEnabled(context, args.id, args.enabled),
+  }),
+  deleteUser: t.int({
+    authScopes: { administrator: true },
+    description: 'Deletes a user. The clients are disabled and belong to nobody. Answers the id. For administrators.',
+    args: { id: t.arg.int(id) },
+    resolve: (_root, args, context) => deleteUser(context, args.id),
+  }),
+}));

@@ -1,0 +1,33 @@
+import { isPast } from '../../rules/expiry.ts';
+import type { User as UserRow } from '../../store/generated/sqlite/client.ts';
+import type { Page } from '../../store/hot/page.ts';
+import { builder } from '../builder.ts';
+
+/** An ordinary account (spec "User"), as the owner of clients. Its password stays inside. */
+export const User = builder.prismaObject('User', {
+  description: 'An ordinary account that owns clients.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: 'Names the user in every call.' }),
+    username: t.exposeString('username', { description: 'The login name.' }),
+    enabled: t.boolean({
+      description: 'False = no login, and no client of the user serves: switched off, or expired.',
+      resolve: (row) => row.enabled && !isPast(row.expiresAt),
+    }),
+    remark: t.exposeString('remark', { authScopes: { administrator: true }, description: "The administrator's note. For administrators." }),
+    maxClients: t.exposeInt('maxClients', { description: 'The most clients the user may own; 0 = unlimited.' }),
+    maxTunnels: t.exposeInt('maxTunnels', { description: 'The most tunnels and hosts over all of the clients; 0 = unlimited.' }),
+    clientCount: t.exposeInt('clientCount', { description: 'How many clients the user owns.' }),
+    tunnelCount: t.exposeInt('tunnelCount', { description: 'How many tunnels and hosts they have together.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the account and its clients stop working; null = never.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was made.' }),
+  }),
+});
+
+/** A stretch of a list of users. */
+export const UserPage = builder.objectRef<Page<UserRow>>('UserPage').implement({
+  description: 'A stretch of a list of users.',
+  fields: (t) => ({
+    rows: t.field({ type: [User], description: 'The users of the stretch.', resolve: (page) => page.rows }),
+    total: t.exposeInt('total', { description: 'How many users the whole list has.' }),
+  }),
+});

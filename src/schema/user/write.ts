@@ -1,0 +1,102 @@
+import { addUserToTotal, removeUserFromTotal } from '../../store/totals.ts';
+import type { User } from '../../store/generated/sqlite/client.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { hashPassword } from '../access/password.ts';
+import type { Context } from '../context.ts';
+import { AditError } from '../errors.ts';
+import { uniqueOr } from '../unique.ts';
+import { newPassword, userColumns, type UserValues } from './input.ts';
+
+/** Spec /user/add/, contract 2.3. */
+export async function createUser(context: Context, input: UserValues): Promise<User> {
+  const { username, ...columns } = userColumns(input, context.settings);
+  if (username === undefined) throw new AditError('USERNAME_EMPTY');
+  const password = newPassword(input);
+  if (password === undefined) throw new AditError('PASSWORD_EMPTY');
+  const passwordHash = await hashPassword(password);
+  return context.change(async () => {
+    const after = await storeUser(context, async (tx) => {
+      await addUserToTotal(tx);
+      return tx.user.create({ data: { ...columns, username, passwordHash } });
+    });
+    await context.publish({ resource: 'user', action: 'create', after, clients: [] });
+    return after;
+  });
+}
+
+/** Spec /user/edit/, contract 2.3 and D23. */
+export async function updateUser(context: Context, id: number, input: UserValues): Promise<User> {
+  const columns = userColumns(input, context.settings);
+  const password = newPassword(input);
+  const passwordHash = password === undefined ? undefined : await hashPassword(password);
+  return context.change(async () => {
+    const { before, after, clients } = await storeUser(context, async (tx) => {
+      const before = await userById(tx, id);
+      checkClientQuota(before, columns.maxClients);
+      const expiryMoves = columns.expiresAt !== undefined && columns.expiresAt?.getTime() !== before.expiresAt?.getTime();
+      if (expiryMoves) await checkExpiry(tx, id, columns.expiresAt ?? null);
+      const after = await tx.user.update({ where: { id }, data: { ...columns, passwordHash } });
+      if (passwordHash !== undefined) await tx.session.deleteMany({ where: { userId: id } });
+      return { before, after, clients: expiryMoves ? await clientsOf(tx, id) : [] };
+    });
+    await context.publish({ resource: 'user', action: 'update', before, after, clients });
+    return after;
+  });
+}
+
+/** Spec /user/changestatus/: the agents of a disabled user's clients are cut off. Nothing is deleted (contract D13). */
+export function setUserEnabled(context: Context, id: number, enabled: boolean): Promise<User> {
+  return context.change(async () => {
+    const { before, after, clients } = await context.store.transaction(async (tx) => {
+      const before = await userById(tx, id);
+      const after = await tx.user.update({ where: { id }, data: { enabled } });
+      if (!enabled) await tx.session.deleteMany({ where: { userId: id } });
+      return { before, after, clients: await clientsOf(tx, id) };
+    });
+    await context.publish({ resource: 'user', action: 'update', before, after, clients });
+    return after;
+  });
+}
+
+/** Spec /user/del/: the clients stay, disabled and nobody's, until an administrator takes care of them. */
+export function deleteUser(context: Context, id: number): Promise<number> {
+  return context.change(async () => {
+    const { before, clients } = await context.store.transaction(async (tx) => {
+      const before = await userById(tx, id);
+      const ids = (await tx.client.findMany({ where: { userId: id }, select: { id: true } })).map((client) => client.id);
+      await tx.client.updateMany({ where: { userId: id }, data: { userId: null, enabled: false, disabledByAdmin: true } });
+      await removeUserFromTotal(tx);
+      await tx.user.delete({ where: { id } });
+      return { before, clients: await tx.client.findMany({ where: { id: { in: ids } }, include: { user: true } }) };
+    });
+    await context.publish({ resource: 'user', action: 'delete', before, clients });
+    return id;
+  });
+}
+
+/** @throws {AditError} NOT_FOUND */
+export async function userById(tx: Transaction, id: number): Promise<User> {
+  const user = await tx.user.findUnique({ where: { id } });
+  if (user === null) throw new AditError('NOT_FOUND', { resource: 'user' });
+  return user;
+}
+
+/** Whose state for the engine goes with the user's. */
+function clientsOf(tx: Transaction, userId: number) {
+  return tx.client.findMany({ where: { userId }, include: { user: true } });
+}
+
+/** The limit counts only when it moves: what an earlier, larger one allowed stays editable otherwise. */
+function checkClientQuota({ maxClients, clientCount }: User, next: number | undefined): void {
+  if (next !== undefined && next !== maxClients && next > 0 && next < clientCount) throw new AditError('USER_CLIENTS_ABOVE_QUOTA');
+}
+
+async function checkExpiry(tx: Transaction, userId: number, expiresAt: Date | null): Promise<void> {
+  if (expiresAt === null) return;
+  const client = await tx.client.findFirst({ where: { userId, expiresAt: { gt: expiresAt } }, orderBy: { id: 'asc' }, select: { id: true } });
+  if (client !== null) throw new AditError('USER_EXPIRES_BEFORE_CLIENT', { id: client.id });
+}
+
+function storeUser<T>(context: Context, write: (tx: Transaction) => Promise<T>): Promise<T> {
+  return uniqueOr(new AditError('USERNAME_DUPLICATE'), () => context.store.transaction(write));
+}

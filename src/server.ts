@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import type { Logger } from 'pino';
+import { Engine } from './engine/engine.ts';
+import { createApp } from './http/app.ts';
+import { createCallers } from './http/callers.ts';
+import { createGraphql } from './http/graphql.ts';
+import { createLegacyRouter } from './legacy/router.ts';
+import { createLogger } from './log.ts';
+import { readyMessage } from './ready-message.ts';
+import { Attempts } from './rules/attempts.ts';
+import { auditChanges } from './schema/audit/listener.ts';
+import { Changes } from './schema/changes.ts';
+import { createContext, type Services } from './schema/context.ts';
+import { applyToEngine, wantedTunnel } from './schema/engine-changes.ts';
+import { schema } from './schema/schema.ts';
+import { Live } from './schema/subscriptions/live.ts';
+import type { LoadedSettings } from './settings/load.ts';
+import type { Settings } from './settings/settings.ts';
+import { pruneRegularly } from './store/pruning.ts';
+import { StateSaver } from './store/state-saver.ts';
+import { openStore, type Retention, type Store } from './store/store.ts';
+import { version } from './version.ts';
+
+/**
+ * Runs the server: settings -> store -> engine -> schema -> HTTP, then the ready message on stdout. SIGTERM or SIGINT drains it, a
+ * second one ends it at once. Resolves when it is drained.
+ * @throws what stops the start, such as a port that is taken; nothing stays open then
+ */
+export async function runServer({ settings, generated, notices }: LoadedSettings): Promise<void> {
+  const log = createLogger(settings);
+  for (const notice of notices) log.warn(notice);
+  const stopping = new AbortController();
+  const opened: Array<() => Promise<unknown>> = [];
+  try {
+    const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log });
+    opened.push(() => store.close());
+    const engine = new Engine({ bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, allowPorts: settings.allowPorts, log });
+    opened.push(() => engine.close());
+    await store.forgetRunningState();
+    const { clients, tunnels } = await store.loadEngineState();
+    await engine.load({ clients, tunnels: tunnels.map((tunnel) => ({ ...tunnel, ...wantedTunnel(tunnel) })) });
+    const bridge = await engine.listen();
+    const saver = new StateSaver(engine, (batch) => store.saveCounters(batch), log);
+    saver.start();
+    opened.push(() => saver.stop());
+    const pruning = pruneRegularly(store, retentionOf(settings), log);
+    opened.push(() => pruning.stop());
+    const web = await listen(createHttp(settings, store, engine, saver, bridge.port, stopping.signal, log), settings);
+    opened.push(() => close(web));
+    const stop = stopSignal(log);
+    process.stdout.write(readyMessage({ settings, generated, bridge, http: addressOf(web) }));
+
+    await stop;
+    stopping.abort();
+    const ms = settings.drainSeconds * 1000;
+    log.info(`stopping: open connections have ${settings.drainSeconds} s to end`);
+    const [cut] = await Promise.all([engine.drain(ms), drain(web, ms)]);
+    log.info({ cut }, 'stopped');
+  } finally {
+    for (const undo of opened.toReversed()) await undo();
+  }
+}
+
+function createHttp(settings: Settings, store: Store, engine: Engine, saver: StateSaver, bridgePort: number, stopping: AbortSignal, log: Logger): http.Server {
+  const changes = new Changes();
+  changes.subscribe(applyToEngine(engine));
+  const live = new Live({ store, engine, changes, log });
+  changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
+  stopping.addEventListener('abort', () => live.close());
+  const services: Services = { store, engine, changes, live, attempts: new Attempts(), log, freshState: () => saver.fresh(), settings: { version, bridgePort, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername } };
+  const callers = createCallers({ services, settings });
+  let requests = 0;
+  const app = createApp({
+    settings,
+    graphql: createGraphql({ services, settings, callers }),
+    legacy: createLegacyRouter({ schema, settings, callers, log, contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
+    health: {
+      database: async () => { await store.db.$queryRaw`SELECT 1`; },
+      server: () => { if (stopping.aborted) throw new Error('the server is stopping'); },
+    },
+    version,
+    log,
+  });
+  // Node's limits for slow and large heads stay on; idle callers may keep their connection for the next call.
+  return http.createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000 }, app);
+}
+
+function retentionOf({ auditDays, trafficMinuteDays, trafficHourDays, trafficDayDays }: Settings): Retention {
+  return { audit: auditDays, traffic: { minute: trafficMinuteDays, hour: trafficHourDays, day: trafficDayDays } };
+}
+
+async function listen(server: http.Server, { httpHost, httpPort }: Settings): Promise<http.Server> {
+  server.listen({ host: httpHost, port: httpPort });
+  await once(server, 'listening');
+  return server;
+}
+
+function addressOf(server: http.Server): AddressInfo {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the HTTP server listens on a port');
+  return address;
+}
+
+/** Stops accepting and waits for the requests under way, then closes what is left. */
+async function drain(server: http.Server, ms: number): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), ms);
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await closed;
+  clearTimeout(timer);
+}
+
+async function close(server: http.Server): Promise<void> {
+  if (!server.listening) return;
+  server.close();
+  server.closeAllConnections();
+  await once(server, 'close');
+}
+
+/** Resolves with the first SIGTERM or SIGINT; the second one ends the process at once. */
+function stopSignal(log: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (stopping) {
+        log.warn({ signal }, 'stopped at once');
+        process.exit(1);
+      }
+      stopping = true;
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}

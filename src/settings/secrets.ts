@@ -1,0 +1,73 @@
+import { randomInt } from 'node:crypto';
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { isMissing, SettingsError } from './sources.ts';
+
+/** The secrets that are generated when nobody gave them, and how many characters they get (contract D30). */
+const lengths = { authKey: 40, authCryptKey: 16, adminPassword: 20 } as const;
+
+/** A secret that is generated when nobody gave it. */
+export type GeneratedSecret = keyof typeof lengths;
+
+/** All of them. */
+export const generatedSecrets: readonly GeneratedSecret[] = ['authKey', 'authCryptKey', 'adminPassword'];
+
+const storedSchema = z.strictObject({ authKey: z.string(), authCryptKey: z.string(), adminPassword: z.string() }).partial();
+
+/** Secrets by name. */
+export type StoredSecrets = z.output<typeof storedSchema>;
+
+/** Where the generated secrets are kept. */
+export function secretsFile(dataDir: string): string {
+  return path.join(dataDir, 'secrets.json');
+}
+
+/**
+ * The secrets that an earlier start generated; {} before the first. A file that others may read is closed to them.
+ * @throws {SettingsError} when the file can't be read or isn't ours
+ */
+export function storedSecrets(dataDir: string): StoredSecrets {
+  const file = secretsFile(dataDir);
+  try {
+    const stored = storedSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+    if (!stored.success) throw new Error('holds something else than generated secrets');
+    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+    return stored.data;
+  } catch (error) {
+    if (isMissing(error)) return {};
+    // A parser's message quotes the file: not for secrets.
+    const problem = error instanceof SyntaxError ? 'is not JSON' : error instanceof Error ? error.message : String(error);
+    throw new SettingsError([`${file}: ${problem} (data directory)`]);
+  }
+}
+
+/**
+ * Makes the named secrets, and stores them beside those already stored: readable by this user only, and on the disk
+ * before anybody is told of them.
+ * @returns the new ones
+ * @throws {SettingsError} when the data directory can't be made or written
+ */
+export function generateSecrets(dataDir: string, names: readonly GeneratedSecret[]): StoredSecrets {
+  const made = Object.fromEntries(names.map((name) => [name, randomText(lengths[name])]));
+  const file = secretsFile(dataDir);
+  const temporary = `${file}.${process.pid}`;
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const descriptor = openSync(temporary, 'w', 0o600);
+    writeSync(descriptor, `${JSON.stringify({ ...storedSecrets(dataDir), ...made }, null, 2)}\n`);
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    renameSync(temporary, file);
+  } catch (error) {
+    if (error instanceof SettingsError) throw error;
+    throw new SettingsError([`${file}: ${error instanceof Error ? error.message : String(error)} (data directory)`]);
+  }
+  return made;
+}
+
+/** Letters and digits only, so that a secret can be pasted anywhere. */
+function randomText(length: number): string {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+  return Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
+}

@@ -1,0 +1,70 @@
+import path from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { parsePortRanges, PortRangeError } from '../rules/port-range.ts';
+
+/**
+ * The kinds of values a setting can have. Each reads the texts of flags and environment variables as well as the native
+ * values of TOML, and its message completes the sentence "<setting>: must be ...".
+ */
+
+/** A whole number within bounds, both included. */
+export function integer(min: number, max: number, what = 'a whole number') {
+  const error = `must be ${what} from ${min} to ${max}`;
+  return z.union([z.string().regex(/^\d+$/).transform(Number), z.number()], { error }).pipe(z.int(error).min(min, error).max(max, error));
+}
+
+/** A port to listen on; 0 = the system picks a free one. */
+export const port = integer(0, 65535, 'a port (0 = any free one)');
+
+/** true or false. */
+export const boolean = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], { error: 'must be true or false' });
+
+/** A text that isn't empty. */
+export const text = z.string('must be a text').min(1, 'must not be empty').max(255, 'must be at most 255 characters long');
+
+/** A file or directory, made absolute from the working directory. */
+export const filePath = z.string('must be a path').min(1, 'must not be empty').transform((file) => path.resolve(file));
+
+/** An address or host name to listen on. */
+export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host name, without a port');
+
+/** One of a few words or numbers. */
+export function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
+  return z.enum(words, { error: `must be one of ${words.join(', ')}` });
+}
+
+/** A path that others are put below; "" = none. It begins with a slash and doesn't end in one. */
+export const basePath = z.string('must be a text').regex(/^(\/[\w.~-]+)*$/, 'must be empty, or a path like /adit that begins with a slash and ends without one');
+
+/** IP addresses and networks (`10.0.0.0/8`): an array, or a text with commas between. */
+export const networks = z.union([z.array(z.string()), z.string().transform(splitAtCommas)], { error: 'must be a list of IP addresses and networks' })
+  .pipe(z.array(z.string().refine((item) => ipaddr.isValid(item) || ipaddr.isValidCIDR(item), {
+    error: ({ input }) => `must be a list of IP addresses and networks like 10.0.0.0/8 (${JSON.stringify(input)} is neither)`,
+  })));
+
+function splitAtCommas(list: string): string[] {
+  return list.split(',').map((item) => item.trim()).filter((item) => item !== '');
+}
+
+/** Ports and port ranges (`9001-9009,10001`), as src/rules/port-range.ts reads them; TOML may give a single port as a number. */
+export const portRanges = z.union([z.string(), z.int().transform(String)], { error: 'must be ports like 9001-9009,10001' })
+  .transform((list, context) => {
+    try {
+      return parsePortRanges(list);
+    } catch (error) {
+      if (!(error instanceof PortRangeError)) throw error;
+      context.addIssue({ code: 'custom', message: `must be ports like 9001-9009,10001 (${error.message})` });
+      return z.NEVER;
+    }
+  });
+
+/** "" = SQLite in the data directory, or the URL of a PostgreSQL database. */
+export const databaseUrl = z.string('must be a text')
+  .refine((url) => url === '' || (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)), 'must be empty (SQLite in the data directory) or a URL like postgresql://user:password@host:5432/database');
+
+/** A secret text. */
+export const secret = z.string('must be a text');
+
+/** What an API call without a valid signature is answered (contract D1). */
+export const authFailureStatus = z.union([z.enum(['401', '302']).transform((status) => (status === '401' ? 401 : 302)), z.literal([401, 302])], { error: 'must be 401 or 302' });

@@ -1,0 +1,47 @@
+import type { AuditEntry, Prisma } from './generated/sqlite/client.ts';
+import type { Page } from './hot/page.ts';
+import { addToTotal } from './totals.ts';
+import type { RunTransaction, Transaction } from './transaction.ts';
+
+/** An entry that is to be written. */
+export type NewAuditEntry = Omit<AuditEntry, 'id'>;
+
+/** Which entries are wanted; absent = any. */
+export interface AuditQuery {
+  readonly resource?: string;
+  readonly resourceId?: string;
+  readonly action?: string;
+  readonly callerKind?: string;
+  readonly callerId?: number;
+  readonly from?: Date;
+  /** Up to, but without this moment. */
+  readonly to?: Date;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Writes an entry. @returns the entry with its id */
+export function addAuditEntry(transaction: RunTransaction, data: NewAuditEntry): Promise<AuditEntry> {
+  return transaction(async (tx) => {
+    const entry = await tx.auditEntry.create({ data });
+    await addToTotal(tx, 'audit', 1);
+    return entry;
+  });
+}
+
+/** Reads entries, the newest first. The total of all is kept, that of a selection is counted. */
+export async function auditPage(db: Transaction, { offset: skip, limit: take, from, to, ...equal }: AuditQuery): Promise<Page<AuditEntry>> {
+  const where: Prisma.AuditEntryWhereInput = { ...equal, ...((from ?? to) && { at: { gte: from, lt: to } }) };
+  const filtered = Object.values(where).some((value) => value !== undefined);
+  const [rows, total] = await Promise.all([
+    take === 0 ? [] : db.auditEntry.findMany({ where, orderBy: { id: 'desc' }, skip, take }),
+    filtered ? db.auditEntry.count({ where }) : db.total.findUnique({ where: { name: 'audit' } }).then((row) => row?.value ?? 0),
+  ]);
+  return { rows, total };
+}
+
+/** Deletes the entries from before a moment. */
+export async function pruneAudit(tx: Transaction, before: Date): Promise<void> {
+  const { count } = await tx.auditEntry.deleteMany({ where: { at: { lt: before } } });
+  if (count > 0) await addToTotal(tx, 'audit', -count);
+}

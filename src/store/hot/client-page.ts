@@ -1,0 +1,53 @@
+import type { Client } from '../generated/sqlite/client.ts';
+import { counted, equals, type OwnerFilter } from './filters.ts';
+import { folded, plain, readPage } from './page.ts';
+import type { Page, PageQuery, PageSource } from './page.ts';
+import type { Binder, HotReader } from './reader.ts';
+
+/** What each order of clients sorts by. */
+const orders = {
+  ID: plain('id'),
+  REMARK: folded('remark'),
+  VERIFY_KEY: folded('vkey'),
+  ENABLED: plain('enabled'),
+  CONNECTED: plain('connected'),
+  ADDRESS: folded('lastAddress'),
+  LOCAL_ADDRESS: folded('localAddress'),
+  VERSION: folded('agentVersion'),
+  INLET_BYTES: plain('inletBytes'),
+  EXPORT_BYTES: plain('exportBytes'),
+  RATE: plain('rate'),
+};
+
+/** What clients can be sorted by. */
+export type ClientOrder = keyof typeof orders;
+
+/** A page of clients. */
+export interface ClientPageQuery extends PageQuery<ClientOrder> {
+  readonly ownerId?: OwnerFilter;
+  /** Only this client. */
+  readonly clientId?: number;
+}
+
+/** Reads a page of clients; the search is that of contract 2.1: the id, or part of key or remark. */
+export function clientPage(reader: HotReader, query: ClientPageQuery): Promise<Page<Client>> {
+  return readPage(reader, clientSource(query), query);
+}
+
+/** The list that a query means. */
+export function clientSource({ ownerId, clientId }: ClientPageQuery): PageSource<ClientOrder> {
+  const filter = (binder: Binder) => [...equals(binder, 'userId', ownerId), ...equals(binder, 'id', clientId)];
+  return {
+    table: 'Client',
+    orders,
+    searchText: ['vkey', 'remark'],
+    searchNumbers: ['id'],
+    filter,
+    total(binder) {
+      if (clientId !== undefined || ownerId === null) return counted('Client', filter(binder));
+      return ownerId === undefined
+        ? `SELECT value AS total FROM "Total" WHERE name = 'clients'`
+        : `SELECT "clientCount" AS total FROM "User" WHERE id = ${binder.bind(ownerId)}`;
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type { Dialect } from '../migrations.ts';
+import type { RunTransaction } from '../transaction.ts';
+import { addTraffic } from './traffic.ts';
+
+/**
+ * Counters and last-seen facts of the engine, as absolute values: what is written twice counts once. Bytes are totals since
+ * the row was made. Facts that the engine doesn't know ('' and null) leave what is stored.
+ */
+export interface CounterBatch {
+  readonly clients: readonly {
+    readonly id: number;
+    readonly connected: boolean;
+    /** bytes in the last second */
+    readonly rate: number;
+    readonly address: string;
+    readonly localAddress: string;
+    readonly version: string;
+    readonly inletBytes: number;
+    readonly exportBytes: number;
+    /** ms since the epoch */
+    readonly lastOnlineAt: number | null;
+  }[];
+  readonly tunnels: readonly ({ readonly running: boolean } & Counted)[];
+  /** Only their bytes are counted. */
+  readonly hosts?: readonly Counted[];
+}
+
+interface Counted {
+  readonly id: number;
+  readonly inletBytes: number;
+  readonly exportBytes: number;
+}
+
+/** Rows of one statement: on SQLite nothing else runs meanwhile. */
+const batchSize = 2000;
+
+/**
+ * Writes a batch, all of it or nothing, and adds to the traffic series what it has more than the rows had. Rows that were deleted in the
+ * meantime are passed over. The cost is that of the rows in the batch.
+ * @param at ms since the epoch
+ */
+export async function saveCounters(transaction: RunTransaction, dialect: Dialect, { clients, tunnels, hosts = [] }: CounterBatch, at: number): Promise<void> {
+  if (clients.length === 0 && tunnels.length === 0 && hosts.length === 0) return;
+  const clientRows = clients.map(({ lastOnlineAt, ...client }) => ({ ...client, lastOnlineAt: lastOnlineAt === null ? null : stored(lastOnlineAt) }));
+  await transaction(async (tx) => {
+    for (const rows of inBatches(clientRows)) {
+      await addTraffic(tx, dialect, ['client', 'user'], rows, at);
+      await tx.$executeRawUnsafe(clientUpdate[dialect], JSON.stringify(rows));
+    }
+    for (const rows of inBatches(tunnels)) {
+      await addTraffic(tx, dialect, ['tunnel'], rows, at);
+      await tx.$executeRawUnsafe(routeUpdate(dialect, 'Tunnel'), JSON.stringify(rows));
+    }
+    for (const rows of inBatches(hosts)) {
+      await addTraffic(tx, dialect, ['host'], rows, at);
+      await tx.$executeRawUnsafe(routeUpdate(dialect, 'Host'), JSON.stringify(rows));
+    }
+  });
+}
+
+function* inBatches<Row>(rows: readonly Row[]): Generator<Row[]> {
+  for (let start = 0; start < rows.length; start += batchSize) yield rows.slice(start, start + batchSize);
+}
+
+/** Makes the lists' orders forget what ran when the program ended. Touches the rows that say otherwise, no others. */
+export async function forgetRunningState(transaction: RunTransaction): Promise<void> {
+  await transaction(async (tx) => {
+    await tx.client.updateMany({ where: { connected: true }, data: { connected: false } });
+    await tx.client.updateMany({ where: { rate: { gt: 0 } }, data: { rate: 0 } });
+    await tx.tunnel.updateMany({ where: { running: true }, data: { running: false } });
+  });
+}
+
+/** The text that Prisma's SQLite adapter stores for a time; PostgreSQL reads it too. */
+function stored(time: number): string {
+  return new Date(time).toISOString().replace('Z', '+00:00');
+}
+
+const clientSet = `"connected" = n."connected", "rate" = n."rate", "inletBytes" = n."inletBytes", "exportBytes" = n."exportBytes",
+  "lastOnlineAt" = coalesce(n."lastOnlineAt", c."lastOnlineAt"),
+  "lastAddress" = coalesce(nullif(n.address, ''), c."lastAddress"),
+  "localAddress" = coalesce(nullif(n."localAddress", ''), c."localAddress"),
+  "agentVersion" = coalesce(nullif(n.version, ''), c."agentVersion")`;
+
+const clientUpdate: Record<Dialect, string> = {
+  sqlite: `UPDATE "Client" AS c SET ${clientSet} FROM (SELECT value ->> 'id' AS id, value ->> 'connected' AS connected, value ->> 'rate' AS rate, value ->> 'address' AS address,
+    value ->> 'localAddress' AS "localAddress", value ->> 'version' AS version, value ->> 'inletBytes' AS "inletBytes",
+    value ->> 'exportBytes' AS "exportBytes", value ->> 'lastOnlineAt' AS "lastOnlineAt" FROM json_each(?)) AS n WHERE c.id = n.id`,
+  postgresql: `UPDATE "Client" AS c SET ${clientSet} FROM jsonb_to_recordset($1::jsonb) AS n(id int, connected boolean, rate bigint, address text,
+    "localAddress" text, version text, "inletBytes" bigint, "exportBytes" bigint, "lastOnlineAt" timestamp) WHERE c.id = n.id`,
+};
+
+function routeUpdate(dialect: Dialect, table: 'Tunnel' | 'Host'): string {
+  const set = `"inletBytes" = n."inletBytes", "exportBytes" = n."exportBytes"${table === 'Tunnel' ? ', "running" = n."running"' : ''}`;
+  return dialect === 'sqlite'
+    ? `UPDATE "${table}" AS t SET ${set} FROM (SELECT value ->> 'id' AS id, value ->> 'running' AS running, value ->> 'inletBytes' AS "inletBytes",
+      value ->> 'exportBytes' AS "exportBytes" FROM json_each(?)) AS n WHERE t.id = n.id`
+    : `UPDATE "${table}" AS t SET ${set} FROM jsonb_to_recordset($1::jsonb)
+      AS n(id int, running boolean, "inletBytes" bigint, "exportBytes" bigint) WHERE t.id = n.id`;
+}

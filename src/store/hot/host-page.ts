@@ -1,0 +1,52 @@
+import type { Host } from '../generated/sqlite/client.ts';
+import { counted, equals, type OwnerFilter } from './filters.ts';
+import { folded, plain, readPage } from './page.ts';
+import type { Page, PageQuery, PageSource } from './page.ts';
+import type { Binder, HotReader } from './reader.ts';
+
+/** What each order of hosts sorts by. */
+const orders = {
+  ID: plain('id'),
+  CLIENT_ID: plain('clientId'),
+  REMARK: folded('remark'),
+  VERIFY_KEY: folded('clientKey'),
+  HOST: folded('host'),
+  SCHEME: plain('scheme'),
+  TARGET: folded('target'),
+  LOCATION: folded('location'),
+  STOPPED: () => '(NOT "enabled")',
+  CONNECTED: plain('clientOnline'),
+};
+
+/** What hosts can be sorted by. */
+export type HostOrder = keyof typeof orders;
+
+/** A page of hosts. */
+export interface HostPageQuery extends PageQuery<HostOrder> {
+  readonly ownerId?: OwnerFilter;
+  /** Only the hosts of this client. */
+  readonly clientId?: number;
+}
+
+/** Reads a page of hosts; the search is that of contract 2.1: the id, or part of host, remark or the client's key. */
+export function hostPage(reader: HotReader, query: HostPageQuery): Promise<Page<Host>> {
+  return readPage(reader, hostSource(query), query);
+}
+
+/** The list that a query means. */
+export function hostSource({ clientId, ownerId }: HostPageQuery): PageSource<HostOrder> {
+  const filter = (binder: Binder) => [...equals(binder, 'clientId', clientId), ...equals(binder, 'ownerId', ownerId)];
+  return {
+    table: 'Host',
+    orders,
+    searchText: ['host', 'remark', 'clientKey'],
+    searchNumbers: ['id'],
+    filter,
+    total(binder) {
+      if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = 'hosts'`;
+      if (ownerId === undefined) return `SELECT "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;
+      if (clientId === undefined && ownerId !== null) return `SELECT "hostCount" AS total FROM "User" WHERE id = ${binder.bind(ownerId)}`;
+      return counted('Host', filter(binder));
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import { Binder } from './reader.ts';
+import type { HotQuery, HotReader } from './reader.ts';
+import type { Dialect } from '../migrations.ts';
+
+/** Which part of a list is wanted (contract 2.1, D4). */
+export interface PageQuery<Order extends string> {
+  /** Text to find, in any case; '' or absent = all rows. */
+  readonly search?: string;
+  /** Absent = by id. Equal rows stand in the order of their ids. */
+  readonly orderBy?: Order;
+  readonly desc?: boolean;
+  /** Rows to leave out at the beginning, at least 0. */
+  readonly offset: number;
+  /** Absent = all that remain; 0 = none, for the total alone. */
+  readonly limit?: number;
+}
+
+/** A part of a list, and the size of the whole list. */
+export interface Page<Row> {
+  readonly rows: Row[];
+  readonly total: number;
+}
+
+/** A list as the page needs it. */
+export interface PageSource<Order extends string> {
+  readonly table: 'Client' | 'Tunnel' | 'Host' | 'User';
+  /** What each order sorts by; an index has to begin with it (test/store/page-indexes.test.ts). */
+  readonly orders: Readonly<Record<Order, SqlExpression>>;
+  /** Columns whose text is searched. */
+  readonly searchText: readonly string[];
+  /** Columns that a search for a number must equal. */
+  readonly searchNumbers: readonly string[];
+  /** Conditions of the list, besides the search. */
+  filter(binder: Binder): string[];
+  /** The kept total of the list without a search. */
+  total(binder: Binder): string;
+}
+
+/** SQL that differs between the databases. */
+export type SqlExpression = (dialect: Dialect) => string;
+
+/** Sorts by a column as it is. */
+export const plain = (column: string): SqlExpression => () => `"${column}"`;
+
+/**
+ * Sorts text without regard to case, the same way on both databases: byte by byte. Only the beginning counts, as an index
+ * on PostgreSQL has to fit a page. The migrations' indexes repeat this expression.
+ */
+export const folded = (column: string): SqlExpression => (dialect) =>
+  `lower(substr("${column}", 1, 200))${dialect === 'sqlite' ? '' : ' COLLATE "C"'}`;
+
+/**
+ * Reads a page and the list's total. Without a search the cost is that of the page (and of stepping over `offset` index
+ * entries), in a table of any size; a search reads the whole list.
+ */
+export async function readPage<Row, Order extends string>(
+  reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Page<Row>> {
+  // PostgreSQL can't store this character and refuses to look for it.
+  if (query.search?.includes('\0')) return { rows: [], total: 0 };
+  const rows = query.limit === 0 ? [] : await reader.rows<Row>(pageQuery(reader.dialect, source, query));
+  // A page that isn't full ends the list: what a search reads once needn't be counted again.
+  const ended = query.limit !== 0 && (query.limit === undefined || rows.length < query.limit) && (rows.length > 0 || query.offset === 0);
+  if (query.search && ended) return { rows, total: query.offset + rows.length };
+  const [count] = await reader.rows<{ total: number | bigint | null }>(totalQuery(reader.dialect, source, query));
+  return { rows, total: Number(count?.total ?? 0) };
+}
+
+function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): HotQuery {
+  const binder = new Binder(dialect);
+  const text = query.search
+    ? `SELECT count(*) AS total FROM "${source.table}"${conditions(dialect, source, query, binder)}`
+    : source.total(binder);
+  return { text, values: binder.values };
+}
+
+function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): string {
+  const direction = query.desc === true ? 'DESC' : 'ASC';
+  const key = query.orderBy === undefined ? '"id"' : source.orders[query.orderBy](dialect);
+  return key === '"id"' ? `"id" ${direction}` : `${key} ${direction}, "id" ${direction}`;
+}
+
+/** The query for the rows of a page. Exported for the test that looks at its plan. */
+export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): HotQuery {
+  const binder = new Binder(dialect);
+  const where = conditions(dialect, source, query, binder);
+  const all = dialect === 'sqlite' ? -1 : null;
+  const text = `SELECT * FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)} LIMIT ${binder.bind(query.limit ?? all)} OFFSET ${binder.bind(query.offset)}`;
+  return { text, values: binder.values };
+}
+
+function conditions<Order extends string>(dialect: Dialect, source: PageSource<Order>, { search }: PageQuery<Order>, binder: Binder): string {
+  const all = source.filter(binder);
+  if (search) {
+    const found = source.searchText.map((column) => contains(dialect, column, search, binder));
+    if (isInt(search)) found.push(...source.searchNumbers.map((column) => `"${column}" = ${binder.bind(Number(search))}`));
+    all.push(`(${found.join(' OR ')})`);
+  }
+  return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
+}
+
+/** Longer texts are looked for by other means than LIKE, which has a limit in SQLite. */
+const likeLength = 1000;
+
+function contains(dialect: Dialect, column: string, search: string, binder: Binder): string {
+  if (dialect === 'postgresql') return `strpos(lower("${column}"), lower(${binder.bind(search)})) > 0`;
+  // LIKE is the quickest, but folds ASCII only; `fold` knows all alphabets and calls back into JavaScript for each row.
+  if (!/^[\0-\x7f]*$/.test(search)) return `instr(fold("${column}"), ${binder.bind(search.toLowerCase())}) > 0`;
+  if (search.length > likeLength) return `instr(lower("${column}"), ${binder.bind(search.toLowerCase())}) > 0`;
+  return `"${column}" LIKE ${binder.bind(`%${search.replace(/[\\%_]/g, '\\$&')}%`)} ESCAPE '\\'`;
+}
+
+function isInt(text: string): boolean {
+  return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 31;
+}

@@ -1,0 +1,65 @@
+import type { Dialect } from '../migrations.ts';
+import type { Transaction } from '../transaction.ts';
+
+/** What bytes are counted for. Those of a user are those of the clients the user has at that moment. */
+export type TrafficResource = 'client' | 'tunnel' | 'host' | 'user';
+
+/** How long the stretches of a series are, in minutes. They begin at whole multiples of it, in UTC. */
+export const trafficSteps = { minute: 1, hour: 60, day: 1440 } as const;
+
+/** The length of a series' stretches. */
+export type TrafficStep = keyof typeof trafficSteps;
+
+/** The stretch that a moment lies in. @param at ms since the epoch @returns its beginning, in minutes since 1970 */
+export function stretchAt(step: TrafficStep, at: number): number {
+  const minute = Math.floor(at / 60_000);
+  return minute - minute % trafficSteps[step];
+}
+
+/** A record's counters as they are now, in bytes since it was made. */
+interface Counted {
+  readonly id: number;
+  readonly inletBytes: number;
+  readonly exportBytes: number;
+}
+
+/**
+ * Adds to the series what the counters have more than the rows that they are about to be written to: call it before, in the same
+ * transaction. What is written twice therefore counts once.
+ * @param at ms since the epoch
+ */
+export async function addTraffic(tx: Transaction, dialect: Dialect, resources: readonly TrafficResource[], counted: readonly Counted[], at: number): Promise<void> {
+  const rows = JSON.stringify(counted.map(({ id, inletBytes, exportBytes }) => ({ id, inletBytes, exportBytes })));
+  const stretches = [stretchAt('minute', at), stretchAt('hour', at), stretchAt('day', at)];
+  for (const resource of resources) await tx.$executeRawUnsafe(addition(dialect, resource), rows, ...stretches);
+}
+
+const tables = { client: 'Client', user: 'Client', tunnel: 'Tunnel', host: 'Host' } as const;
+
+function addition(dialect: Dialect, resource: TrafficResource): string {
+  const sqlite = dialect === 'sqlite';
+  const given = sqlite
+    ? `SELECT value ->> 'id' AS id, value ->> 'inletBytes' AS inlet, value ->> 'exportBytes' AS export FROM json_each(?)`
+    : `SELECT id, "inletBytes" AS inlet, "exportBytes" AS export FROM jsonb_to_recordset($1::jsonb) AS r(id int, "inletBytes" bigint, "exportBytes" bigint)`;
+  const stretches = sqlite ? `('minute', ?), ('hour', ?), ('day', ?)` : `('minute', $2::int), ('hour', $3::int), ('day', $4::int)`;
+  const key = resource === 'user' ? 'c."userId"' : 'c.id';
+  const owned = resource === 'user' ? 'c."userId" IS NOT NULL AND ' : '';
+  return `WITH n AS (${given}), s(step, at) AS (VALUES ${stretches})
+    INSERT INTO "TrafficSample" ("resource", "resourceId", "step", "at", "inletBytes", "exportBytes")
+    SELECT '${resource}', ${key}, s.step, s.at, sum(n.inlet - c."inletBytes"), sum(n.export - c."exportBytes")
+    FROM n JOIN "${tables[resource]}" c ON c.id = n.id CROSS JOIN s
+    WHERE ${owned}(n.inlet > c."inletBytes" OR n.export > c."exportBytes")
+    GROUP BY ${key}, s.step, s.at
+    ON CONFLICT ("resource", "resourceId", "step", "at") DO UPDATE SET
+      "inletBytes" = "TrafficSample"."inletBytes" + excluded."inletBytes", "exportBytes" = "TrafficSample"."exportBytes" + excluded."exportBytes"`;
+}
+
+/** How long the stretches of each length are kept, in days. */
+export type TrafficRetention = Readonly<Record<TrafficStep, number>>;
+
+/** Deletes the stretches that are older than wanted. @param at ms since the epoch */
+export async function pruneTraffic(tx: Transaction, retention: TrafficRetention, at: number): Promise<void> {
+  for (const step of ['minute', 'hour', 'day'] as const) {
+    await tx.trafficSample.deleteMany({ where: { step, at: { lt: stretchAt('minute', at) - retention[step] * 1440 } } });
+  }
+}

@@ -1,0 +1,60 @@
+import type { Tunnel } from '../generated/sqlite/client.ts';
+import { tunnelTotal } from '../totals.ts';
+import { counted, equals, type OwnerFilter } from './filters.ts';
+import { folded, plain, readPage } from './page.ts';
+import type { Page, PageQuery, PageSource } from './page.ts';
+import type { Binder, HotReader } from './reader.ts';
+
+/** What each order of tunnels sorts by. */
+const orders = {
+  ID: plain('id'),
+  CLIENT_ID: plain('clientId'),
+  REMARK: folded('remark'),
+  VERIFY_KEY: folded('clientKey'),
+  PORT: plain('port'),
+  MODE: plain('mode'),
+  TARGET: folded('target'),
+  PASSWORD: folded('password'),
+  ENABLED: plain('enabled'),
+  RUNNING: plain('running'),
+  CONNECTED: plain('clientOnline'),
+};
+
+/** What tunnels can be sorted by. */
+export type TunnelOrder = keyof typeof orders;
+
+/** A page of tunnels. */
+export interface TunnelPageQuery extends PageQuery<TunnelOrder> {
+  readonly ownerId?: OwnerFilter;
+  /** Only the tunnels of this client. */
+  readonly clientId?: number;
+  /** Only the tunnels of this mode. */
+  readonly mode?: string;
+}
+
+/** Reads a page of tunnels; the search is that of contract 2.1: id or port, or part of password, remark or target. */
+export function tunnelPage(reader: HotReader, query: TunnelPageQuery): Promise<Page<Tunnel>> {
+  return readPage(reader, tunnelSource(query), query);
+}
+
+/** The list that a query means. */
+export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): PageSource<TunnelOrder> {
+  const filter = (binder: Binder) => [
+    ...equals(binder, 'clientId', clientId), ...equals(binder, 'ownerId', ownerId), ...equals(binder, 'mode', mode),
+  ];
+  return {
+    table: 'Tunnel',
+    orders,
+    searchText: ['password', 'remark', 'target'],
+    searchNumbers: ['id', 'port'],
+    filter,
+    total(binder) {
+      if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = ${binder.bind(tunnelTotal(mode))}`;
+      if (mode === undefined && ownerId === undefined) return `SELECT "tunnelCount" - "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;
+      if (mode === undefined && clientId === undefined && ownerId !== null) {
+        return `SELECT "tunnelCount" - "hostCount" AS total FROM "User" WHERE id = ${binder.bind(ownerId ?? null)}`;
+      }
+      return counted('Tunnel', filter(binder));
+    },
+  };
+}

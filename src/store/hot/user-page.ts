@@ -1,0 +1,39 @@
+import type { User } from '../generated/sqlite/client.ts';
+import { folded, plain, readPage } from './page.ts';
+import type { Page, PageQuery, PageSource } from './page.ts';
+import type { HotReader } from './reader.ts';
+
+/** What each order of users sorts by. */
+const orders = {
+  ID: plain('id'),
+  USERNAME: folded('username'),
+  REMARK: folded('remark'),
+  ENABLED: plain('enabled'),
+  MAX_TUNNELS: plain('maxTunnels'),
+  MAX_CLIENTS: plain('maxClients'),
+  CLIENT_COUNT: plain('clientCount'),
+  TUNNEL_COUNT: plain('tunnelCount'),
+  /** Those that never expire stand before the others. */
+  EXPIRES_AT: (dialect: 'sqlite' | 'postgresql') => dialect === 'sqlite' ? `coalesce("expiresAt", '')` : `coalesce("expiresAt", '-infinity'::timestamp)`,
+  CREATED_AT: plain('createdAt'),
+};
+
+/** A page of users. */
+export type UserPageQuery = PageQuery<keyof typeof orders>;
+
+/** Reads a page of users; the search is that of contract 2.1: the id, or part of name or remark. */
+export function userPage(reader: HotReader, query: UserPageQuery): Promise<Page<User>> {
+  return readPage(reader, userSource(), query);
+}
+
+/** The list that every query means. */
+export function userSource(): PageSource<keyof typeof orders> {
+  return {
+    table: 'User',
+    orders,
+    searchText: ['username', 'remark'],
+    searchNumbers: ['id'],
+    filter: () => [],
+    total: () => `SELECT value AS total FROM "Total" WHERE name = 'users'`,
+  };
+}

@@ -1,0 +1,125 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { messageOf, StoreError } from './errors.ts';
+
+/** The databases that a store runs on. */
+export type Dialect = 'sqlite' | 'postgresql';
+
+/** One migration of the program: a directory under prisma/migrations/DIALECT/. */
+export interface Migration {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** What the runner needs of a database. Everything between `begin` and `commit` is one transaction that nobody else may share. */
+export interface MigrationDatabase {
+  readonly dialect: Dialect;
+  /** Opens the transaction and waits until it is the only one that migrates. */
+  begin(): Promise<void>;
+  /** Runs SQL of one or several statements. */
+  run(sql: string): Promise<void>;
+  rows(sql: string): Promise<readonly Record<string, unknown>[]>;
+  insert(sql: string, values: readonly string[]): Promise<void>;
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
+}
+
+/** The program's migrations for a database, in the order of their names. */
+export async function readMigrations(dialect: Dialect): Promise<readonly Migration[]> {
+  // Two levels up from src/store and from dist/store alike.
+  const directory = fileURLToPath(new URL(`../../prisma/migrations/${dialect}`, import.meta.url));
+  const names = (await readdir(directory)).toSorted();
+  return Promise.all(names.map(async (name) => ({ name, sql: await readFile(path.join(directory, name, 'migration.sql'), 'utf8') })));
+}
+
+/**
+ * Brings a database to the program's state: all missing migrations, or, when one fails or the process dies, none. They are
+ * recorded as `prisma migrate deploy` records them, so that Prisma's own tools find a clean history.
+ * @returns the names of the migrations that were applied now
+ * @throws {StoreError} when the database is newer than the program, when a migration was edited after it was applied, or
+ *   when one is recorded as failed; the database stays as it was
+ */
+export async function applyMigrations(database: MigrationDatabase, migrations: readonly Migration[]): Promise<readonly string[]> {
+  await database.begin();
+  try {
+    await database.run(historyTable[database.dialect]);
+    const applied = checkHistory(await database.rows(
+      'SELECT migration_name AS name, checksum, finished_at AS finished, rolled_back_at AS back FROM _prisma_migrations ORDER BY migration_name'), migrations);
+    const missing = migrations.filter((migration) => !applied.has(migration.name));
+    for (const migration of missing) await applyOne(database, migration);
+    await database.commit();
+    return missing.map((migration) => migration.name);
+  } catch (error) {
+    await database.rollback();
+    throw error;
+  }
+}
+
+async function applyOne(database: MigrationDatabase, migration: Migration): Promise<void> {
+  try {
+    await database.run(migration.sql);
+  } catch (error) {
+    throw new StoreError(`migration ${migration.name} failed, the database is as before: ${messageOf(error)}`, { cause: error });
+  }
+  await database.insert(insertHistory[database.dialect], [randomUUID(), checksum(migration), migration.name]);
+}
+
+/** The names of the applied migrations, all of them known and unchanged. */
+function checkHistory(rows: readonly Record<string, unknown>[], migrations: readonly Migration[]): ReadonlySet<string> {
+  const known = new Map(migrations.map((migration) => [migration.name, migration]));
+  const applied = new Set<string>();
+  for (const row of rows) {
+    if (row['back'] !== null) continue; // Prisma's mark for "as if it had never been tried"
+    const name = String(row['name']);
+    if (row['finished'] === null) {
+      throw new StoreError(`the database records migration ${name} as failed: restore a backup, or repair the database and delete the migration's row in _prisma_migrations`);
+    }
+    const migration = known.get(name);
+    if (migration === undefined) {
+      throw new StoreError(`the database is newer than this program: it has migration ${name}, which this version doesn't know; start the newer version or restore a backup`);
+    }
+    if (row['checksum'] !== checksum(migration)) {
+      throw new StoreError(`migration ${name} was edited after it was applied: restore its file and put the change into a new migration`);
+    }
+    applied.add(name);
+  }
+  return applied;
+}
+
+function checksum(migration: Migration): string {
+  return createHash('sha256').update(migration.sql).digest('hex');
+}
+
+/** Prisma's own definition of its table. */
+const historyTable: Record<Dialect, string> = {
+  sqlite: `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+    "id" TEXT PRIMARY KEY NOT NULL,
+    "checksum" TEXT NOT NULL,
+    "finished_at" DATETIME,
+    "migration_name" TEXT NOT NULL,
+    "logs" TEXT,
+    "rolled_back_at" DATETIME,
+    "started_at" DATETIME NOT NULL DEFAULT current_timestamp,
+    "applied_steps_count" INTEGER UNSIGNED NOT NULL DEFAULT 0
+  )`,
+  postgresql: `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id VARCHAR(36) PRIMARY KEY NOT NULL,
+    checksum VARCHAR(64) NOT NULL,
+    finished_at TIMESTAMPTZ,
+    migration_name VARCHAR(255) NOT NULL,
+    logs TEXT,
+    rolled_back_at TIMESTAMPTZ,
+    started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    applied_steps_count INTEGER NOT NULL DEFAULT 0
+  )`,
+};
+
+/** Times in the form that Prisma writes: milliseconds on SQLite. */
+const insertHistory: Record<Dialect, string> = {
+  sqlite: `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+    VALUES (?, ?, ?, unixepoch() * 1000, unixepoch() * 1000, 1)`,
+  postgresql: `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+    VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+};

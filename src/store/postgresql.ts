@@ -1,0 +1,79 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { Logger } from 'pino';
+import pg from 'pg';
+import { messageOf, StoreError } from './errors.ts';
+import { PrismaClient } from './generated/postgresql/client.ts';
+import { PostgresqlReader } from './hot/postgresql-reader.ts';
+import { applyMigrations, readMigrations } from './migrations.ts';
+import type { MigrationDatabase } from './migrations.ts';
+import { clientOptions } from './prisma-options.ts';
+
+/** The lock under which everybody migrates; Prisma's own tools take the same. */
+const migrationLock = 72707369;
+
+/** Connects to a PostgreSQL database and migrates it. @param url `postgresql://...` @throws {StoreError} */
+export async function openPostgresql(url: string, log: Logger) {
+  const where = describe(url);
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'adit',
+    max: 10,
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+    // A peer that vanished inside a transaction must not hold up the writers of the others.
+    idle_in_transaction_session_timeout: 30_000,
+  });
+  // Without a listener the loss of an idle connection would end the process; the pool replaces it.
+  const lost = (error: Error) => log.warn({ reason: error.message }, 'a connection to the database was lost');
+  const adapter = new PrismaPg(pool, { disposeExternalPool: true, onPoolError: lost, onConnectionError: lost });
+  pool.on('error', lost);
+  try {
+    const connection = await pool.connect();
+    let applied: readonly string[];
+    try {
+      applied = await applyMigrations(postgresqlMigrations(connection), await readMigrations('postgresql'));
+    } finally {
+      connection.release();
+    }
+    const db = new PrismaClient({ ...clientOptions, adapter });
+    await db.$connect();
+    return { db, reader: new PostgresqlReader(pool), applied, where };
+  } catch (error) {
+    await pool.end();
+    if (error instanceof StoreError) throw new StoreError(`${where}: ${error.message}`, { cause: error });
+    throw new StoreError(`can't reach the database at ${where}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** A connection as the migration runner sees it. */
+export function postgresqlMigrations(connection: pg.ClientBase): MigrationDatabase {
+  return {
+    dialect: 'postgresql',
+    async begin() {
+      await connection.query('BEGIN');
+      await connection.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
+    },
+    async run(sql) {
+      await connection.query(sql);
+    },
+    async rows(sql) {
+      return (await connection.query<Record<string, unknown>>(sql)).rows;
+    },
+    async insert(sql, values) {
+      await connection.query(sql, [...values]);
+    },
+    async commit() {
+      await connection.query('COMMIT');
+    },
+    async rollback() {
+      await connection.query('ROLLBACK');
+    },
+  };
+}
+
+/** Host, port and database of an address, without its password. @throws {StoreError} when it is none */
+function describe(url: string): string {
+  if (!URL.canParse(url)) throw new StoreError('the database address is not a valid postgresql:// URL');
+  const { hostname, port, pathname, searchParams } = new URL(url);
+  return `${searchParams.get('host') ?? (hostname || 'localhost')}:${port || 5432}${pathname}`;
+}

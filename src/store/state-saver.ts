@@ -1,0 +1,64 @@
+import type { Logger } from 'pino';
+import type { CounterBatch } from './hot/counters.ts';
+
+/** Counters go to the database this often, in ms: a crash loses at most as much. */
+const SAVE_MS = 5000;
+/** How old the stored state may be for a list that is sorted by it, in ms. */
+const FRESH_MS = 1000;
+
+/** Who has something to save. */
+export interface StateSource {
+  /** What changed since the last call. */
+  takeDirty(): CounterBatch;
+  /** The batch was not stored: the next one has to hold it again. */
+  restoreDirty(batch: CounterBatch): void;
+}
+
+/** Brings the running state of the engine to the store, regularly and when somebody asks. */
+export class StateSaver {
+  readonly #source: StateSource;
+  readonly #save: (batch: CounterBatch) => Promise<void>;
+  readonly #log: Logger;
+  #timer: NodeJS.Timeout | undefined;
+  #saving: Promise<void> = Promise.resolve();
+  /** By the monotonic clock: when the batch that was written last, or is being written, was taken. */
+  #takenAt = -Infinity;
+
+  constructor(source: StateSource, save: (batch: CounterBatch) => Promise<void>, log: Logger) {
+    this.#source = source;
+    this.#save = save;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.save(), SAVE_MS);
+  }
+
+  /** Resolves when the store knows the state of at most a second ago; any number of callers cost one write a second. */
+  fresh(): Promise<void> {
+    return performance.now() - this.#takenAt < FRESH_MS ? this.#saving : this.save();
+  }
+
+  /** Saves what there is now. A failure is logged, and the next time saves it again. */
+  save(): Promise<void> {
+    this.#takenAt = performance.now();
+    this.#saving = this.#saving.then(() => this.#write());
+    return this.#saving;
+  }
+
+  /** Saves a last time. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.save();
+  }
+
+  async #write(): Promise<void> {
+    const batch = this.#source.takeDirty();
+    try {
+      await this.#save(batch);
+    } catch (error) {
+      this.#source.restoreDirty(batch);
+      this.#log.error({ err: error }, 'counters could not be stored; tried again in 5 s');
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import type { Logger } from 'pino';
+import { addAuditEntry, auditPage, pruneAudit } from './audit.ts';
+import type { AuditQuery, NewAuditEntry } from './audit.ts';
+import { StoreError } from './errors.ts';
+import type { PrismaClient } from './generated/sqlite/client.ts';
+import { clientPage } from './hot/client-page.ts';
+import type { ClientPageQuery } from './hot/client-page.ts';
+import { forgetRunningState, saveCounters } from './hot/counters.ts';
+import type { CounterBatch } from './hot/counters.ts';
+import { hostPage } from './hot/host-page.ts';
+import type { HostPageQuery } from './hot/host-page.ts';
+import { loadEngineState } from './hot/engine-state.ts';
+import type { EngineState } from './hot/engine-state.ts';
+import { childrenOf } from './hot/children.ts';
+import type { ChildrenQuery, ChildRows } from './hot/children.ts';
+import type { Page } from './hot/page.ts';
+import { tunnelPage } from './hot/tunnel-page.ts';
+import type { TunnelPageQuery } from './hot/tunnel-page.ts';
+import { userPage } from './hot/user-page.ts';
+import type { UserPageQuery } from './hot/user-page.ts';
+import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
+import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
+import type { Dialect } from './migrations.ts';
+import { transactions } from './transaction.ts';
+import type { RunTransaction } from './transaction.ts';
+
+/** Everything that outlives the process. */
+export interface Store {
+  /** For reads and for writes of one row. The type is the SQLite client's; the PostgreSQL client has the same models. */
+  readonly db: PrismaClient;
+  readonly dialect: Dialect;
+  /** For whatever writes more than one row, or checks before it writes. */
+  readonly transaction: RunTransaction;
+  /** A page of clients, whole rows. */
+  clientPage(query: ClientPageQuery): Promise<Page<Client>>;
+  /** A page of tunnels, whole rows. */
+  tunnelPage(query: TunnelPageQuery): Promise<Page<Tunnel>>;
+  /** A page of hosts, whole rows. */
+  hostPage(query: HostPageQuery): Promise<Page<Host>>;
+  /** A page of users, whole rows. */
+  userPage(query: UserPageQuery): Promise<Page<User>>;
+  /** The same stretch of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
+  childrenOf<Table extends keyof ChildRows>(table: Table, query: ChildrenQuery): Promise<Array<ChildRows[Table]>>;
+  /** All that the engine has to know at start. */
+  loadEngineState(): Promise<EngineState>;
+  /** Makes the lists' orders forget what ran when the program ended. For the start. */
+  forgetRunningState(): Promise<void>;
+  /** Writes counters and last-seen facts and the traffic series that follow from them, all or none. */
+  saveCounters(batch: CounterBatch): Promise<void>;
+  /** Writes an entry of the audit log. */
+  addAuditEntry(entry: NewAuditEntry): Promise<AuditEntry>;
+  /** A page of the audit log, the newest entry first. */
+  auditPage(query: AuditQuery): Promise<Page<AuditEntry>>;
+  /** Deletes what is older than is to be kept. */
+  prune(retention: Retention): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How long history is kept, in days. */
+export interface Retention {
+  readonly traffic: TrafficRetention;
+  readonly audit: number;
+}
+
+/** How to open a store. */
+export interface StoreOptions {
+  /** `postgresql://...`, or '' for the SQLite file in `dataDir`. */
+  readonly url: string;
+  readonly dataDir: string;
+  readonly log: Logger;
+}
+
+/**
+ * Opens the database, makes it when it is new, and applies the migrations it lacks.
+ * @throws {StoreError} with one line for the operator
+ */
+export async function openStore({ url, dataDir, log }: StoreOptions): Promise<Store> {
+  if (url !== '' && !/^postgres(ql)?:\/\//.test(url)) {
+    throw new StoreError('the database address must be empty (a SQLite file in the data directory) or begin with postgresql://');
+  }
+  const dialect = url === '' ? 'sqlite' : 'postgresql';
+  // Imported here, so that the other database's driver costs no time at start.
+  const opened = url === ''
+    ? await (await import('./sqlite.ts')).openSqlite(dataDir)
+    : await (await import('./postgresql.ts')).openPostgresql(url, log);
+  // The two clients are generated from the same models: their types differ in nothing that is used.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  const db = opened.db as unknown as PrismaClient;
+  const { reader, applied, where } = opened;
+  if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
+  const transaction = transactions(db, dialect);
+  return {
+    db,
+    dialect,
+    transaction,
+    clientPage: (query) => clientPage(reader, query),
+    tunnelPage: (query) => tunnelPage(reader, query),
+    hostPage: (query) => hostPage(reader, query),
+    userPage: (query) => userPage(reader, query),
+    childrenOf: (table, query) => childrenOf(reader, table, query),
+    loadEngineState: () => loadEngineState(reader),
+    saveCounters: (batch) => saveCounters(transaction, dialect, batch, Date.now()),
+    forgetRunningState: () => forgetRunningState(transaction),
+    addAuditEntry: (entry) => addAuditEntry(transaction, entry),
+    auditPage: (query) => auditPage(db, query),
+    prune: ({ traffic, audit }) => transaction(async (tx) => {
+      const now = Date.now();
+      await pruneTraffic(tx, traffic, now);
+      await pruneAudit(tx, new Date(now - audit * 86_400_000));
+    }),
+    async close() {
+      await reader.close();
+      await db.$disconnect();
+    },
+  };
+}

@@ -1,0 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+/** The version of this program, from package.json. */
+export const version = z.object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))).version;

@@ -1,0 +1,72 @@
+import { HEADER_BYTES, type FrameType } from './frames.ts';
+
+/** Takes at least one whole frame of the largest size. */
+const BUFFER_BYTES = 128 * 1024;
+/** Spare buffers, shared by all sessions: an idle one holds none. What is beyond is left to the garbage collector. */
+const MAX_SPARE = 32;
+const spare: Buffer[] = [];
+
+/** Gives back a buffer that drainTo handed out, once its bytes are with the kernel. */
+export function recycle(bytes: Buffer): void {
+  if (spare.length < MAX_SPARE) spare.push(Buffer.from(bytes.buffer, 0, BUFFER_BYTES));
+}
+
+/** Frames of one turn of the event loop, copied into few large buffers that are written at once. */
+export class Batch {
+  #full: Buffer[] = [];
+  #current: Buffer | undefined;
+  #used = 0;
+  #fullBytes = 0;
+
+  /** Bytes waiting, headers included. */
+  get size(): number {
+    return this.#fullBytes + this.#used;
+  }
+
+  /** Appends a frame; the payload is copied. */
+  frame(type: FrameType, stream: number, payload?: Uint8Array): void {
+    const length = payload?.length ?? 0;
+    const buffer = this.#room(HEADER_BYTES + length);
+    const at = this.#used;
+    buffer[at] = type;
+    buffer.writeUInt32BE(stream, at + 1);
+    buffer.writeUInt32BE(length, at + 5);
+    if (payload) buffer.set(payload, at + HEADER_BYTES);
+    this.#used = at + HEADER_BYTES + length;
+  }
+
+  /** Appends a frame whose payload is one u32. */
+  frameU32(type: FrameType, stream: number, value: number): void {
+    const buffer = this.#room(HEADER_BYTES + 4);
+    const at = this.#used;
+    buffer[at] = type;
+    buffer.writeUInt32BE(stream, at + 1);
+    buffer.writeUInt32BE(4, at + 5);
+    buffer.writeUInt32BE(value, at + HEADER_BYTES);
+    this.#used = at + HEADER_BYTES + 4;
+  }
+
+  /** Hands every waiting buffer to `write`, oldest first, and forgets it. */
+  drainTo(write: (bytes: Buffer) => void): void {
+    for (const buffer of this.#full) write(buffer);
+    if (this.#full.length > 0) this.#full = [];
+    this.#fullBytes = 0;
+    if (this.#current && this.#used > 0) {
+      const bytes = this.#current.subarray(0, this.#used);
+      this.#current = undefined;
+      this.#used = 0;
+      write(bytes);
+    }
+  }
+
+  #room(bytes: number): Buffer {
+    if (this.#current && this.#used + bytes <= BUFFER_BYTES) return this.#current;
+    if (this.#current) {
+      this.#full.push(this.#current.subarray(0, this.#used));
+      this.#fullBytes += this.#used;
+    }
+    this.#used = 0;
+    this.#current = spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    return this.#current;
+  }
+}

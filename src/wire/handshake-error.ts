@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/** A refusal in words for the agent's operator. */
+export const refusalSchema = z.object({
+  code: z.string().max(64),
+  text: z.string().max(1000),
+  /** Ms to wait before the next try. */
+  retryAfterMs: z.number().int().min(0).optional(),
+});
+/** @see refusalSchema */
+export type Refusal = z.infer<typeof refusalSchema>;
+
+/** Why a handshake failed. */
+export type HandshakeErrorCode =
+  /** Not our protocol. */
+  | 'garbage'
+  /** Another version of it. */
+  | 'version'
+  | 'timeout'
+  /** The connection ended. */
+  | 'closed'
+  /** The server said no: see `refusal`. */
+  | 'refused'
+  /** The server does not know the key. */
+  | 'impostor';
+
+/** A handshake that failed; the message is for people. */
+export class HandshakeError extends Error {
+  override readonly name = 'HandshakeError';
+  readonly code: HandshakeErrorCode;
+  readonly refusal: Refusal | undefined;
+
+  constructor(code: HandshakeErrorCode, message: string, options: { cause?: unknown; refusal?: Refusal } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.refusal = options.refusal;
+  }
+}

@@ -1,0 +1,112 @@
+import { HandshakeError } from './handshake-error.ts';
+import type { ByteSocket, SocketSink } from './socket.ts';
+
+/** A peer that says this much before it is let in is no agent. */
+const MAX_BUFFERED = 16 * 1024;
+/** A refused peer gets this long to read its refusal. */
+const LINGER_MS = 1000;
+
+/** Reads exact lengths from a socket within one time limit for the whole handshake. */
+export class HandshakeReader implements SocketSink {
+  readonly #socket: ByteSocket;
+  readonly #timer: NodeJS.Timeout;
+  #buffered: Buffer = Buffer.alloc(0);
+  #failure: HandshakeError | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(socket: ByteSocket, timeoutMs: number) {
+    this.#socket = socket;
+    this.#timer = setTimeout(() => this.#stop(new HandshakeError('timeout', `no handshake within ${timeoutMs} ms`)), timeoutMs);
+    socket.attach(this);
+  }
+
+  /**
+   * The next `length` bytes. With `expected`, fails at the first byte that differs instead of waiting for the rest.
+   * @throws {HandshakeError}
+   */
+  async read(length: number, expected?: Buffer): Promise<Buffer> {
+    for (;;) {
+      if (expected) {
+        const seen = this.#buffered.subarray(0, length);
+        if (!seen.equals(expected.subarray(0, seen.length))) throw new HandshakeError('garbage', 'not the Adit protocol');
+      }
+      if (this.#buffered.length >= length) {
+        const bytes = this.#buffered.subarray(0, length);
+        this.#buffered = this.#buffered.subarray(length);
+        return bytes;
+      }
+      if (this.#failure) throw this.#failure;
+      await new Promise<void>((resolve) => { this.#wake = resolve; });
+    }
+  }
+
+  /** Ends the time limit; what was read too far goes to the next sink. */
+  finish(): void {
+    clearTimeout(this.#timer);
+    this.#socket.pause();
+    if (this.#buffered.length > 0) this.#socket.unread(this.#buffered);
+    this.#buffered = Buffer.alloc(0);
+  }
+
+  /** Ends the time limit and closes the socket, after what was written to it is out. */
+  fail(): void {
+    clearTimeout(this.#timer);
+    this.#socket.end();
+    this.closeSoon();
+  }
+
+  /** Closes the socket for good when the peer had time to read what we said last. */
+  closeSoon(): void {
+    this.#socket.attach(new Lingering(this.#socket));
+  }
+
+  #stop(failure: HandshakeError): void {
+    this.#failure ??= failure;
+    this.#wake?.();
+  }
+
+  onData(chunk: Buffer): void {
+    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
+    if (this.#buffered.length > MAX_BUFFERED) this.#stop(new HandshakeError('garbage', 'too much before the handshake was over'));
+    else this.#wake?.();
+  }
+
+  onEnd(): void {
+    this.#stop(new HandshakeError('closed', 'the connection ended during the handshake'));
+  }
+
+  onDrain(): void {
+    // Handshake messages are far below the high-water mark.
+  }
+
+  onClose(error?: Error): void {
+    this.#stop(new HandshakeError('closed', `the connection was lost during the handshake${error ? `: ${error.message}` : ''}`, { cause: error }));
+  }
+}
+
+/** Ignores what still comes and closes when the peer does, or after a second. */
+class Lingering implements SocketSink {
+  readonly #socket: ByteSocket;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(socket: ByteSocket) {
+    this.#socket = socket;
+    this.#timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  }
+
+  onData(): void {
+    // Nothing the peer says matters any more.
+  }
+
+  onEnd(): void {
+    this.#socket.destroy();
+  }
+
+  onDrain(): void {
+    // Nothing waits to be written.
+  }
+
+  onClose(): void {
+    clearTimeout(this.#timer);
+  }
+}

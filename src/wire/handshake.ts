@@ -1,0 +1,204 @@
+/**
+ * Challenge and response before the first frame. The key itself never travels: both sides prove it by an HMAC over everything
+ * said so far, and derive the session's key, with which later data connections prove that they belong to it.
+ *
+ *   agent -> HELLO      "ADIT" version role key-id[16] nonce[32] connection-number u32
+ *         <- CHALLENGE  "ADIT" version nonce[32]
+ *         -> PROOF      hmac[32] length u16 info (JSON)
+ *         <- VERDICT    1 hmac[32] length u16 body (JSON)   or   0 length u16 refusal (JSON)
+ */
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { HandshakeReader } from './handshake-reader.ts';
+import { HandshakeError, refusalSchema, type Refusal } from './handshake-error.ts';
+import type { ByteSocket } from './socket.ts';
+
+/** Version of the wire protocol; both sides must speak the same. */
+export const PROTOCOL_VERSION = 1;
+
+const MAGIC = Buffer.from('ADIT');
+const NONCE_BYTES = 32;
+const KEY_ID_BYTES = 16;
+const MAC_BYTES = 32;
+const MAX_JSON = 4096;
+const HELLO_BYTES = MAGIC.length + 2 + KEY_ID_BYTES + NONCE_BYTES + 4;
+const CHALLENGE_BYTES = MAGIC.length + 1 + NONCE_BYTES;
+const ROLES = ['mux', 'data'] as const;
+
+/** What a connection is for: the multiplexed one of a session, or one of its data connections. */
+export type Role = (typeof ROLES)[number];
+
+/** The name under which the server finds a vkey; says nothing else about it. 32 hex digits. */
+export function keyIdOf(vkey: string): string {
+  return createHash('sha256').update('adit key id\0').update(vkey).digest().subarray(0, KEY_ID_BYTES).toString('hex');
+}
+
+/** A new name for a session, as long as a key id. */
+export function newSessionId(): string {
+  return randomBytes(KEY_ID_BYTES).toString('hex');
+}
+
+function mac(key: string | Buffer, purpose: string, ...parts: Buffer[]): Buffer {
+  const hmac = createHmac('sha256', key).update(purpose);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
+}
+
+function withLength(body: object): Buffer {
+  const json = Buffer.from(JSON.stringify(body));
+  if (json.length > MAX_JSON) throw new HandshakeError('garbage', `a handshake message may have at most ${MAX_JSON} bytes`);
+  const out = Buffer.alloc(2 + json.length);
+  out.writeUInt16BE(json.length);
+  out.set(json, 2);
+  return out;
+}
+
+async function readJson(reader: HandshakeReader): Promise<{ raw: Buffer; value: unknown }> {
+  const head = await reader.read(2);
+  const length = head.readUInt16BE();
+  if (length > MAX_JSON) throw new HandshakeError('garbage', `a handshake message of ${length} bytes`);
+  const body = await reader.read(length);
+  try {
+    return { raw: Buffer.concat([head, body]), value: JSON.parse(body.toString()) };
+  } catch (error) {
+    throw new HandshakeError('garbage', 'a handshake message that is no JSON', { cause: error });
+  }
+}
+
+async function readMagic(reader: HandshakeReader): Promise<Buffer> {
+  const magic = await reader.read(MAGIC.length, MAGIC);
+  const version = await reader.read(1);
+  if (version[0] !== PROTOCOL_VERSION) {
+    throw new HandshakeError('version', `the other side speaks version ${version[0]} of the protocol, this one version ${PROTOCOL_VERSION}`);
+  }
+  return Buffer.concat([magic, version]);
+}
+
+/** What the server has learnt before it decides. */
+export interface Offer {
+  readonly role: Role;
+  /** Key id of the client (mux) or id of the session (data). */
+  readonly keyId: string;
+  /** The connection knows the key that belongs to keyId. */
+  readonly proven: boolean;
+  /** What the agent says of itself; not yet validated. */
+  readonly info: unknown;
+  /** Number of a data connection, given by the agent; 0 for a mux. */
+  readonly connection: number;
+  /** Tells the agent that it is in. @returns the session's key. Hand the socket over by attaching to it. */
+  accept(body: object): Buffer;
+  /** Tells the agent why not and closes. */
+  refuse(refusal: Refusal): void;
+}
+
+/** How the server looks at a new connection. */
+export interface AcceptOptions {
+  readonly timeoutMs: number;
+  /** The vkey (mux) or session key (data); undefined = unknown. */
+  readonly keyOf: (role: Role, keyId: string) => string | Buffer | undefined;
+}
+
+/**
+ * The server's side, up to the proof.
+ * @throws {HandshakeError} garbage, wrong version, silence or a lost connection; the socket is closed then
+ */
+export async function acceptHandshake(socket: ByteSocket, { timeoutMs, keyOf }: AcceptOptions): Promise<Offer> {
+  const reader = new HandshakeReader(socket, timeoutMs);
+  try {
+    const start = await readMagic(reader).catch((error: unknown) => {
+      // An agent of another version learns ours from the answer.
+      if (error instanceof HandshakeError && error.code === 'version') socket.write(challengeWith(randomBytes(NONCE_BYTES)));
+      throw error;
+    });
+    const hello = Buffer.concat([start, await reader.read(HELLO_BYTES - start.length)]);
+    const role = ROLES[hello[MAGIC.length + 1] ?? 255];
+    if (!role) throw new HandshakeError('garbage', 'an unknown role');
+    const keyAt = MAGIC.length + 2;
+    const keyId = hello.subarray(keyAt, keyAt + KEY_ID_BYTES).toString('hex');
+    const challenge = challengeWith(randomBytes(NONCE_BYTES));
+    socket.write(challenge);
+    const proof = await reader.read(MAC_BYTES);
+    const { raw, value: info } = await readJson(reader);
+    // An unknown key id costs the same time as a wrong proof.
+    const key = keyOf(role, keyId);
+    const expected = mac(key ?? randomBytes(32), 'agent', hello, challenge, raw);
+    const proven = timingSafeEqual(proof, expected) && key !== undefined;
+    reader.finish();
+    return {
+      role, keyId, proven, info, connection: hello.readUInt32BE(HELLO_BYTES - 4),
+      accept(body) {
+        if (!proven) throw new Error('a connection that proved nothing cannot be accepted');
+        const json = withLength(body);
+        socket.write(Buffer.concat([Buffer.of(1), mac(key, 'server', hello, challenge, json), json]));
+        return mac(key, 'session', hello, challenge);
+      },
+      refuse(refusal) {
+        socket.write(Buffer.concat([Buffer.of(0), withLength(refusal)]));
+        socket.end();
+        reader.closeSoon();
+      },
+    };
+  } catch (error) {
+    reader.fail();
+    throw error;
+  }
+}
+
+function challengeWith(nonce: Buffer): Buffer {
+  return Buffer.concat([MAGIC, Buffer.of(PROTOCOL_VERSION), nonce]);
+}
+
+/** What the agent brings to a handshake. */
+export interface ProveOptions {
+  readonly timeoutMs: number;
+  readonly role: Role;
+  readonly keyId: string;
+  readonly key: string | Buffer;
+  readonly connection: number;
+  readonly info: object;
+}
+
+/** The server let the connection in. */
+export interface Proven {
+  /** What the server says; not yet validated. */
+  readonly body: unknown;
+  readonly sessionKey: Buffer;
+}
+
+/**
+ * The agent's side. Hand the socket over by attaching to it.
+ * @throws {HandshakeError} `refused` with the server's refusal; `impostor` when the server does not know the key; garbage,
+ * version, silence, lost connection. The socket is closed then.
+ */
+export async function proveHandshake(socket: ByteSocket, options: ProveOptions): Promise<Proven> {
+  const reader = new HandshakeReader(socket, options.timeoutMs);
+  try {
+    const hello = Buffer.alloc(HELLO_BYTES);
+    hello.set(MAGIC);
+    hello[MAGIC.length] = PROTOCOL_VERSION;
+    hello[MAGIC.length + 1] = ROLES.indexOf(options.role);
+    hello.set(Buffer.from(options.keyId, 'hex'), MAGIC.length + 2);
+    hello.set(randomBytes(NONCE_BYTES), MAGIC.length + 2 + KEY_ID_BYTES);
+    hello.writeUInt32BE(options.connection, HELLO_BYTES - 4);
+    socket.write(hello);
+    const start = await readMagic(reader);
+    const challenge = Buffer.concat([start, await reader.read(CHALLENGE_BYTES - start.length)]);
+    const info = withLength(options.info);
+    socket.write(Buffer.concat([mac(options.key, 'agent', hello, challenge, info), info]));
+    const verdict = await reader.read(1);
+    if (verdict[0] !== 1) {
+      const refusal = refusalSchema.safeParse((await readJson(reader)).value);
+      if (!refusal.success) throw new HandshakeError('garbage', 'a refusal that says nothing');
+      throw new HandshakeError('refused', refusal.data.text, { refusal: refusal.data });
+    }
+    const proof = await reader.read(MAC_BYTES);
+    const { raw, value: body } = await readJson(reader);
+    if (!timingSafeEqual(proof, mac(options.key, 'server', hello, challenge, raw))) {
+      throw new HandshakeError('impostor', 'the server does not know this vkey');
+    }
+    reader.finish();
+    return { body, sessionKey: mac(options.key, 'session', hello, challenge) };
+  } catch (error) {
+    reader.fail();
+    throw error;
+  }
+}

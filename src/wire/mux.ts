@@ -1,0 +1,249 @@
+import type { DataConnection } from './data-connection.ts';
+import { DataConnections, type Side } from './data-connections.ts';
+import { Frame, FrameReader, MAX_CONTROL, ProtocolError, type FrameSink, type FrameType } from './frames.ts';
+import { Outbox } from './outbox.ts';
+import type { ByteSocket, SocketSink } from './socket.ts';
+import { Stream, type StreamHost } from './stream.ts';
+
+export type { Side } from './data-connections.ts';
+export type { Stream, StreamHooks } from './stream.ts';
+
+/** A sign of life every heartbeat; the peer is dead after this many heartbeats of silence (15 s at most, timers included). */
+const DEAD_AFTER_HEARTBEATS = 2.4;
+const DEFAULT_HEARTBEAT_MS = 5000;
+/** Streams of one session at a time: what one agent or its visitors may make the other side hold. */
+const MAX_STREAMS = 65_536;
+/** After a goodbye the peer gets this long to close. */
+const LINGER_MS = 1000;
+
+/** What the owner of a mux hears of. */
+export interface MuxHandlers {
+  /** The peer opened a stream: join it with a socket or reset it. */
+  onOpen(stream: Stream, payload: Buffer): void;
+  /** A control message, parsed from JSON and not yet validated. @throws {ProtocolError} to end the session */
+  onControl(message: unknown): void;
+  /** The session is over; every stream was reset already. Called once, always last. */
+  onClose(reason: string): void;
+  /** Agent: dial data connections with these numbers and say addDataConnection or dataConnectionFailed for each. */
+  onDataConnectionsWanted?(ids: number[]): void;
+}
+
+/** Settings that tests shorten. */
+export interface MuxOptions {
+  readonly heartbeatMs?: number;
+}
+
+/** The multiplexed connection of a session, after its handshake: streams, control messages, heartbeats, data connections. */
+export class Mux implements SocketSink, FrameSink, StreamHost {
+  readonly #socket: ByteSocket;
+  readonly #side: Side;
+  readonly #handlers: MuxHandlers;
+  readonly #reader = new FrameReader(this);
+  readonly #streams = new Map<number, Stream>();
+  readonly #connections: DataConnections;
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #deadAfterMs: number;
+  readonly #out: Outbox;
+  #nextId: number;
+  #closed = false;
+  #lastHeard = Date.now();
+  #pingNext = true;
+
+  constructor(socket: ByteSocket, side: Side, handlers: MuxHandlers, options: MuxOptions = {}) {
+    this.#socket = socket;
+    this.#side = side;
+    this.#handlers = handlers;
+    this.#out = new Outbox(socket);
+    this.#nextId = side === 'server' ? 1 : 2;
+    this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers));
+    const heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
+    this.#deadAfterMs = heartbeatMs * DEAD_AFTER_HEARTBEATS;
+    this.#heartbeat = setInterval(() => this.#tick(), heartbeatMs / 2);
+    socket.attach(this);
+    if (handlers.onDataConnectionsWanted) setImmediate(() => this.#connections.refill());
+  }
+
+  /** Streams that are open now. */
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
+  get congested(): boolean {
+    return this.#out.congested;
+  }
+
+  /** Opens a stream without waiting for the peer; undefined = the session is over or has too many. */
+  open(payload: Uint8Array): Stream | undefined {
+    if (this.#closed || this.#streams.size >= MAX_STREAMS) return undefined;
+    const stream = new Stream(this.#freeId(), this);
+    this.#streams.set(stream.id, stream);
+    this.#out.frame(Frame.OPEN, stream.id, payload);
+    return stream;
+  }
+
+  #freeId(): number {
+    for (;;) {
+      const id = this.#nextId;
+      this.#nextId = id + 2 > 0xffff_ffff ? (this.#side === 'server' ? 1 : 2) : id + 2;
+      if (!this.#streams.has(id)) return id;
+    }
+  }
+
+  /** Sends a control message (JSON, at most 64 KB). */
+  sendControl(message: object): void {
+    if (this.#closed) return;
+    const json = Buffer.from(JSON.stringify(message));
+    if (json.length > MAX_CONTROL) throw new Error(`a control message of ${json.length} bytes`);
+    this.#out.urgentFrame(Frame.CONTROL, 0, json);
+  }
+
+  /** Takes in a data connection of this session, after its handshake. */
+  addDataConnection(socket: ByteSocket, id: number): void {
+    this.#guard(() => this.#connections.add(socket, id));
+  }
+
+  /** Agent: a wanted data connection could not be had; asked for again with the next heartbeat. */
+  dataConnectionFailed(id: number): void {
+    this.#connections.failed(id);
+  }
+
+  /** Ends the session in good order: what was queued is sent, streams are reset. */
+  close(reason: string): void {
+    if (this.#closed) return;
+    this.#out.flush();
+    this.#end(reason);
+    this.#socket.end();
+    setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
+  }
+
+  #fail(reason: string): void {
+    if (this.#closed) return;
+    this.#end(reason);
+    this.#socket.destroy(true);
+  }
+
+  #end(reason: string): void {
+    this.#closed = true;
+    clearInterval(this.#heartbeat);
+    for (const stream of [...this.#streams.values()]) stream.lost(reason);
+    this.#connections.close();
+    this.#out.close();
+    this.#handlers.onClose(reason);
+  }
+
+  #tick(): void {
+    const silence = Date.now() - this.#lastHeard;
+    if (silence > this.#deadAfterMs) {
+      this.#fail(`no sign of life for ${(silence / 1000).toFixed(1)} s`);
+      return;
+    }
+    if (this.#pingNext) {
+      this.#out.urgentFrame(Frame.PING, 0);
+      this.#connections.refill();
+    }
+    this.#pingNext = !this.#pingNext;
+  }
+
+  // StreamHost
+
+  park(stream: Stream): void {
+    this.#out.park(stream);
+  }
+
+  sendData(id: number, payload: Buffer): void {
+    this.#out.frame(Frame.DATA, id, payload);
+  }
+
+  sendFin(id: number): void {
+    this.#out.frame(Frame.FIN, id);
+  }
+
+  sendReset(id: number): void {
+    this.#out.frame(Frame.RST, id);
+  }
+
+  sendWindow(id: number, bytes: number): void {
+    this.#out.urgentFrameU32(Frame.WINDOW, id, bytes);
+  }
+
+  moveOut(stream: Stream, preferred: DataConnection | undefined): DataConnection | undefined {
+    const connection = this.#connections.claim(stream, preferred);
+    if (connection) {
+      this.#out.frameU32(Frame.MOVE, stream.id, connection.id);
+    }
+    return connection;
+  }
+
+  forget(stream: Stream): void {
+    this.#streams.delete(stream.id);
+  }
+
+  onDrain(): void {
+    this.#out.onDrain();
+  }
+
+  // Reading
+
+  onData(chunk: Buffer): void {
+    this.#lastHeard = Date.now();
+    this.#guard(() => this.#reader.push(chunk));
+  }
+
+  /** A peer that breaks the protocol loses its session, and nothing else happens. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#fail(`protocol error: ${error.message}`);
+    }
+  }
+
+  onEnd(): void {
+    this.#fail('the other side closed the connection');
+  }
+
+  onClose(error?: Error): void {
+    this.#fail(error ? `the connection was lost: ${error.message}` : 'the connection was closed');
+  }
+
+  onDataFrame(id: number, piece: Buffer): void {
+    // Late frames of a stream that is over here are normal.
+    if (!this.#closed) this.#streams.get(id)?.receive(piece);
+  }
+
+  onFrame(type: FrameType, id: number, payload: Buffer): void {
+    if (this.#closed) return;
+    switch (type) {
+      case Frame.OPEN: return this.#onOpenFrame(id, payload);
+      case Frame.FIN: return this.#streams.get(id)?.receiveFin();
+      case Frame.RST: return this.#streams.get(id)?.receiveReset();
+      case Frame.WINDOW: return this.#streams.get(id)?.receiveWindow(payload.readUInt32BE());
+      case Frame.MOVE: return this.#connections.receiveMove(this.#streams.get(id), payload.readUInt32BE());
+      case Frame.CONTROL: return this.#handlers.onControl(parseControl(payload));
+      case Frame.PING: case Frame.DATA: return undefined;
+      default: return type satisfies never;
+    }
+  }
+
+  #onOpenFrame(id: number, payload: Buffer): void {
+    const opener = id % 2 === 1 ? 'server' : 'agent';
+    if (opener === this.#side) throw new ProtocolError(`stream ${id} is not the other side's to open`);
+    if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
+    if (this.#streams.size >= MAX_STREAMS) {
+      this.sendReset(id);
+      return;
+    }
+    const stream = new Stream(id, this);
+    this.#streams.set(id, stream);
+    this.#handlers.onOpen(stream, payload);
+  }
+}
+
+function parseControl(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString());
+  } catch (error) {
+    throw new ProtocolError('a control message that is no JSON', { cause: error });
+  }
+}

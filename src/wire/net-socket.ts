@@ -1,0 +1,196 @@
+import net from 'node:net';
+import type { ByteSocket, ConnectOptions, ListenOptions, SocketBackend, SocketServer, SocketSink } from './socket.ts';
+
+/**
+ * A socket that read this much in one turn of the event loop lets the others go first: libuv alone reads up to 2 MB. While other
+ * sockets read too, their bytes wait for every one of these, so it is less then.
+ */
+const YIELD_AFTER = { alone: 512 * 1024, amongOthers: 64 * 1024 } as const;
+/** Keep-alive finds peers that vanished without a word, and keeps idle connections in the tables of NATs. */
+const TUNED = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000, highWaterMark: 64 * 1024 } as const;
+/** Visitors come in bursts; the kernel caps this at net.core.somaxconn. */
+const BACKLOG = 4096;
+
+/** The turn of the event loop, and how many sockets read in it and in the one before. */
+const loop = { turn: 0, ending: false, readers: 0, readersBefore: 0 };
+
+/** Counts a socket's first read in a turn; one immediate a turn, whatever the number of sockets. */
+function enterTurn(): number {
+  if (!loop.ending) {
+    loop.ending = true;
+    setImmediate(nextTurn);
+  }
+  loop.readers++;
+  return loop.turn;
+}
+
+function nextTurn(): void {
+  loop.ending = false;
+  loop.turn++;
+  loop.readersBefore = loop.readers;
+  loop.readers = 0;
+}
+
+class NetSocket implements ByteSocket {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly #socket: net.Socket;
+  #sink: SocketSink | undefined;
+  #error: Error | undefined;
+  #unread: Buffer | undefined;
+  #paused = false;
+  #yielding = false;
+  #handingOver = false;
+  #ended = false;
+  #closed = false;
+  #turn = -1;
+  #turnBytes = 0;
+
+  constructor(socket: net.Socket) {
+    this.#socket = socket;
+    const address = socket.remoteAddress ?? '';
+    this.remoteAddress = address.startsWith('::ffff:') ? address.slice(7) : address;
+    this.remotePort = socket.remotePort ?? 0;
+    socket.on('error', (error) => { this.#error = error; });
+    socket.on('close', () => {
+      this.#closed = true;
+      if (!this.#handingOver) this.#sink?.onClose(this.#error);
+    });
+    socket.on('drain', () => this.#sink?.onDrain());
+  }
+
+  get pending(): number {
+    return this.#socket.writableLength;
+  }
+
+  attach(sink: SocketSink): void {
+    const first = this.#sink === undefined;
+    this.#sink = sink;
+    this.#paused = false;
+    if (first) {
+      this.#socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+      this.#socket.on('end', () => this.#onEnd());
+    }
+    this.#handingOver = true;
+    this.#socket.pause();
+    setImmediate(() => this.#handOver(sink));
+  }
+
+  /** The new sink first sees what its predecessor left, in the order in which it happened. */
+  #handOver(sink: SocketSink): void {
+    if (this.#sink !== sink) return;
+    this.#handingOver = false;
+    const unread = this.#unread;
+    this.#unread = undefined;
+    if (unread) sink.onData(unread);
+    if (this.#ended) sink.onEnd();
+    if (this.#closed) sink.onClose(this.#error);
+    else if (!this.#paused) this.#socket.resume();
+  }
+
+  unread(chunk: Buffer): void {
+    this.#unread = this.#unread ? Buffer.concat([chunk, this.#unread]) : chunk;
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#handingOver) {
+      this.#unread = this.#unread ? Buffer.concat([this.#unread, chunk]) : chunk;
+      return;
+    }
+    if (this.#turn !== loop.turn) {
+      this.#turn = enterTurn();
+      this.#turnBytes = 0;
+    }
+    this.#turnBytes += chunk.length;
+    const limit = loop.readersBefore > 1 ? YIELD_AFTER.amongOthers : YIELD_AFTER.alone;
+    if (this.#turnBytes >= limit && !this.#yielding) this.#yield();
+    this.#sink?.onData(chunk);
+  }
+
+  #yield(): void {
+    this.#yielding = true;
+    this.#socket.pause();
+    setImmediate(() => {
+      this.#yielding = false;
+      if (!this.#paused && !this.#handingOver) this.#socket.resume();
+    });
+  }
+
+  #onEnd(): void {
+    this.#ended = true;
+    if (!this.#handingOver) this.#sink?.onEnd();
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#socket.write(chunk);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    if (!this.#yielding && !this.#handingOver) this.#socket.resume();
+  }
+
+  end(): void {
+    this.#socket.end();
+  }
+
+  destroy(reset = false): void {
+    const { writableEnded, writableFinished, writableLength } = this.#socket;
+    // While a FIN is on its way to the kernel a reset fails (EINVAL) and Node leaks the handle: it is never closed, and the process
+    // spins at its exit. Everything written is with the kernel by then, so an ordinary close tells the peer no lie.
+    const ending = writableEnded && !writableFinished && writableLength === 0;
+    if (reset && !ending) this.#socket.resetAndDestroy();
+    else this.#socket.destroy();
+  }
+}
+
+function connect({ host, port, timeoutMs }: ConnectOptions): Promise<ByteSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ host, port, ...TUNED });
+    const timer = setTimeout(() => {
+      socket.destroy(Object.assign(new Error(`no connection to ${host}:${port} within ${timeoutMs} ms`), { code: 'ETIMEDOUT' }));
+    }, timeoutMs);
+    socket.once('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      socket.removeAllListeners('error');
+      socket.pause();
+      resolve(new NetSocket(socket));
+    });
+  });
+}
+
+function listen({ host, port, onSocket, onError }: ListenOptions): Promise<SocketServer> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer({ ...TUNED, pauseOnConnect: true });
+    server.on('connection', (socket) => onSocket(new NetSocket(socket)));
+    server.once('error', reject);
+    server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
+      server.off('error', reject);
+      server.on('error', onError);
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
+      resolve({
+        host: address.address,
+        port: address.port,
+        // The handle is closed synchronously; the callback of close() would wait for the accepted sockets too.
+        close: () => new Promise((done) => {
+          server.close();
+          setImmediate(done);
+        }),
+      });
+    });
+  });
+}
+
+/** Sockets by Node's public API alone: works everywhere, and what every other backend falls back to. */
+export const netBackend: SocketBackend = { name: 'net', connect, listen };

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+const openRequest = z.discriminatedUnion('kind', [
+  /** Connect with the first target that answers. */
+  z.object({ kind: z.literal('tcp'), targets: z.array(z.string().max(300)).min(1).max(5000) }),
+  /** Dial a target, close it again, and answer with a message: why it failed, "" = it took the connection. */
+  z.object({ kind: z.literal('probe'), target: z.string().max(300), timeoutMs: z.int().min(1).max(60_000) }),
+]);
+
+/** What the server asks an agent to connect a stream with: the payload of OPEN. */
+export type OpenRequest = z.output<typeof openRequest>;
+
+/** The payload of OPEN for a request. */
+export function encodeOpen(request: OpenRequest): Buffer {
+  return Buffer.from(JSON.stringify(request));
+}
+
+/** Reads the payload of OPEN; undefined = it isn't one, or one of a newer server. */
+export function decodeOpen(payload: Buffer): OpenRequest | undefined {
+  try {
+    return openRequest.safeParse(JSON.parse(payload.toString('utf8'))).data;
+  } catch {
+    return undefined; // not JSON
+  }
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+/** What an agent says of itself in its handshake. */
+export const agentInfoSchema = z.object({
+  version: z.string().max(64).default(''),
+  /** LAN addresses of its machine, comma-separated. */
+  localAddress: z.string().max(255).default(''),
+});
+/** @see agentInfoSchema */
+export type AgentInfo = z.output<typeof agentInfoSchema>;
+
+/** What the server says when it lets an agent in. */
+export const welcomeSchema = z.object({
+  clientId: z.number().int(),
+  /** Names the session in the handshakes of its data connections. */
+  sessionId: z.string().regex(/^[0-9a-f]{32}$/),
+  /** Both sides give a sign of life this often, in ms. */
+  heartbeatMs: z.number().int().min(10).max(60_000),
+});
+/** @see welcomeSchema */
+export type Welcome = z.output<typeof welcomeSchema>;
+
+const bye = z.object({
+  /** The session ends now. */
+  type: z.literal('bye'),
+  code: z.string().max(64),
+  /** Why, for people. */
+  text: z.string().max(1000),
+});
+
+/** Control messages from the server. Unknown ones are ignored: a newer server may know more. */
+export const serverMessageSchema = z.discriminatedUnion('type', [
+  bye,
+  /** No new streams come; open ones may end by themselves until the server closes the session. */
+  z.object({ type: z.literal('drain') }),
+]);
+/** @see serverMessageSchema */
+export type ServerMessage = z.output<typeof serverMessageSchema>;
+
+/** Control messages from the agent. Unknown ones are ignored. */
+export const agentMessageSchema = z.discriminatedUnion('type', [
+  bye,
+  /** The agent is about to stop: no new streams, please. */
+  z.object({ type: z.literal('drain') }),
+]);
+/** @see agentMessageSchema */
+export type AgentMessage = z.output<typeof agentMessageSchema>;

@@ -1,0 +1,77 @@
+/**
+ * The one interface between the engine's byte paths and the sockets of the machine. Everything that moves bytes (mux, streams,
+ * data connections, handshake) is written against it, so that a faster backend changes one file.
+ */
+
+/** Receives what happens on a socket. */
+export interface SocketSink {
+  /** Bytes arrived. The receiver owns the chunk. */
+  onData(chunk: Buffer): void;
+  /** The peer ended its direction; no more onData. */
+  onEnd(): void;
+  /** Everything written was handed to the kernel, after a write() that answered false. */
+  onDrain(): void;
+  /** The socket is gone. Called once, always last; `error` when it didn't end in good order. */
+  onClose(error?: Error): void;
+}
+
+/** A connected byte stream with half close and back-pressure. */
+export interface ByteSocket {
+  /** The peer's address; IPv4-mapped IPv6 addresses are given as IPv4. "" when the peer is gone already. */
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  /** Bytes written but not yet handed to the kernel. */
+  readonly pending: number;
+  /**
+   * Starts reading into `sink`, in a later turn. Attach again to hand the socket over (handshake to mux, mux stream to data
+   * connection): no byte is lost or seen twice.
+   */
+  attach(sink: SocketSink): void;
+  /** Gives bytes back that were read too far; the next attached sink sees them first. */
+  unread(chunk: Buffer): void;
+  /** Queues bytes; they must not be changed until `pending` is 0. False = the high-water mark is passed: wait for onDrain. */
+  write(chunk: Buffer): boolean;
+  /** Stops and restarts onData. */
+  pause(): void;
+  resume(): void;
+  /** Ends our direction (FIN) once everything written is sent. */
+  end(): void;
+  /** Closes at once; `reset` tells the peer that it is not in good order (RST). */
+  destroy(reset?: boolean): void;
+}
+
+/** A listening socket. */
+export interface SocketServer {
+  readonly host: string;
+  readonly port: number;
+  /** Stops accepting; the port is free when it resolves. Accepted sockets live on. */
+  close(): Promise<void>;
+}
+
+/** Where to listen. */
+export interface ListenOptions {
+  /** "" = all addresses, IPv4 and IPv6. */
+  readonly host: string;
+  /** 0 = ephemeral. */
+  readonly port: number;
+  readonly onSocket: (socket: ByteSocket) => void;
+  /** An accept failed (out of file descriptors, say); the listener goes on. */
+  readonly onError: (error: Error) => void;
+}
+
+/** Where to connect. */
+export interface ConnectOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Gives up after this many ms, DNS included. */
+  readonly timeoutMs: number;
+}
+
+/** One way to get sockets from the machine. */
+export interface SocketBackend {
+  readonly name: string;
+  /** Rejects with the system's error (its `code` is the errno name) or a timeout (`ETIMEDOUT`). */
+  connect(options: ConnectOptions): Promise<ByteSocket>;
+  /** Rejects with the system's error (its `code` is the errno name). */
+  listen(options: ListenOptions): Promise<SocketServer>;
+}

@@ -1,0 +1,300 @@
+import { MAX_DATA, ProtocolError } from './frames.ts';
+import type { DataConnection, RawReader, RawWriter } from './data-connection.ts';
+import type { ByteSocket, SocketSink } from './socket.ts';
+
+/** Bytes a direction may have under way on the mux before the receiver's socket took them. */
+export const WINDOW = 1024 * 1024;
+/** Taken bytes are given back as credit in steps of this size: a short stream needs no WINDOW frame at all. */
+const GRANT_STEP = 256 * 1024;
+/** A direction that carried this much on the mux moves to a data connection. */
+const PROMOTE_AFTER = 512 * 1024;
+
+/** What the owner of a stream wants to hear of. All bytes are counted where they are read. */
+export interface StreamHooks {
+  /** Bytes read from the local socket, towards the peer. */
+  onSent?(bytes: number): void;
+  /** Bytes received from the peer, towards the local socket. */
+  onReceived?(bytes: number): void;
+  /** The stream is over; `error` when it didn't end in good order. Called once, always last. */
+  onClose?(error?: Error): void;
+}
+
+/** What a stream needs of its mux. */
+export interface StreamHost {
+  /** The batch is full enough: readers are to wait for their wake(). */
+  readonly congested: boolean;
+  park(stream: Stream): void;
+  sendData(id: number, payload: Buffer): void;
+  sendFin(id: number): void;
+  sendReset(id: number): void;
+  sendWindow(id: number, bytes: number): void;
+  /** Claims a data connection for a stream's direction and says so to the peer; undefined = none is free. */
+  moveOut(stream: Stream, preferred: DataConnection | undefined): DataConnection | undefined;
+  /** The stream is over: forget it. */
+  forget(stream: Stream): void;
+}
+
+const NO_HOOKS: StreamHooks = {};
+
+/** The stream ended because one side was cut off. */
+export class StreamResetError extends Error {
+  override readonly name = 'StreamResetError';
+}
+
+/**
+ * One visitor connection on the mux, joined with a local socket: bytes both ways with back-pressure from end to end, each
+ * direction ending by itself, and both moving to a data connection when they carry much.
+ */
+export class Stream implements SocketSink, RawReader, RawWriter {
+  readonly id: number;
+  readonly #host: StreamHost;
+  #local: ByteSocket | undefined;
+  #hooks: StreamHooks = NO_HOOKS;
+  #closed = false;
+  #localClosed = false;
+
+  // Local socket -> peer
+  #credit = WINDOW;
+  /** Read from the local socket, waiting for credit. */
+  #held: Buffer | undefined;
+  #sent = 0;
+  #moveAt = PROMOTE_AFTER;
+  #outbound: DataConnection | undefined;
+  #outboundBlocked = false;
+  #parked = false;
+  #paused = false;
+  #localEnded = false;
+  #outDone = false;
+
+  // Peer -> local socket
+  /** Arrived before the local socket was there. */
+  #early: Buffer[] = [];
+  /** Bytes the peer may still send. */
+  #allowance = WINDOW;
+  /** Received and not yet given back as credit. */
+  #ungranted = 0;
+  #inbound: DataConnection | undefined;
+  #inDone = false;
+
+  constructor(id: number, host: StreamHost) {
+    this.id = id;
+    this.#host = host;
+  }
+
+  /** Joins the stream with its local socket; from here on they live and die together. */
+  join(local: ByteSocket, hooks: StreamHooks = NO_HOOKS): void {
+    if (this.#closed) {
+      local.destroy(true);
+      hooks.onClose?.(new StreamResetError('the stream was reset'));
+      return;
+    }
+    this.#local = local;
+    this.#hooks = hooks;
+    local.attach(this);
+    const early = this.#early;
+    this.#early = [];
+    for (const chunk of early) this.#deliver(chunk);
+    if (this.#inDone) local.end();
+    if (this.#inbound) this.#inbound.resume();
+  }
+
+  /** Ends both directions at once, here and at the peer. */
+  reset(): void {
+    if (this.#closed) return;
+    this.#host.sendReset(this.id);
+    this.#abort(new StreamResetError('the stream was reset'));
+  }
+
+  /** The mux: bytes for the local socket. @throws {ProtocolError} */
+  receive(piece: Buffer): void {
+    if (this.#inDone || this.#inbound) throw new ProtocolError(`data after the end of stream ${this.id}`);
+    this.#allowance -= piece.length;
+    if (this.#allowance < 0) throw new ProtocolError(`more data on stream ${this.id} than its credit allows`);
+    this.#ungranted += piece.length;
+    // A copy, since a short piece would keep the whole chunk it came in.
+    if (this.#local) this.#deliver(piece);
+    else this.#early.push(Buffer.from(piece));
+  }
+
+  #deliver(piece: Buffer): void {
+    this.#hooks.onReceived?.(piece.length);
+    this.#local?.write(piece);
+    this.#grant();
+  }
+
+  /** Gives credit back for what the local socket took. */
+  #grant(): void {
+    const taken = this.#ungranted - (this.#local?.pending ?? 0);
+    if (taken < GRANT_STEP || this.#inDone || this.#inbound) return;
+    this.#ungranted -= taken;
+    this.#allowance += taken;
+    this.#host.sendWindow(this.id, taken);
+  }
+
+  /** The mux: the peer's direction ended. @throws {ProtocolError} */
+  receiveFin(): void {
+    if (this.#inDone || this.#inbound) throw new ProtocolError(`a second end of stream ${this.id}`);
+    this.#endInbound();
+  }
+
+  #endInbound(): void {
+    this.#inDone = true;
+    this.#local?.end();
+    this.#finishWhenDone();
+  }
+
+  /** The mux: the peer cut the stream off. */
+  receiveReset(): void {
+    this.#abort(new StreamResetError('the other side reset the stream'));
+  }
+
+  /** The mux: the peer took bytes. @throws {ProtocolError} */
+  receiveWindow(bytes: number): void {
+    this.#credit += bytes;
+    if (this.#credit > WINDOW) throw new ProtocolError(`more credit on stream ${this.id} than was used`);
+    const held = this.#held;
+    this.#held = undefined;
+    if (held) this.#send(held);
+    if (this.#localEnded && !this.#held) this.#endOutbound();
+    this.#regulate();
+  }
+
+  /** The mux: the peer's direction goes on over this connection. @throws {ProtocolError} */
+  moveInbound(connection: DataConnection): void {
+    if (this.#inDone || this.#inbound) throw new ProtocolError(`stream ${this.id} moved after its end`);
+    this.#inbound = connection;
+    connection.claimReading(this);
+  }
+
+  /** The mux: there is room in the batch again. */
+  wake(): void {
+    this.#parked = false;
+    this.#regulate();
+  }
+
+  /** The mux: the session is over. */
+  lost(reason: string): void {
+    this.#abort(new StreamResetError(reason));
+  }
+
+  // The local socket
+
+  onData(chunk: Buffer): void {
+    this.#hooks.onSent?.(chunk.length);
+    // Only with a byte in hand: a data connection that ends without one was idle.
+    if (this.#sent >= this.#moveAt && !this.#outbound && !this.#held) this.#promote();
+    if (this.#outbound) {
+      if (!this.#outbound.write(chunk)) this.#outboundBlocked = true;
+    } else if (this.#held) {
+      this.#held = Buffer.concat([this.#held, chunk]);
+    } else {
+      this.#send(chunk);
+    }
+    this.#regulate();
+  }
+
+  #send(chunk: Buffer): void {
+    const now = Math.min(chunk.length, this.#credit);
+    for (let at = 0; at < now; at += MAX_DATA) {
+      this.#host.sendData(this.id, chunk.subarray(at, Math.min(at + MAX_DATA, now)));
+    }
+    this.#credit -= now;
+    this.#sent += now;
+    if (now < chunk.length) this.#held = chunk.subarray(now);
+    if (this.#host.congested && !this.#outbound && !this.#parked) {
+      this.#parked = true;
+      this.#host.park(this);
+    }
+  }
+
+  #promote(): void {
+    this.#outbound = this.#host.moveOut(this, this.#inbound);
+    this.#moveAt = this.#sent + PROMOTE_AFTER;
+  }
+
+  /** Reads from the local socket only what can go on. */
+  #regulate(): void {
+    const pause = this.#outbound
+      ? this.#outboundBlocked
+      : this.#held !== undefined || this.#credit === 0 || this.#parked;
+    if (pause === this.#paused || !this.#local) return;
+    this.#paused = pause;
+    if (pause) this.#local.pause();
+    else this.#local.resume();
+  }
+
+  onEnd(): void {
+    this.#localEnded = true;
+    if (!this.#held) this.#endOutbound();
+  }
+
+  #endOutbound(): void {
+    if (this.#outDone || this.#closed) return;
+    this.#outDone = true;
+    if (this.#outbound) this.#outbound.end();
+    else this.#host.sendFin(this.id);
+    this.#finishWhenDone();
+  }
+
+  onDrain(): void {
+    if (this.#inbound) this.#inbound.resume();
+    else this.#grant();
+  }
+
+  onClose(error?: Error): void {
+    this.#localClosed = true;
+    // Both directions ended, though the last bytes may still wait for credit.
+    if (!error && this.#localEnded && this.#inDone) this.#finishWhenDone();
+    else if (!this.#closed) {
+      this.#host.sendReset(this.id);
+      this.#abort(error ?? new StreamResetError('the local socket was closed'));
+    }
+  }
+
+  // Data connections
+
+  onRaw(chunk: Buffer): void {
+    if (this.#closed) return;
+    if (!this.#local) {
+      this.#early.push(chunk);
+      this.#inbound?.pause();
+      return;
+    }
+    this.#hooks.onReceived?.(chunk.length);
+    if (!this.#local.write(chunk)) this.#inbound?.pause();
+  }
+
+  onRawEnd(): void {
+    if (!this.#closed && !this.#inDone) this.#endInbound();
+  }
+
+  onRawDrain(): void {
+    this.#outboundBlocked = false;
+    this.#regulate();
+  }
+
+  onConnectionLost(): void {
+    this.reset();
+  }
+
+  #finishWhenDone(): void {
+    if (this.#outDone && this.#inDone && this.#localClosed) this.#finish(undefined);
+  }
+
+  #abort(error: Error): void {
+    if (this.#closed) return;
+    this.#finish(error);
+    this.#outbound?.destroy();
+    this.#inbound?.destroy();
+    this.#local?.destroy(true);
+  }
+
+  #finish(error: Error | undefined): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#early = [];
+    this.#held = undefined;
+    this.#host.forget(this);
+    this.#hooks.onClose?.(error);
+  }
+}

@@ -1,0 +1,11 @@
+/** The errno name ("ECONNREFUSED") of a system error; "" for anything else. */
+export function errnoOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** What an error says; when Node gathered several of them (one for each address of a name), what each says. */
+export function messageOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return String(error);
+  if ('errors' in error && Array.isArray(error.errors) && error.errors.length > 0) return error.errors.map(messageOf).join(', ');
+  return 'message' in error && typeof error.message === 'string' ? error.message : 'unknown error';
+}

@@ -1,0 +1,52 @@
+import net from 'node:net';
+import { once } from 'node:events';
+import { afterEach, expect, test } from '@jest/globals';
+import { dial, NoTargetError } from '../../src/agent/dial.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+
+const servers: net.Server[] = [];
+afterEach(() => servers.splice(0).forEach((server) => server.close()));
+
+async function port(): Promise<number> {
+  const server = net.createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+async function refusedPort(): Promise<number> {
+  const free = await port();
+  await new Promise((done) => servers.pop()?.close(done));
+  return free;
+}
+
+test('the first target that answers is taken, one that refuses or is malformed is skipped', async () => {
+  const [first, second, refused] = [await port(), await port(), await refusedPort()];
+  const socket = await dial(netBackend, [`127.0.0.1:${refused}`, 'nonsense', `127.0.0.1:${second}`, `127.0.0.1:${first}`]);
+  expect(socket.remotePort).toBe(second);
+  socket.destroy();
+});
+
+test('a bare port means this machine', async () => {
+  const own = await port();
+  const socket = await dial(netBackend, [`${own}`]);
+  expect([socket.remoteAddress, socket.remotePort]).toEqual(['127.0.0.1', own]);
+  socket.destroy();
+});
+
+test('when none answers the error names every target', async () => {
+  const refused = await refusedPort();
+  await expect(dial(netBackend, [`127.0.0.1:${refused}`, 'x:y'])).rejects.toThrow(
+    new NoTargetError(`127.0.0.1:${refused}: connect ECONNREFUSED 127.0.0.1:${refused}; "x:y" is no target`));
+});
+
+test('a target that never answers is left after the time limit', async () => {
+  const answering = await port();
+  const silent = { ...netBackend, connect: (options: Parameters<typeof netBackend.connect>[0]) =>
+    (options.port === 1 ? new Promise<never>((_, reject) => setTimeout(reject, options.timeoutMs, new Error('late'))) : netBackend.connect(options)) };
+  const socket = await dial(silent, ['127.0.0.1:1', `127.0.0.1:${answering}`], 20);
+  expect(socket.remotePort).toBe(answering);
+  socket.destroy();
+});

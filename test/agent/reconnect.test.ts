@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { ReconnectDelay } from '../../src/agent/reconnect.ts';
+
+const almostOne = () => 1 - Number.EPSILON;
+const waits = (delay: ReconnectDelay, times: number) => Array.from({ length: times }, () => Math.round(delay.next()));
+
+test('waits double from 0.5 s to 30 s and stay there', () => {
+  expect(waits(new ReconnectDelay(almostOne), 9)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+});
+
+test('the jitter is full: any wait down to none may come', () => {
+  expect(waits(new ReconnectDelay(() => 0), 3)).toEqual([0, 0, 0]);
+  expect(waits(new ReconnectDelay(() => 0.5), 3)).toEqual([250, 500, 1000]);
+});
+
+test('a session that lived for a while starts anew, a short one goes back to 2 s', () => {
+  const delay = new ReconnectDelay(almostOne);
+  waits(delay, 6);
+  delay.sessionLasted(1999);
+  expect(waits(delay, 1)).toEqual([2000]);
+  delay.sessionLasted(2000);
+  expect(waits(delay, 1)).toEqual([500]);
+  delay.sessionLasted(1999);
+  expect(waits(delay, 1)).toEqual([1000]);
+});
+
+test('after a refusal there is no hurry', () => {
+  const delay = new ReconnectDelay(almostOne);
+  delay.slowDown();
+  expect(waits(delay, 1)).toEqual([30_000]);
+});

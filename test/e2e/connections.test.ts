@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { sized } from '../support/endurance.ts';
+import { descriptors, observed, resources } from '../support/observe.ts';
+import { getClient } from '../support/processes.ts';
+import { serve } from '../support/served.ts';
+import { settled } from '../support/settled.ts';
+import { readAll, startTarget, visit } from '../support/target.ts';
+
+const COUNT = sized(1000, 10_000);
+const AT_ONCE = 50;
+
+test(`${COUNT} short connections leave file descriptors, streams and timers of both processes where they were`, async () => {
+  const target = await startTarget((socket) => { socket.resume().once('end', () => socket.end('answer')); });
+  const { server, agent, clientId, tunnel } = await serve(target.address, { environment: observed });
+  const both = async () => ({
+    serverDescriptors: await settled(() => descriptors(server.child)), agentDescriptors: await settled(() => descriptors(agent)),
+    server: await resources(server.child), agent: await resources(agent),
+  });
+  await visitMany(tunnel.port, 2 * AT_ONCE);
+  const before = await both();
+
+  await visitMany(tunnel.port, COUNT);
+
+  expect(await both()).toEqual(before);
+  expect((await getClient(server, clientId)).NowConn).toBe(0);
+  expect(target.connections).toHaveLength(COUNT + 2 * AT_ONCE);
+}, sized(30_000, 120_000));
+
+async function visitMany(port: number, count: number): Promise<void> {
+  let left = count;
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    while (left-- > 0) {
+      const visitor = await visit(port);
+      visitor.end('ask');
+      expect((await readAll(visitor)).toString()).toBe('answer');
+    }
+  }));
+}

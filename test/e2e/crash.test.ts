@@ -1,0 +1,72 @@
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from '@jest/globals';
+import { databaseFileName } from '../../src/store/sqlite.ts';
+import { sized } from '../support/endurance.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
+import { startServer, type ServerProcess } from '../support/processes.ts';
+import { serve } from '../support/served.ts';
+import { refusal, roundTrip, startEcho, visit } from '../support/target.ts';
+import { observe, Writer, type Observed } from '../support/writer.ts';
+
+const CRASHES = sized(2, 10);
+const WRITERS = 8;
+/** Acknowledged writes before the server is killed: another number each time, so that it dies in another moment. */
+const writesBefore = (crash: number) => 100 + 37 * crash;
+/** The agent is back, and listeners are open, after this many ms at most. */
+const BACK_MS = 10_000;
+
+test(`a server killed during ${WRITERS} parallel writers, ${CRASHES} times, has all that it acknowledged and no half of anything`, async () => {
+  const served = await serve((await startEcho()).address);
+  const { dataDir, httpPort, bridgePort } = served.server;
+  let { server } = served;
+  const writers = Array.from({ length: WRITERS }, (_, index) => new Writer(index));
+  let before = await observe(server);
+
+  for (let crash = 0; crash < CRASHES; crash++) {
+    let left = writesBefore(crash);
+    const onWrite = (): void => { if (--left === 0) server.child.kill('SIGKILL'); };
+    const outcomes = await Promise.all(writers.map((writer) => writer.run(server, writer.own(before.written), before.ids, onWrite)));
+    expect(await server.child.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expectConsistent(dataDir);
+
+    server = await startServer({ dataDir, httpPort, bridgePort });
+    const ready = performance.now();
+    const after = await observe(server);
+    outcomes.forEach(({ acknowledged, attempted }, index) => {
+      expect([acknowledged, attempted]).toContainEqual(writers[index]?.own(after.written));
+    });
+    await eventuallyAsync(() => echoes(served.tunnel.port), (answer) => answer === 'hello', BACK_MS);
+    expect(performance.now() - ready).toBeLessThan(BACK_MS);
+    before = await expectListeners(server);
+  }
+}, sized(40_000, 180_000));
+
+/** What comes back through the tunnel; why nothing does. */
+async function echoes(port: number): Promise<string> {
+  const refused = await refusal(port);
+  if (refused !== '') return refused;
+  const visitor = await visit(port);
+  return Promise.race([roundTrip(visitor, 'hello'), new Promise<string>((resolve) => { visitor.once('close', () => resolve('closed')).once('end', () => resolve('ended')); })]);
+}
+
+/** What is stored by itself, before the server looks at it: kept counts agree with the rows. */
+function expectConsistent(dataDir: string): void {
+  const database = new Database(path.join(dataDir, databaseFileName));
+  const rows = (sql: string): unknown[] => database.prepare(sql).all();
+  expect(rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  expect(rows(`SELECT t.* FROM (SELECT id, "tunnelCount" AS kept, (SELECT COUNT(*) FROM "Tunnel" WHERE "clientId" = c.id) AS counted FROM "Client" c) t WHERE kept <> counted`)).toEqual([]);
+  expect(rows(`SELECT name, value FROM "Total" WHERE value <> 0 ORDER BY name`)).toEqual(rows(`
+    SELECT 'audit' AS name, COUNT(*) AS value FROM "AuditEntry"
+    UNION ALL SELECT 'clients', COUNT(*) FROM "Client"
+    UNION ALL SELECT 'tunnels', COUNT(*) FROM "Tunnel"
+    UNION ALL SELECT 'tunnels:' || mode, COUNT(*) FROM "Tunnel" GROUP BY mode`));
+  database.close();
+}
+
+/** Every started tunnel listens and no stopped one does. Another program may have used a free port in between: then it is tried again. */
+async function expectListeners(server: ServerProcess): Promise<Observed> {
+  const observed = await eventuallyAsync(() => observe(server), ({ tunnels }) => tunnels.every(({ Status, RunStatus }) => Status === RunStatus), BACK_MS);
+  for (const { Port, Status } of observed.tunnels) if (Status) expect(await refusal(Port)).not.toBe('ECONNREFUSED');
+  return observed;
+}

@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals';
+import { eventuallyAsync } from '../support/eventually.ts';
+import { getClient, type ServerProcess } from '../support/processes.ts';
+import { serve } from '../support/served.ts';
+import { closed, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
+
+/** An agent that says nothing is gone after this many ms. */
+const LOST_MS = 15_000;
+
+const connected = async (server: ServerProcess, id: number) => (await getClient(server, id)).IsConnect;
+
+test('a killed agent is gone, and its visitors with it', async () => {
+  const { server, agent, clientId, tunnel } = await serve((await startEcho()).address);
+  const visitor = await visit(tunnel.port);
+  expect(await roundTrip(visitor, 'hello')).toBe('hello');
+  expect(await connected(server, clientId)).toBe(true);
+
+  agent.kill('SIGKILL');
+  await closed(visitor);
+  await visitUntilClosed(tunnel.port);
+  expect(await connected(server, clientId)).toBe(false);
+});
+
+test('a frozen agent is gone within 15 s, its visitors are closed, and it is back when it thaws', async () => {
+  const { server, agent, clientId, tunnel } = await serve((await startEcho()).address);
+  const visitor = await visit(tunnel.port);
+  expect(await roundTrip(visitor, 'hello')).toBe('hello');
+
+  agent.kill('SIGSTOP');
+  const frozen = performance.now();
+  const late = visitUntilClosed(tunnel.port);
+  await Promise.all([closed(visitor), late]);
+  expect(await connected(server, clientId)).toBe(false);
+  expect(performance.now() - frozen).toBeLessThan(LOST_MS);
+  await visitUntilClosed(tunnel.port);
+
+  agent.kill('SIGCONT');
+  await eventuallyAsync(() => connected(server, clientId), (is) => is, 10_000);
+  expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');
+}, 40_000);

@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startAgent, startServer, getTunnel } from '../support/processes.ts';
+import { describeWith } from '../support/programs.ts';
+import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
+import { serve } from '../support/served.ts';
+import { roundTrip, startEcho, visit } from '../support/target.ts';
+
+describeWith('initdb', 'a server on PostgreSQL', () => {
+  let postgresql: PostgresqlServer;
+  beforeAll(async () => { postgresql = await startPostgresql(); }, 30_000);
+  afterAll(() => postgresql.stop());
+
+  test('opens a tunnel, and opens it again after it was killed', async () => {
+    const environment = { ADIT_DATABASE_URL: await postgresql.createDatabase() };
+    const { server, agent, vkey, tunnel } = await serve((await startEcho()).address, { environment });
+    expect(await roundTrip(await visit(tunnel.port), 'hello')).toBe('hello');
+
+    await server.child.end();
+    await agent.end();
+    const again = await startServer({ environment });
+    await startAgent(again, vkey);
+    expect(await getTunnel(again, tunnel.id)).toMatchObject({ Port: tunnel.port, RunStatus: true });
+    expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');
+  });
+});

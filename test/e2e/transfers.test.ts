@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { Child } from '../support/child.ts';
+import { sized } from '../support/endurance.ts';
+import { programPath } from '../support/find-program.ts';
+import { describeWith } from '../support/programs.ts';
+import { serve } from '../support/served.ts';
+import { sshPrograms, startSshd } from '../support/sshd.ts';
+import { standardTransfers, transfer, transferTarget } from '../support/transfers.ts';
+
+const MB = 1024 * 1024;
+const LARGEST = sized(8, 64) * MB;
+const AT_ONCE = 4;
+
+test(`36 streams of 1 byte to ${LARGEST / MB} MB arrive as they were sent, both ways, with half closes and slow readers`, async () => {
+  const target = await transferTarget();
+  const { tunnel } = await serve(`127.0.0.1:${target.port}`);
+  const waiting = standardTransfers(LARGEST);
+  expect(waiting).toHaveLength(36);
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await transfer(tunnel.port, next);
+  }));
+  expect(target.failures).toEqual([]);
+  target.close();
+}, sized(30_000, 180_000));
+
+describeWith(sshPrograms, 'ssh through a tunnel', () => {
+  test('carries a terminal session, keystroke by keystroke', async () => {
+    const sshd = await startSshd();
+    const { tunnel } = await serve(`127.0.0.1:${sshd.port}`);
+    const session = new Child(programPath('ssh'), ['-tt', ...sshd.login(tunnel.port), 'sh']);
+    for (const key of 'PS1=; echo $((6 * 7))-answer\n') session.type(key);
+    await session.says(/42-answer/);
+    session.type('stty -echo; echo quiet-$((1 + 1))\n');
+    await session.says(/quiet-2/);
+    session.type('exit 3\n');
+    expect(await session.exited).toEqual({ code: 3, signal: null });
+  });
+
+  test('carries what a command prints', async () => {
+    const sshd = await startSshd();
+    const { tunnel } = await serve(`127.0.0.1:${sshd.port}`);
+    const command = new Child(programPath('ssh'), [...sshd.login(tunnel.port), `head -c ${4 * MB} /dev/zero | tr '\\0' x`]);
+    expect(await command.exited).toEqual({ code: 0, signal: null });
+    const hash = (text: string) => createHash('sha256').update(text).digest('hex');
+    expect(hash(command.output)).toBe(hash('x'.repeat(4 * MB)));
+  });
+});

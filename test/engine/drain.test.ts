@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals';
+import { closed, readAll, roundTrip, startEcho, visit } from '../support/target.ts';
+import { launchAgent, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+
+test('open connections may end by themselves, new ones are refused, the agent is told', async () => {
+  const server = await startEngine();
+  const { log } = await startAgent(server);
+  const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
+  const visitor = await visit(port);
+  await roundTrip(visitor, 'x');
+  const drained = server.engine.drain(10_000);
+  await log.line(/the server is about to stop/);
+  await expect(visit(port)).rejects.toThrow('ECONNREFUSED');
+  expect((await launchAgent(server).log.line(/^refused by/)).msg).toMatch(/the server is shutting down/);
+  expect(await roundTrip(visitor, 'still served')).toBe('still served');
+  visitor.end();
+  await readAll(visitor);
+  expect(await drained).toBe(0);
+  expect((await log.line(/^connection to .* lost/)).msg).toMatch(/the server is shutting down/);
+});
+
+test('what is still open when the time is over is cut and counted', async () => {
+  const server = await startEngine();
+  await startAgent(server);
+  const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
+  const visitor = await visit(port);
+  await roundTrip(visitor, 'x');
+  expect(await server.engine.drain(20)).toBe(1);
+  await closed(visitor);
+});
+
+test('an idle engine drains at once', async () => {
+  const server = await startEngine();
+  const before = performance.now();
+  expect(await server.engine.drain(10_000)).toBe(0);
+  expect(performance.now() - before).toBeLessThan(1000);
+});

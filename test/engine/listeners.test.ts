@@ -1,0 +1,186 @@
+import { describe, expect, test } from '@jest/globals';
+import type { WantedTunnel } from '../../src/engine/face.ts';
+import { eventually } from '../support/eventually.ts';
+import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
+import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+
+/** A tunnel with an agent and one open visitor. */
+async function serving(server: TestEngine) {
+  await startAgent(server);
+  const target = await startEcho();
+  const tunnel = await openTunnel(server, { targets: [target.address] });
+  const visitor = await visit(tunnel.port);
+  await roundTrip(visitor, 'x');
+  return { tunnel, visitor };
+}
+
+function edit({ engine }: TestEngine, tunnel: WantedTunnel): Promise<void> {
+  return engine.apply({ kind: 'tunnel', tunnel });
+}
+
+describe('reserving a port', () => {
+  test('it is bound at once, and whoever connects before the tunnel is there is closed', async () => {
+    const { engine } = await startEngine();
+    const lease = await engine.reservePort({ mode: 'tcp', port: 0, serverIp: '127.0.0.1' });
+    await visitUntilClosed(lease.port);
+    await expect(engine.reservePort({ mode: 'tcp', port: lease.port, serverIp: '127.0.0.1' })).rejects.toThrow(`port ${lease.port} is occupied`);
+    await lease.release();
+    await (await engine.reservePort({ mode: 'tcp', port: lease.port, serverIp: '127.0.0.1' })).release();
+  });
+
+  test('a port of another program is refused, whatever the address', async () => {
+    const { engine } = await startEngine();
+    const { port } = await occupyPort();
+    for (const serverIp of ['', '127.0.0.1']) {
+      await expect(engine.reservePort({ mode: 'tcp', port, serverIp })).rejects.toMatchObject({ name: 'PortUnavailableError', message: `port ${port} is occupied` });
+    }
+  });
+
+  test("an address that is not this machine's is refused", async () => {
+    const { engine } = await startEngine();
+    await expect(engine.reservePort({ mode: 'tcp', port: 0, serverIp: '203.0.113.7' })).rejects.toThrow('address 203.0.113.7 does not belong to this machine');
+    await expect(engine.reservePort({ mode: 'tcp', port: 0, serverIp: 'localhost' })).rejects.toThrow('is not an IP address');
+  });
+
+  test('only allowed ports are taken, and any free one among them when none is named', async () => {
+    const first = await occupyPort();
+    const second = await occupyPort();
+    await second.release();
+    const { engine } = await startEngine({ allowPorts: [first.port, second.port].map((port) => ({ from: port, to: port })) });
+    const lease = await engine.reservePort({ mode: 'tcp', port: 0, serverIp: '' });
+    expect(lease.port).toBe(second.port);
+    await expect(engine.reservePort({ mode: 'tcp', port: 0, serverIp: '' })).rejects.toThrow('none of the allowed ports is free');
+    await expect(engine.reservePort({ mode: 'tcp', port: 1, serverIp: '' })).rejects.toThrow('port 1 is not among the allowed ports');
+    await lease.release();
+  });
+
+  test('the port of an enabled tunnel is held for it while its client is disabled, that of a stopped one is free', async () => {
+    const server = await startEngine();
+    const tunnel = await openTunnel(server, {});
+    await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
+    expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: false, error: 'the client is disabled' });
+    await expect(server.engine.reservePort(tunnel)).rejects.toThrow('held by another tunnel');
+    await edit(server, { ...tunnel, enabled: false });
+    await (await server.engine.reservePort(tunnel)).release();
+  });
+
+  test('a lease that was not used gives the old listener back when it stood in the way', async () => {
+    const server = await startEngine();
+    const tunnel = await openTunnel(server, {});
+    const lease = await server.engine.reservePort({ ...tunnel, serverIp: '', replaces: tunnel.id });
+    expect(server.engine.tunnelState(tunnel.id)?.running).toBe(false);
+    await lease.release();
+    expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true, error: '' });
+  });
+});
+
+describe('changes of a running tunnel', () => {
+  test('stop closes the listener and its connections, start serves again on the same port', async () => {
+    const server = await startEngine();
+    const { tunnel, visitor } = await serving(server);
+    await edit(server, { ...tunnel, enabled: false });
+    await closed(visitor);
+    expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: false, error: '', connections: 0, inletBytes: 1 });
+    await expect(visit(tunnel.port)).rejects.toThrow('ECONNREFUSED');
+    await server.engine.apply({ kind: 'tunnel', tunnel, lease: await server.engine.reservePort({ ...tunnel, replaces: tunnel.id }) });
+    expect(await roundTrip(await visit(tunnel.port), 'back')).toBe('back');
+  });
+
+  test('delete closes the listener and its connections', async () => {
+    const server = await startEngine();
+    const { tunnel, visitor } = await serving(server);
+    await server.engine.apply({ kind: 'tunnelRemoved', id: tunnel.id });
+    await closed(visitor);
+    expect(server.engine.tunnelState(tunnel.id)).toBeUndefined();
+    await (await server.engine.reservePort(tunnel)).release();
+  });
+
+  test('deleting the client deletes its tunnels', async () => {
+    const server = await startEngine();
+    const { tunnel, visitor } = await serving(server);
+    await server.engine.apply({ kind: 'clientRemoved', id: CLIENT.id });
+    await closed(visitor);
+    expect([server.engine.clientState(CLIENT.id), server.engine.tunnelState(tunnel.id)]).toEqual([undefined, undefined]);
+    await (await server.engine.reservePort(tunnel)).release();
+  });
+
+  test('a changed target serves the next connection; open ones go on', async () => {
+    const server = await startEngine();
+    const { tunnel, visitor } = await serving(server);
+    const other = await startTarget((socket) => socket.end('other'));
+    await edit(server, { ...tunnel, targets: [other.address] });
+    expect((await readAll(await visit(tunnel.port))).toString()).toBe('other');
+    expect(await roundTrip(visitor, 'still here')).toBe('still here');
+  });
+
+  test('a changed port moves the listener and frees the old port; counters are kept', async () => {
+    const server = await startEngine();
+    const { tunnel, visitor } = await serving(server);
+    const lease = await server.engine.reservePort({ ...tunnel, port: 0, replaces: tunnel.id });
+    await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, port: lease.port }, lease });
+    await closed(visitor);
+    expect(await roundTrip(await visit(lease.port), 'moved')).toBe('moved');
+    await expect(visit(tunnel.port)).rejects.toThrow('ECONNREFUSED');
+    expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true, inletBytes: 1 + 5 });
+    await (await server.engine.reservePort(tunnel)).release();
+  });
+
+  test('a changed address rebinds the same port', async () => {
+    const server = await startEngine();
+    const { tunnel } = await serving(server);
+    const wanted = { ...tunnel, serverIp: '127.0.0.2' };
+    const lease = await server.engine.reservePort({ ...wanted, replaces: tunnel.id });
+    await server.engine.apply({ kind: 'tunnel', tunnel: wanted, lease });
+    expect(await roundTrip(await visit(tunnel.port, '127.0.0.2'), 'here')).toBe('here');
+    await expect(visit(tunnel.port, '127.0.0.1')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  test('reserving what a tunnel has already costs it nothing', async () => {
+    const server = await startEngine();
+    const { tunnel, visitor } = await serving(server);
+    const lease = await server.engine.reservePort({ ...tunnel, replaces: tunnel.id });
+    await server.engine.apply({ kind: 'tunnel', tunnel, lease });
+    expect(await roundTrip(visitor, 'undisturbed')).toBe('undisturbed');
+  });
+
+  test('a tunnel that goes to another client is served by that one from then on', async () => {
+    const second = { ...CLIENT, id: 2, vkey: 'the-second-vkey' };
+    const server = await startEngine({ stored: { clients: [{ ...CLIENT, ...fresh }, { ...second, ...fresh }] } });
+    const { tunnel, visitor } = await serving(server);
+    await edit(server, { ...tunnel, clientId: second.id });
+    await closed(visitor);
+    await visitUntilClosed(tunnel.port);
+    await startAgent(server, { vkey: second.vkey });
+    expect(await roundTrip(await visit(tunnel.port), 'second')).toBe('second');
+    expect(server.engine.clientState(second.id)).toMatchObject({ connections: 1, inletBytes: 6 });
+    expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connections: 0, inletBytes: 1 });
+  });
+});
+
+describe('boot', () => {
+  test('stored tunnels listen before the first agent is there, stopped ones do not', async () => {
+    const [one, two] = [await occupyPort(), await occupyPort()];
+    await Promise.all([one.release(), two.release()]);
+    const tunnel = { id: 901, clientId: CLIENT.id, mode: 'tcp', enabled: true, port: one.port, serverIp: '127.0.0.1', targets: [], inletBytes: 7, exportBytes: 8 };
+    const { engine } = await startEngine({ stored: { tunnels: [tunnel, { ...tunnel, id: 902, port: two.port, enabled: false }] } });
+    expect(engine.tunnelState(901)).toEqual({ running: true, error: '', connections: 0, rate: 0, inletBytes: 7, exportBytes: 8 });
+    expect(engine.tunnelState(902)).toMatchObject({ running: false, error: '' });
+  });
+
+  test('an occupied port is shown as the error of its tunnel and tried again until it is free', async () => {
+    const occupied = await occupyPort();
+    const tunnel = { id: 903, clientId: CLIENT.id, mode: 'tcp', enabled: true, port: occupied.port, serverIp: '', targets: [], ...fresh };
+    const { engine, log } = await startEngine({ stored: { tunnels: [tunnel] } });
+    expect(engine.tunnelState(903)).toMatchObject({ running: false, error: `port ${occupied.port} is occupied` });
+    expect(await log.line(/listener cannot be opened/)).toMatchObject({ tunnelId: 903, port: occupied.port, retryMs: 1000 });
+    await occupied.release();
+    await eventually(() => engine.tunnelState(903), (state) => state?.running === true);
+    expect(engine.tunnelState(903)?.error).toBe('');
+  });
+
+  test('a stored tunnel of a type that is not served says so', async () => {
+    const tunnel = { id: 904, clientId: CLIENT.id, mode: 'carrierPigeon', enabled: true, port: 9000, serverIp: '', targets: [], ...fresh };
+    const { engine } = await startEngine({ stored: { tunnels: [tunnel] } });
+    expect(engine.tunnelState(904)).toMatchObject({ running: false, error: 'tunnels of type carrierPigeon cannot be served' });
+  });
+});

@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { Meter, Ticker } from '../../src/engine/limits/meter.ts';
+
+function meter(): { ticker: Ticker; meter: Meter } {
+  const ticker = new Ticker();
+  return { ticker, meter: new Meter(ticker, 'tunnel', 1, { inletBytes: 1000, exportBytes: 5 }) };
+}
+
+test('totals continue from what was stored; the rate is that of the last whole second', () => {
+  const { ticker, meter: m } = meter();
+  m.countInlet(10);
+  m.countExport(20);
+  expect([m.inlet, m.export, m.rate]).toEqual([1010, 25, 0]);
+  ticker.tick();
+  expect(m.rate).toBe(30);
+  m.countInlet(1);
+  ticker.tick();
+  expect(m.rate).toBe(1);
+  ticker.tick();
+  expect([m.rate, m.inlet, m.export]).toEqual([0, 1011, 25]);
+});
+
+test('only meters that moved bytes are taken, and again while they move', () => {
+  const { ticker, meter: m } = meter();
+  expect(ticker.takeChanged().size).toBe(0);
+  m.countInlet(1);
+  expect([...ticker.takeChanged()]).toEqual([m]);
+  m.countInlet(1);
+  expect([...ticker.takeChanged()]).toEqual([m]);
+  ticker.tick();
+  ticker.tick();
+  expect([...ticker.takeChanged()]).toEqual([m]);
+  expect(ticker.takeChanged().size).toBe(0);
+  ticker.stop();
+});
+
+test('a marked meter is taken once, a forgotten one never', () => {
+  const { ticker, meter: m } = meter();
+  ticker.mark(m);
+  expect(ticker.takeChanged().size).toBe(1);
+  expect(ticker.takeChanged().size).toBe(0);
+  m.countExport(1);
+  ticker.forget(m);
+  expect(ticker.takeChanged().size).toBe(0);
+  ticker.stop();
+});

@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { CLIENT, startAgent, startEngine } from '../support/tunnel.ts';
+
+async function listening() {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    socket.on('error', () => undefined).resume();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { target: `127.0.0.1:${address.port}`, count: () => connections, close: () => new Promise((resolve) => server.close(resolve)) };
+}
+
+test('the agent dials a target, closes again, and says why another one cannot be dialled', async () => {
+  const server = await startEngine();
+  await startAgent(server);
+  const { engine } = server;
+  const target = await listening();
+  expect(await engine.probe(CLIENT.id, target.target, 2000)).toBe('');
+  await target.close(); // resolves because the connection was closed again
+  expect(target.count()).toBe(1);
+  expect(await engine.probe(CLIENT.id, target.target, 2000)).toMatch(new RegExp(`^${target.target}: .*ECONNREFUSED`));
+  expect(await engine.probe(CLIENT.id, 'nonsense', 2000)).toBe('"nonsense" is no target');
+  expect(engine.clientState(CLIENT.id)).toMatchObject({ connections: 0, inletBytes: 0, exportBytes: 0 });
+});
+
+test('without an agent nothing is dialled; when it goes away meanwhile the probe ends', async () => {
+  const server = await startEngine();
+  expect(await server.engine.probe(CLIENT.id, '127.0.0.1:1', 2000)).toBe('the agent is not connected');
+  expect(await server.engine.probe(99, '127.0.0.1:1', 2000)).toBe('the agent is not connected');
+  await startAgent(server);
+  // TEST-NET-1: packets to it are answered by nobody.
+  const probe = server.engine.probe(CLIENT.id, '192.0.2.1:80', 10_000);
+  await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
+  expect(await probe).not.toBe('');
+});

@@ -1,0 +1,174 @@
+import { expect, test } from '@jest/globals';
+import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import type { ByteSocket } from '../../src/wire/socket.ts';
+import { eventually } from '../support/eventually.ts';
+import { Relay } from '../support/relay.ts';
+import { closed, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
+import { CLIENT, fresh, launchAgent, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+
+const SECOND = { ...CLIENT, id: 2, vkey: 'the-second-vkey' };
+const both = { stored: { clients: [{ ...CLIENT, ...fresh }, { ...SECOND, ...fresh }] } };
+
+/** A connection that has proven a vkey and then does what it likes. */
+async function provenSocket({ bridge }: TestEngine, vkey = CLIENT.vkey): Promise<ByteSocket> {
+  const socket = await netBackend.connect({ ...bridge, timeoutMs: 1000 });
+  await proveHandshake(socket, { timeoutMs: 1000, role: 'mux', keyId: keyIdOf(vkey), key: vkey, connection: 0, info: {} });
+  return socket;
+}
+
+test('a second agent with the same vkey replaces the first, and the log names both addresses', async () => {
+  const server = await startEngine();
+  const first = await startAgent(server);
+  const replaced = first.log.next(/another agent connected with the same vkey/);
+  await startAgent(server);
+  await replaced;
+  const entry = await server.log.line(/second agent with the same vkey replaces the first/);
+  expect(entry).toMatchObject({ clientId: 1, was: expect.stringMatching(/^127\.0\.0\.1:\d+$/), now: expect.stringMatching(/^127\.0\.0\.1:\d+$/) });
+  expect(entry['was']).not.toBe(entry['now']);
+  expect(server.engine.clientState(CLIENT.id)?.connected).toBe(true);
+});
+
+test('the visitors of a replaced agent are closed, new ones go to the second', async () => {
+  const server = await startEngine();
+  await startAgent(server);
+  const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
+  const before = await visit(port);
+  await roundTrip(before, 'x');
+  await startAgent(server, { random: () => 0.999 });
+  await closed(before);
+  expect(await roundTrip(await visit(port), 'again')).toBe('again');
+});
+
+test.each([
+  ['disabled', { enabled: false }, /the client is disabled/],
+  ['expired', { expiresAt: 1 }, /the client has expired/],
+])('an agent whose client is %s is refused and told so', async (_, change, text) => {
+  const server = await startEngine({ stored: { clients: [{ ...CLIENT, ...change, ...fresh }] } });
+  expect((await launchAgent(server).log.line(/^refused by/)).msg).toMatch(text);
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, lastOnlineAt: null });
+  expect(server.engine.counts.refused).toBe(1);
+});
+
+test.each([
+  ['disabled', { kind: 'client', client: { ...CLIENT, enabled: false } }, /the client is disabled/],
+  ['given another vkey', { kind: 'client', client: { ...CLIENT, vkey: 'another' } }, /the vkey of the client was changed/],
+  ['deleted', { kind: 'clientRemoved', id: CLIENT.id }, /the client was deleted/],
+] as const)('the agent of a client that is %s is cut off at once and told why', async (_, change, text) => {
+  const server = await startEngine();
+  const { log } = await startAgent(server);
+  await server.engine.apply(change);
+  expect((await log.line(/^connection to .* lost/)).msg).toMatch(text);
+  expect(server.engine.clientState(CLIENT.id)?.connected ?? false).toBe(false);
+});
+
+test('a client that expires is cut off by the next sweep, and is back when its time is extended', async () => {
+  let now = 1000;
+  const expiring = { ...CLIENT, expiresAt: 2000 };
+  const server = await startEngine({ now: () => now, stored: { clients: [{ ...expiring, ...fresh }] } });
+  const { log } = await startAgent(server, { random: () => 0.01 });
+  const tunnel = await openTunnel(server, { targets: ['127.0.0.1:9'] });
+  await server.engine.sweep();
+  expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true });
+  now = 2000;
+  const back = log.next(/^connected to/);
+  await server.engine.sweep();
+  await log.line(/the client has expired/);
+  expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: false, error: 'the client has expired' });
+  await server.engine.apply({ kind: 'client', client: { ...expiring, expiresAt: null } });
+  await back;
+  expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true, error: '' });
+});
+
+test('a client that expired between two sweeps is cut off by its next visitor', async () => {
+  let now = 1000;
+  const server = await startEngine({ now: () => now, stored: { clients: [{ ...CLIENT, expiresAt: 2000, ...fresh }] } });
+  const { log } = await startAgent(server);
+  const tunnel = await openTunnel(server, { targets: [(await startEcho()).address] });
+  now = 2000;
+  await visitUntilClosed(tunnel.port);
+  expect((await log.line(/^connection to .* lost/)).msg).toMatch(/the client has expired/);
+});
+
+test('wrong vkeys are refused with growing delays; other clients are not affected', async () => {
+  const server = await startEngine(both);
+  const { log } = launchAgent(server, { vkey: 'guessed', random: () => 0 });
+  const times: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    await log.next(/^refused by .*: the server does not know this vkey/);
+    times.push(performance.now());
+  }
+  const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+  expect(gaps[2]).toBeGreaterThan(200);
+  expect(gaps[3]).toBeGreaterThan(450);
+  expect(gaps[0]).toBeLessThan(200);
+  expect(server.engine.counts).toMatchObject({ sessions: 0, refused: 5 });
+});
+
+test('garbage on the bridge port is closed at once and counted', async () => {
+  const server = await startEngine();
+  const socket = await visit(server.bridge.port);
+  socket.write('GET / HTTP/1.1\r\nHost: example.com\r\n\r\n');
+  await closed(socket);
+  expect(server.engine.counts).toMatchObject({ garbage: 1, handshakes: 0, sessions: 0 });
+});
+
+test('silence on the bridge port is closed within the time limit and counted', async () => {
+  const server = await startEngine({ bridgeTiming: { handshakeMs: 50 } });
+  const sockets = await Promise.all([visit(server.bridge.port), visit(server.bridge.port)]);
+  sockets[0].write('ADIT');
+  await eventually(() => server.engine.counts.garbage, (count) => count === 2);
+  await Promise.all(sockets.map(closed));
+  expect(server.engine.counts.handshakes).toBe(0);
+});
+
+test('one address gets so many unfinished handshakes and no more', async () => {
+  const server = await startEngine();
+  await Promise.all(Array.from({ length: 256 }, () => visit(server.bridge.port)));
+  await eventually(() => server.engine.counts.handshakes, (count) => count === 256);
+  await visitUntilClosed(server.bridge.port);
+  expect(server.engine.counts).toMatchObject({ handshakes: 256, turnedAway: 1 });
+});
+
+test.each([
+  ['an unknown frame type', Buffer.from([99, 0, 0, 0, 0, 0, 0, 0, 0])],
+  ['an endless length', Buffer.from([2, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff])],
+  ['control that is no JSON', Buffer.from([8, 0, 0, 0, 0, 0, 0, 0, 1, 0x7b])],
+])('%s ends that session and no other', async (_, bytes) => {
+  const server = await startEngine(both);
+  await startAgent(server, { vkey: SECOND.vkey });
+  const { port } = await openTunnel(server, { clientId: SECOND.id, targets: [(await startEcho()).address] });
+  const other = await visit(port);
+  const bad = await provenSocket(server);
+  const gone = new Promise<void>((resolve) => {
+    bad.attach({ onData: () => undefined, onEnd: () => undefined, onDrain: () => undefined, onClose: () => resolve() });
+  });
+  await eventually(() => server.engine.clientState(CLIENT.id)?.connected, Boolean);
+  bad.write(bytes);
+  await gone;
+  expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/protocol error/);
+  expect(server.engine.clientState(CLIENT.id)?.connected).toBe(false);
+  expect(await roundTrip(other, 'unharmed')).toBe('unharmed');
+});
+
+test('an agent that stops giving signs of life is given up, and its visitors are closed', async () => {
+  const server = await startEngine({ bridgeTiming: { heartbeatMs: 40 } });
+  const relay = await Relay.start(server.bridge.port);
+  await startAgent({ bridge: relay.address });
+  const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
+  const visitor = await visit(port);
+  await roundTrip(visitor, 'x');
+  relay.freeze();
+  await closed(visitor);
+  expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/no sign of life/);
+});
+
+test('the agent notices a frozen server too and connects again', async () => {
+  const server = await startEngine({ bridgeTiming: { heartbeatMs: 40 } });
+  const relay = await Relay.start(server.bridge.port);
+  const { log } = await startAgent({ bridge: relay.address }, { random: () => 0 });
+  const back = log.next(/^connected to/);
+  relay.freeze();
+  expect((await log.line(/^connection to .* lost/)).msg).toMatch(/no sign of life/);
+  expect((await back).msg).toMatch(/as client 1$/);
+});

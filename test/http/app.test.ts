@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import pino from 'pino';
+import { basic, testApps } from '../support/http.ts';
+
+const start = testApps();
+
+test('a path that nobody serves is answered in the legacy shape', async () => {
+  const app = await start();
+  for (const path of ['/nothing', '/api/system/health', '/graphqlx', '/login', '/%ff']) {
+    const response = await fetch(`${app.url}${path}`, { method: 'POST' });
+    expect([response.status, await response.json()]).toEqual([404, { status: 0, msg: 'not found' }]);
+  }
+});
+
+test('everything moves below the base path, and nothing is left outside', async () => {
+  const app = await start({ settings: { basePath: '/a/b', trustedProxies: [] } });
+  for (const path of ['/', '/healthz', '/login/index']) expect((await fetch(`${app.url}${path}`)).status).toBe(200);
+  expect(await (await app.graphql({ query: '{ server { version } }' })).json()).toEqual({ data: { server: { version: '1.2.3' } } });
+  const outside = new URL(app.url).origin;
+  for (const path of ['/', '/healthz', '/graphql']) expect((await fetch(`${outside}${path}`, { headers: basic() })).status).toBe(404);
+});
+
+test('answers say that nothing may be loaded or framed, and not what serves them', async () => {
+  const app = await start();
+  const { headers } = await fetch(`${app.url}/healthz`);
+  expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'");
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('x-powered-by')).toBeNull();
+});
+
+test('the pages say what is here, link to it, and load nothing', async () => {
+  const app = await start();
+  for (const [path, link] of [['/', './graphql'], ['/login/index', '../graphql']] as const) {
+    const response = await fetch(`${app.url}${path}`);
+    const page = await response.text();
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page).toContain(`href="${link}"`);
+    expect(page).not.toMatch(/<script|src=/);
+    expect(new URL(link, `${app.url}${path}`).pathname).toBe('/graphql');
+  }
+});
+
+test('ready means that every check passes; what fails is named, why is for the log', async () => {
+  let broken = false;
+  const entries: string[] = [];
+  const app = await start({
+    health: { database: () => { if (broken) throw new Error('secret detail'); }, bridge: async () => undefined },
+    log: pino({}, { write: (line: string) => entries.push(line) }),
+  });
+  const ready = async () => {
+    const response = await fetch(`${app.url}/readyz`);
+    const body: unknown = await response.json();
+    return [response.status, body];
+  };
+  expect(await ready()).toEqual([200, { status: 'ready' }]);
+  broken = true;
+  expect(await ready()).toEqual([503, { status: 'not ready', failed: ['database'] }]);
+  expect(entries.join()).toContain('secret detail');
+  expect((await fetch(`${app.url}/healthz`)).status).toBe(200);
+});
+
+test('a fault of a route is logged with an id; the caller gets the id and nothing else', async () => {
+  const entries: string[] = [];
+  const app = await start({ legacy: () => { throw new Error('secret detail'); }, log: pino({}, { write: (line: string) => entries.push(line) }) });
+  const response = await fetch(`${app.url}/client/list`);
+  const body = await response.text();
+  expect(response.status).toBe(500);
+  expect(body).toMatch(/^\{"status":0,"msg":"internal error [0-9a-f-]{36}"\}$/);
+  expect(entries.join()).toContain('secret detail');
+  expect(entries.join()).toContain(/[0-9a-f-]{36}/.exec(body)?.[0]);
+});
+
+test('what the body readers refuse is one clear line', async () => {
+  for (const [status, msg] of [[413, 'the request body is larger than 256 KB'], [400, 'the request is malformed']] as const) {
+    const app = await start({ legacy: (_request, _response, next) => next(Object.assign(new Error('inside'), { status })) });
+    const response = await fetch(`${app.url}/x`, { method: 'POST' });
+    expect([response.status, await response.json()]).toEqual([status, { status: 0, msg }]);
+  }
+});
+
+test('the legacy API is described and can be tried below the base path, by a page that loads nothing from elsewhere', async () => {
+  const app = await start({ settings: { basePath: '/base', trustedProxies: [] } });
+  const description: unknown = await (await fetch(`${app.url}/openapi.json`)).json();
+  expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: '/base' }], paths: { '/client/list/': { post: {} } } });
+  const response = await fetch(`${app.url}/api`);
+  const html = await response.text();
+  expect(html).toContain('data-base="/base"');
+  expect(html).not.toMatch(/(?:src|href)="[^"]/);
+  const hashes = [...html.matchAll(/<(script|style)[^>]*>([\s\S]*?)<\/\1>/g)].map(([, tag = '', text = '']) => `${tag}-src 'sha256-${createHash('sha256').update(text).digest('base64')}'`);
+  expect(hashes.length).toBe(2);
+  const policy = (response.headers.get('content-security-policy') ?? '').split('; ');
+  expect(policy).toEqual(expect.arrayContaining([...hashes, "default-src 'none'", "connect-src 'self'", "frame-ancestors 'none'"]));
+});

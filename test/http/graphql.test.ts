@@ -1,0 +1,168 @@
+import { describe, expect, test } from '@jest/globals';
+import { getIntrospectionQuery, parse, validate } from 'graphql';
+import { exampleTabs } from '../../src/http/graphiql-examples.ts';
+import { limits } from '../../src/http/graphql-limits.ts';
+import { sign } from '../../src/legacy/signature.ts';
+import { schema } from '../../src/schema/schema.ts';
+import { basic, credentials, testApps } from '../support/http.ts';
+
+const start = testApps();
+const query = { query: '{ clients { total } }' };
+const answer = { data: { clients: { total: 0 } } };
+
+/** What a refused request says. */
+const refusal = async (response: Response) => ({ status: response.status, body: await response.json() as unknown });
+const error = (code: string, message: unknown = expect.any(String)) => ({ errors: [{ message, extensions: { code } }] });
+
+describe('who is let in', () => {
+  test('the administrator by name and password; nobody without, and browsers are asked', async () => {
+    const app = await start();
+    expect(await (await app.graphql(query)).json()).toEqual(answer);
+    const refused = await app.graphql(query, {});
+    expect(refused.headers.get('www-authenticate')).toBe('Basic realm="adit", charset="UTF-8"');
+    expect(await refusal(refused)).toEqual({ status: 401, body: error('UNAUTHENTICATED', 'authentication required') });
+    for (const wrong of [basic('admin', 'wrong'), basic('Admin'), basic('', ''), { authorization: 'Basic !' }, { authorization: 'Bearer x' }]) {
+      expect(await refusal(await app.graphql(query, wrong))).toMatchObject({ status: 401, body: error('UNAUTHENTICATED') });
+    }
+  });
+
+  test('a signature, as query parameters or headers; a wrong one is not made good by a password', async () => {
+    const now = Date.now();
+    const app = await start({ now: () => now });
+    const timestamp = Math.floor(now / 1000);
+    const headers = { 'x-adit-auth-key': sign(credentials.authKey, timestamp), 'x-adit-timestamp': String(timestamp) };
+    expect(await (await app.graphql(query, headers)).json()).toEqual(answer);
+    const inQuery = new URLSearchParams({ auth_key: headers['x-adit-auth-key'], timestamp: headers['x-adit-timestamp'] }).toString();
+    const signed = await fetch(`${app.url}/graphql?${inQuery}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(query) });
+    expect(await signed.json()).toEqual(answer);
+    for (const [wrong, message] of [
+      [{ ...headers, 'x-adit-auth-key': sign('another key', timestamp) }, 'bad auth_key'],
+      [{ ...headers, 'x-adit-timestamp': String(timestamp - 21) }, `timestamp outside the 20 second window (server time ${timestamp})`],
+      [{ 'x-adit-timestamp': String(timestamp) }, 'missing auth_key/timestamp'],
+    ] as const) {
+      expect(await refusal(await app.graphql(query, { ...basic(), ...wrong }))).toEqual({ status: 401, body: error('UNAUTHENTICATED', message) });
+    }
+  });
+
+  test('guessing is stopped after ten failures of an address, also for the right password, until the window ends', async () => {
+    let now = Date.now();
+    const app = await start({ now: () => now });
+    const statuses = await Promise.all(Array.from({ length: 12 }, async () => (await app.graphql(query, basic('admin', 'wrong'))).status));
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
+    const refused = await app.graphql(query);
+    expect(refused.headers.get('retry-after')).toBe('60');
+    expect(await refusal(refused)).toEqual({ status: 429, body: error('UNAUTHENTICATED', 'too many failed logins from this address') });
+    now += 60_000;
+    expect((await app.graphql(query)).status).toBe(200);
+  });
+
+  test('failures are counted by the address that a trusted proxy names, and an untrusted name counts nothing', async () => {
+    const fail = async (app: Awaited<ReturnType<typeof start>>) => {
+      for (let n = 0; n < 10; n++) await app.graphql(query, { ...basic('admin', 'wrong'), 'x-forwarded-for': '203.0.113.1' });
+      return (await app.graphql(query, { ...basic(), 'x-forwarded-for': '203.0.113.2' })).status;
+    };
+    expect(await fail(await start({ settings: { basePath: '', trustedProxies: ['127.0.0.1'] } }))).toBe(200);
+    expect(await fail(await start())).toBe(429);
+  });
+});
+
+describe('what another site can make a browser send', () => {
+  test('nothing: not by form, not by GET, not with a foreign origin', async () => {
+    const app = await start();
+    const mutation = '{"query":"mutation { createClient(input: {}) { id } }"}';
+    const from = (headers: Record<string, string>) => app.graphql(mutation, { ...basic(), ...headers });
+    for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x', 'application/graphql']) {
+      expect((await from({ 'content-type': type })).status).toBe(415);
+    }
+    for (const [name, value] of [['sec-fetch-site', 'cross-site'], ['sec-fetch-site', 'same-site'], ['origin', 'https://evil.example'], ['origin', 'null']] as const) {
+      expect(await refusal(await from({ [name]: value }))).toEqual({ status: 403, body: error('FORBIDDEN', 'the request comes from another site') });
+    }
+    const byGet = await fetch(`${app.url}/graphql?query=${encodeURIComponent('mutation{createClient(input:{}){id}}')}`, { headers: basic() });
+    expect([byGet.status, byGet.headers.get('allow')]).toEqual([405, 'POST']);
+    expect(await app.api.services.store.db.client.count()).toBe(0);
+    expect((await from({ origin: app.url, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
+    expect((await from({ origin: app.url })).status).toBe(200);
+  });
+
+  test('an answer says nothing to other origins', async () => {
+    const app = await start();
+    const preflight = await fetch(`${app.url}/graphql`, { method: 'OPTIONS', headers: { ...basic(), origin: 'https://evil.example', 'access-control-request-method': 'POST' } });
+    expect(preflight.status).toBe(403);
+    expect((await app.graphql(query)).headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('how much an operation may be', () => {
+  test.each([
+    ['depth', `{ clients { rows { ${'tunnels { rows { client { '.repeat(4)} id ${'} } }'.repeat(4)} } } }`, 'depth'],
+    ['aliases', `{ ${Array.from({ length: limits.aliases + 1 }, (_, n) => `a${n}: server { version }`).join(' ')} }`, 'liases'],
+    ['directives', `{ server { version ${'@include(if: true) '.repeat(limits.directives + 1)} } }`, 'irectives'],
+    ['tokens', `{ server { ${'version '.repeat(limits.tokens)} } }`, 'oken'],
+    ['cost', `{ clients { rows { tunnels { rows { client { tunnels { rows { ${'remark '.repeat(400)} } } } } } } } }`, 'Cost'],
+  ])('an operation beyond the limit of %s is refused and not run', async (_name, text, message) => {
+    const app = await start();
+    const response = await app.graphql({ query: text });
+    const body = await response.text();
+    expect(body).toContain(message);
+    expect(JSON.parse(body)).not.toHaveProperty('data');
+  });
+
+  test('fragments are no way around the depth', async () => {
+    const app = await start();
+    const fragments = Array.from({ length: 6 }, (_, n) => `fragment F${n} on Client { tunnels { rows { client { ${n === 5 ? 'id' : `...F${n + 1}`} } } } }`);
+    expect(await (await app.graphql({ query: `{ client(id: 1) { ...F0 } } ${fragments.join(' ')}` })).text()).toContain('depth');
+  });
+
+  test('a body over 256 KB, several operations in one body, and broken JSON are refused with a clear text', async () => {
+    const app = await start();
+    expect((await app.graphql({ query: `# ${'x'.repeat(256 * 1024)}\n{ server { version } }` })).status).toBe(413);
+    const batch = await app.graphql([query, query]);
+    expect([batch.status, await batch.text()]).toEqual([400, expect.stringContaining('Batching is not supported')]);
+    const broken = await app.graphql('{"query": ');
+    expect([broken.status, await broken.text()]).toEqual([400, expect.stringContaining('invalid JSON')]);
+  });
+
+  test('introspection and the examples of the editor fit in', async () => {
+    const app = await start();
+    const introspection = await app.graphql({ query: getIntrospectionQuery() });
+    expect(await introspection.text()).toContain('"name":"ClientInput"');
+    for (const { query: text } of exampleTabs) expect(validate(schema, parse(text))).toEqual([]);
+  });
+});
+
+test('a fault of the server is masked, and its id leads to the log', async () => {
+  const app = await start();
+  app.api.engine.clientState = () => { throw new Error('secret detail'); };
+  const body = await (await app.graphql({ query: 'mutation { createClient(input: {}) { runtime { connected } } }' })).text();
+  expect(body).not.toContain('secret detail');
+  const id = /"id":"([^"]+)"/.exec(body)?.[1];
+  expect(app.api.logged).toContainEqual(expect.objectContaining({ errorId: id, err: expect.objectContaining({ message: 'secret detail' }) }));
+});
+
+test("a rule's refusal reaches the caller with code and field", async () => {
+  const app = await start();
+  const body: unknown = await (await app.graphql({ query: 'mutation { createClient(input: { remark: "a\\u0000b" }) { id } }' })).json();
+  expect(body).toMatchObject({ errors: [{ message: 'invalid remark: holds a NUL character', path: ['createClient'], extensions: { code: 'INVALID_INPUT', field: 'remark' } }] });
+});
+
+describe('the editor', () => {
+  const html = { accept: 'text/html' };
+
+  test('opens for a browser, whole, with a policy that lets its own scripts run and nothing else', async () => {
+    const app = await start();
+    const response = await fetch(`${app.url}/graphql`, { headers: { ...html, ...basic() } });
+    const page = await response.text();
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    // Not the page itself: a failure would print 9 MB.
+    expect(page.includes('createClient(input: $input)')).toBe(true);
+    const markup = page.replaceAll(/<script>[\s\S]*?<\/script>/g, '');
+    expect(/<\w+\b[^>]{0,200}(src|href)="(?!data:)[^"]*"/.exec(markup)?.[0]).toBeUndefined();
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'sha256-\S+'; .*connect-src 'self'/);
+  });
+
+  test('asks a browser for the password first', async () => {
+    const app = await start();
+    expect((await fetch(`${app.url}/graphql`, { headers: html })).status).toBe(401);
+  });
+});

@@ -1,0 +1,149 @@
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Api, testAdminPassword, testApis } from '../support/api.ts';
+import { eachDialect } from '../support/database.ts';
+
+const incorrect = { status: 0, msg: 'username or password incorrect' };
+const success = { status: 1, msg: 'login success' };
+
+eachDialect('logins and sessions', (databases) => {
+  const apis = testApis(databases);
+  let api: Api;
+  beforeAll(async () => { api = await apis.start({ allowVkeyLogin: true }); });
+  beforeEach(async () => {
+    await api.reset();
+    api.clock.now = undefined;
+    await api.signed('/user/add/', { username: 'alice', password: 'alices password' });
+    await api.signed('/client/add/', { user_id: 1, vkey: 'owned-key', web_username: 'web', web_password: 'web password' });
+    await api.signed('/client/add/', { vkey: 'free-key' });
+  });
+
+  const verify = (username: string, password: string, headers: Record<string, string> = {}) => api.call('/login/verify', { username, password }, { headers });
+  async function logIn(username: string, password: string): Promise<{ cookie: string }> {
+    const answer = await verify(username, password);
+    expect(answer.body).toEqual(success);
+    return { cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
+  }
+  const totals = async (headers: Record<string, string>) => {
+    const { status, body } = await api.call('/client/list/', {}, { headers });
+    return status === 200 && typeof body === 'object' && body !== null && 'total' in body ? body.total : status;
+  };
+
+  test('administrator, user, web login of a client and key of a client nobody owns: each sees what is theirs', async () => {
+    expect(await totals(await logIn('admin', testAdminPassword))).toBe(2);
+    expect(await totals(await logIn('alice', 'alices password'))).toBe(1);
+    expect(await totals(await logIn('web', 'web password'))).toBe(1);
+    expect(await totals(await logIn('user', 'free-key'))).toBe(1);
+    for (const [name, password] of [['admin', 'alices password'], ['alice', 'x'], ['nobody', 'x'], ['', ''], ['user', 'owned-key'], ['web', ''], ['a\0', 'b\0']] as const) {
+      const refused = await verify(name, password);
+      expect([refused.status, refused.body, refused.headers.get('set-cookie')]).toEqual([200, incorrect, null]);
+    }
+  });
+
+  test('the cookie is out of reach of scripts and other sites, another at each login, and dead after logout', async () => {
+    const answer = await verify('alice', 'alices password');
+    expect(answer.headers.get('set-cookie')).toMatch(/^beegosessionID=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
+    const first = { cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
+    const again = await verify('alice', 'alices password', first);
+    const second = { cookie: again.headers.get('set-cookie')?.split(';')[0] ?? '' };
+    expect([await totals(first), await totals(second)]).toEqual([401, 1]);
+    const out = await api.call('/login/out', {}, { method: 'GET', encoding: 'query', headers: second });
+    expect([out.status, out.headers.get('location')]).toEqual([302, '/login/index']);
+    expect(await totals(second)).toBe(401);
+    expect(JSON.stringify(await api.store.db.session.findMany())).not.toContain(second.cookie.slice('beegosessionID='.length));
+  });
+
+  test('a session ends when it is not used for an hour', async () => {
+    const alice = await logIn('alice', 'alices password');
+    api.clock.now = Date.now() + 59 * 60_000;
+    expect(await totals(alice)).toBe(1);
+    api.clock.now = Date.now() + 58 * 60_000 + 3_600_000;
+    expect(await totals(alice)).toBe(1);
+    api.clock.now += 3_601_000;
+    expect(await totals(alice)).toBe(401);
+  });
+
+  test.each([
+    ['the user is disabled', '/user/changestatus/', { id: 1, status: 0 }],
+    ['the user has expired', '/user/edit/', { id: 1, expire_time: '2020-01-01' }],
+    ['the user is deleted', '/user/del/', { id: 1 }],
+    ['the password is another', '/user/edit/', { id: 1, password: 'another one' }],
+  ])('a session is over at once when %s', async (_when, path, parameters) => {
+    const alice = await logIn('alice', 'alices password');
+    expect((await api.signed(path, parameters)).body).toMatchObject({ status: 1 });
+    expect(await totals(alice)).toBe(401);
+    expect((await verify('alice', 'alices password')).body).toEqual(incorrect);
+  });
+
+  test.each([
+    ['its client is disabled', '/client/changestatus/', { id: 1, status: 0 }],
+    ['its client has expired', '/client/edit/', { id: 1, expire_time: '2020-01-01' }],
+    ["its client's owner is disabled", '/user/changestatus/', { id: 1, status: 0 }],
+    ['its password is another', '/client/edit/', { id: 1, web_password: 'another one' }],
+    ['its client is deleted', '/client/del/', { id: 1 }],
+  ])('a web login is over at once when %s', async (_when, path, parameters) => {
+    const web = await logIn('web', 'web password');
+    expect((await api.signed(path, parameters)).body).toMatchObject({ status: 1 });
+    expect(await totals(web)).toBe(401);
+  });
+
+  test('a client that is given to another user is out of sight at once', async () => {
+    const alice = await logIn('alice', 'alices password');
+    await api.signed('/user/add/', { username: 'bob', password: 'bobs password' });
+    await api.signed('/client/edit/', { id: 1, user_id: 2 });
+    expect(await totals(alice)).toBe(0);
+    expect((await api.call('/client/getclient/', { id: 1 }, { headers: alice })).body).toEqual({ code: 0 });
+  });
+
+  test('a changed password keeps the session it was changed in and ends the others', async () => {
+    const [here, there] = [await logIn('alice', 'alices password'), await logIn('alice', 'alices password')];
+    const change = (parameters: Record<string, string | number>) => api.call('/user/changepassword/', parameters, { headers: here });
+    expect((await change({ current_password: 'wrong', new_password: 'a new one' })).body).toEqual({ status: 0, msg: 'current password wrong' });
+    expect((await change({ id: 2, current_password: 'alices password', new_password: 'a new one' })).body).toEqual({ status: 0, msg: 'not your user' });
+    expect((await change({ current_password: 'alices password', new_password: 'a new one', confirm_password: 'a new one' })).body).toEqual({ status: 1, msg: 'password changed' });
+    expect([await totals(here), await totals(there)]).toEqual([1, 401]);
+    const web = await logIn('web', 'web password');
+    expect((await api.call('/user/changepassword/', { new_password: 'a new one' }, { headers: web })).body).toEqual({ status: 0, msg: 'session is a legacy client login' });
+  });
+
+  describe('other sites', () => {
+    test.each([['origin', 'https://evil.example'], ['origin', 'null'], ['referer', 'https://evil.example/x'], ['sec-fetch-site', 'cross-site'], ['sec-fetch-site', 'same-site']])(
+      'a call with %s %s is refused with a session, and let in with a signature', async (name, value) => {
+        const alice = await logIn('alice', 'alices password');
+        const foreign = { [name]: value };
+        const refused = await api.call('/client/add/', {}, { headers: { ...alice, ...foreign } });
+        expect([refused.status, refused.body]).toEqual([403, { status: 0, msg: 'invalid request origin' }]);
+        expect(await verify('alice', 'alices password', foreign)).toMatchObject({ status: 403, body: { status: 0, msg: 'invalid request origin' } });
+        expect((await api.signed('/client/add/', {}, { headers: { ...alice, ...foreign } })).body).toMatchObject({ status: 1 });
+        expect((await api.call('/client/add/', {}, { headers: { ...alice, origin: api.url } })).body).toMatchObject({ status: 1 });
+      });
+  });
+
+  test('a valid signature makes an administrator for one call only; a bad one lets the session decide', async () => {
+    const alice = await logIn('alice', 'alices password');
+    expect((await api.signed('/client/list/', {}, { headers: alice })).body).toMatchObject({ total: 2 });
+    expect(await totals(alice)).toBe(1);
+    expect((await api.call('/client/list/', { auth_key: 'bad', timestamp: 1 }, { headers: alice })).body).toMatchObject({ total: 1 });
+  });
+
+  test('ten failures from an address stop the eleventh, also of the right password, for a minute; many at once are no way around', async () => {
+    // An address of its own, so that the other tests aren't locked out.
+    const own = await apis.start({ adminUsername: 'root' });
+    const attempt = (password: string) => own.call('/login/verify', { username: 'root', password });
+    own.clock.now = Date.now();
+    await Promise.all(Array.from({ length: 15 }, () => attempt('wrong')));
+    expect((await attempt(testAdminPassword)).body).toEqual(incorrect);
+    own.clock.now += 60_001;
+    expect((await attempt(testAdminPassword)).body).toEqual(success);
+  });
+
+  test('the GraphQL API knows the same callers', async () => {
+    const ask = async (headers: Record<string, string>) => {
+      const response = await fetch(`${api.url}/graphql`, {
+        method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query: '{ clients { total } }' }),
+      });
+      return [response.status, await response.json()];
+    };
+    expect(await ask(await logIn('alice', 'alices password'))).toEqual([200, { data: { clients: { total: 1 } } }]);
+    expect((await ask({ cookie: 'beegosessionID=nothing' }))[0]).toBe(401);
+  });
+});

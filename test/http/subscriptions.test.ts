@@ -1,0 +1,100 @@
+import { expect, test } from '@jest/globals';
+import type { ClientState } from '../../src/engine/face.ts';
+import { newToken } from '../../src/schema/access/tokens.ts';
+import { eventually } from '../support/eventually.ts';
+import { basic, testApps, type TestApp } from '../support/http.ts';
+import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
+import { subscribe } from '../support/sse.ts';
+
+const start = testApps();
+const online: ClientState = {
+  connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 2, rate: 1000, inletBytes: 600, exportBytes: 400, lastOnlineAt: 1,
+};
+const clientChanged = 'subscription { clientChanged { id client { remark runtime { connected } } } }';
+
+/** A user with a token. */
+async function makeUser({ api }: TestApp, username: string): Promise<{ id: number; tokenId: number; headers: Record<string, string> }> {
+  const { db } = api.services.store;
+  const { id } = await db.user.create({ data: { username, passwordHash: '' } });
+  const { token, hash } = newToken();
+  const row = await db.apiToken.create({ data: { userId: id, name: 'test', hash } });
+  return { id, tokenId: row.id, headers: { authorization: `Bearer ${token}` } };
+}
+
+test('an agent that comes and goes is told at once, as server-sent events, with the state of that moment', async () => {
+  const app = await start();
+  const [id = 0] = await seedClients(app.api.services.store, 1);
+  const events = await subscribe(app, clientChanged, basic());
+  expect([events.status, events.contentType]).toEqual([200, 'text/event-stream']);
+  app.api.engine.clients.set(id, online);
+  app.api.engine.tell('client', id);
+  expect(await events.next()).toEqual({ data: { clientChanged: { id, client: { remark: 'office 1', runtime: { connected: true } } } } });
+  app.api.engine.clients.set(id, { ...online, connected: false });
+  app.api.engine.tell('client', id);
+  expect(await events.next()).toEqual({ data: { clientChanged: { id, client: { remark: 'office 1', runtime: { connected: false } } } } });
+});
+
+test('tunnels and hosts that are changed, stopped and deleted are told, one alone if that is wanted', async () => {
+  const app = await start();
+  const [client = 0] = await seedClients(app.api.services.store, 1);
+  const [first = 0, second = 0] = await seedTunnels(app.api.services.store, client, 2);
+  const [host = 0] = await seedHosts(app.api.services.store, client, 1);
+  const all = await subscribe(app, 'subscription { tunnelChanged { id tunnel { enabled } } }', basic());
+  const one = await subscribe(app, 'subscription ($id: Int) { tunnelChanged(id: $id) { id tunnel { enabled } } }', basic(), { id: second });
+  const hosts = await subscribe(app, 'subscription { hostChanged { id host { enabled } } }', basic());
+  await app.graphql({ query: `mutation { stopTunnel(id: ${first}) { id } }` });
+  expect(await all.next()).toEqual({ data: { tunnelChanged: { id: first, tunnel: { enabled: false } } } });
+  await app.graphql({ query: `mutation { deleteTunnel(id: ${second}) stopHost(id: ${host}) { id } }` });
+  expect(await all.next()).toEqual({ data: { tunnelChanged: { id: second, tunnel: null } } });
+  expect(await one.next()).toEqual({ data: { tunnelChanged: { id: second, tunnel: null } } });
+  expect(await hosts.next()).toEqual({ data: { hostChanged: { id: host, host: { enabled: false } } } });
+});
+
+test('a user hears of what is theirs, of nothing else, and that it was taken away', async () => {
+  const app = await start();
+  const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);
+  const [hers = 0, his = 0] = await seedClients(app.api.services.store, 2, (n) => ({ userId: n === 1 ? alice.id : bob.id }));
+  const events = await subscribe(app, clientChanged, alice.headers);
+  for (const id of [his, hers]) await app.graphql({ query: `mutation { updateClient(id: ${id}, input: { remark: "changed" }) { id } }` });
+  expect(await events.next()).toMatchObject({ data: { clientChanged: { id: hers, client: { remark: 'changed' } } } });
+  await app.graphql({ query: `mutation { updateClient(id: ${hers}, input: { ownerId: ${bob.id} }) { id } }` });
+  expect(await events.next()).toMatchObject({ data: { clientChanged: { id: hers, client: null } } });
+  const audit = await subscribe(app, 'subscription { auditAdded { id } }', alice.headers);
+  expect((await audit.next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
+  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: client, id: ${his}) { rate } }`, alice.headers);
+  expect((await traffic.next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
+});
+
+test('ends when the caller loses access: disabled, or the token revoked', async () => {
+  const app = await start();
+  const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);
+  const [hers, his] = await Promise.all([subscribe(app, clientChanged, alice.headers), subscribe(app, clientChanged, bob.headers)]);
+  await app.graphql({ query: `mutation { setUserEnabled(id: ${alice.id}, enabled: false) { id } }` });
+  expect(await hers.next()).toBeUndefined();
+  await app.api.services.store.db.apiToken.delete({ where: { id: bob.tokenId } });
+  expect(await his.next()).toBeUndefined();
+}, 15_000);
+
+test('traffic comes every second; the audit log as it is written', async () => {
+  const app = await start();
+  const [id = 0] = await seedClients(app.api.services.store, 1);
+  app.api.engine.clients.set(id, online);
+  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: client, id: ${id}) { rate connections inletBytes exportBytes } }`, basic());
+  const audit = await subscribe(app, 'subscription { auditAdded { action resource resourceId callerKind method } }', basic());
+  for (let n = 0; n < 2; n++) {
+    expect(await traffic.next()).toEqual({ data: { trafficEverySecond: { rate: 1000, connections: 2, inletBytes: 600, exportBytes: 400 } } });
+  }
+  await app.graphql({ query: `mutation { deleteClient(id: ${id}) }` });
+  expect(await audit.next()).toEqual({ data: { auditAdded: { action: 'delete', resource: 'client', resourceId: String(id), callerKind: 'admin', method: 'password' } } });
+});
+
+test('a user has a limited number of subscriptions, and those that leave make room', async () => {
+  const app = await start();
+  const alice = await makeUser(app, 'alice');
+  const subscriptions = await Promise.all(Array.from({ length: 20 }, () => subscribe(app, clientChanged, alice.headers)));
+  const refused = await subscribe(app, clientChanged, alice.headers);
+  expect((await refused.next())?.errors?.[0]?.extensions?.['code']).toBe('SUBSCRIPTION_LIMIT');
+  subscriptions[0]?.stop();
+  await eventually(() => app.api.services.live.subscribers, (count) => count === 19);
+  expect((await subscribe(app, clientChanged, alice.headers)).contentType).toBe('text/event-stream');
+});

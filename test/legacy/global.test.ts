@@ -1,0 +1,83 @@
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { testApis, type Api } from '../support/api.ts';
+import { eachDialect } from '../support/database.ts';
+
+const domain = { ID: 'platform-47287a8f16ec75e6', Wildcard: '*.example.com', CertFilePath: '', KeyFilePath: '' };
+const state = { ...domain, Status: 'no certificate, HTTP only', ExpiresAt: '', DaysRemaining: 0, ReferenceCount: 0, Readable: false };
+
+eachDialect('the endpoints under /global', (databases) => {
+  const apis = testApis(databases);
+  let api: Api;
+  beforeAll(async () => { api = await apis.start(); });
+  beforeEach(() => api.reset());
+
+  const body = async (path: string, parameters: Record<string, string | number | boolean> = {}) => (await api.signed(path, parameters)).body;
+  const refused = (msg: string) => ({ status: 0, msg });
+  const saved = { status: 1, msg: 'save success' };
+  const settings = (list: readonly string[], serverUrl: string, domains: readonly object[]) => ({
+    status: 1, msg: 'success', globalBlackIpList: list.join('\r\n'), serverUrl, platform_domains: domains,
+    data: { BlackIpList: list, ServerUrl: serverUrl, PlatformDomains: domains },
+  });
+
+  test('what is saved can be read, changed and saved again', async () => {
+    expect(await body('/global/index/')).toEqual(settings([], '', []));
+    expect(await body('/global/save/', { globalBlackIpList: '1.1.1.1\r\n\r\n2.2.2.2\r\n1.1.1.1', serverUrl: 'https://a.com', platform_domains: '[{"wildcard":"*.Example.com","CertFilePath":null}]' })).toEqual(saved);
+    const full = settings(['2.2.2.2', '1.1.1.1'], 'https://a.com', [state]);
+    expect((await api.signed('/global/index', {}, { method: 'GET', encoding: 'query' })).body).toEqual(full);
+    expect(await body('/global/save/', { platform_domains: JSON.stringify(full.platform_domains) })).toEqual(saved);
+    expect(await body('/global/save/')).toEqual(saved);
+    expect(await body('/global/index/')).toEqual(full);
+    expect(await body('/global/save/', { globalBlackIpList: '', serverUrl: '', platform_domains: '[]' })).toEqual(saved);
+    expect(await body('/global/index/')).toEqual(settings([], '', []));
+  });
+
+  test('a JSON body may carry the entries as they are', async () => {
+    const { auth_key: key, timestamp } = (await import('../support/api.ts')).signature('the key of the tests', Date.now());
+    const answer = await fetch(`${api.url}/global/save/`, {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ auth_key: key, timestamp, platform_domains: [domain] }),
+    });
+    expect(await answer.json()).toEqual(saved);
+    expect(await body('/global/index/')).toMatchObject({ platform_domains: [state] });
+  });
+
+  test.each([
+    ['', 'platform_domains must not be blank; send []'],
+    [' ', 'platform_domains must not be blank; send []'],
+    ['{}', expect.stringMatching(/^invalid platform_domains: .*expected array/)],
+    ['[', expect.stringMatching(/^invalid platform_domains: .*JSON/)],
+    ['[1]', expect.stringMatching(/^invalid platform_domains: .*expected object/)],
+    ['[{"Wildcard":1}]', expect.stringMatching(/^invalid platform_domains: .*expected string.*wildcard/)],
+    ['[{"Wildcard":"example.com"}]', 'platform domain "example.com": the pattern must be *.example.com'],
+    ['[{"Wildcard":"*.a_b.com"}]', 'platform domain *.a_b.com: bad DNS name'],
+    ['[{"ID":"a","Wildcard":"*.a.com"},{"id":"a","Wildcard":"*.b.com"}]', 'platform domains: duplicate id a'],
+    ['[{"Wildcard":"*.a.com","CertFilePath":"/c"}]', 'platform domain *.a.com: certificate and key must be given both or none'],
+    ['[{"Wildcard":"*.a.com"},{"Wildcard":"*.x.a.com"}]', 'platform domains *.a.com and *.x.a.com overlap'],
+    ['[{"Wildcard":"*.a.com","CertFilePath":"/nowhere","KeyFilePath":"/nowhere"}]', 'certificate of *.a.com: cannot load'],
+    ['[{"Wildcard":"*.used.com"}]', 'platform domain *.p.example.com in use: cannot delete'],
+    ['[{"ID":"d","Wildcard":"*.used.com"}]', 'platform domain *.p.example.com in use: cannot rename'],
+    ['[{"ID":"d","Wildcard":"*.p.example.com"},{"Wildcard":"*.own.com"}]', 'platform domain *.own.com conflicts with existing wildcard host *.x.own.com'],
+  ])('platform_domains %s is refused, and nothing is saved', async (text, msg) => {
+    await api.store.db.client.create({ data: { vkey: 'key-1' } });
+    await body('/global/save/', { platform_domains: '[{"ID":"d","Wildcard":"*.p.example.com"}]' });
+    expect(await body('/index/addhost/', { client_id: 1, domain_mode: 'platform', platform_domain_id: 'd', platform_prefix: 'a', scheme: 'http' })).toMatchObject({ status: 1 });
+    expect(await body('/index/addhost/', { client_id: 1, host: '*.x.own.com' })).toMatchObject({ status: 1 });
+    const before = await body('/global/index/');
+    expect(await body('/global/save/', { globalBlackIpList: '9.9.9.9', serverUrl: 'lost', platform_domains: text })).toEqual(refused(msg as string));
+    expect(await body('/global/index/')).toEqual(before);
+  });
+
+  test('platform_domains sent twice is refused, however it comes', async () => {
+    const msg = 'invalid platform_domains: sent more than once';
+    expect(await body('/global/save/?platform_domains=[]', { platform_domains: '[]' })).toEqual(refused(msg));
+    expect((await api.signed('/global/save/?platform_domains=[]&platform_domains=[]')).body).toEqual(refused(msg));
+    expect((await api.signed('/global/save/?serverUrl=a&serverUrl=b')).body).toEqual(saved);
+    expect(await body('/global/index/')).toMatchObject({ serverUrl: 'a' });
+  });
+
+  test.each([
+    [{ serverUrl: 'x'.repeat(256) }, 'invalid serverUrl: longer than 255 characters'],
+    [{ globalBlackIpList: '1.1.1.1'.repeat(3000) }, 'invalid globalBlackIpList: longer than 16384 characters'],
+  ])('what is too long is refused by its name', async (wrong, msg) => {
+    expect(await body('/global/save/', wrong)).toEqual(refused(msg));
+  });
+});

@@ -1,0 +1,72 @@
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { newToken } from '../../src/schema/access/tokens.ts';
+import { testApis, type Api } from '../support/api.ts';
+import { eachDialect } from '../support/database.ts';
+
+const range = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
+
+eachDialect('many at once', (databases) => {
+  const apis = testApis(databases);
+  let api: Api;
+  beforeAll(async () => { api = await apis.start(); });
+  beforeEach(() => api.reset());
+
+  /** How often each answer came, without ids. */
+  async function answers(calls: Array<Promise<{ readonly body: unknown }>>) {
+    const counts = new Map<string, number>();
+    for (const { body } of await Promise.all(calls)) {
+      const text = JSON.stringify(body).replace(/,"id":\d+/, '');
+      counts.set(text, (counts.get(text) ?? 0) + 1);
+    }
+    return Object.fromEntries(counts);
+  }
+
+  const added = '{"status":1,"msg":"add success"}';
+  const refused = (msg: string) => JSON.stringify({ status: 0, msg });
+
+  test('of 100 users who ask for one platform prefix exactly one gets it', async () => {
+    await api.store.db.platformDomain.create({ data: { id: 'd', wildcard: '*.p.example.com' } });
+    const tokens: string[] = [];
+    for (const n of range(100)) {
+      const { token, hash } = newToken();
+      tokens.push(token);
+      await api.store.db.user.create({ data: { username: `user ${n}`, passwordHash: '', clients: { create: { vkey: `key ${n}` } }, tokens: { create: { name: 'race', hash } } } });
+    }
+    const calls = tokens.map((token, index) => api.call('/index/addhost/', {
+      client_id: index + 1, domain_mode: 'platform', platform_domain_id: 'd', platform_prefix: 'wanted', scheme: 'http', location: `/${index}`,
+    }, { headers: { authorization: `Bearer ${token}` } }));
+    expect(await answers(calls)).toEqual({ [added]: 1, [refused('add fail, prefix used')]: 99 });
+    expect(await api.store.db.host.findMany({ select: { host: true, platformPrefix: true } })).toEqual([{ host: 'wanted.p.example.com', platformPrefix: 'wanted' }]);
+  });
+
+  test('hosts and tunnels together get exactly max_tunnel places of client and owner, and their ids are used once', async () => {
+    const user = await api.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxTunnels: 15 } });
+    for (const n of [1, 2]) await api.store.db.client.create({ data: { vkey: `key ${n}`, maxTunnels: 10, userId: user.id } });
+    const add = (client: number) => range(40).map((n) => n % 2
+      ? api.signed('/index/addhost/', { client_id: client, host: `h${n}.c${client}.com` })
+      : api.signed('/index/add/', { client_id: client, type: 'secret' }));
+    const full = refused('The number of tunnels exceeds the limit');
+    expect(await answers(add(1))).toEqual({ [added]: 10, [full]: 30 });
+    expect(await answers(add(2))).toEqual({ [added]: 5, [refused('The number of user tunnels exceeds the limit')]: 35 });
+    const [hosts, tunnels] = [await api.store.db.host.findMany(), await api.store.db.tunnel.findMany()];
+    expect(hosts.length + tunnels.length).toBe(15);
+    expect(await api.store.db.client.findMany({ orderBy: { id: 'asc' }, select: { tunnelCount: true, hostCount: true } })).toEqual([1, 2].map((client) => ({
+      tunnelCount: client === 1 ? 10 : 5, hostCount: hosts.filter(({ clientId }) => clientId === client).length,
+    })));
+
+    const ids = hosts.map(({ id }) => id);
+    await Promise.all(ids.map((id) => api.signed('/index/delhost/', { id })));
+    const again = await Promise.all(ids.map((id) => api.signed('/index/addhost/', { client_id: 1, host: `again${id}.com` })));
+    expect(again.filter(({ body }) => JSON.stringify(body).includes('add success'))).not.toHaveLength(0);
+    expect(await api.store.db.host.count({ where: { id: { in: ids } } })).toBe(0);
+    expect(await api.store.db.host.count()).toBeGreaterThan(0);
+  });
+
+  test('of 50 who ask for the same custom route exactly one gets it; the rest are told why', async () => {
+    for (const n of range(50)) await api.store.db.client.create({ data: { vkey: `key ${n}` } });
+    const calls = range(50).map((n) => api.signed('/index/addhost/', { client_id: n, host: 'one.example.com', location: n % 2 ? '/' : '/x' }));
+    const counts = await answers(calls);
+    expect(counts[added]).toBe(1);
+    expect(Object.keys(counts).toSorted()).toEqual([added, refused('add failhost has exist'), refused('add failhost route overlaps another tenant')].toSorted());
+  });
+});

@@ -1,0 +1,146 @@
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readInput, RequestAborted, UnreadableRequest } from '../../src/legacy/input.ts';
+
+/** Answers the parameters it read, or why it couldn't. */
+const server = createServer((request, response) => {
+  readInput(request).then(
+    (input) => response.end(JSON.stringify(Object.fromEntries(input))),
+    (error: unknown) => {
+      if (error instanceof RequestAborted) aborted();
+      if (error instanceof UnreadableRequest) response.writeHead(error.status, { Connection: 'close' }).end(error.message);
+      else response.writeHead(500).end(String(error));
+    },
+  );
+});
+let aborted: () => void = () => {};
+let base = '';
+let port = 0;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  port = address.port;
+  base = `http://127.0.0.1:${port}`;
+});
+afterAll(() => new Promise((resolve) => { server.close(resolve); server.closeAllConnections(); }));
+
+type Body = NonNullable<NonNullable<Parameters<typeof fetch>[1]>['body']>;
+
+async function post(path: string, body?: Body, type = ''): Promise<[number, unknown]> {
+  const response = await fetch(`${base}${path}`, { method: 'POST', body, headers: type === '' ? {} : { 'content-type': type } });
+  const text = await response.text();
+  return [response.status, response.ok ? JSON.parse(text) : text];
+}
+
+function multipart(fields: Record<string, string>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  return form;
+}
+
+describe('the same parameters', () => {
+  const parameters = { id: '5', remark: 'a b&c=d+é%😀', blank: '', list: '1.1.1.1\r\n2.2.2.2' };
+  test.each<[string, string, Body | undefined, string]>([
+    ['urlencoded', '/', new URLSearchParams(parameters), ''],
+    ['multipart', '/', multipart(parameters), ''],
+    ['JSON', '/', JSON.stringify(parameters), 'application/json'],
+    ['JSON with a charset', '/', JSON.stringify(parameters), 'application/json; charset=utf-8'],
+    ['a JSON dialect', '/', JSON.stringify(parameters), 'Application/Problem+JSON'],
+    ['the query string', `/?${new URLSearchParams(parameters).toString()}`, undefined, ''],
+  ])('arrive in %s', async (_, path, body, type) => {
+    expect(await post(path, body, type)).toEqual([200, parameters]);
+  });
+});
+
+test('any text survives each encoding', async () => {
+  const name = fc.stringMatching(/^[a-z]{1,8}$/);
+  // Line ends are left out: multipart forms write every one of them as CRLF.
+  const value = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((text) => !/[\r\n]/.test(text));
+  await fc.assert(fc.asyncProperty(fc.dictionary(name, value, { minKeys: 1, maxKeys: 6, noNullPrototype: true }), async (parameters) => {
+    for (const [body, type] of [[new URLSearchParams(parameters)], [multipart(parameters)], [JSON.stringify(parameters), 'application/json']] as const) {
+      expect(await post('/', body, type)).toEqual([200, parameters]);
+    }
+  }), { numRuns: 25 });
+});
+
+test('no bytes in any encoding make it fail otherwise than by refusing', async () => {
+  const type = fc.constantFrom('application/x-www-form-urlencoded', 'application/json', 'multipart/form-data; boundary=x', 'multipart/form-data');
+  await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), type, async (bytes, contentType) => {
+    const [status] = await post('/', new Uint8Array(bytes), contentType);
+    expect([200, 400]).toContain(status);
+  }), { numRuns: 60 });
+});
+
+test('a multipart body that ends anywhere is read or refused', async () => {
+  const part = (head: string, value: string) => `--x\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
+  const whole = `${part('name="a"', 'b')}${part('name="f"; filename="f.txt"', 'content')}${part('name="c"', 'd')}--x--\r\n`;
+  const statuses = await Promise.all(Array.from({ length: whole.length }, async (_, end) => {
+    return (await post('/?q=1', whole.slice(0, end + 1), 'multipart/form-data; boundary=x'))[0];
+  }));
+  expect(new Set(statuses)).toEqual(new Set([200, 400]));
+});
+
+test('the body wins over the query, and the first of several values wins', async () => {
+  expect(await post('/?id=1&a=2&a=3', new URLSearchParams([['id', '5'], ['id', '6']]))).toEqual([200, { id: '5', a: '2' }]);
+  const form = multipart({ id: '5' });
+  form.append('id', '6');
+  expect(await post('/?id=1', form)).toEqual([200, { id: '5' }]);
+  expect(await post('/?id=1', new URLSearchParams('id='))).toEqual([200, { id: '' }]);
+});
+
+test('JSON numbers, booleans and lists read as the text a form would send; null is absent', async () => {
+  const body = JSON.stringify({ port: 0, id: 12, on: true, off: false, none: null, half: 1.5, list: [{ ID: 'a' }], __proto__: 1 });
+  expect(await post('/?none=query', body, 'application/json'))
+    .toEqual([200, { port: '0', id: '12', on: 'true', off: 'false', half: '1.5', list: '[{"ID":"a"}]', none: 'query' }]);
+});
+
+test('files of a multipart body are no parameters', async () => {
+  const form = multipart({ id: '5' });
+  form.append('remark', new Blob(['content']), 'file.txt');
+  expect(await post('/', form)).toEqual([200, { id: '5' }]);
+});
+
+test.each<[string, Body, string, [number, string]]>([
+  ['broken JSON', '{"id":', 'application/json', [400, 'the JSON request body is broken']],
+  ['a JSON list', '[1]', 'application/json', [400, 'the JSON request body must be an object']],
+  ['JSON null', 'null', 'application/json', [400, 'the JSON request body must be an object']],
+  ['deep JSON', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'application/json', [400, 'the JSON request body is nested too deep']],
+  ['multipart without a boundary', 'x', 'multipart/form-data', [400, 'the multipart request body is broken']],
+  ['multipart that ends early', '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb', 'multipart/form-data; boundary=x', [400, 'the multipart request body is broken']],
+  ['another content type', 'id=5', 'text/plain', [415, 'the content type of the request body must be application/x-www-form-urlencoded, multipart/form-data or application/json']],
+  ['201 parameters', 'a=1&'.repeat(200), 'application/x-www-form-urlencoded', [400, 'too many parameters (at most 200)']],
+  ['201 JSON values', JSON.stringify(Object.fromEntries(Array.from({ length: 201 }, (_, at) => [at, at]))), 'application/json', [400, 'too many parameters (at most 200)']],
+  ['201 parts', multipart(Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`p${at}`, '']))), '', [400, 'too many parameters (at most 200)']],
+  ['257 KB', 'a'.repeat(257 * 1024), 'application/json', [413, 'the request body is larger than 256 KB']],
+  ['1 MB', 'a'.repeat(1024 * 1024), 'application/x-www-form-urlencoded', [413, 'the request body is larger than 256 KB']],
+])('%s is refused with one line', async (_, body, type, answer) => {
+  expect(await post('/', body, type)).toEqual(answer);
+});
+
+test('a body of exactly 256 KB is read', async () => {
+  const [status] = await post('/', `a=${'b'.repeat(256 * 1024 - 2)}`, 'application/x-www-form-urlencoded');
+  expect(status).toBe(200);
+});
+
+test('a compressed body is refused', async () => {
+  const response = await fetch(base, {
+    method: 'POST', body: 'id=1', headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' },
+  });
+  expect([response.status, await response.text()]).toEqual([415, 'a compressed request body is not supported']);
+});
+
+test('an empty body of any type leaves the query', async () => {
+  expect(await post('/?id=5', '', 'text/plain')).toEqual([200, { id: '5' }]);
+});
+
+test('a caller that goes away in the middle is given up', async () => {
+  const gone = new Promise<void>((resolve) => { aborted = resolve; });
+  const socket = connect(port, '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{');
+  server.once('request', () => socket.destroy());
+  await expect(gone).resolves.toBeUndefined();
+});

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { limits } from '../../src/http/graphql-limits.ts';
+import { errorCodes } from '../../src/schema/errors.ts';
+import { endChildren } from '../support/child.ts';
+import { openTunnel, startServer, write } from '../support/processes.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const doc = readFileSync(path.join(root, 'docs/api.md'), 'utf8');
+const directory = temporaryDirectory();
+
+afterEach(endChildren);
+
+test('docs/api.md has every error code with its description and its message', () => {
+  const rows = Object.entries(errorCodes).map(([code, { description, message }]) => `| \`${code}\` | ${description} | ${message} |`);
+  expect(doc.split('\n').filter((line) => /^\| `[A-Z_]+` \|/.test(line))).toEqual(rows);
+});
+
+test('docs/api.md has the limits of an operation', () => {
+  const said = /(\d+) levels of fields, (\d+) aliases, (\d+) directives, (\d+) words and marks, and a cost of (\d+)/.exec(doc);
+  expect(said?.slice(1).map(Number)).toEqual([limits.depth, limits.aliases, limits.directives, limits.tokens, limits.cost]);
+});
+
+/** The files of the doc's example, as somebody would copy them, with the packages and the schema that it names. */
+function writeExample(): void {
+  symlinkSync(path.join(root, 'node_modules'), path.join(directory, 'node_modules'));
+  writeFileSync(path.join(directory, 'package.json'), '{"type":"module"}');
+  cpSync(path.join(root, 'src/schema/schema.graphql'), path.join(directory, 'schema.graphql'));
+  for (const [, name = '', content = ''] of doc.matchAll(/^```\w+ file=(\S+)\n(.*?)^```$/gms)) {
+    mkdirSync(path.dirname(path.join(directory, name)), { recursive: true });
+    writeFileSync(path.join(directory, name), content);
+  }
+}
+
+/** Runs a program of the packages in the example's directory. @returns what it printed @throws when it fails */
+async function runTool(script: string, args: readonly string[] = [], environment: Readonly<Record<string, string>> = {}): Promise<string> {
+  const run = promisify(execFile)(process.execPath, [path.join(root, 'node_modules', script), ...args], { cwd: directory, env: { ...process.env, ...environment } });
+  const { stdout } = await run.catch((error: Error & { stdout: string }) => {
+    throw new Error(`${error.message}\n${error.stdout}`);
+  });
+  return stdout;
+}
+
+describe("the doc's example", () => {
+  const password = 'the password of the doc';
+
+  /** The token that the doc's curl line makes. */
+  async function makeToken(url: string): Promise<string> {
+    const body = /-d '(\{"query":"mutation \{ createApiToken.*\})'$/m.exec(doc)?.[1] ?? '';
+    const headers = { 'content-type': 'application/json', authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` };
+    const answer: unknown = await (await fetch(url, { method: 'POST', headers, body })).json();
+    return z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) }).parse(answer).data.createApiToken.token;
+  }
+
+  test('is generated, compiles without a complaint, and does what the doc says', async () => {
+    writeExample();
+    await runTool('@graphql-codegen/cli/cjs/bin.js');
+    expect(await runTool('typescript/bin/tsc')).toBe('');
+
+    const server = await startServer({ dataDir: path.join(directory, 'data'), environment: { ADIT_ADMIN_PASSWORD: password } });
+    const id = await write(server, '/client/add/', { remark: 'office' });
+    await write(server, '/client/add/', { remark: 'home' });
+    const { port } = await openTunnel(server, id, '127.0.0.1:22');
+    const url = `http://127.0.0.1:${server.httpPort}/graphql`;
+    const output = await runTool('tsx/dist/cli.mjs', ['src/main.ts'], { ADIT_URL: url, ADIT_TOKEN: await makeToken(url) });
+    expect(output).toBe(`${id} office: offline, tunnels at ${port}\n1 in all\nFORBIDDEN: permission denied\n`);
+
+    // The types are the schema's: a field that it doesn't have does not compile.
+    const main = path.join(directory, 'src/main.ts');
+    writeFileSync(main, readFileSync(main, 'utf8').replace('page.clients.total', 'page.clients.count'));
+    await expect(runTool('typescript/bin/tsc')).rejects.toThrow("Property 'count' does not exist");
+  }, 60_000);
+});

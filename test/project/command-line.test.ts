@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, writeFileSync } from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { version } from '../../src/version.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const directory = temporaryDirectory();
+
+interface Outcome { code: number; stdout: string; stderr: string }
+
+/** Runs the program in an empty directory and environment. */
+function adit(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  const command = ['--import', path.join(root, 'node_modules/tsx/dist/esm/index.mjs'), path.join(root, 'src/main.ts'), ...args];
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, command, { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...environment } }, (_, stdout, stderr) => {
+      resolve({ code: child.exitCode ?? -1, stdout, stderr });
+    });
+  });
+}
+
+describe('the command line', () => {
+  test('tells its version', async () => {
+    expect(await adit(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test('refuses every wrong setting in a line of its own, with exit code 2', async () => {
+    writeFileSync(path.join(directory, 'adit.toml'), 'bridge_port = "x"');
+    const outcome = await adit(['server', '--http-port', '99999', '--colour', 'red', '--also=1'], { ADIT_NONSENSE: '1', ADIT_AUTH_KEY_FILE: '/nowhere' });
+    writeFileSync(path.join(directory, 'adit.toml'), '');
+    expect(outcome.code).toBe(2);
+    expect(outcome.stdout).toBe('');
+    expect(outcome.stderr.trimEnd().split('\n')).toEqual([
+      `adit: bridge_port: must be a port (0 = any free one) from 0 to 65535, not "x" (${path.join(directory, 'adit.toml')})`,
+      "adit: ADIT_AUTH_KEY_FILE: ENOENT: no such file or directory, open '/nowhere' (environment)",
+      'adit: ADIT_NONSENSE: unknown setting; "adit server --help" lists them (environment)',
+      'adit: --http-port: must be a port (0 = any free one) from 0 to 65535, not "99999" (command line)',
+      'adit: --colour: unknown setting; "adit server --help" lists them (command line)',
+      'adit: --also: unknown setting; "adit server --help" lists them (command line)',
+    ]);
+  });
+
+  test('prints the settings without starting anything or leaving anything behind', async () => {
+    const before = readdirSync(directory);
+    const { code, stdout } = await adit(['server', '--print-config', '--allow-local-proxy', '--auth-key', 'hush']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^allow_local_proxy = true +# --allow-local-proxy \(command line\)$/m);
+    expect(stdout).toMatch(/^auth_key = "\*{8}"/m);
+    expect(stdout).not.toContain('hush');
+    expect(readdirSync(directory)).toEqual(before);
+  });
+
+  test('says in one line that a port is taken, with exit code 1', async () => {
+    const occupant = net.createServer().listen(0, '127.0.0.1');
+    await once(occupant, 'listening');
+    const { port } = occupant.address() as AddressInfo;
+    const { code, stdout, stderr } = await adit(['server', '--bridge-port', '0', '--http-port', `${port}`, '--log-level', 'error']);
+    occupant.close();
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `adit: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` });
+  });
+
+  test.each([
+    ['a flag without its value', ['server', '--http-port'], "option '--http-port <PORT>' argument missing"],
+    ['an unknown command', ['serve'], "unknown command 'serve'"],
+    ['an agent without its server', ['agent', '--vkey', 'k'], "required option '--server <HOST:PORT>' not specified"],
+    ['an unknown flag of the agent', ['agent', '--server', 'h:1', '--vkey', 'k', '--fast'], "unknown option '--fast'"],
+    ['a bad server', ['agent', '--server', 'h', '--vkey', 'k'], '--server: must be HOST:PORT'],
+  ])('refuses %s with exit code 2', async (_, args, message) => {
+    const { code, stderr } = await adit(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,59 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { expireTimeText, parseExpireTime } from '../../src/rules/expire-time.ts';
+
+test.each([
+  ['2027-01-05 08:09:07', new Date(2027, 0, 5, 8, 9, 7)],
+  ['2027-01-05 08:09', new Date(2027, 0, 5, 8, 9)],
+  ['2027-01-05T08:09:07', new Date(2027, 0, 5, 8, 9, 7)],
+  ['2027-01-05T08:09', new Date(2027, 0, 5, 8, 9)],
+  ['2027-01-05', new Date(2027, 0, 5)],
+  ['2027/01/05', new Date(2027, 0, 5)],
+  ['2027/01/05 08:09', new Date(2027, 0, 5, 8, 9)],
+  ['2027/01/05 08:09:07', new Date(2027, 0, 5, 8, 9, 7)],
+  ['  2027-01-05  ', new Date(2027, 0, 5)],
+  ['2028-02-29', new Date(2028, 1, 29)],
+  ['2027-01-05T08:09:07Z', new Date(Date.UTC(2027, 0, 5, 8, 9, 7))],
+  ['2027-01-05t08:09:07z', new Date(Date.UTC(2027, 0, 5, 8, 9, 7))],
+  ['2027-01-05T08:09:07.25+02:30', new Date(Date.UTC(2027, 0, 5, 5, 39, 7))],
+  ['2027-01-05T08:09:07-05:00', new Date(Date.UTC(2027, 0, 5, 13, 9, 7))],
+])('%s is read', (text, expected) => {
+  expect(parseExpireTime(text)).toEqual(expected);
+});
+
+test.each([
+  'never', '2027', '2027-1-5', '2027-01-05 8:09', '2027-13-01', '2027-00-01', '2027-02-30', '2027-02-29', '2027-01-05 24:00',
+  '2027-01-05 23:60', '2027-01-05 23:59:60', '2027-01-05 08:09:07.5', '2027-01-05T08:09Z', '2027/01/05T08:09:07Z',
+  '2027-01/05', '2027-01-05T08:09:07+25:00', '2027-01-05T08:09:07+0200', '0000-01-01', '1700000000', '2027-01-05 08:09:07 pm',
+])('%s is no time', (text) => {
+  expect(parseExpireTime(text)).toBeUndefined();
+});
+
+test('no time is written as an empty text', () => {
+  expect(expireTimeText(null)).toBe('');
+});
+
+const seconds = fc.integer({ min: 0, max: Date.UTC(9999, 11, 30) / 1000 });
+
+test('a time that was written is read as the same time of day', () => {
+  fc.assert(fc.property(seconds, (at) => {
+    const text = expireTimeText(new Date(at * 1000));
+    const again = parseExpireTime(text);
+    expect(again && expireTimeText(again)).toBe(text);
+    expect(text).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+  }));
+});
+
+test('RFC 3339 names the same moment wherever the server is', () => {
+  fc.assert(fc.property(seconds, (at) => {
+    expect(parseExpireTime(new Date(at * 1000).toISOString())).toEqual(new Date(at * 1000));
+  }));
+});
+
+test('no text makes the parser throw or give a time that is none', () => {
+  const digits = fc.stringMatching(/^[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?$/);
+  fc.assert(fc.property(fc.oneof(fc.string(), digits), (text) => {
+    const at = parseExpireTime(text);
+    expect(at === undefined || !Number.isNaN(at.getTime())).toBe(true);
+  }));
+});

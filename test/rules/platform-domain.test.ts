@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { hostPattern } from '../../src/rules/host-name.ts';
+import { platformDomainId, platformHost, platformPrefix, platformWildcard, probeHost } from '../../src/rules/platform-domain.ts';
+
+test.each([['*.example.com', '*.example.com'], [' *.Example.COM. ', '*.example.com'], ['*.a-b.c1.de', '*.a-b.c1.de']])('%s is kept as %s', (text, wildcard) => {
+  expect(platformWildcard(text)).toEqual({ wildcard });
+});
+
+test.each([
+  ['', 'pattern'], ['example.com', 'pattern'], ['*', 'pattern'], ['*.', 'pattern'], ['*.com', 'pattern'], ['a.*.com', 'pattern'], ['*.*.example.com', 'pattern'], ['*example.com', 'pattern'],
+  ['*.-a.com', 'name'], ['*.a_b.com', 'name'], ['*.a..com', 'name'], ['*.ä.com', 'name'], [`*.${'a'.repeat(64)}.com`, 'name'], [`*.${'a.'.repeat(125)}com`, 'name'], ['*.a.com:80', 'name'], ['*.2.3.4', 'name'],
+])('%j is none: %s', (text, fault) => expect(platformWildcard(text)).toEqual({ fault }));
+
+test('a prefix is one label, in lower case', () => {
+  expect(platformPrefix(' App-1 ')).toBe('app-1');
+  expect(platformPrefix('a'.repeat(63))).toBe('a'.repeat(63));
+  for (const text of ['', ' ', 'a.b', '-a', 'a-', 'a_b', '*', 'ä', 'a'.repeat(64), 'a b']) expect([text, platformPrefix(text)]).toEqual([text, undefined]);
+});
+
+test('prefix and pattern make the host', () => {
+  expect(platformHost('*.example.com', 'app')).toBe('app.example.com');
+  expect(platformHost(`*.${'a.'.repeat(124)}com`, 'a'.repeat(10))).toBeUndefined();
+  expect(probeHost('*.example.com')).toBe('probe.example.com');
+});
+
+test('an id comes from the pattern alone, longer when it is taken', () => {
+  expect(platformDomainId('*.example.com', new Set())).toBe('platform-47287a8f16ec75e6');
+  const second = platformDomainId('*.example.com', new Set(['platform-47287a8f16ec75e6']));
+  expect(second).toMatch(/^platform-47287a8f16ec75e6[0-9a-f]{8}$/);
+  expect(platformDomainId('*.example.com', new Set(['platform-47287a8f16ec75e6', second]))).toHaveLength('platform-'.length + 32);
+});
+
+test('whatever text comes, a pattern and a prefix make a host that rules can have', () => {
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[*]?[.a-zA-Z0-9-]{0,30}$/), fc.domain().map((domain) => `*.${domain}`));
+  fc.assert(fc.property(text, text, (a, b) => {
+    const made = platformWildcard(a);
+    const prefix = platformPrefix(b) ?? 'x';
+    if (!('wildcard' in made)) return;
+    expect(platformWildcard(made.wildcard)).toEqual(made);
+    const host = platformHost(made.wildcard, prefix);
+    if (host !== undefined) expect(hostPattern(host)).toBe(host);
+  }), { numRuns: 10_000 });
+});

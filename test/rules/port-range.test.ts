@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { allowsPort, formatPortRanges, parsePortRanges, PortRangeError, type PortRange } from '../../src/rules/port-range.ts';
+
+const port = fc.integer({ min: 1, max: 65535 });
+const range = fc.tuple(port, port).map(([a, b]) => ({ from: Math.min(a, b), to: Math.max(a, b) }));
+
+describe('a list of ports', () => {
+  test('is read as contract 4.4 writes it', () => {
+    expect(parsePortRanges('9001-9009,10001,11000-12000')).toEqual([
+      { from: 9001, to: 9009 }, { from: 10001, to: 10001 }, { from: 11000, to: 12000 },
+    ]);
+  });
+
+  test('that is blank allows every port', () => {
+    expect(parsePortRanges('  ')).toEqual([]);
+    expect(allowsPort([], 65535)).toBe(true);
+  });
+
+  test('allows exactly the ports that one of its parts names, however they overlap', () => {
+    fc.assert(fc.property(fc.array(range, { minLength: 1, maxLength: 6 }), port, (ranges, probe) => {
+      const parsed = parsePortRanges(ranges.map(({ from, to }) => ` ${from} - ${to} `).join(','));
+      for (const candidate of [probe, ...ranges.flatMap(({ from, to }) => [from - 1, from, to, to + 1])]) {
+        expect(allowsPort(parsed, candidate)).toBe(ranges.some(({ from, to }) => from <= candidate && candidate <= to));
+      }
+    }));
+  });
+
+  test('comes back ascending with gaps between its ranges, and survives being written and read', () => {
+    fc.assert(fc.property(fc.array(range, { maxLength: 6 }), (ranges) => {
+      const parsed = parsePortRanges(formatPortRanges(ranges));
+      for (const [index, { from }] of parsed.entries()) expect(from).toBeGreaterThan((parsed[index - 1]?.to ?? -1) + 1);
+      expect(parsePortRanges(formatPortRanges(parsed))).toEqual(parsed);
+    }));
+  });
+
+  test.each([
+    ['80,', '"" is neither a port nor a range like 9001-9009'],
+    ['80;90', '"80;90" is neither a port nor a range like 9001-9009'],
+    ['-5', '"-5" is neither a port nor a range like 9001-9009'],
+    ['0-80', '0-80 goes beyond the ports 1 to 65535'],
+    ['80-65536', '80-65536 goes beyond the ports 1 to 65535'],
+    ['90-80', '90-80 ends before it begins'],
+  ])('%j is refused with the part and the reason', (text, message) => {
+    expect(() => parsePortRanges(text)).toThrow(new PortRangeError(message));
+  });
+
+  test('is either read or refused with a PortRangeError, whatever the text', () => {
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\d,\- ]{0,20}$/)), (text) => {
+      let refusal: unknown;
+      let ranges: PortRange[] = [];
+      try {
+        ranges = parsePortRanges(text);
+      } catch (error) {
+        refusal = error;
+      }
+      expect(refusal === undefined || refusal instanceof PortRangeError).toBe(true);
+      for (const { from, to } of ranges) expect(1 <= from && from <= to && to <= 65535).toBe(true);
+    }));
+  });
+});

@@ -1,0 +1,73 @@
+import { expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { hidden, hiddenNew } from '../../src/schema/audit/masked.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const entries = z.object({ total: z.number(), rows: z.array(z.object({
+  id: z.number(), callerKind: z.string(), callerId: z.number().nullable(), method: z.string(), address: z.string(), resource: z.string(), resourceId: z.string(),
+  action: z.string(), before: z.string().nullable(), after: z.string().nullable(),
+})) });
+const selection = 'total rows { id callerKind callerId method address resource resourceId action before after }';
+
+async function auditOf(api: TestSchema, args = ''): Promise<z.infer<typeof entries>> {
+  return entries.parse(await api.record(`{ auditEntries${args} { ${selection} } }`));
+}
+
+eachDialect('the audit log', (databases) => {
+  test('has an entry for every change: who, how, from where, what, before and after', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: 'x' } });
+    const { data } = await api.run('mutation { createClient(input: { remark: "one" }) { id } }', {}, { kind: 'user', userId, by: 'token', address: '203.0.113.7' });
+    expect(data).toEqual({ createClient: { id: 1 } });
+    await api.ok('mutation { updateClient(id: 1, input: { remark: "two" }) { id } }');
+    await api.ok('mutation { deleteClient(id: 1) }');
+    const { total, rows } = await auditOf(api);
+    expect(total).toBe(3);
+    expect(rows.map(({ action, callerKind, callerId }) => [action, callerKind, callerId])).toEqual([['delete', 'admin', null], ['update', 'admin', null], ['create', 'user', userId]]);
+    expect(rows[2]).toMatchObject({ method: 'token', address: '203.0.113.7', resource: 'client', resourceId: '1', before: null });
+    expect(rows[1]?.before).toContain('"remark":"one"');
+    expect(rows[1]?.after).toContain('"remark":"two"');
+    expect(rows[0]?.after).toBeNull();
+  });
+
+  test('has none for a change that was refused', async () => {
+    const api = await openTestSchema(databases);
+    expect(await api.code('mutation { createClient(input: { remark: "x", ownerId: 99 }) { id } }')).toBe('OWNER_NOT_FOUND');
+    expect(await api.code('mutation { deleteClient(id: 9) }')).toBe('NOT_FOUND');
+    expect((await auditOf(api)).total).toBe(0);
+  });
+
+  test('keeps no secret: only that one is set, and that it was changed', async () => {
+    const api = await openTestSchema(databases);
+    const planted = ['vkey-PLANTED', 'basic-PLANTED', 'web-PLANTED', 'white-PLANTED', 'visitor-PLANTED', 'header-PLANTED', 'basic-PLANTED-2'];
+    await api.ok(`mutation { createClient(input: { verifyKey: "vkey-PLANTED", basicPassword: "basic-PLANTED", webUsername: "w", webPassword: "web-PLANTED", ipWhitePassword: "white-PLANTED" }) { id } }`);
+    await api.ok('mutation { createTunnel(input: { clientId: 1, mode: secret, password: "visitor-PLANTED" }) { id } }');
+    await api.ok('mutation { createHost(input: { clientId: 1, host: "a.example.com", headers: ["Authorization: header-PLANTED"] }) { id } }');
+    await api.ok('mutation { updateClient(id: 1, input: { basicPassword: "basic-PLANTED-2" }) { id } }');
+    const { rows } = await auditOf(api);
+    const stored = JSON.stringify(await api.services.store.db.auditEntry.findMany());
+    for (const secret of planted) expect(stored).not.toContain(secret);
+    expect(stored).not.toContain('argon2');
+    expect(JSON.parse(rows[0]?.after ?? '')).toMatchObject({ vkey: hidden, basicPassword: hiddenNew, webPasswordHash: hidden, ipWhitePassword: hidden });
+    expect(JSON.parse(rows[3]?.after ?? '')).toMatchObject({ basicPassword: hidden });
+  });
+
+  test('is read in pages and by filters, by administrators alone, and forgets what is old', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const day = (n: number) => new Date(Date.now() - n * 86_400_000);
+    const entry = { callerKind: 'admin', callerId: null, method: 'signature', address: '', resource: 'client', action: 'update', before: null, after: null };
+    for (let n = 1; n <= 6; n++) await store.addAuditEntry({ ...entry, at: day(n), resourceId: String(n % 2), ...(n === 3 && { callerKind: 'user', callerId: 7 }) });
+    const idsOf = async (args: string) => { const page = await auditOf(api, args); return [page.total, page.rows.map(({ id }) => id)]; };
+    expect(await idsOf('(limit: 2, offset: 1)')).toEqual([6, [5, 4]]);
+    expect(await idsOf('(limit: 0)')).toEqual([6, []]);
+    expect(await idsOf('(resource: "client", resourceId: "1")')).toEqual([3, [5, 3, 1]]);
+    expect(await idsOf('(callerKind: "user", callerId: 7)')).toEqual([1, [3]]);
+    expect(await idsOf(`(from: "${day(3.5).toISOString()}", to: "${day(1.5).toISOString()}")`)).toEqual([2, [3, 2]]);
+    expect(await api.code('{ auditEntries { total } }', {}, { kind: 'user', userId: 7 })).toBe('FORBIDDEN');
+    await store.prune({ audit: 4, traffic: { minute: 1, hour: 1, day: 1 } });
+    expect(await idsOf('')).toEqual([3, [3, 2, 1]]);
+  });
+});

@@ -1,0 +1,118 @@
+import { expect, test } from '@jest/globals';
+import { type Change, Changes } from '../../src/schema/changes.ts';
+import { wantedClient, wantedTunnel } from '../../src/schema/engine-changes.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const createClient = 'mutation ($input: ClientInput!) { createClient(input: $input) { id } }';
+const createTunnel = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+const updateTunnel = 'mutation ($id: Int!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
+
+/** What the engine was told is what is stored, for every client and tunnel. */
+async function expectAgreement({ services, engine }: TestSchema): Promise<void> {
+  const clients = await services.store.db.client.findMany({ include: { user: true } });
+  const tunnels = await services.store.db.tunnel.findMany();
+  expect([...engine.wantedClients.values()].toSorted((a, b) => a.id - b.id)).toEqual(clients.map(wantedClient));
+  expect([...engine.wantedTunnels.values()].toSorted((a, b) => a.id - b.id)).toEqual(tunnels.map(wantedTunnel));
+  expect(engine.openLeases.size).toBe(0);
+}
+
+eachDialect('changes', (databases) => {
+  test('changes of the same tunnel at once leave store and engine agreeing, however long the engine takes for each', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await api.id(createClient, { input: {} });
+    const id = await api.id(createTunnel, { input: { clientId, mode: 'tcp' } });
+    let turns = 9;
+    // The first change takes the engine longest: applied in the order of their ends, the first would be the last.
+    api.engine.beforeApply = async () => {
+      for (let turn = turns--; turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const mutation = (name: string) => `mutation ($id: Int!) { ${name}(id: $id) { id } }`;
+    await Promise.all([
+      api.run(updateTunnel, { id, input: { port: 9001, targets: ['10.0.0.1:1'] } }),
+      api.run(mutation('stopTunnel'), { id }),
+      api.run(updateTunnel, { id, input: { port: 9002, targets: ['10.0.0.1:2'] } }),
+      api.run(mutation('startTunnel'), { id }),
+      api.run(updateTunnel, { id, input: { port: 9003 } }),
+      api.run(updateTunnel, { id, input: { port: 9001 } }),
+    ]);
+    await expectAgreement(api);
+    expect(await api.record('query ($id: Int!) { tunnel(id: $id) { port targets enabled } }', { id })).toEqual({ port: 9001, targets: ['10.0.0.1:2'], enabled: true });
+  });
+
+  test('a client that is deleted while tunnels are added to it leaves none behind', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await api.id(createClient, { input: {} });
+    const add = () => api.code(createTunnel, { input: { clientId, mode: 'tcp' } });
+    const codes = await Promise.all([add(), add(), api.code('mutation ($clientId: Int!) { deleteClient(id: $clientId) }', { clientId }), add(), add()]);
+    expect(codes).toEqual([undefined, undefined, undefined, 'NOT_FOUND', 'NOT_FOUND']);
+    await expectAgreement(api);
+    expect(await api.record('{ tunnels { total } }')).toEqual({ total: 0 });
+  });
+
+  test('what is asked for at once and does not go together ends with one of the two, everywhere the same', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await api.id(createClient, { input: {} });
+    const codes = await Promise.all([1, 2, 3, 4].map(() => api.code(createTunnel, { input: { clientId, mode: 'tcp', port: 9001 } })));
+    expect(codes.filter((code) => code === undefined)).toHaveLength(1);
+    await expectAgreement(api);
+  });
+
+  test('every write is told once, with the rows before and after, the caller and the time; a failed one is not', async () => {
+    const api = await openTestSchema(databases);
+    const told: Change[] = [];
+    api.services.changes.subscribe((change) => void told.push(change));
+    const clientId = await api.id(createClient, { input: { remark: 'a', verifyKey: 'k' } });
+    await api.ok('mutation ($id: Int!, $input: ClientInput!) { updateClient(id: $id, input: $input) { id } }', { id: clientId, input: { remark: 'b' } });
+    await api.code(createClient, { input: { verifyKey: 'k' } });
+    const id = await api.id(createTunnel, { input: { clientId, mode: 'tcp' } });
+    await api.ok('mutation ($id: Int!) { deleteTunnel(id: $id) }', { id });
+    const always = { caller: { kind: 'admin' }, at: expect.any(Date) };
+    expect(told).toEqual([
+      { ...always, resource: 'client', action: 'create', after: expect.objectContaining({ id: clientId, remark: 'a', user: null }) },
+      { ...always, resource: 'client', action: 'update', before: expect.objectContaining({ remark: 'a' }), after: expect.objectContaining({ remark: 'b' }) },
+      { ...always, resource: 'tunnel', action: 'create', after: expect.objectContaining({ id }), lease: expect.objectContaining({ port: 20_000 }) },
+      { ...always, resource: 'tunnel', action: 'delete', before: expect.objectContaining({ id }) },
+    ]);
+  });
+
+  test('a change that the engine fails to apply is answered as a fault, and the next one goes on', async () => {
+    const api = await openTestSchema(databases);
+    api.engine.beforeApply = () => { throw new Error('out of file descriptors'); };
+    expect(await api.code(createClient, { input: {} })).toBe('INTERNAL');
+    api.engine.beforeApply = () => undefined;
+    expect(await api.code(createClient, { input: {} })).toBeUndefined();
+  });
+});
+
+test('a listener that fails keeps a change from no other, and the one who publishes learns of it', async () => {
+  const changes = new Changes();
+  const told: string[] = [];
+  changes.subscribe(() => { throw new Error('the first'); });
+  const leave = changes.subscribe(({ resource }) => void told.push(resource));
+  const change = { resource: 'tunnel', action: 'delete', caller: { kind: 'admin' }, at: new Date() } as const;
+  await expect(changes.publish({ ...change, before: row })).rejects.toThrow('the first');
+  expect(told).toEqual(['tunnel']);
+  leave();
+  await expect(changes.publish({ ...change, before: row })).rejects.toThrow('the first');
+  expect(told).toHaveLength(1);
+});
+
+test('work runs in the order it came, and what fails does not hold up the rest', async () => {
+  const changes = new Changes();
+  const done: number[] = [];
+  const first = changes.run(async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    done.push(1);
+  });
+  const second = changes.run(async () => { throw new Error('no'); });
+  const third = changes.run(async () => done.push(3));
+  await expect(second).rejects.toThrow('no');
+  await Promise.all([first, third]);
+  expect(done).toEqual([1, 3]);
+});
+
+const row = {
+  id: 1, clientId: 1, mode: 'tcp', remark: '', port: 1, serverIp: '', target: '', localProxy: false, password: '', localPath: '', stripPrefix: '',
+  proxyProtocol: '', enabled: true, createdAt: new Date(), inletBytes: 0n, exportBytes: 0n, running: false, ownerId: null, clientKey: '', clientOnline: false,
+};

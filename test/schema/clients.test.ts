@@ -1,0 +1,177 @@
+import { verify } from '@node-rs/argon2';
+import { expect, test } from '@jest/globals';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const create = `mutation ($input: ClientInput!) { createClient(input: $input) {
+  id verifyKey remark enabled basicUser hasBasicPassword compress crypt configAllowed rateLimit flowLimit maxConnections maxTunnels
+  webUsername hasWebPassword blackIpList ipWhite hasIpWhitePassword ipWhiteList expiresAt effectiveExpiresAt owner { id username }
+} }`;
+const update = `mutation ($id: Int!, $input: ClientInput!) { updateClient(id: $id, input: $input) {
+  id verifyKey remark hasBasicPassword webUsername hasWebPassword hasIpWhitePassword blackIpList ipWhiteList rateLimit expiresAt effectiveExpiresAt owner { id }
+} }`;
+const enable = 'mutation ($id: Int!, $enabled: Boolean!) { setClientEnabled(id: $id, enabled: $enabled) { id enabled } }';
+const remove = 'mutation ($id: Int!) { deleteClient(id: $id) }';
+
+const newClient = (api: TestSchema, input: Record<string, unknown> = {}) => api.id(create, { input });
+
+async function newUser({ services }: TestSchema, data: { maxClients?: number; maxTunnels?: number; expiresAt?: Date } = {}): Promise<number> {
+  const username = `user ${await services.store.db.user.count()}`;
+  return (await services.store.db.user.create({ data: { username, passwordHash: '', ...data } })).id;
+}
+
+const row = ({ services }: TestSchema, id: number) => services.store.db.client.findUniqueOrThrow({ where: { id } });
+
+eachDialect('clients', (databases) => {
+  test('a client made of nothing gets a key of its own, no limits, and works', async () => {
+    const api = await openTestSchema(databases);
+    const client = await api.record(create, { input: {} });
+    expect(client).toEqual({
+      id: 1, verifyKey: expect.stringMatching(/^[a-z2-7]{24}$/), remark: '', enabled: true, basicUser: '', hasBasicPassword: false,
+      compress: false, crypt: false, configAllowed: false, rateLimit: 0, flowLimit: 0, maxConnections: 0, maxTunnels: 0, webUsername: '',
+      hasWebPassword: false, blackIpList: [], ipWhite: false, hasIpWhitePassword: false, ipWhiteList: [], expiresAt: null,
+      effectiveExpiresAt: null, owner: null,
+    });
+    expect(api.engine.wantedClients.get(1)).toEqual({ id: 1, vkey: client['verifyKey'], enabled: true, expiresAt: null });
+  });
+
+  test('everything that is given is kept, lists without blanks and of equal ones the last, negative limits as 0', async () => {
+    const api = await openTestSchema(databases);
+    const owner = await newUser(api, { expiresAt: new Date('2030-01-01T00:00:00Z') });
+    const client = await api.record(create, { input: {
+      verifyKey: 'the key', remark: 'office', basicUser: 'u', basicPassword: 'p', compress: true, crypt: true, configAllowed: true,
+      rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: -4, webUsername: 'w', webPassword: 'secret', ipWhite: true,
+      ipWhitePassword: 'x', blackIpList: ['1.1.1.1', ' ', '2.2.2.2\r\n1.1.1.1'], ipWhiteList: ['3.3.3.3'],
+      expiresAt: '2029-01-01T01:00:00+01:00', ownerId: owner,
+    } });
+    expect(client).toEqual({
+      id: 1, verifyKey: 'the key', remark: 'office', enabled: true, basicUser: 'u', hasBasicPassword: true, compress: true, crypt: true,
+      configAllowed: true, rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: 0, webUsername: 'w', hasWebPassword: true,
+      blackIpList: ['2.2.2.2', '1.1.1.1'], ipWhite: true, hasIpWhitePassword: true, ipWhiteList: ['3.3.3.3'],
+      expiresAt: '2029-01-01T00:00:00.000Z', effectiveExpiresAt: '2029-01-01T00:00:00.000Z', owner: { id: owner, username: 'user 0' },
+    });
+    expect(await verify((await row(api, 1)).webPasswordHash, 'secret')).toBe(true);
+  });
+
+  test('a key belongs to one client; a failed create leaves no row, no count and no key with the engine', async () => {
+    const api = await openTestSchema(databases);
+    await newClient(api, { verifyKey: 'same' });
+    expect(await api.run(create, { input: { verifyKey: 'same' } })).toMatchObject({ errors: [{ code: 'VKEY_DUPLICATE', message: 'Vkey duplicate, please reset' }] });
+    const second = await newClient(api);
+    expect(await api.code(update, { id: second, input: { verifyKey: 'same' } })).toBe('VKEY_DUPLICATE');
+    expect(await api.ok('{ clients { total rows { id } } }')).toEqual({ clients: { total: 2, rows: [{ id: 1 }, { id: second }] } });
+    expect(api.engine.wantedClients.size).toBe(2);
+  });
+
+  test('an edit changes what it names and keeps the rest; blank keeps key, Basic password and web login', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newClient(api, {
+      verifyKey: 'k', remark: 'a', basicPassword: 'p', rateLimit: 5, webUsername: 'w', webPassword: 'secret', ipWhitePassword: 'x',
+      blackIpList: ['1.1.1.1'], expiresAt: '2029-01-01T00:00:00Z',
+    });
+    const client = await api.record(update, { id, input: { remark: 'b', verifyKey: '', basicPassword: '', webUsername: '', webPassword: '' } });
+    expect(client).toEqual({
+      id, verifyKey: 'k', remark: 'b', hasBasicPassword: true, webUsername: 'w', hasWebPassword: true, hasIpWhitePassword: true,
+      blackIpList: ['1.1.1.1'], ipWhiteList: [], rateLimit: 5, expiresAt: '2029-01-01T00:00:00.000Z',
+      effectiveExpiresAt: '2029-01-01T00:00:00.000Z', owner: null,
+    });
+    const emptied = await api.record(update, { id, input: { remark: '', ipWhitePassword: '', blackIpList: [], expiresAt: null, rateLimit: null } });
+    expect(emptied).toMatchObject({ remark: '', hasIpWhitePassword: false, blackIpList: [], expiresAt: null, rateLimit: 5 });
+  });
+
+  test('a web login has both halves or none; one half may be changed, and both removed', async () => {
+    const api = await openTestSchema(databases);
+    expect(await api.code(create, { input: { webUsername: 'w' } })).toBe('WEB_LOGIN_INCOMPLETE');
+    expect(await api.code(create, { input: { webPassword: 'secret' } })).toBe('WEB_LOGIN_INCOMPLETE');
+    const id = await newClient(api, { webUsername: 'w', webPassword: 'secret' });
+    expect(await api.record(update, { id, input: { webUsername: 'v' } })).toMatchObject({ webUsername: 'v', hasWebPassword: true });
+    await api.ok(update, { id, input: { webPassword: 'changed' } });
+    expect(await verify((await row(api, id)).webPasswordHash, 'changed')).toBe(true);
+    expect(await api.record(update, { id, input: { clearWebLogin: true } })).toMatchObject({ webUsername: '', hasWebPassword: false });
+  });
+
+  test("a client's own expiry is not later than its owner's, also when the owner changes; the earlier one counts", async () => {
+    const api = await openTestSchema(databases);
+    const early = await newUser(api, { expiresAt: new Date('2027-01-01T00:00:00Z') });
+    const input = { ownerId: early, expiresAt: '2028-01-01T00:00:00Z' };
+    expect(await api.code(create, { input })).toBe('CLIENT_EXPIRES_AFTER_OWNER');
+    const id = await newClient(api, { expiresAt: input.expiresAt });
+    expect(await api.code(update, { id, input: { ownerId: early } })).toBe('CLIENT_EXPIRES_AFTER_OWNER');
+    expect(await api.record(update, { id, input: { ownerId: early, expiresAt: null } }))
+      .toMatchObject({ expiresAt: null, effectiveExpiresAt: '2027-01-01T00:00:00.000Z', owner: { id: early } });
+    expect(api.engine.wantedClients.get(id)?.expiresAt).toBe(Date.UTC(2027, 0, 1));
+    expect(await api.code(update, { id, input: { expiresAt: input.expiresAt } })).toBe('CLIENT_EXPIRES_AFTER_OWNER');
+  });
+
+  test("an owner gets as many clients as allowed and no more, however they come to him, also at once", async () => {
+    const api = await openTestSchema(databases);
+    const ownerId = await newUser(api, { maxClients: 3 });
+    const codes = await Promise.all(Array.from({ length: 8 }, () => api.code(create, { input: { ownerId } })));
+    expect(codes.filter((code) => code === undefined)).toHaveLength(3);
+    expect(codes.filter((code) => code === 'OWNER_CLIENT_QUOTA')).toHaveLength(5);
+    const free = await newClient(api);
+    expect(await api.code(update, { id: free, input: { ownerId } })).toBe('OWNER_CLIENT_QUOTA');
+    const [first] = await api.services.store.db.client.findMany({ where: { userId: ownerId } });
+    expect((await api.record(update, { id: first?.id, input: { ownerId: null } }))['owner']).toBeNull();
+    expect((await api.record(update, { id: free, input: { ownerId } }))['owner']).toEqual({ id: ownerId });
+    expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: ownerId } })).toMatchObject({ clientCount: 3 });
+  });
+
+  test('a client moves to an owner only with all its tunnels', async () => {
+    const api = await openTestSchema(databases);
+    const ownerId = await newUser(api, { maxTunnels: 1 });
+    const id = await newClient(api);
+    for (const port of [9001, 9002]) await api.ok('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'tcp', port } });
+    expect(await api.code(update, { id, input: { ownerId } })).toBe('USER_TUNNEL_QUOTA');
+    expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: ownerId } })).toMatchObject({ clientCount: 0, tunnelCount: 0 });
+  });
+
+  test('an owner who does not exist is refused', async () => {
+    const api = await openTestSchema(databases);
+    expect(await api.code(create, { input: { ownerId: 7 } })).toBe('OWNER_NOT_FOUND');
+    expect(await api.code(update, { id: await newClient(api), input: { ownerId: 0 } })).toBe('OWNER_NOT_FOUND');
+  });
+
+  test('switching off reaches the engine, says who did it, and can be repeated', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newClient(api);
+    for (const _ of [1, 2]) expect((await api.record(enable, { id, enabled: false }))['enabled']).toBe(false);
+    expect(api.engine.wantedClients.get(id)?.enabled).toBe(false);
+    expect(await row(api, id)).toMatchObject({ disabledByAdmin: true });
+    await api.ok(enable, { id, enabled: true });
+    expect(api.engine.wantedClients.get(id)?.enabled).toBe(true);
+    expect(await row(api, id)).toMatchObject({ disabledByAdmin: false });
+  });
+
+  test('deleting takes the tunnels and all counts along', async () => {
+    const api = await openTestSchema(databases);
+    const ownerId = await newUser(api);
+    const id = await newClient(api, { ownerId });
+    await api.ok('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'tcp' } });
+    expect(await api.ok(remove, { id })).toEqual({ deleteClient: id });
+    expect(await api.ok('{ clients { total } tunnels { total rows { id } } }')).toEqual({ clients: { total: 0 }, tunnels: { total: 0, rows: [] } });
+    expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: ownerId } })).toMatchObject({ clientCount: 0, tunnelCount: 0 });
+    expect(api.engine.wantedClients.size + api.engine.wantedTunnels.size).toBe(0);
+  });
+
+  test('an id that nobody has is not found, and null in a query', async () => {
+    const api = await openTestSchema(databases);
+    for (const [operation, variables] of [[update, { input: {} }], [enable, { enabled: true }], [remove, {}]] as const) {
+      expect((await api.run(operation, { id: 99, ...variables })).errors[0]).toMatchObject({ code: 'NOT_FOUND', message: 'client ID not found' });
+    }
+    expect(await api.ok('{ client(id: 99) { id } }')).toEqual({ client: null });
+  });
+
+  test('texts that are too long or hold NUL are refused by the name of their field, and nothing changes', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newClient(api, { remark: 'as it was' });
+    await api.ok(update, { id, input: { remark: '😀'.repeat(255) } });
+    for (const [field, value] of Object.entries({
+      remark: 'x'.repeat(256), verifyKey: 'x'.repeat(256), basicUser: '😀'.repeat(256), webPassword: 'x'.repeat(256), ipWhitePassword: 'a\0b',
+      blackIpList: Array.from({ length: 2000 }, (_, n) => `10.0.${n}.1`), ipWhiteList: ['a\0'],
+    })) {
+      expect((await api.run(update, { id, input: { compress: true, [field]: value } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field } });
+    }
+    expect(await row(api, id)).toMatchObject({ compress: false, remark: '😀'.repeat(255) });
+  });
+});

@@ -1,0 +1,118 @@
+import { expect, test } from '@jest/globals';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const gate = 'name outcome explanation remedy';
+const ask = `query ($host: String!, $path: String, $scheme: RequestScheme!, $from: String, $probe: Boolean) {
+  diagnoseHost(host: $host, path: $path, scheme: $scheme, visitorAddress: $from, probe: $probe) {
+    host path scheme matched reason target rule { id } gates { ${gate} } stoppedBy { name explanation remedy } probes { target reached error }
+  }
+}`;
+const askTunnel = `query ($id: Int!, $from: String, $probe: Boolean) {
+  diagnoseTunnel(id: $id, visitorAddress: $from, probe: $probe) { tunnel { id } gates { ${gate} } stoppedBy { name explanation } probes { target reached error } }
+}`;
+const online = { connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 0, rate: 0, inletBytes: 0, exportBytes: 0, lastOnlineAt: Date.now() };
+const newClient = (api: TestSchema, input = {}) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
+const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) => api.id('mutation ($input: HostInput!) { createHost(input: $input) { id } }', { input });
+const diagnosis = (api: TestSchema, variables: Readonly<Record<string, unknown>>) => api.record(ask, { scheme: 'http', ...variables });
+
+eachDialect('diagnosis', (databases) => {
+  test('finds the rule that takes a request, and says which gate is in the way', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const id = await newHost(api, { clientId, host: '*.example.com', location: '/api', targets: ['10.0.0.1:80', '81'] });
+    const asked = { host: 'A.Example.com:8000', path: '/api/x?y' };
+    expect(await diagnosis(api, asked)).toMatchObject({
+      host: 'a.example.com', path: '/api/x?y', scheme: 'http', matched: true, reason: '', rule: { id }, target: '10.0.0.1:80', probes: [],
+      stoppedBy: { name: 'AGENT', explanation: `the agent of client ${clientId} is not connected` },
+    });
+    api.engine.clients.set(clientId, online);
+    const found = await diagnosis(api, asked);
+    expect(found).toMatchObject({ stoppedBy: null });
+    expect(found['gates']).toEqual(['ROUTE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => ({ name, outcome: 'PASSED', explanation: expect.any(String), remedy: '' })));
+    api.engine.unreachable.add('10.0.0.1:80');
+    expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({
+      stoppedBy: null, probes: [{ target: '10.0.0.1:80', reached: false, error: '10.0.0.1:80: connection refused' }, { target: '127.0.0.1:81', reached: true, error: '' }],
+    });
+    api.engine.unreachable.add('127.0.0.1:81');
+    expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({ matched: true, stoppedBy: { name: 'TARGET', explanation: 'no target answers: 10.0.0.1:80: connection refused' } });
+  });
+
+  test('says why no rule takes a request', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const id = await newHost(api, { clientId, host: 'a.com', location: '/x', scheme: 'https' });
+    const reason = async (variables: Readonly<Record<string, unknown>>) => {
+      const { matched, reason, rule, stoppedBy } = await diagnosis(api, variables);
+      expect({ matched, rule, stoppedBy }).toMatchObject({ matched: false, rule: null, stoppedBy: { name: 'ROUTE', explanation: reason, remedy: expect.stringMatching(/./) } });
+      return reason;
+    };
+    expect(await reason({ host: 'b.com' })).toBe('no host rule matches');
+    expect(await reason({ host: 'not a host/' })).toBe('no host rule matches');
+    expect(await reason({ host: 'a.com', path: '/x' })).toBe('the scheme differs from that of the matching rules');
+    expect(await reason({ host: 'a.com', path: '/xy', scheme: 'https' })).toBe('the path does not match the location of any started rule');
+    await api.ok('mutation ($id: Int!) { stopHost(id: $id) { id } }', { id });
+    expect(await reason({ host: 'a.com', path: '/x', scheme: 'https' })).toBe('all matching rules are stopped');
+    await api.ok('mutation ($id: Int!) { startHost(id: $id) { id } }', { id });
+    expect(await diagnosis(api, { host: 'a.com', path: '/x', scheme: 'https' })).toMatchObject({
+      matched: true, reason: 'the rule matches, but there is no usable target', target: '',
+    });
+  });
+
+  test('refuses what is no request', async () => {
+    const api = await openTestSchema(databases);
+    const refusal = async (variables: Readonly<Record<string, unknown>>) => (await api.run(ask, { host: 'a.com', scheme: 'http', ...variables })).errors[0];
+    expect(await refusal({ host: ' ' })).toMatchObject({ code: 'DIAGNOSIS_REQUEST_INVALID', message: 'host empty', extensions: { field: 'host' } });
+    expect(await refusal({ path: 'x' })).toMatchObject({ message: 'path must start with /' });
+    for (const path of ['/a b', '/%zz', '/\0']) expect(await refusal({ path })).toMatchObject({ message: 'bad path', extensions: { field: 'path' } });
+    expect(await diagnosis(api, { host: 'a.com', path: '' })).toMatchObject({ path: '/' });
+  });
+
+  test('each gate that stops says what would mend it', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    const user = await db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    const clientId = await newClient(api, { ownerId: user.id, flowLimit: 1, maxConnections: 2, blackIpList: ['1.1.1.1'], ipWhiteList: ['2.2.2.2'] });
+    await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
+    const stop = async (from?: string) => (await diagnosis(api, { host: 'a.com', from }))['stoppedBy'];
+    const gates = async () => (await diagnosis(api, { host: 'a.com' }))['gates'];
+    api.engine.clients.set(clientId, online);
+    expect(await stop('3.3.3.3')).toBeNull();
+    expect(await gates()).toContainEqual({ name: 'ACCESS', outcome: 'UNKNOWN', explanation: expect.any(String), remedy: 'ask again with a visitor address' });
+    expect(await stop('::ffff:1.1.1.1')).toMatchObject({ name: 'ACCESS', remedy: `take it off the blacklist of client ${clientId}` });
+    await db.client.update({ where: { id: clientId }, data: { ipWhite: true } });
+    expect(await stop('3.3.3.3')).toMatchObject({ name: 'ACCESS', explanation: `3.3.3.3 is not on the whitelist of client ${clientId}` });
+    await api.ok('mutation { saveGlobalSettings(input: { blackIpList: ["2.2.2.2"] }) { serverUrl } }');
+    expect(await stop('2.2.2.2')).toMatchObject({ name: 'ACCESS', remedy: 'take it off the global blacklist' });
+    api.engine.clients.set(clientId, { ...online, connections: 2 });
+    expect(await stop()).toMatchObject({ name: 'QUOTA', explanation: `client ${clientId} has 2 of 2 connections` });
+    api.engine.clients.set(clientId, { ...online, inletBytes: 2 ** 20, exportBytes: 1 });
+    expect(await stop()).toMatchObject({ name: 'QUOTA', explanation: `client ${clientId} has used 1 of 1 MiB` });
+    await db.client.update({ where: { id: clientId }, data: { expiresAt: new Date(0) } });
+    expect(await stop()).toMatchObject({ name: 'OWNER', remedy: `give client ${clientId} a later expiry` });
+    await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date(0) } });
+    expect(await stop()).toMatchObject({ name: 'OWNER', remedy: 'give the user alice a later expiry' });
+    await db.user.update({ where: { id: user.id }, data: { enabled: false } });
+    expect(await stop()).toMatchObject({ name: 'OWNER', remedy: 'enable the user alice' });
+    await db.client.update({ where: { id: clientId }, data: { enabled: false } });
+    expect(await stop()).toMatchObject({ name: 'ENABLED', remedy: `enable client ${clientId}` });
+  });
+
+  test('a tunnel goes through the same gates', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    api.engine.clients.set(clientId, online);
+    const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+    const id = await api.id(create, { input: { clientId, mode: 'tcp', port: 9001, targets: ['10.0.0.1:22'] } });
+    expect(await api.record(askTunnel, { id, probe: true })).toMatchObject({ tunnel: { id }, stoppedBy: null, probes: [{ target: '10.0.0.1:22', reached: true }] });
+    api.engine.broken.add(id);
+    expect(await api.record(askTunnel, { id })).toMatchObject({ stoppedBy: { name: 'ROUTE', explanation: 'port 9001 is not open: its port is occupied' } });
+    await api.ok('mutation ($id: Int!) { stopTunnel(id: $id) { id } }', { id });
+    expect(await api.record(askTunnel, { id })).toMatchObject({ stoppedBy: { name: 'ENABLED', explanation: 'the tunnel is stopped' } });
+    const keyless = await api.id(create, { input: { clientId, mode: 'secret' } });
+    expect(await api.record(askTunnel, { id: keyless })).toMatchObject({ stoppedBy: { name: 'ROUTE' } });
+    const proxy = await api.id(create, { input: { clientId, mode: 'socks5' } });
+    expect(await api.record(askTunnel, { id: proxy })).toMatchObject({ stoppedBy: null });
+    expect(await api.ok(askTunnel, { id: 99 })).toEqual({ diagnoseTunnel: null });
+  });
+});

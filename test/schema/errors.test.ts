@@ -1,0 +1,54 @@
+import { expect, test } from '@jest/globals';
+import { GraphQLError } from 'graphql';
+import pino from 'pino';
+import { AditError, createErrorMask } from '../../src/schema/errors.ts';
+import { testDatabases } from '../support/database.ts';
+import { openTestSchema } from '../support/schema.ts';
+
+const databases = testDatabases('sqlite');
+
+test('a fault of the server is logged with an id, and the caller learns nothing but the id', async () => {
+  const api = await openTestSchema(databases);
+  api.engine.clientState = () => { throw new Error('secret detail of the inside'); };
+  const { data, errors } = await api.run('mutation { createClient(input: {}) { runtime { connected } } }');
+  expect(data).toBeNull();
+  expect(errors).toHaveLength(1);
+  const id = errors[0]?.extensions['id'];
+  expect(errors[0]).toEqual({ message: `internal error ${String(id)}`, code: 'INTERNAL', extensions: { code: 'INTERNAL', id } });
+  expect(api.logged).toContainEqual(expect.objectContaining({ errorId: id, err: expect.objectContaining({ message: 'secret detail of the inside' }) }));
+});
+
+test('the mask lets through our own errors and those of GraphQL itself, however deep they are wrapped, and nothing else', () => {
+  const mask = createErrorMask(pino({ level: 'silent' }));
+  const wrap = (originalError: Error) => new GraphQLError(originalError.message, { originalError: new GraphQLError(originalError.message, { originalError }) });
+  expect(mask(wrap(new AditError('FORBIDDEN'))).message).toBe('permission denied');
+  expect(mask(new AditError('FORBIDDEN')).extensions).toEqual({ code: 'FORBIDDEN' });
+  expect(mask(new GraphQLError('Syntax Error')).message).toBe('Syntax Error');
+  expect(mask(wrap(new TypeError('x is not a function'))).message).toMatch(/^internal error /);
+  for (const thrown of [new Error('x'), 'x', undefined, { message: 'x' }]) expect(mask(thrown).extensions['code']).toBe('INTERNAL');
+});
+
+test('nobody unknown gets anything, and who may only read changes nothing', async () => {
+  const api = await openTestSchema(databases);
+  for (const operation of ['{ clients { total } }', '{ server { version } }', 'mutation { createClient(input: {}) { id } }', 'mutation { deleteTunnel(id: 1) }']) {
+    expect(await api.code(operation, {}, { kind: 'anonymous' })).toBe('UNAUTHENTICATED');
+  }
+  for (const operation of ['mutation { createClient(input: {}) { id } }', 'mutation { deleteTunnel(id: 1) }']) {
+    expect(await api.code(operation, {}, { kind: 'admin', readOnly: true })).toBe('FORBIDDEN');
+  }
+  expect(await api.services.store.db.client.count()).toBe(0);
+});
+
+test('a value of the wrong kind is refused with a text that names it', async () => {
+  const api = await openTestSchema(databases);
+  const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+  const refusal = async (input: Record<string, unknown>) => (await api.run(create, { input })).errors[0]?.message;
+  for (const port of [65536, -1, 1.5, '80']) expect(await refusal({ port })).toContain('at "input.port"; Port: expected a whole number from 0 to 65535');
+  expect(await refusal({ mode: 'ftp' })).toContain('"ftp" does not exist in "TunnelMode"');
+  expect(await refusal({ prot: 1 })).toContain('Field "prot" is not defined');
+  for (const expiresAt of ['2027-01-01', 'tomorrow', '2027-13-01T00:00:00Z', 0]) {
+    const { errors } = await api.run('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input: { expiresAt } });
+    expect(errors[0]?.message).toContain('DateTime: expected ISO 8601 text with its zone');
+  }
+  expect((await api.run('mutation { createTunnel(input: { port: 70000 }) { id } }')).errors[0]?.message).toContain('Port: expected');
+});

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { EventQueue } from '../../src/schema/subscriptions/event-queue.ts';
+
+test('gives events in order, those that wait and those that are waited for', async () => {
+  const queue = new EventQueue<number>(10, () => undefined);
+  queue.push(1);
+  queue.push(2);
+  expect([(await queue.next()).value, (await queue.next()).value]).toEqual([1, 2]);
+  const later = queue.next();
+  queue.push(3);
+  expect(await later).toEqual({ value: 3, done: false });
+});
+
+test('cuts a subscriber off that lets too much pile up, and says why, once', async () => {
+  let closed = 0;
+  const queue = new EventQueue<number>(2, () => { closed++; });
+  for (const n of [1, 2, 3, 4]) queue.push(n);
+  await expect(queue.next()).rejects.toMatchObject({ code: 'SUBSCRIBER_TOO_SLOW' });
+  expect(await queue.next()).toEqual({ value: undefined, done: true });
+  expect(closed).toBe(1);
+});
+
+test('ends for both sides when either ends it', async () => {
+  let closed = 0;
+  const queue = new EventQueue<number>(2, () => { closed++; });
+  const waiting = queue.next();
+  queue.close();
+  expect(await waiting).toEqual({ value: undefined, done: true });
+  queue.push(1);
+  await queue.return();
+  expect(await queue.next()).toEqual({ value: undefined, done: true });
+  expect(closed).toBe(1);
+});

@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { certificateState } from '../../src/schema/platform-domain/certificate.ts';
+import { covering, expired, other } from '../support/certificates.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const save = `mutation ($input: GlobalSettingsInput!) { saveGlobalSettings(input: $input) { blackIpList serverUrl platformDomains { id wildcard certFilePath keyFilePath } } }`;
+const read = '{ globalSettings { blackIpList serverUrl platformDomains { id wildcard certFilePath keyFilePath certificateConfigured referenceCount certificate { status readable expiresAt daysRemaining } } } }';
+const createHost = 'mutation ($input: HostInput!) { createHost(input: $input) { id } }';
+const wildcard = '*.p.example.com';
+
+let directory: string;
+const file = (name: string) => path.join(directory, name);
+const pair = (name: string) => ({ certFilePath: file(`${name}.pem`), keyFilePath: file(`${name}.key`) });
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'adit-certificates-'));
+  for (const [name, { certificate, key }] of Object.entries({ covering, other, expired, wrongKey: { ...covering, key: other.key } })) {
+    await writeFile(file(`${name}.pem`), certificate);
+    await writeFile(file(`${name}.key`), key);
+  }
+  for (const name of ['empty.pem', 'empty.key', 'broken.key']) await writeFile(file(name), name.startsWith('empty') ? ' \n' : covering.key);
+  await writeFile(file('broken.pem'), 'no certificate');
+  await writeFile(file('large.pem'), 'x'.repeat(65 * 1024));
+  await writeFile(file('large.key'), covering.key);
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const saved = (api: TestSchema, platformDomains: unknown) => api.record(save, { input: { platformDomains } });
+const refusal = async (api: TestSchema, platformDomains: unknown) => (await api.run(save, { input: { platformDomains } })).errors[0];
+const client = (api: TestSchema) => api.id('mutation { createClient(input: {}) { id } }');
+const platformHost = async (api: TestSchema, input = {}) => api.id(createHost, { input: {
+  clientId: await client(api), mode: 'platform', platformDomainId: 'platform-e7e1b1', platformPrefix: 'app', scheme: 'http', ...input,
+} });
+const entry = { id: 'platform-e7e1b1', wildcard };
+
+eachDialect('the global settings', (databases) => {
+  test('are empty at first; what is absent keeps its value, what is blank is cleared', async () => {
+    const api = await openTestSchema(databases);
+    expect(await api.record(read)).toEqual({ blackIpList: [], serverUrl: '', platformDomains: [] });
+    const input = { blackIpList: ['1.1.1.1\r\n2.2.2.2', '1.1.1.1', ' '], serverUrl: ' https://a.com ', platformDomains: [{ wildcard: '*.Example.com.' }] };
+    const state = { blackIpList: ['2.2.2.2', '1.1.1.1'], serverUrl: 'https://a.com', platformDomains: [{ id: 'platform-47287a8f16ec75e6', wildcard: '*.example.com', certFilePath: '', keyFilePath: '' }] };
+    expect(await api.record(save, { input })).toEqual(state);
+    expect(await api.record(save, { input: {} })).toEqual(state);
+    expect(await api.record(save, { input: { serverUrl: '' } })).toEqual({ ...state, serverUrl: '' });
+    expect(await api.record(save, { input: { blackIpList: [], platformDomains: [] } })).toEqual({ blackIpList: [], serverUrl: '', platformDomains: [] });
+  });
+
+  test.each([
+    [[{ wildcard: 'example.com' }], 'platform domain "example.com": the pattern must be *.example.com'],
+    [[{ wildcard: '*.-a.com' }], 'platform domain *.-a.com: bad DNS name'],
+    [[{ id: 'a', wildcard: '*.a.com' }, { id: ' a ', wildcard: '*.b.com' }], 'platform domains: duplicate id a'],
+    [[{ wildcard: '*.a.com' }, { wildcard: '*.b.a.com' }], 'platform domains *.a.com and *.b.a.com overlap'],
+    [[{ wildcard: '*.a.com', certFilePath: '/a.pem' }], 'platform domain *.a.com: certificate and key must be given both or none'],
+    [[{ wildcard: '*.a.com', keyFilePath: '/a.key', certFilePath: ' ' }], 'platform domain *.a.com: certificate and key must be given both or none'],
+    [[{ wildcard: '*.a.com', certFilePath: '-----BEGIN', keyFilePath: '-----BEGIN' }], 'platform domain *.a.com: certificate and key are paths of files, not text'],
+    [Array.from({ length: 1001 }, (_, n) => ({ wildcard: `*.a${n}.com` })), 'invalid platformDomains: more than 1000 entries'],
+  ])('%j: nothing is saved', async (platformDomains, message) => {
+    const api = await openTestSchema(databases);
+    const { errors } = await api.run(save, { input: { serverUrl: 'lost', blackIpList: ['1.1.1.1'], platformDomains } });
+    expect(errors[0]?.message).toBe(message);
+    expect(await api.record(read)).toEqual({ blackIpList: [], serverUrl: '', platformDomains: [] });
+  });
+
+  test.each([
+    ['missing', 'cannot load'], ['large', 'cannot load'], ['empty', 'empty'], ['broken', 'cannot parse'], ['wrongKey', 'unusable pair'], ['expired', 'not yet valid or expired'], ['other', 'does not cover the wildcard'],
+  ])('a certificate that is %s is refused: %s', async (name, reason) => {
+    const api = await openTestSchema(databases);
+    const error = await refusal(api, [{ ...entry, ...pair(name) }]);
+    expect(error).toMatchObject({ code: 'PLATFORM_CERTIFICATE', message: `certificate of ${wildcard}: ${reason}` });
+    expect(await api.services.store.db.platformDomain.count()).toBe(0);
+  });
+
+  test('the state of a certificate is told, and what becomes of its files', async () => {
+    const api = await openTestSchema(databases);
+    await saved(api, [{ ...entry, ...pair('covering') }, { wildcard: '*.example.org' }]);
+    const { platformDomains } = await api.record(read);
+    expect(platformDomains).toEqual([
+      { ...{ id: expect.any(String), wildcard: '*.example.org', certFilePath: '', keyFilePath: '', certificateConfigured: false, referenceCount: 0 },
+        certificate: { status: 'no certificate, HTTP only', readable: false, expiresAt: null, daysRemaining: 0 } },
+      { ...entry, ...pair('covering'), certificateConfigured: true, referenceCount: 0,
+        certificate: { status: 'valid', readable: true, expiresAt: '2120-01-01T00:00:00.000Z', daysRemaining: expect.any(Number) } },
+    ]);
+    const status = async (name: string, now: string) => (await certificateState({ wildcard, ...pair(name) }, new Date(now))).status;
+    expect(await status('covering', '2119-12-25T00:00:00Z')).toBe('fewer than 15 days left');
+    expect(await status('covering', '2120-01-01T00:00:00Z')).toBe('expired');
+    expect(await status('covering', '2019-01-01T00:00:00Z')).toBe('not yet valid');
+    expect(await status('other', '2050-01-01T00:00:00Z')).toBe('does not cover wildcard');
+    for (const [name, text] of [['missing', 'cannot load'], ['wrongKey', 'cannot load'], ['empty', 'empty'], ['broken', 'cannot parse']] as const) expect(await status(name, '2050-01-01T00:00:00Z')).toBe(text);
+  });
+
+  test('an entry with hosts is neither deleted nor renamed; one without is', async () => {
+    const api = await openTestSchema(databases);
+    await saved(api, [entry]);
+    const id = await platformHost(api);
+    expect(await refusal(api, [])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE', message: `platform domain ${wildcard} in use: cannot delete` });
+    expect(await refusal(api, [{ ...entry, wildcard: '*.q.example.com' }])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE', message: `platform domain ${wildcard} in use: cannot rename` });
+    expect(await refusal(api, [{ id: 'another', wildcard }])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE' });
+    expect(await saved(api, [{ wildcard }, { id: 'b', wildcard: '*.b.com' }, { id: 'c', wildcard: '*.c.com' }])).toMatchObject({ platformDomains: [{ id: 'b' }, { id: 'c' }, entry] });
+    expect(await saved(api, [entry, { id: 'b', wildcard: '*.c.com' }, { id: 'c', wildcard: '*.b.com' }])).toMatchObject({ platformDomains: [{ id: 'c', wildcard: '*.b.com' }, { id: 'b', wildcard: '*.c.com' }, entry] });
+    await api.ok('mutation ($id: Int!) { deleteHost(id: $id) }', { id });
+    expect(await saved(api, [{ ...entry, wildcard: '*.q.example.com' }])).toMatchObject({ platformDomains: [{ ...entry, wildcard: '*.q.example.com' }] });
+    expect(await saved(api, [])).toMatchObject({ platformDomains: [] });
+  });
+
+  test('a certificate reaches the hosts, and stays while they need it', async () => {
+    const api = await openTestSchema(databases);
+    await saved(api, [entry]);
+    const id = await platformHost(api);
+    const told: unknown[] = [];
+    api.services.changes.subscribe((change) => { told.push([change.resource, change.action]); });
+    await saved(api, [{ ...entry, ...pair('covering') }]);
+    expect(told).toEqual([['globalSettings', 'update'], ['host', 'update']]);
+    expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject(pair('covering'));
+    await api.ok('mutation ($id: Int!) { updateHost(id: $id, input: { scheme: all, certificate: "mine", privateKey: "mine" }) { id } }', { id });
+    expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject({ scheme: 'all', ...pair('covering') });
+    expect(await refusal(api, [entry])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE', message: `platform domain ${wildcard} is used by https host ${id}: change it to http before the certificate is removed` });
+    await writeFile(file('passing.pem'), covering.certificate);
+    await writeFile(file('passing.key'), covering.key);
+    await saved(api, [{ ...entry, ...pair('passing') }]);
+    await writeFile(file('passing.pem'), expired.certificate);
+    expect(await api.run(createHost, { input: { clientId: 1, mode: 'platform', platformDomainId: entry.id, platformPrefix: 'b' } })).toMatchObject({ errors: [{ code: 'PLATFORM_CERTIFICATE' }] });
+    expect(await api.record('mutation ($id: Int!) { updateHost(id: $id, input: { remark: "x" }) { remark } }', { id })).toEqual({ remark: 'x' });
+    expect(await api.record('mutation ($id: Int!) { updateHost(id: $id, input: { host: "own.com" }) { hasPrivateKey } }', { id })).toEqual({ hasPrivateKey: false });
+  });
+
+  test('a new pattern meets no wildcard host that is there', async () => {
+    const api = await openTestSchema(databases);
+    await api.ok(createHost, { input: { clientId: await client(api), host: '*.x.p.example.com' } });
+    expect(await refusal(api, [entry])).toMatchObject({ code: 'PLATFORM_DOMAIN_INVALID', message: `platform domain ${wildcard} conflicts with existing wildcard host *.x.p.example.com` });
+    expect(await saved(api, [{ wildcard: '*.q.example.com' }])).toMatchObject({ platformDomains: [{ wildcard: '*.q.example.com' }] });
+  });
+});

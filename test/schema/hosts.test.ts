@@ -1,0 +1,290 @@
+import { expect, test } from '@jest/globals';
+import type { Caller } from '../../src/rules/caller.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const fields = 'id host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange certificatePath privateKeyPath hasPrivateKey autoHttps enabled client { id }';
+const create = `mutation ($input: HostInput!) { createHost(input: $input) { ${fields} } }`;
+const update = `mutation ($id: Int!, $input: HostInput!) { updateHost(id: $id, input: $input) { ${fields} } }`;
+const start = 'mutation ($id: Int!) { startHost(id: $id) { enabled } }';
+const stop = 'mutation ($id: Int!) { stopHost(id: $id) { enabled } }';
+const remove = 'mutation ($id: Int!) { deleteHost(id: $id) }';
+const one = `query ($id: Int!) { host(id: $id) { ${fields} } }`;
+const available = 'query ($d: String!, $p: String!, $id: Int) { platformHostAvailable(platformDomainId: $d, platformPrefix: $p, hostId: $id) { available host } }';
+
+type Input = Readonly<Record<string, unknown>>;
+const newClient = (api: TestSchema, input: Input = {}) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
+const newUser = async (api: TestSchema, maxTunnels = 0) => (await api.services.store.db.user.create({ data: { username: `user ${maxTunnels} ${Math.random()}`, passwordHash: '', maxTunnels } })).id;
+
+/** A host of a client. */
+async function newHost(api: TestSchema, clientId: number, input: Input = {}): Promise<number> {
+  return api.id(create, { input: { clientId, host: 'app.example.com', targets: ['127.0.0.1:80'], ...input } });
+}
+
+const domain = { id: 'd', wildcard: '*.p.example.com' };
+const totals = async ({ services }: TestSchema) => Object.fromEntries((await services.store.db.total.findMany({ where: { name: { notIn: ['audit', 'users'] } } })).map(({ name, value }) => [name, value]));
+const counts = async ({ services }: TestSchema, id: number) => services.store.db.client.findUniqueOrThrow({ where: { id }, select: { tunnelCount: true, hostCount: true } });
+
+eachDialect('hosts', (databases) => {
+  test('a new host has what was given, in its one spelling, and is started', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const input = {
+      clientId, host: ' App.Example.COM. ', location: 'api/', scheme: 'https', remark: 'web', targets: ['10.0.0.1:80\r\n[::1]:81'],
+      headers: ['X-A: 1', ' X-B:2 '], hostChange: 'inside:8080', localProxy: true, autoHttps: true, certificate: '/etc/a.pem', privateKey: '/etc/a.key',
+    };
+    const host = {
+      id: 1, host: 'app.example.com', location: '/api', scheme: 'https', mode: 'custom', platformDomainId: null, platformPrefix: null, remark: 'web',
+      targets: ['10.0.0.1:80', '[::1]:81'], localProxy: false, headers: ['X-A: 1', 'X-B:2'], hostChange: 'inside:8080',
+      certificatePath: '/etc/a.pem', privateKeyPath: '/etc/a.key', hasPrivateKey: true, autoHttps: true, enabled: true, client: { id: clientId },
+    };
+    expect(await api.record(create, { input })).toEqual(host);
+    expect(await api.record(one, { id: 1 })).toEqual(host);
+    expect(await api.record(create, { input: { clientId, host: 'b.com', autoHttps: true, scheme: 'http' } })).toMatchObject({
+      location: '/', scheme: 'http', autoHttps: false, targets: [], headers: [], certificatePath: '', hasPrivateKey: false,
+    });
+    expect(await api.ok('{ hosts(search: "APP") { total rows { id } } }')).toEqual({ hosts: { total: 1, rows: [{ id: 1 }] } });
+    expect(await api.ok('{ hosts(limit: 1, order: DESC) { total rows { id } } client(id: 1) { hosts { total rows { id } } tunnels { total } } }')).toEqual({
+      hosts: { total: 2, rows: [{ id: 2 }] }, client: { hosts: { total: 2, rows: [{ id: 1 }, { id: 2 }] }, tunnels: { total: 0 } },
+    });
+    expect(await totals(api)).toMatchObject({ clients: 1, hosts: 2 });
+    expect(await counts(api, clientId)).toEqual({ tunnelCount: 2, hostCount: 2 });
+  });
+
+  test.each([
+    [{ host: '' }, 'HOST_INVALID'], [{ host: 'a.*.com' }, 'HOST_INVALID'], [{ host: 'a.com:80' }, 'HOST_INVALID'],
+    [{ location: '/a b' }, 'location'], [{ targets: ['nowhere'] }, 'targets'], [{ headers: ['no header'] }, 'headers'], [{ headers: ['X-A: 1\0'] }, 'headers'],
+    [{ hostChange: 'a\r\nX: 1' }, 'hostChange'], [{ remark: 'x'.repeat(256) }, 'remark'], [{ certificate: `-----BEGIN${'x'.repeat(65536)}` }, 'certificate'],
+    [{ mode: 'platform' }, 'PLATFORM_DOMAIN_REQUIRED'], [{ mode: 'platform', platformDomainId: 'x\0' }, 'PLATFORM_DOMAIN_UNKNOWN'],
+    [{ mode: 'platform', platformDomainId: 'd', platformPrefix: 'a.b', scheme: 'http' }, 'PLATFORM_PREFIX_INVALID'],
+    [{ mode: 'platform', platformDomainId: 'd', platformPrefix: 'a' }, 'PLATFORM_HTTP_ONLY'],
+    [{ host: 'x.y.p.example.com' }, 'PLATFORM_NAMESPACE'], [{ host: '*.example.com' }, 'PLATFORM_NAMESPACE'], [{ host: '*.p.example.com' }, 'PLATFORM_NAMESPACE'],
+  ])('%j is refused, on a new host and on an old one, and changes nothing', async (wrong, code) => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    await api.services.store.db.platformDomain.create({ data: domain });
+    const id = await newHost(api, clientId);
+    const before = await api.record(one, { id });
+    for (const answer of [await api.run(create, { input: { clientId, host: 'b.com', ...wrong } }), await api.run(update, { id, input: wrong })]) {
+      const [error] = answer.errors;
+      expect(error?.code === 'INVALID_INPUT' ? error.extensions['field'] : error?.code).toBe(code);
+    }
+    expect(await api.record(one, { id })).toEqual(before);
+    expect(await totals(api)).toMatchObject({ hosts: 1 });
+  });
+
+  test('an edit keeps what it does not name; what is blank is cleared', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newHost(api, await newClient(api), { location: '/a', headers: ['X: 1'], hostChange: 'h', certificate: 'c', privateKey: 'k', autoHttps: true });
+    await api.ok(stop, { id });
+    await api.services.store.db.host.update({ where: { id }, data: { inletBytes: 5n } });
+    const before = await api.record(one, { id });
+    expect(await api.record(update, { id, input: { remark: 'new' } })).toEqual({ ...before, remark: 'new', enabled: false });
+    expect(await api.record(update, { id, input: { location: '', headers: [], hostChange: '', certificate: '', privateKey: '', targets: [] } })).toEqual({
+      ...before, remark: 'new', location: '/', headers: [], hostChange: '', certificatePath: '', privateKeyPath: '', hasPrivateKey: false, targets: [],
+    });
+    expect(await api.record(update, { id, input: { scheme: 'http' } })).toMatchObject({ scheme: 'http', autoHttps: false });
+    expect((await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).inletBytes).toBe(5n);
+    for (const [mutation, enabled] of [[start, true], [start, true], [stop, false], [stop, false]] as const) expect(await api.record(mutation, { id })).toEqual({ enabled });
+  });
+
+  test('what a host took from the quotas of client and owner, it gives back', async () => {
+    const api = await openTestSchema(databases);
+    const userId = await newUser(api, 2);
+    const [limited, owned] = [await newClient(api, { maxTunnels: 2 }), await newClient(api, { ownerId: userId })];
+    await api.ok('mutation ($id: Int!) { createTunnel(input: { clientId: $id, mode: tcp }) { id } }', { id: limited });
+    const id = await newHost(api, limited);
+    expect((await api.run(create, { input: { clientId: limited, host: 'b.com' } })).errors[0]).toMatchObject({ code: 'CLIENT_TUNNEL_QUOTA', message: 'The number of tunnels exceeds the limit' });
+    expect(await api.code('mutation ($id: Int!) { createTunnel(input: { clientId: $id, mode: tcp }) { id } }', { id: limited })).toBe('CLIENT_TUNNEL_QUOTA');
+    for (const host of ['c.com', 'd.com']) await newHost(api, owned, { host });
+    expect(await api.code(create, { input: { clientId: owned, host: 'e.com' } })).toBe('USER_TUNNEL_QUOTA');
+    expect(await api.code(update, { id, input: { clientId: owned } })).toBe('USER_TUNNEL_QUOTA');
+    const free = await newClient(api);
+    expect(await api.record(update, { id, input: { clientId: free } })).toMatchObject({ client: { id: free } });
+    expect(await counts(api, limited)).toEqual({ tunnelCount: 1, hostCount: 0 });
+    expect(await counts(api, free)).toEqual({ tunnelCount: 1, hostCount: 1 });
+    expect(await api.ok(remove, { id })).toEqual({ deleteHost: id });
+    expect(await totals(api)).toMatchObject({ hosts: 2, tunnels: 1 });
+    await api.ok('mutation ($id: Int!) { deleteClient(id: $id) }', { id: owned });
+    expect(await totals(api)).toMatchObject({ hosts: 0, tunnels: 1 });
+    expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: userId } })).toMatchObject({ tunnelCount: 0, clientCount: 0 });
+    expect(await newHost(api, free, { host: 'f.com' })).toBe(4);
+  });
+
+  test('the same route belongs to one rule; http and https of a domain are two', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const id = await newHost(api, clientId, { scheme: 'http' });
+    const refused = async (input: Input) => api.run(create, { input: { clientId, host: 'APP.example.com', ...input } });
+    expect((await refused({})).errors[0]).toMatchObject({ code: 'HOST_EXISTS', message: 'host has exist' });
+    expect((await refused({ scheme: 'http', location: '///' })).errors[0]?.code).toBe('HOST_EXISTS');
+    await newHost(api, clientId, { scheme: 'https' });
+    const other = await newHost(api, clientId, { location: '/api' });
+    expect(await api.code(update, { id: other, input: { location: '/' } })).toBe('HOST_EXISTS');
+    expect(await api.code(update, { id, input: { scheme: 'all' } })).toBe('HOST_EXISTS');
+    expect(await api.record(update, { id, input: { scheme: 'http', host: 'app.example.com', location: '/', remark: 'x' } })).toMatchObject({ remark: 'x' });
+  });
+
+  test('rules of different owners do not overlap, in either direction; those of one owner may', async () => {
+    const api = await openTestSchema(databases);
+    const userId = await newUser(api);
+    const [mine, mineToo, free] = [await newClient(api, { ownerId: userId }), await newClient(api, { ownerId: userId }), await newClient(api)];
+    await newHost(api, mine, { host: '*.example.com', location: '/x' });
+    for (const input of [{ host: 'a.b.example.com' }, { host: 'a.example.com', location: '/x/y' }, { host: '*.com' }, { host: '*.b.example.com', location: '/x', scheme: 'https' }]) {
+      expect((await api.run(create, { input: { clientId: free, ...input } })).errors[0]).toMatchObject({ code: 'HOST_OVERLAP', message: 'host route overlaps another tenant' });
+    }
+    const id = await newHost(api, free, { host: 'a.example.com', location: '/xy' });
+    await newHost(api, free, { host: 'example.com' });
+    expect(await newHost(api, mineToo, { host: 'b.example.com', location: '/x' })).toBe(id + 2);
+    expect(await api.code(update, { id, input: { location: '/' } })).toBe('HOST_OVERLAP');
+    expect(await api.code(update, { id: 1, input: { location: '/' } })).toBe('HOST_OVERLAP');
+    const moved = await newHost(api, mine, { host: 'y.example.com', location: '/x' });
+    expect(await api.code(update, { id: moved, input: { clientId: free } })).toBe('HOST_OVERLAP');
+    expect(await api.record(update, { id: moved, input: { clientId: mineToo } })).toMatchObject({ client: { id: mineToo } });
+  });
+
+  test('a client does not leave its owner with a rule that overlaps one of those that stay', async () => {
+    const api = await openTestSchema(databases);
+    const [alice, bob] = [await newUser(api), await newUser(api)];
+    const [one, two] = [await newClient(api, { ownerId: alice }), await newClient(api, { ownerId: alice })];
+    await newHost(api, one, { host: '*.example.com' });
+    const id = await newHost(api, two, { host: 'a.example.com' });
+    const move = 'mutation ($id: Int!, $to: Int) { updateClient(id: $id, input: { ownerId: $to }) { id } }';
+    for (const to of [bob, null]) expect(await api.code(move, { id: two, to })).toBe('HOST_OVERLAP');
+    await api.ok('mutation ($id: Int!) { deleteHost(id: $id) }', { id });
+    await api.ok(move, { id: two, to: bob });
+    // Parted by something that can't be refused, such as the deletion of their owner, they can be brought together again.
+    await api.services.store.db.host.create({ data: { clientId: two, host: 'a.example.com' } });
+    await api.ok(move, { id: two, to: alice });
+  });
+
+  test('a platform host is made of domain and prefix, and stays one until it is made another', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    await api.services.store.db.host.create({ data: { clientId, host: 'old.p.example.com' } });
+    await api.services.store.db.platformDomain.create({ data: domain });
+    const input = { clientId, mode: 'platform', platformDomainId: ' d ', platformPrefix: ' App ', scheme: 'http', host: 'ignored.com', certificate: 'mine.pem', privateKey: 'mine.key' };
+    expect(await api.ok(available, { d: 'd', p: 'APP' })).toEqual({ platformHostAvailable: { available: true, host: 'app.p.example.com' } });
+    const made = await api.record(create, { input });
+    expect(made).toMatchObject({ id: 2, host: 'app.p.example.com', mode: 'platform', platformDomainId: 'd', platformPrefix: 'app', certificatePath: '', hasPrivateKey: false });
+    expect(await api.ok(available, { d: 'd', p: 'app' })).toEqual({ platformHostAvailable: { available: false, host: 'app.p.example.com' } });
+    expect(await api.ok(available, { d: 'd', p: 'app', id: 2 })).toMatchObject({ platformHostAvailable: { available: true } });
+    expect(await api.code(available, { d: 'x', p: 'app' })).toBe('PLATFORM_DOMAIN_UNKNOWN');
+    expect(await api.code(create, { input: { ...input, location: '/other' } })).toBe('PLATFORM_PREFIX_USED');
+    expect(await api.code(create, { input: { ...input, platformPrefix: 'old' } })).toBe('PLATFORM_HOST_USED');
+    for (const kept of [{ remark: 'a' }, { host: 'APP.p.example.com' }, { mode: 'platform' }, { mode: 'platform', platformPrefix: 'app' }]) {
+      expect(await api.record(update, { id: 2, input: kept })).toMatchObject({ mode: 'platform', host: 'app.p.example.com' });
+    }
+    expect(await api.record(update, { id: 2, input: { platformPrefix: 'new' } })).toMatchObject({ mode: 'platform', host: 'new.p.example.com' });
+    expect(await api.code(update, { id: 2, input: { mode: 'custom' } })).toBe('PLATFORM_NAMESPACE');
+    expect(await api.record(update, { id: 2, input: { host: 'own.com' } })).toMatchObject({ mode: 'custom', host: 'own.com', platformDomainId: null, platformPrefix: null });
+    expect(await api.record(update, { id: 1, input: { remark: 'still editable', host: 'old.p.example.com', mode: 'custom' } })).toMatchObject({ remark: 'still editable' });
+  });
+
+  test('an unknown id is not found; null in a query', async () => {
+    const api = await openTestSchema(databases);
+    for (const [operation, variables] of [[update, { input: {} }], [start, {}], [stop, {}], [remove, {}]] as const) {
+      expect((await api.run(operation, { id: 99, ...variables })).errors[0]).toMatchObject({ code: 'NOT_FOUND', message: 'host ID not found' });
+    }
+    expect(await api.ok(one, { id: 99 })).toEqual({ host: null });
+    expect((await api.run(create, { input: { clientId: 99, host: 'a.com' } })).errors[0]).toMatchObject({ code: 'NOT_FOUND', message: 'client ID not found' });
+  });
+
+  test('every change is told, and the engine is not bothered', async () => {
+    const api = await openTestSchema(databases);
+    const told: unknown[] = [];
+    api.services.changes.subscribe((change) => { if (change.resource === 'host') told.push([change.action, change.caller]); });
+    const id = await newHost(api, await newClient(api));
+    const applied = api.engine.applied.length;
+    await api.ok(update, { id, input: { remark: 'x' } });
+    await api.ok(stop, { id });
+    await api.ok(remove, { id });
+    const admin: Caller = { kind: 'admin' };
+    expect(told).toEqual([['create', admin], ['update', admin], ['update', admin], ['delete', admin]]);
+    expect(api.engine.applied).toHaveLength(applied);
+  });
+});
+
+eachDialect('hosts of an ordinary user', (databases) => {
+  /** Two users with a client each, the second of which has a host, and an unowned client. */
+  async function tenants() {
+    const api = await openTestSchema(databases);
+    const [alice, bob] = [await newUser(api), await newUser(api)];
+    const [hers, his, free] = [await newClient(api, { ownerId: alice }), await newClient(api, { ownerId: bob }), await newClient(api)];
+    await api.services.store.db.platformDomain.create({ data: domain });
+    const hisHost = await newHost(api, his, { host: 'his.com', location: '/secret', remark: 'secret remark', targets: ['10.9.9.9:80'], certificate: '/etc/his.pem', privateKey: '/etc/his.key' });
+    const user: Caller = { kind: 'user', userId: alice };
+    return { api, user, alice, hers, his, free, hisHost };
+  }
+
+  test('are all that the user sees, counts and changes', async () => {
+    const { api, user, hers, his, free, hisHost } = await tenants();
+    const run = (operation: string, variables: Input = {}) => api.run(operation, variables, user);
+    expect((await run(create, { input: { clientId: hers, host: 'hers.com', targets: ['80'] } })).data).toMatchObject({ createHost: { id: hisHost + 1 } });
+    for (const client of [hers, undefined]) {
+      expect((await run('query ($c: Int) { hosts(clientId: $c) { total rows { id } } }', { c: client })).data).toEqual({ hosts: { total: 1, rows: [{ id: hisHost + 1 }] } });
+    }
+    expect((await run('{ hosts(search: "secret") { total } }')).data).toEqual({ hosts: { total: 0 } });
+    for (const clientId of [his, free]) {
+      expect(await api.code('query ($c: Int) { hosts(clientId: $c) { total } }', { c: clientId }, user)).toBe('FORBIDDEN');
+      expect(await api.code(create, { input: { clientId, host: 'x.com' } }, user)).toBe('FORBIDDEN');
+      expect(await api.code(update, { id: hisHost + 1, input: { clientId } }, user)).toBe('FORBIDDEN');
+    }
+    for (const id of [hisHost, 99]) {
+      expect((await run(one, { id })).data).toEqual({ host: null });
+      for (const operation of [start, stop, remove]) expect(await api.code(operation, { id }, user)).toBe('FORBIDDEN');
+      expect(await api.code(update, { id, input: { remark: 'x' } }, user)).toBe('FORBIDDEN');
+    }
+    expect((await run(update, { id: hisHost + 1, input: { remark: 'mine' } })).data).toMatchObject({ updateHost: { remark: 'mine' } });
+    expect(await api.record(one, { id: hisHost })).toMatchObject({ remark: 'secret remark', enabled: true });
+  });
+
+  test('carry certificates as text, never as the path of a file', async () => {
+    const { api, user, hers } = await tenants();
+    const pem = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----';
+    for (const field of ['certificate', 'privateKey']) {
+      expect((await api.run(create, { input: { clientId: hers, host: 'hers.com', [field]: '/etc/passwd' } }, user)).errors[0]).toMatchObject({
+        code: 'INVALID_INPUT', message: `invalid ${field}: only PEM text is accepted, no file path`,
+      });
+    }
+    const { data } = await api.run(create, { input: { clientId: hers, host: 'hers.com', certificate: pem, privateKey: pem, localProxy: true } }, user);
+    expect(data).toMatchObject({ createHost: { certificatePath: '', privateKeyPath: '', hasPrivateKey: true, localProxy: false } });
+    await api.services.store.db.host.update({ where: { id: 2 }, data: { certFilePath: '/etc/a.pem', keyFilePath: '/etc/a.key' } });
+    expect((await api.run(one, { id: 2 }, user)).data).toMatchObject({ host: { certificatePath: '', privateKeyPath: '', hasPrivateKey: true } });
+    expect(await api.record(one, { id: 2 })).toMatchObject({ certificatePath: '/etc/a.pem', privateKeyPath: '/etc/a.key' });
+  });
+
+  test('can lie below a platform domain, of which the user sees no more than what that takes', async () => {
+    const { api, user, hers } = await tenants();
+    expect((await api.run('{ platformDomains { id wildcard certificateConfigured } }', {}, user)).data).toEqual({ platformDomains: [{ ...domain, certificateConfigured: false }] });
+    for (const field of ['certFilePath', 'keyFilePath', 'referenceCount', 'certificate { status }']) {
+      expect(await api.code(`{ platformDomains { ${field} } }`, {}, user)).toBe('FORBIDDEN');
+    }
+    expect(await api.code('{ globalSettings { serverUrl } }', {}, user)).toBe('FORBIDDEN');
+    expect(await api.code('mutation { saveGlobalSettings(input: {}) { serverUrl } }', {}, user)).toBe('FORBIDDEN');
+    const { data } = await api.run(create, { input: { clientId: hers, mode: 'platform', platformDomainId: 'd', platformPrefix: 'a', scheme: 'http' } }, user);
+    expect(data).toMatchObject({ createHost: { host: 'a.p.example.com' } });
+    expect((await api.run(available, { d: 'd', p: 'a', id: 2 }, user)).data).toMatchObject({ platformHostAvailable: { available: true } });
+    const other: Caller = { kind: 'user', userId: 2 };
+    expect((await api.run(available, { d: 'd', p: 'a', id: 2 }, other)).data).toMatchObject({ platformHostAvailable: { available: false } });
+  });
+
+  test('are what a diagnosis tells of; a rule of another owner stays hidden', async () => {
+    const { api, user, hisHost } = await tenants();
+    const ask = 'query ($path: String) { diagnoseHost(host: "his.com", path: $path, scheme: http, visitorAddress: "1.1.1.1") { matched reason target rule { id } gates { explanation remedy } } }';
+    const answer = await api.run(ask, { path: '/secret' }, user);
+    expect(answer.data).toMatchObject({ diagnoseHost: { matched: false, reason: 'no host rule matches', target: '', rule: null } });
+    for (const secret of ['secret remark', '10.9.9.9', `host ${hisHost}`]) expect(JSON.stringify(answer)).not.toContain(secret);
+    expect(await api.record(ask, { path: '/secret' })).toMatchObject({ matched: true, rule: { id: hisHost } });
+    const tunnel = await api.id('mutation { createTunnel(input: { clientId: 2, mode: tcp }) { id } }');
+    expect((await api.run('query ($id: Int!) { diagnoseTunnel(id: $id) { gates { name } } }', { id: tunnel }, user)).data).toEqual({ diagnoseTunnel: null });
+  });
+
+  test('the legacy client login sees those of its one client', async () => {
+    const { api, his, hers, hisHost } = await tenants();
+    const login: Caller = { kind: 'client', clientId: his };
+    expect((await api.run('{ hosts { total rows { id } } }', {}, login)).data).toEqual({ hosts: { total: 1, rows: [{ id: hisHost }] } });
+    expect((await api.run(update, { id: hisHost, input: { remark: 'x' } }, login)).data).toMatchObject({ updateHost: { remark: 'x' } });
+    expect(await api.code(update, { id: hisHost, input: { clientId: hers } }, login)).toBe('FORBIDDEN');
+  });
+});

@@ -1,0 +1,131 @@
+import { expect, test } from '@jest/globals';
+import { z } from 'zod';
+import type { ClientState } from '../../src/engine/face.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+import { countStatements } from '../support/statements.ts';
+import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
+
+const online: ClientState = {
+  connected: true, address: '203.0.113.9', localAddress: '192.168.1.20', version: '0.1.0', connections: 2, rate: 10, inletBytes: 100, exportBytes: 200,
+  lastOnlineAt: Date.UTC(2026, 10, 21, 10),
+};
+
+/** 100 clients of four owners, three tunnels each. */
+async function seed({ services: { store } }: TestSchema): Promise<number[]> {
+  const owners = await Promise.all([1, 2, 3, 4].map((n) => store.db.user.create({ data: { username: `user ${n}`, passwordHash: '' } })));
+  const ids = await seedClients(store, 100, (n) => ({ userId: owners[n % 4]?.id }));
+  for (const id of ids) await seedTunnels(store, id, 3);
+  return ids;
+}
+
+eachDialect('lists', (databases) => {
+  test('a list of 100 with owners, tunnels and their clients takes the same few statements as a list of one', async () => {
+    const api = await openTestSchema(databases);
+    await seed(api);
+    const operation = `query ($limit: Int) { clients(limit: $limit) { total rows {
+      id effectiveExpiresAt owner { username } runtime { connected } tunnels(limit: 2) { total rows { id client { id remark } runtime { running } } }
+    } } }`;
+    const one = await countStatements(api.services.store, () => api.ok(operation, { limit: 1 }));
+    const hundred = await countStatements(api.services.store, () => api.ok(operation, { limit: 100 }));
+    expect(hundred).toBe(one);
+    expect(one).toBeGreaterThan(0);
+    expect(one).toBeLessThanOrEqual(6);
+    const { rows } = await api.record(operation, { limit: 100 });
+    expect(rows).toHaveLength(100);
+    expect(rows).toContainEqual(expect.objectContaining({ owner: { username: 'user 1' }, tunnels: { total: 3, rows: [expect.anything(), expect.anything()] } }));
+  });
+
+  test('a list of 100 clients with owners, tunnels and hosts takes five statements', async () => {
+    const api = await openTestSchema(databases);
+    const ids = await seed(api);
+    for (const clientId of ids) await api.ok(`mutation { createHost(input: { clientId: ${clientId}, host: "h${clientId}.com" }) { id } }`);
+    const operation = `query ($limit: Int) { clients { total rows { id owner { username } tunnels(limit: $limit, offset: 1) { total rows { port createdAt enabled } } hosts { total rows { host createdAt enabled inletBytes } } } } }`;
+    for (const limit of [1, undefined]) {
+      expect(await countStatements(api.services.store, () => api.ok(operation, { limit }))).toBe(5);
+      const { rows } = await api.record(operation, { limit });
+      expect(rows).toHaveLength(100);
+      expect(rows).toContainEqual({
+        id: ids[41], owner: { username: 'user 3' },
+        tunnels: { total: 3, rows: (limit === 1 ? [10_002] : [10_002, 10_003]).map((port) => ({ port, createdAt: expect.stringMatching(/^20.+Z$/), enabled: true })) },
+        hosts: { total: 1, rows: [{ host: `h${ids[41]}.com`, createdAt: expect.stringMatching(/^20.+Z$/), enabled: true, inletBytes: 0 }] },
+      });
+    }
+    expect(await countStatements(api.services.store, () => api.ok(operation, { limit: 0 }))).toBe(4);
+  });
+
+  test('the four kinds of records lead to each other, with one statement for each step', async () => {
+    const api = await openTestSchema(databases);
+    const ids = await seed(api);
+    await seedHosts(api.services.store, ids[0] ?? 0, 3);
+    const operation = `{ users { rows { username clients(limit: 30) { total rows { tunnels { total rows { client { owner { id } } } } hosts { rows { client { id } } } } } } } }`;
+    const list = z.object({ users: z.object({ rows: z.array(z.object({ clients: z.object({ total: z.number(), rows: z.array(z.unknown()) }) })) }) });
+    const { users } = list.parse(await api.ok(operation));
+    expect(users.rows.map(({ clients }) => [clients.total, clients.rows.length])).toEqual(Array.from({ length: 4 }, () => [25, 25]));
+    // Users and their total, clients, tunnels, hosts; their clients and owners once more.
+    expect(await countStatements(api.services.store, () => api.ok(operation))).toBeLessThanOrEqual(8);
+  });
+
+  test('a list of tunnels takes two statements, and one each for their clients and the owners', async () => {
+    const api = await openTestSchema(databases);
+    await seed(api);
+    const operation = 'query ($limit: Int) { tunnels(limit: $limit) { rows { id client { remark effectiveExpiresAt owner { username } } } } }';
+    expect(await countStatements(api.services.store, () => api.ok(operation, { limit: 300 }))).toBe(4);
+  });
+
+  test('paging: no limit is all, 0 or less only counts, past the end is empty, the total is that of the list', async () => {
+    const api = await openTestSchema(databases);
+    const ids = await seed(api);
+    const operation = 'query ($limit: Int, $offset: Int) { clients(limit: $limit, offset: $offset) { total rows { id } } }';
+    const rows = (from: number, to: number) => ({ total: 100, rows: ids.slice(from, to).map((id) => ({ id })) });
+    expect(await api.record(operation, {})).toEqual(rows(0, 100));
+    expect(await api.record(operation, { limit: 0 })).toEqual(rows(0, 0));
+    expect(await api.record(operation, { limit: -1 })).toEqual(rows(0, 0));
+    expect(await api.record(operation, { limit: 2, offset: 5 })).toEqual(rows(5, 7));
+    expect(await api.record(operation, { limit: 2, offset: -5 })).toEqual(rows(0, 2));
+    expect(await api.record(operation, { limit: 2, offset: 100 })).toEqual(rows(0, 0));
+    expect(await api.record('{ clients(order: DESC, limit: 1) { rows { id } } }')).toEqual({ rows: [{ id: ids.at(-1) }] });
+    expect(await api.record('{ clients(orderBy: REMARK, order: DESC, limit: 1) { rows { remark } } }')).toEqual({ rows: [{ remark: 'office 99' }] });
+    expect(await api.record('{ clients(search: "KEY42") { total rows { remark } } }')).toEqual({ total: 1, rows: [{ remark: 'office 42' }] });
+    const [client] = ids;
+    expect(await api.record('query ($client: Int) { tunnels(clientId: $client, mode: tcp, orderBy: PORT, order: DESC, limit: 1) { total rows { port } } }', { client }))
+      .toEqual({ total: 3, rows: [{ port: 10_003 }] });
+    expect(await api.record('query ($client: Int!) { client(id: $client) { tunnels(offset: 1) { total rows { port } } } }', { client }))
+      .toEqual({ tunnels: { total: 3, rows: [{ port: 10_002 }, { port: 10_003 }] } });
+    expect(await api.record('query ($client: Int!) { client(id: $client) { tunnels(limit: 0) { total rows { port } } } }', { client })).toEqual({ tunnels: { total: 3, rows: [] } });
+  });
+
+  test('runtime is what the engine says, and before the agent has come back what was last written', async () => {
+    const api = await openTestSchema(databases);
+    const [id = 0] = await seedClients(api.services.store, 1, () => ({
+      lastOnlineAt: new Date('2026-11-20T00:00:00Z'), lastAddress: '198.51.100.1', localAddress: '10.0.0.1', agentVersion: '0.0.9', inletBytes: 2n ** 53n - 1n, exportBytes: 7n,
+    }));
+    const operation = 'query ($id: Int!) { client(id: $id) { runtime { connected address localAddress version connections rate inletBytes exportBytes lastOnlineAt } } }';
+    const remembered = {
+      connected: false, address: '198.51.100.1', localAddress: '10.0.0.1', version: '0.0.9', connections: 0, rate: 0,
+      inletBytes: Number.MAX_SAFE_INTEGER, exportBytes: 7, lastOnlineAt: '2026-11-20T00:00:00.000Z',
+    };
+    expect(await api.record(operation, { id })).toEqual({ runtime: remembered });
+    api.engine.clients.set(id, { ...online, connected: false, address: '', localAddress: '', version: '', lastOnlineAt: null, inletBytes: 9, connections: 0, rate: 0 });
+    expect(await api.record(operation, { id })).toEqual({ runtime: { ...remembered, inletBytes: 9, exportBytes: 200 } });
+    api.engine.clients.set(id, online);
+    expect(await api.record(operation, { id })).toEqual({ runtime: { ...online, lastOnlineAt: '2026-11-21T10:00:00.000Z' } });
+  });
+
+  test('a second mutation of an operation does not answer with what the first one looked up', async () => {
+    const api = await openTestSchema(databases);
+    const alice = await api.services.store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    await seedClients(api.services.store, 1, () => ({ userId: alice.id }));
+    const operation = `mutation ($id: Int!) {
+      one: createTunnel(input: { clientId: 1, mode: tcp }) { client { remark } }
+      two: updateClient(id: 1, input: { remark: "changed" }) { id }
+      three: updateTunnel(id: $id, input: { remark: "x" }) { client { remark } }
+    }`;
+    expect(await api.ok(operation, { id: 1 })).toEqual({ one: { client: { remark: 'office 1' } }, two: { id: 1 }, three: { client: { remark: 'changed' } } });
+  });
+
+  test('the server tells what it is', async () => {
+    const api = await openTestSchema(databases);
+    expect(await api.record('{ server { version bridgeType bridgePort } }')).toEqual({ version: '1.2.3', bridgeType: 'tcp', bridgePort: 8024 });
+  });
+});

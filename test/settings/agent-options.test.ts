@@ -1,0 +1,42 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { readAgentOptions, type AgentFlags } from '../../src/settings/agent-options.ts';
+import { SettingsError } from '../../src/settings/sources.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const vkeyFile = path.join(temporaryDirectory(), 'vkey');
+writeFileSync(vkeyFile, 'from-file\n');
+
+test.each([
+  ['tunnel.example.com:8024', { host: 'tunnel.example.com', port: 8024 }],
+  ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
+  ['[::1]:65535', { host: '::1', port: 65535 }],
+])('the server %s is understood', (server, expected) => {
+  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ server: expected, vkey: 'k', logLevel: 'info', logFormat: 'text' });
+});
+
+test.each(['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', 'a b:1', ':80'])('the server %j is refused', (server) => {
+  expect(() => readAgentOptions({ server, vkey: 'k' }, {}))
+    .toThrow(new SettingsError([`--server: must be HOST:PORT, such as tunnel.example.com:8024, not ${JSON.stringify(server)}`]));
+});
+
+test.each<[string, AgentFlags, NodeJS.ProcessEnv, string]>([
+  ['a flag', { vkey: 'flag' }, { ADIT_VKEY: 'environment' }, 'flag'],
+  ['a file', { vkeyFile }, { ADIT_VKEY: 'environment' }, 'from-file'],
+  ['the environment', {}, { ADIT_VKEY: 'environment' }, 'environment'],
+  ['a file that the environment names', {}, { ADIT_VKEY_FILE: vkeyFile }, 'from-file'],
+])('the key comes from %s', (_, flags, environment, expected) => {
+  expect(readAgentOptions({ server: 'h:1', ...flags }, environment).vkey).toBe(expected);
+});
+
+test('everything that is wrong is said at once, and the key is not shown', () => {
+  expect(() => readAgentOptions({ server: 'h', vkey: 'hush', vkeyFile, logLevel: 'loud' }, {})).toThrow(new SettingsError([
+    '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
+    '--vkey-file: must not be given together with --vkey',
+    '--log-level: must be one of trace, debug, info, warn, error, fatal, silent',
+  ]));
+  expect(() => readAgentOptions({ server: 'h:1' }, {})).toThrow('the key is missing');
+  expect(() => readAgentOptions({ server: 'h:1' }, { ADIT_VKEY: '' })).toThrow('ADIT_VKEY: the key must not be empty');
+  expect(() => readAgentOptions({ server: 'h:1', vkeyFile: '/nowhere' }, {})).toThrow('--vkey-file: ENOENT');
+});

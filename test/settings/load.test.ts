@@ -1,0 +1,165 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { loadSettings, readSettings, type SettingsInput } from '../../src/settings/load.ts';
+import { SettingsError } from '../../src/settings/sources.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const directory = temporaryDirectory();
+let files = 0;
+
+/** A file with this content; its name is new each time. */
+function file(content: string): string {
+  const name = path.join(directory, `file-${++files}`);
+  writeFileSync(name, content);
+  return name;
+}
+
+function read(input: SettingsInput) {
+  return readSettings({ configFile: file(''), ...input, flags: { '--data-dir': path.join(directory, 'data'), ...input.flags } });
+}
+
+function problems(input: SettingsInput): readonly string[] {
+  try {
+    read(input);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('a setting', () => {
+  const configFile = file('http_port = 3003');
+
+  test('is taken from its flag before its variable before adit.toml before its default', () => {
+    const environment = { ADIT_HTTP_PORT: '2002' };
+    expect(read({ configFile, environment, flags: { '--http-port': '1001' } }).settings.httpPort).toBe(1001);
+    expect(read({ configFile, environment }).settings.httpPort).toBe(2002);
+    expect(read({ configFile }).settings.httpPort).toBe(3003);
+    expect(read({}).settings.httpPort).toBe(8080);
+  });
+
+  test('has the documented default', () => {
+    expect(read({}).settings).toMatchObject({
+      httpHost: '127.0.0.1', httpPort: 8080, basePath: '', bridgeHost: '0.0.0.0', bridgePort: 8024, bridgeTlsPort: 8025,
+      vhostHttpPort: 8000, vhostHttpsPort: 8443, p2pPort: 6000, databaseUrl: '', adminUsername: 'admin', allowPorts: [],
+      allowLocalProxy: false, trustedProxies: [], logLevel: 'info', logFormat: 'text', apiAuthFailureStatus: 401, drainSeconds: 30,
+    });
+  });
+
+  test('means the same as a text and as a native value of TOML', () => {
+    const native = read({ configFile: file('allow_local_proxy = true\ntrusted_proxies = ["10.0.0.0/8", "::1"]\napi_auth_failure_status = 302\nallow_ports = 9001') });
+    const text = read({ environment: {
+      ADIT_ALLOW_LOCAL_PROXY: 'true', ADIT_TRUSTED_PROXIES: '10.0.0.0/8, ::1', ADIT_API_AUTH_FAILURE_STATUS: '302', ADIT_ALLOW_PORTS: '9001',
+    } });
+    expect(native.settings).toEqual(text.settings);
+    expect(native.settings).toMatchObject({
+      allowLocalProxy: true, trustedProxies: ['10.0.0.0/8', '::1'], apiAuthFailureStatus: 302, allowPorts: [{ from: 9001, to: 9001 }],
+    });
+  });
+
+  test('that names a directory is made absolute', () => {
+    expect(read({ flags: { '--data-dir': 'some/where' } }).settings.dataDir).toBe(path.resolve('some/where'));
+  });
+});
+
+describe('a secret', () => {
+  test('is read from the file that a flag, a variable or adit.toml names, without the line end', () => {
+    const secretFile = file('a key\n');
+    const named = { '--auth-key-file': secretFile };
+    expect(read({ flags: named }).settings.authKey).toBe('a key');
+    expect(read({ environment: { ADIT_AUTH_KEY_FILE: secretFile } }).settings.authKey).toBe('a key');
+    expect(read({ configFile: file(`auth_key_file = ${JSON.stringify(secretFile)}`) }).settings.authKey).toBe('a key');
+    expect(read({ environment: { ADIT_DATABASE_URL_FILE: file('postgresql://u:p@h/d\n') } }).settings.databaseUrl).toBe('postgresql://u:p@h/d');
+  });
+
+  test('may come from a file in one source although another gives it as such', () => {
+    expect(read({ environment: { ADIT_AUTH_KEY: 'lower' }, flags: { '--auth-key-file': file('upper') } }).settings.authKey).toBe('upper');
+  });
+});
+
+describe('the start is refused, with name, problem and source, for', () => {
+  const configFile = file('http_port = 70000\nhttp-port = 80\n[bridge]\nport = 1');
+
+  test.each<[string, SettingsInput, string[]]>([
+    ['an unknown flag', { flags: { '--http-prot': '1' } }, ['--http-prot: unknown setting; "adit server --help" lists them (command line)']],
+    ['an unknown variable', { environment: { ADIT_HTTP_PROT: '1', HOME: '/' } }, ['ADIT_HTTP_PROT: unknown setting; "adit server --help" lists them (environment)']],
+    ['unknown and bad keys in the file', { configFile }, [
+      `http_port: must be a port (0 = any free one) from 0 to 65535, not 70000 (${configFile})`,
+      `http-port: unknown setting; "adit server --help" lists them (${configFile})`,
+      `bridge: unknown setting; "adit server --help" lists them (${configFile})`,
+    ]],
+    ['a bad value that another source overrides', { environment: { ADIT_HTTP_PORT: 'x' }, flags: { '--http-port': '1' } },
+      ['ADIT_HTTP_PORT: must be a port (0 = any free one) from 0 to 65535, not "x" (environment)']],
+    ['an empty number', { environment: { ADIT_DRAIN_SECONDS: '' } }, ['ADIT_DRAIN_SECONDS: must be seconds from 0 to 3600, not "" (environment)']],
+    ['a fraction', { flags: { '--drain-seconds': '1.5' } }, ['--drain-seconds: must be seconds from 0 to 3600, not "1.5" (command line)']],
+    ['a boolean that is neither', { flags: { '--allow-local-proxy': 'yes' } }, ['--allow-local-proxy: must be true or false, not "yes" (command line)']],
+    ['another word', { flags: { '--log-format': 'xml' } }, ['--log-format: must be one of text, json, not "xml" (command line)']],
+    ['another status', { flags: { '--api-auth-failure-status': '403' } }, ['--api-auth-failure-status: must be 401 or 302, not "403" (command line)']],
+    ['a base path', { flags: { '--base-path': 'nps/' } }, ['--base-path: must be empty, or a path like /adit that begins with a slash and ends without one, not "nps/" (command line)']],
+    ['a host with a port', { flags: { '--http-host': 'http://x' } }, ['--http-host: must be an IP address or a host name, without a port, not "http://x" (command line)']],
+    ['ports', { flags: { '--allow-ports': '9-8' } }, ['--allow-ports: must be ports like 9001-9009,10001 (9-8 ends before it begins), not "9-8" (command line)']],
+    ['networks', { flags: { '--trusted-proxies': '10.0.0.0/8,me' } },
+      ['--trusted-proxies: must be a list of IP addresses and networks like 10.0.0.0/8 ("me" is neither), not "10.0.0.0/8,me" (command line)']],
+    ['a file that is not TOML', { configFile: path.join(directory, 'missing.toml') },
+      [`--config: ENOENT: no such file or directory, open '${path.join(directory, 'missing.toml')}' (command line)`]],
+    ['a secret given twice', { environment: { ADIT_AUTH_KEY: 'k', ADIT_AUTH_KEY_FILE: '/f' } }, ['ADIT_AUTH_KEY_FILE: must not be given together with ADIT_AUTH_KEY (environment)']],
+    ['a missing secret file', { environment: { ADIT_AUTH_KEY_FILE: '/nowhere' } }, ["ADIT_AUTH_KEY_FILE: ENOENT: no such file or directory, open '/nowhere' (environment)"]],
+  ])('%s', (_, input, expected) => {
+    expect(problems(input)).toEqual(expected);
+  });
+
+  test('every problem at once, from every source', () => {
+    const all = problems({ configFile: file('nonsense = 1'), environment: { ADIT_HTTP_PORT: 'x', ADIT_NONSENSE: '1' }, flags: { '--nonsense': '', '--log-level': 'loud' } });
+    expect(all.map((problem) => problem.split(':')[0])).toEqual(['nonsense', 'ADIT_HTTP_PORT', 'ADIT_NONSENSE', '--log-level', '--nonsense']);
+  });
+
+  test('a broken file, by line, without quoting it', () => {
+    const [problem = '', ...others] = problems({ configFile: file('http_port = 1\nauth_key = "hunter2hunter2\n') });
+    expect(others).toEqual([]);
+    expect(problem).toMatch(/^line 2, column \d+: .*\(.*\)$/);
+    expect(problem).not.toContain('hunter2');
+  });
+
+  test('a bad secret, without showing it', () => {
+    expect(problems({ environment: { ADIT_ADMIN_PASSWORD: 'hush', ADIT_DATABASE_URL: 'mysql://u:hush@h/d' } })).toEqual([
+      'ADIT_DATABASE_URL: must be empty (SQLite in the data directory) or a URL like postgresql://user:password@host:5432/database (environment)',
+      'ADIT_ADMIN_PASSWORD: must have at least 6 characters (environment)',
+    ]);
+  });
+});
+
+describe('keys that protect nothing (contract D30)', () => {
+  const load = (environment: NodeJS.ProcessEnv) =>
+    loadSettings({ configFile: file(''), environment: { ADIT_DATA_DIR: path.join(directory, 'weak'), ADIT_AUTH_KEY: 'k', ADIT_AUTH_CRYPT_KEY: '0123456789abcdef', ...environment } });
+
+  test('an auth_key that is given empty stays empty: the signed API is off, and the log says so', () => {
+    const { settings, notices } = load({ ADIT_AUTH_KEY: '' });
+    expect(settings.authKey).toBe('');
+    expect(notices).toEqual(['auth_key is empty: the signed API is off']);
+  });
+
+  test.each(['123', ' CHANGE_ME ', '1234567812345678'])('the well-known auth_key %j turns the signed API off, too', (key) => {
+    const { settings, notices } = load({ ADIT_AUTH_KEY: key });
+    expect(settings.authKey).toBe('');
+    expect(notices).toEqual(['auth_key is one that everybody knows: the signed API is off; set another one']);
+  });
+
+  test('an auth_crypt_key that everybody knows is kept, and the log warns', () => {
+    const { settings, notices } = load({ ADIT_AUTH_CRYPT_KEY: '1234567812345678' });
+    expect(settings.authCryptKey).toBe('1234567812345678');
+    expect(notices).toEqual([expect.stringContaining('auth_crypt_key is one that everybody knows')]);
+  });
+
+  test('an auth_crypt_key of another length is kept, and the log says what is off', () => {
+    const { settings, notices } = load({ ADIT_AUTH_CRYPT_KEY: 'short' });
+    expect(settings.authCryptKey).toBe('short');
+    expect(notices).toEqual(['auth_crypt_key is not 16 bytes long: /auth/getauthkey/ is off']);
+  });
+
+  test('other keys are taken as they are, without a word', () => {
+    expect(load({}).notices).toEqual([]);
+    expect(load({}).settings).toMatchObject({ authKey: 'k', authCryptKey: '0123456789abcdef' });
+  });
+});

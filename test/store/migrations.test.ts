@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { applyMigrations, readMigrations, type Migration } from '../../src/store/migrations.ts';
+import { postgresqlMigrations } from '../../src/store/postgresql.ts';
+import { sqliteMigrations } from '../../src/store/sqlite.ts';
+import { eachDialect, testDatabases, type TestDatabase } from '../support/database.ts';
+import { describeWith } from '../support/programs.ts';
+import { spawnScript } from '../support/script.ts';
+
+const one: Migration = { name: '0001_one', sql: 'CREATE TABLE one (id INTEGER); INSERT INTO one VALUES (1);' };
+const two: Migration = { name: '0002_two', sql: 'CREATE TABLE two (id INTEGER);' };
+const broken: Migration = { name: '0002_broken', sql: 'CREATE TABLE two (id INTEGER); CREATE TABLE nonsense oops;' };
+
+eachDialect('migrations', (databases) => {
+  test('are applied once and recorded as Prisma records them', async () => {
+    const database = await databases.create();
+    const { db } = await database.open();
+    const migrations = await readMigrations(database.dialect);
+    const history = () => db.$queryRawUnsafe<object[]>('SELECT migration_name, checksum, CAST(applied_steps_count AS CHAR) AS steps, finished_at, started_at, rolled_back_at, logs FROM _prisma_migrations ORDER BY migration_name');
+    expect(await history()).toEqual(migrations.map(({ name, sql }) => ({
+      migration_name: name, checksum: createHash('sha256').update(sql).digest('hex'), steps: '1',
+      finished_at: expect.any(Date), started_at: expect.any(Date), rolled_back_at: null, logs: null })));
+    await database.open();
+    expect(await history()).toHaveLength(migrations.length);
+  });
+
+  test('that are missing are added to those that are there, in the order of their names', async () => {
+    const database = await databases.create();
+    expect(await run(database, [one])).toEqual(['0001_one']);
+    expect(await run(database, [one, two])).toEqual(['0002_two']);
+    expect(await run(database, [one, two])).toEqual([]);
+    expect(await tables(database)).toEqual(['_prisma_migrations', 'one', 'two']);
+  });
+
+  test('one of which fails leave the database as it was', async () => {
+    const database = await databases.create();
+    await expect(run(database, [one, broken])).rejects.toMatchObject({ name: 'StoreError', message: expect.stringMatching(/^migration 0002_broken failed, the database is as before: .*syntax error.*$/) });
+    expect(await tables(database)).toEqual([]);
+    expect(await run(database, [one, two])).toEqual(['0001_one', '0002_two']);
+  });
+
+  test('cut short by a kill leave the database as it was', async () => {
+    const database = await databases.create();
+    const child = spawnScript(new URL('./processes/die-migrating.ts', import.meta.url), [database.url || file(database)]);
+    expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+    expect(await run(database, [one, two])).toEqual(['0001_one', '0002_two']);
+  });
+
+  test.each([
+    ['from a newer program', [one, two], [one], 'the database is newer than this program: it has migration 0002_two, which this version doesn\'t know; start the newer version or restore a backup'],
+    ['edited after it was applied', [one], [{ ...one, sql: `${one.sql} ` }], 'migration 0001_one was edited after it was applied: restore its file and put the change into a new migration'],
+  ])('%s stop the start', async (_, before, now, message) => {
+    const database = await databases.create();
+    await run(database, before);
+    await expect(run(database, [...now, { name: '0003_never', sql: 'CREATE TABLE never (id INTEGER)' }])).rejects.toMatchObject({ name: 'StoreError', message });
+    expect(await tables(database)).not.toContain('never');
+  });
+
+  test('recorded as failed stop the start, rolled back ones count as never tried', async () => {
+    const database = await databases.create();
+    const { db } = await database.open();
+    const [first] = await readMigrations(database.dialect);
+    await db.$executeRawUnsafe("INSERT INTO _prisma_migrations (id, checksum, migration_name, rolled_back_at) VALUES ('a', 'b', '0000_rolled_back', CURRENT_TIMESTAMP)");
+    await database.open();
+    await db.$executeRawUnsafe('UPDATE _prisma_migrations SET finished_at = NULL WHERE rolled_back_at IS NULL');
+    await expect(database.open()).rejects.toMatchObject({ name: 'StoreError', message: expect.stringMatching(`: the database records migration ${first?.name} as failed: restore a backup`) });
+  });
+});
+
+describe('migrations on SQLite', () => {
+  const databases = testDatabases('sqlite');
+
+  test('that leave rows without what they refer to are taken back', async () => {
+    const database = await databases.create();
+    const orphan = { name: '0001_orphan', sql: 'CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (p INTEGER REFERENCES p (id)); INSERT INTO c VALUES (1);' };
+    await expect(run(database, [orphan])).rejects.toMatchObject({ name: 'StoreError', message: "after the migrations 1 rows refer to rows that don't exist; the database is as before" });
+    expect(await tables(database)).toEqual([]);
+  });
+});
+
+describeWith('initdb', 'migrations on PostgreSQL', () => {
+  const databases = testDatabases('postgresql');
+
+  test('of processes that start at once are applied by one of them', async () => {
+    const database = await databases.create();
+    const stores = await Promise.all([1, 2, 3, 4].map(() => database.open()));
+    expect(await stores[3]?.db.client.count()).toBe(0);
+  });
+});
+
+const file = (database: TestDatabase) => path.join(database.dataDir, 'test.db');
+
+/** Applies migrations on a connection of its own, as a start of the program does. */
+async function run(database: TestDatabase, migrations: readonly Migration[]): Promise<readonly string[]> {
+  if (database.dialect === 'sqlite') {
+    const connection = new Database(file(database));
+    try {
+      return await applyMigrations(sqliteMigrations(connection), migrations);
+    } finally {
+      connection.close();
+    }
+  }
+  const connection = new pg.Client(database.url);
+  await connection.connect();
+  try {
+    return await applyMigrations(postgresqlMigrations(connection), migrations);
+  } finally {
+    await connection.end();
+  }
+}
+
+async function tables(database: TestDatabase): Promise<string[]> {
+  if (database.dialect === 'sqlite') {
+    const connection = new Database(file(database));
+    const rows = connection.prepare<[], { name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
+    connection.close();
+    return rows.map(({ name }) => name);
+  }
+  const connection = new pg.Client(database.url);
+  await connection.connect();
+  const { rows } = await connection.query<{ name: string }>("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1");
+  await connection.end();
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,103 @@
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pino from 'pino';
+import { openStore } from '../../src/store/store.ts';
+import { eachDialect, openTestStore } from '../support/database.ts';
+
+const log = pino({ level: 'silent' });
+
+eachDialect('an opened store', (databases) => {
+  test('keeps what was written when it is opened again', async () => {
+    const database = await databases.create();
+    const first = await database.open();
+    await first.db.client.create({ data: { vkey: 'k', inletBytes: 2n ** 53n, expiresAt: new Date('2030-01-02T03:04:05.006Z') } });
+    await first.close();
+    const again = await database.open();
+    expect(await again.db.client.findUnique({ where: { vkey: 'k' } })).toMatchObject({
+      enabled: true, inletBytes: 2n ** 53n, expiresAt: new Date('2030-01-02T03:04:05.006Z'), userId: null });
+  });
+
+  test('refuses a client of an owner, and a tunnel of a client, that does not exist', async () => {
+    const { db } = await openTestStore(databases);
+    await expect(db.client.create({ data: { vkey: 'k', userId: 99 } })).rejects.toMatchObject({ code: 'P2003' });
+    await expect(db.tunnel.create({ data: { clientId: 99, mode: 'tcp' } })).rejects.toThrow(/violat/);
+  });
+
+  test('refuses two secret tunnels with one key, and only those', async () => {
+    const { db } = await openTestStore(databases);
+    const { id: clientId } = await db.client.create({ data: { vkey: 'k' } });
+    const add = (mode: string, password: string) => db.tunnel.create({ data: { clientId, mode, password } });
+    await add('secret', 'one');
+    await expect(add('p2p', 'one')).rejects.toMatchObject({ code: 'P2002' });
+    await add('secret', '');
+    await add('secret', '');
+    await add('tcp', 'one');
+    expect(await db.tunnel.count()).toBe(4);
+  });
+});
+
+describe('the SQLite file', () => {
+  let directory: string;
+  beforeAll(async () => { directory = await mkdtemp(path.join(tmpdir(), 'adit-open-')); });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  test('is private and durable', async () => {
+    const dataDir = path.join(directory, 'new', 'data');
+    const store = await openStore({ url: '', dataDir, log });
+    try {
+      await store.db.total.create({ data: { name: 'x' } });
+      const mode = async (file: string) => ((await stat(path.join(dataDir, file))).mode & 0o777).toString(8);
+      expect(await mode('.')).toBe('700');
+      expect(await mode('adit.db')).toBe('600');
+      expect(await mode('adit.db-wal')).toBe('600');
+      const pragma = async (name: string) => Object.values((await store.db.$queryRawUnsafe<Record<string, unknown>[]>(`PRAGMA ${name}`))[0] ?? {})[0];
+      expect(await pragma('journal_mode')).toBe('wal');
+      expect(Number(await pragma('synchronous'))).toBe(2); // FULL
+      expect(Number(await pragma('busy_timeout'))).toBe(5000);
+      expect(Number(await pragma('foreign_keys'))).toBe(1);
+    } finally {
+      await store.close();
+    }
+  });
+
+  test('loses the rights that others had on it', async () => {
+    const dataDir = path.join(directory, 'open-to-all');
+    await (await openStore({ url: '', dataDir, log })).close();
+    await chmod(path.join(dataDir, 'adit.db'), 0o644);
+    await (await openStore({ url: '', dataDir, log })).close();
+    expect((await stat(path.join(dataDir, 'adit.db'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('that is no database is refused in one line and left alone', async () => {
+    const dataDir = path.join(directory, 'garbage');
+    await (await openStore({ url: '', dataDir, log })).close();
+    await rm(path.join(dataDir, 'adit.db'));
+    await writeFile(path.join(dataDir, 'adit.db'), 'no database at all, just a text');
+    await expect(openStore({ url: '', dataDir, log })).rejects.toMatchObject({
+      name: 'StoreError', message: `can't open the database ${dataDir}/adit.db: file is not a database` });
+  });
+
+  test('in a place that can not be a directory is refused in one line', async () => {
+    await writeFile(path.join(directory, 'a-file'), '');
+    const dataDir = path.join(directory, 'a-file', 'data');
+    await expect(openStore({ url: '', dataDir, log })).rejects.toMatchObject({ name: 'StoreError', message: expect.stringMatching(/^can't open the database .*adit\.db: ENOTDIR.*$/) });
+  });
+});
+
+describe('a database address', () => {
+  const open = (url: string) => openStore({ url, dataDir: '/nowhere', log });
+
+  test('of a server that does not answer is named without its password', async () => {
+    const message = await open('postgresql://adit:hush-hush@127.0.0.1:1/adit').catch((error: Error) => error.message);
+    expect(message).toBe("can't reach the database at 127.0.0.1:1/adit: connect ECONNREFUSED 127.0.0.1:1");
+  });
+
+  test('of another kind, or broken, is refused without being repeated', async () => {
+    await expect(open('mysql://adit:hush-hush@localhost/adit')).rejects.toMatchObject({
+      name: 'StoreError', message: 'the database address must be empty (a SQLite file in the data directory) or begin with postgresql://' });
+    await expect(open('postgresql://adit:hush-hush@[/adit')).rejects.toMatchObject({
+      name: 'StoreError', message: 'the database address is not a valid postgresql:// URL' });
+  });
+});

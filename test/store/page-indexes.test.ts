@@ -1,0 +1,77 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { clientSource, type ClientPageQuery } from '../../src/store/hot/client-page.ts';
+import { hostSource, type HostPageQuery } from '../../src/store/hot/host-page.ts';
+import { pageQuery } from '../../src/store/hot/page.ts';
+import { tunnelSource, type TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
+import { userSource, type UserPageQuery } from '../../src/store/hot/user-page.ts';
+import type { Store } from '../../src/store/store.ts';
+import { eachDialect, openTestStore } from '../support/database.ts';
+import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
+
+const clientPages: ClientPageQuery[] = [false, true].flatMap((desc) => [
+  ...(['ID', 'REMARK', 'VERIFY_KEY', 'ENABLED', 'CONNECTED', 'ADDRESS', 'LOCAL_ADDRESS', 'VERSION', 'INLET_BYTES', 'EXPORT_BYTES', 'RATE'] as const)
+    .map((orderBy) => ({ orderBy, desc, offset: 0, limit: 10 })),
+  ...(['ID', 'REMARK', 'VERIFY_KEY', 'ENABLED', 'CONNECTED'] as const).map((orderBy) => ({ orderBy, ownerId: 1, desc, offset: 0, limit: 10 })),
+  { ownerId: null, desc, offset: 0, limit: 10 },
+]);
+const tunnelPages: TunnelPageQuery[] = [false, true].flatMap((desc) => [
+  ...(['ID', 'CLIENT_ID', 'REMARK', 'VERIFY_KEY', 'PORT', 'MODE', 'TARGET', 'PASSWORD', 'ENABLED', 'RUNNING', 'CONNECTED'] as const).flatMap((orderBy) => [
+    ...[undefined, 'tcp', 'file'].map((mode) => ({ orderBy, mode, desc, offset: 0, limit: 10 })),
+    { orderBy, ownerId: 1, desc, offset: 0, limit: 10 },
+  ]),
+  { ownerId: null, desc, offset: 0, limit: 10 },
+  { clientId: 1, desc, offset: 0, limit: 10 },
+  { clientId: 1, mode: 'tcp', desc, offset: 0, limit: 10 },
+]);
+
+const hostPages: HostPageQuery[] = [false, true].flatMap((desc) => [
+  ...(['ID', 'CLIENT_ID', 'REMARK', 'VERIFY_KEY', 'HOST', 'SCHEME', 'TARGET', 'LOCATION', 'STOPPED', 'CONNECTED'] as const)
+    .flatMap((orderBy) => [undefined, 1].map((ownerId) => ({ orderBy, ownerId, desc, offset: 0, limit: 10 }))),
+  { clientId: 1, desc, offset: 0, limit: 10 },
+  { ownerId: null, desc, offset: 0, limit: 10 },
+]);
+const userPages: UserPageQuery[] = [false, true].flatMap((desc) => (['ID', 'USERNAME', 'REMARK', 'ENABLED', 'MAX_TUNNELS', 'MAX_CLIENTS', 'CLIENT_COUNT',
+  'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT'] as const).map((orderBy) => ({ orderBy, desc, offset: 0, limit: 10 })));
+
+eachDialect('a page without a search', (databases) => {
+  let store: Store;
+
+  // Enough rows for PostgreSQL's planner to prefer an index to reading and sorting all.
+  beforeAll(async () => {
+    store = await openTestStore(databases);
+    await store.db.user.create({ data: { username: 'owner', passwordHash: '' } });
+    await seedClients(store, 4000, (n) => ({ userId: n % 2 === 0 ? 1 : null, enabled: n % 3 === 0 }));
+    await seedTunnels(store, 1, 6000, (n) => ({ mode: n % 100 === 0 ? 'file' : 'tcp', enabled: n % 3 === 0, clientId: n % 2 === 0 ? 1 : 1 + n % 1000 }));
+    await seedHosts(store, 1, 6000, (n) => ({ enabled: n % 3 === 0, clientId: n % 2 === 0 ? 1 : 1 + n % 1000 }));
+    await seedUsers(store, 4000, (n) => ({ enabled: n % 3 === 0 }));
+    if (store.dialect === 'postgresql') await store.db.$executeRawUnsafe('ANALYZE');
+  }, 30_000);
+
+  test.each(clientPages)('of clients is read from an index, not sorted: %j', async (query) => {
+    expect(await plan(store, pageQuery(store.dialect, clientSource(query), query))).not.toMatch(/TEMP B-TREE|Sort/);
+  });
+
+  test.each(tunnelPages)('of tunnels is read from an index, not sorted: %j', async (query) => {
+    expect(await plan(store, pageQuery(store.dialect, tunnelSource(query), query))).not.toMatch(/TEMP B-TREE|Sort/);
+  });
+
+  test.each(hostPages)('of hosts is read from an index, not sorted: %j', async (query) => {
+    expect(await plan(store, pageQuery(store.dialect, hostSource(query), query))).not.toMatch(/TEMP B-TREE|Sort/);
+  });
+
+  test.each(userPages)('of users is read from an index, not sorted: %j', async (query) => {
+    expect(await plan(store, pageQuery(store.dialect, userSource(), query))).not.toMatch(/TEMP B-TREE|Sort/);
+  });
+
+  test('of a column without an index would be found out', async () => {
+    const source = { ...clientSource({ offset: 0 }), orders: { BASIC_USER: () => '"basicUser"' } };
+    const query = pageQuery(store.dialect, source, { orderBy: 'BASIC_USER', offset: 0, limit: 10 });
+    expect(await plan(store, query)).toMatch(/TEMP B-TREE|Sort/);
+  });
+});
+
+/** The database's own account of how it would run a query. */
+async function plan({ db, dialect }: Store, { text, values }: { text: string; values: readonly unknown[] }): Promise<string> {
+  const explain = dialect === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+  return JSON.stringify(await db.$queryRawUnsafe<unknown[]>(`${explain} ${text}`, ...values), (_, value: unknown) => typeof value === 'bigint' ? Number(value) : value);
+}

@@ -1,0 +1,175 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import type { Store } from '../../src/store/store.ts';
+import { eachDialect, openTestStore } from '../support/database.ts';
+import { seedClients, seedTunnels } from '../support/seed.ts';
+
+const remarks = ['beta', 'Alpha', 'a_b', 'ALPHA two', '100%', 'Straße', 'ÖFFNEN', '\\', "it's", 'gamma', 'delta', 'axb'];
+const clientOrders = {
+  ID: 'id', REMARK: 'remark', VERIFY_KEY: 'vkey', ENABLED: 'enabled', CONNECTED: 'connected', ADDRESS: 'lastAddress', LOCAL_ADDRESS: 'localAddress',
+  VERSION: 'agentVersion', INLET_BYTES: 'inletBytes', EXPORT_BYTES: 'exportBytes', RATE: 'rate',
+} as const;
+const tunnelOrders = {
+  ID: 'id', CLIENT_ID: 'clientId', REMARK: 'remark', VERIFY_KEY: 'clientKey', PORT: 'port', MODE: 'mode', TARGET: 'target', PASSWORD: 'password', ENABLED: 'enabled',
+  RUNNING: 'running', CONNECTED: 'clientOnline',
+} as const;
+const hostOrders = {
+  ID: 'id', CLIENT_ID: 'clientId', REMARK: 'remark', VERIFY_KEY: 'clientKey', HOST: 'host', SCHEME: 'scheme', TARGET: 'target', LOCATION: 'location',
+  STOPPED: 'stopped', CONNECTED: 'clientOnline',
+} as const;
+const userOrders = {
+  ID: 'id', USERNAME: 'username', REMARK: 'remark', ENABLED: 'enabled', MAX_TUNNELS: 'maxTunnels', MAX_CLIENTS: 'maxClients', CLIENT_COUNT: 'clientCount',
+  TUNNEL_COUNT: 'tunnelCount', EXPIRES_AT: 'expiresAt', CREATED_AT: 'createdAt',
+} as const;
+
+eachDialect('pages', (databases) => {
+  let store: Store;
+  let ownerId: number;
+  let clientIds: number[];
+
+  beforeAll(async () => {
+    store = await openTestStore(databases);
+    ownerId = (await store.db.user.create({ data: { username: 'owner', passwordHash: '' } })).id;
+    clientIds = await seedClients(store, remarks.length, (n) => ({
+      remark: remarks[n - 1], vkey: `Key-${(n * 7) % 13}`, userId: n % 3 === 0 ? ownerId : null, enabled: n % 2 === 0, connected: n % 3 === 1, rate: BigInt(n % 5), lastAddress: `10.0.0.${(n * 5) % 7}`, agentVersion: `0.${n % 3}`, ipWhite: n % 4 === 0,
+      expiresAt: n % 5 === 0 ? new Date('2031-02-03T04:05:06.007Z') : null, inletBytes: 2n ** 40n + BigInt(n), createdAt: new Date(Date.UTC(2026, 0, n)) }));
+    await seedTunnels(store, clientIds[0] ?? 0, 40, (n) => ({
+      clientId: clientIds[n % 5], mode: ['tcp', 'udp', 'secret'][n % 3], remark: `Tunnel ${n % 4}`, port: 9000 + (n * 11) % 40, target: `Host-${(n * 3) % 10}:80`,
+      enabled: n % 2 === 0, running: n % 4 === 0, password: n % 3 === 2 ? `hush ${n}` : '', exportBytes: BigInt(n) }));
+    for (let n = 1; n <= 30; n++) {
+      await store.db.host.create({ data: {
+        clientId: clientIds[n % 4] ?? 0, host: `H${(n * 7) % 31}.example.com`, remark: remarks[n % 12], scheme: ['all', 'http', 'https'][n % 3], target: `T${n % 6}:80`,
+        location: `/p${(n * 3) % 5}`, enabled: n % 2 === 0,
+      } });
+    }
+    for (let n = 1; n <= 12; n++) {
+      await store.db.user.create({ data: {
+        username: `User-${(n * 5) % 13}`, passwordHash: '', remark: remarks[n - 1], enabled: n % 3 === 0, maxClients: n % 4, maxTunnels: n % 5, clientCount: n % 2,
+        tunnelCount: n % 6, expiresAt: n % 3 === 0 ? null : new Date(Date.UTC(2030, n % 4)), createdAt: new Date(Date.UTC(2026, 0, (n * 7) % 13 + 1)),
+      } });
+    }
+  });
+
+  test('hold the same rows as Prisma reads, to the type', async () => {
+    expect((await store.clientPage({ offset: 0 })).rows).toStrictEqual(await store.db.client.findMany({ orderBy: { id: 'asc' } }));
+    expect((await store.tunnelPage({ offset: 0 })).rows).toStrictEqual(await store.db.tunnel.findMany({ orderBy: { id: 'asc' } }));
+  });
+
+  test.each([true, false])('come in every order, text in any case, equal rows by id (desc: %p)', async (desc) => {
+    const clients = await store.db.client.findMany();
+    for (const [orderBy, column] of entries(clientOrders)) {
+      const { rows, total } = await store.clientPage({ orderBy, desc, offset: 2, limit: 7 });
+      expect({ orderBy, total, ids: ids(rows) }).toEqual({ orderBy, total: 12, ids: ids(sorted(clients, column, desc)).slice(2, 9) });
+    }
+    const tunnels = (await store.db.tunnel.findMany()).filter(({ mode }) => mode === 'udp');
+    for (const [orderBy, column] of entries(tunnelOrders)) {
+      const { rows, total } = await store.tunnelPage({ orderBy, desc, mode: 'udp', offset: 3, limit: 5 });
+      expect({ orderBy, total, ids: ids(rows) }).toEqual({ orderBy, total: tunnels.length, ids: ids(sorted(tunnels, column, desc)).slice(3, 8) });
+    }
+  });
+
+  test.each([true, false])('of hosts and users come in every order too (desc: %p)', async (desc) => {
+    const hosts = (await store.db.host.findMany()).map((host) => ({ ...host, stopped: !host.enabled }));
+    for (const [orderBy, column] of entries(hostOrders)) {
+      const { rows } = await store.hostPage({ orderBy, desc, offset: 2, limit: 9 });
+      expect({ orderBy, ids: ids(rows) }).toEqual({ orderBy, ids: ids(sorted(hosts, column, desc)).slice(2, 11) });
+    }
+    const users = await store.db.user.findMany();
+    for (const [orderBy, column] of entries(userOrders)) {
+      const { rows } = await store.userPage({ orderBy, desc, offset: 2, limit: 9 });
+      expect({ orderBy, ids: ids(rows) }).toEqual({ orderBy, ids: ids(sorted(users, column, desc)).slice(2, 11) });
+    }
+  });
+
+  test('know the total of every filter without a search', async () => {
+    expect((await store.clientPage({ offset: 0, limit: 0 }))).toEqual({ rows: [], total: 12 });
+    expect((await store.clientPage({ offset: 0, limit: 2, ownerId })).total).toBe(4);
+    expect((await store.clientPage({ offset: 0, ownerId: 999 }))).toEqual({ rows: [], total: 0 });
+    const tunnels = await store.db.tunnel.findMany();
+    for (const clientId of [undefined, clientIds[1], 999]) {
+      for (const mode of [undefined, 'tcp', 'secret', 'file']) {
+        const wanted = tunnels.filter((tunnel) => (clientId ?? tunnel.clientId) === tunnel.clientId && (mode ?? tunnel.mode) === tunnel.mode);
+        const { rows, total } = await store.tunnelPage({ clientId, mode, offset: 0 });
+        expect({ clientId, mode, total, ids: ids(rows) }).toEqual({ clientId, mode, total: wanted.length, ids: ids(wanted) });
+      }
+    }
+    // A host counts in the client's quota, not in its list of tunnels.
+    await store.db.client.update({ where: { id: clientIds[1] ?? 0 }, data: { tunnelCount: { increment: 1 }, hostCount: { increment: 1 } } });
+    expect((await store.tunnelPage({ clientId: clientIds[1], offset: 0, limit: 1 })).total).toBe(8);
+  });
+
+  test('past the end are empty and know the total', async () => {
+    expect(await store.clientPage({ offset: 12, limit: 5 })).toEqual({ rows: [], total: 12 });
+    expect(await store.clientPage({ offset: 2 ** 31, search: 'key' })).toEqual({ rows: [], total: 12 });
+  });
+
+  test.each([
+    ['alpha', ['Alpha', 'ALPHA two']],
+    ['A_B', ['a_b']],
+    ['%', ['100%']],
+    ['\\', ['\\']],
+    ["it's", ["it's"]],
+    ['öff', ['ÖFFNEN']],
+    ['STRASSE', []],
+    ["' OR 1=1 --", []],
+    ['nul\0', []],
+    ['x'.repeat(100_000), []],
+  ])('find clients by a part of the remark: %j', async (search, found) => {
+    const { rows, total } = await store.clientPage({ search, orderBy: 'REMARK', offset: 0 });
+    expect(rows.map((row) => row.remark)).toEqual(found);
+    expect(total).toBe(found.length);
+  });
+
+  test('find clients by key and by id, within an owner too', async () => {
+    const byKey = await store.clientPage({ search: 'kEy-1', offset: 0, limit: 2 });
+    expect(byKey.total).toBe(4); // Key-1, Key-10, Key-11, Key-12
+    expect(byKey.rows).toHaveLength(2);
+    const [third = 0] = clientIds.slice(2);
+    expect(ids((await store.clientPage({ search: String(third), ownerId, offset: 0 })).rows)).toContain(third);
+    expect((await store.clientPage({ search: '99999999999999999999', offset: 0 })).total).toBe(0);
+    expect((await store.clientPage({ search: '2147483648', offset: 0 })).total).toBe(0);
+  });
+
+  test('find tunnels by port, password, remark and target, within their filters', async () => {
+    expect(ids((await store.tunnelPage({ search: '9011', offset: 0 })).rows)).toEqual(ids(await store.db.tunnel.findMany({ where: { port: 9011 } })));
+    const found = async (search: string, filter = {}) => (await store.tunnelPage({ search, offset: 0, ...filter })).total;
+    expect(await found('HUSH')).toBe(13);
+    expect(await found('tunnel 3')).toBe(10);
+    expect(await found('host-7')).toBe(4);
+    expect(await found('host-7', { mode: 'udp' })).toBe(await store.db.tunnel.count({ where: { mode: 'udp', target: { contains: 'Host-7' } } }));
+    expect(await found('tunnel', { clientId: clientIds[1] })).toBe(8);
+  });
+
+  test('tunnels and hosts follow what their client is: its owner, its key, its connection', async () => {
+    const [from = 0, to = 0] = await seedClients(store, 2, (n) => ({ vkey: `follow ${n}`, userId: n === 1 ? ownerId : null }));
+    const [tunnel = 0] = await seedTunnels(store, from, 1, () => ({ port: 1, remark: 'follower' }));
+    const { id: host } = await store.db.host.create({ data: { clientId: from, host: 'follow.example.com' } });
+    const seen = () => Promise.all([store.db.tunnel.findUniqueOrThrow({ where: { id: tunnel } }), store.db.host.findUniqueOrThrow({ where: { id: host } })]);
+    const copies = (ownerId: number | null, clientKey: string, clientOnline: boolean) => Array(2).fill(expect.objectContaining({ ownerId, clientKey, clientOnline }));
+    expect(await seen()).toEqual(copies(ownerId, 'follow 1', false));
+    await store.db.client.update({ where: { id: from }, data: { connected: true, vkey: 'other' } });
+    expect(await seen()).toEqual(copies(ownerId, 'other', true));
+    await store.db.user.delete({ where: { id: ownerId } });
+    expect(await seen()).toEqual(copies(null, 'other', true));
+    expect((await store.tunnelPage({ ownerId: null, search: 'follower', offset: 0 })).total).toBe(1);
+    await Promise.all([store.db.tunnel.update({ where: { id: tunnel }, data: { clientId: to } }), store.db.host.update({ where: { id: host }, data: { clientId: to } })]);
+    expect(await seen()).toEqual(copies(null, 'follow 2', false));
+  });
+});
+
+function entries<Key extends string, Value>(record: Readonly<Record<Key, Value>>): [Key, Value][] {
+  return Object.entries(record) as [Key, Value][];
+}
+
+function ids(rows: readonly { id: number }[]): number[] {
+  return rows.map((row) => row.id);
+}
+
+/** Numbers and booleans by value; text by the bytes of its lower case, letters beyond ASCII as they are sorted by no test here. */
+function sorted<Row extends { id: number }>(rows: readonly Row[], column: keyof Row, desc: boolean): Row[] {
+  const key = (row: Row) => {
+    const value = row[column];
+    return typeof value === 'string' ? value.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : Number(value);
+  };
+  const ascending = rows.toSorted((a, b) => key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id - b.id);
+  return desc ? ascending.toReversed() : ascending;
+}

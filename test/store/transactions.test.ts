@@ -1,0 +1,74 @@
+import { once, EventEmitter } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import { eachDialect, openTestStore, testDatabases } from '../support/database.ts';
+
+eachDialect('a transaction', (databases) => {
+  test('that fails leaves nothing, and the next one runs', async () => {
+    const store = await openTestStore(databases);
+    const failed = store.transaction(async (tx) => {
+      await tx.client.create({ data: { vkey: 'gone' } });
+      throw new Error('changed my mind');
+    });
+    await expect(failed).rejects.toThrow('changed my mind');
+    await store.transaction((tx) => tx.client.create({ data: { vkey: 'kept' } }));
+    expect((await store.db.client.findMany()).map(({ vkey }) => vkey)).toEqual(['kept']);
+  });
+
+  test('of 64 writers at once waits its turn', async () => {
+    const store = await openTestStore(databases);
+    await store.db.total.create({ data: { name: 'n', value: 0 } });
+    await Promise.all(Array.from({ length: 64 }, () => store.transaction(async (tx) => {
+      const row = await tx.total.findUniqueOrThrow({ where: { name: 'n' } });
+      await tx.total.update({ where: { name: 'n' }, data: { value: row.value + 1 } });
+    })));
+    expect(await store.db.total.findUnique({ where: { name: 'n' } })).toMatchObject({ value: 64 });
+  });
+
+  test('takes in no write from elsewhere: it outlives the rollback', async () => {
+    const store = await openTestStore(databases);
+    const events = new EventEmitter();
+    const begun = once(events, 'begun');
+    const failed = store.transaction(async (tx) => {
+      await tx.client.create({ data: { vkey: 'inside' } });
+      events.emit('begun');
+      for (let n = 0; n < 20; n++) await tx.client.count(); // time enough for the write from elsewhere to get in
+      throw new Error('given up');
+    });
+    await begun;
+    const elsewhere = (async () => store.db.client.create({ data: { vkey: 'elsewhere' } }))(); // Prisma writes only when something waits for it
+    // What is not committed is seen by nobody.
+    expect((await store.clientPage({ offset: 0 })).rows).not.toContainEqual(expect.objectContaining({ vkey: 'inside' }));
+    await expect(failed).rejects.toThrow('given up');
+    await elsewhere;
+    expect((await store.db.client.findMany()).map(({ vkey }) => vkey)).toEqual(['elsewhere']);
+  });
+
+  test('inside a transaction is refused instead of waiting for itself', async () => {
+    const store = await openTestStore(databases);
+    await expect(store.transaction(() => store.transaction(async () => 'never'))).rejects.toThrow('pass tx on instead');
+    expect(await store.transaction(async () => 'after')).toBe('after');
+  });
+
+  test('that was acknowledged is seen by the next page', async () => {
+    const store = await openTestStore(databases);
+    for (let n = 1; n <= 20; n++) {
+      await store.transaction((tx) => tx.client.create({ data: { vkey: `k${n}` } }));
+      expect((await store.clientPage({ offset: 0 })).rows).toHaveLength(n);
+    }
+  });
+});
+
+describe('a commit that fails', () => {
+  const databases = testDatabases('sqlite');
+
+  test('rolls back, and the next one succeeds', async () => {
+    const { db, transaction } = await openTestStore(databases);
+    const failed = transaction(async (tx) => {
+      await tx.$executeRawUnsafe('PRAGMA defer_foreign_keys = ON'); // the missing owner is found out by COMMIT
+      await tx.client.create({ data: { vkey: 'before', userId: 99 } });
+    });
+    await expect(failed).rejects.toThrow('ForeignKeyConstraintViolation');
+    await transaction((tx) => tx.client.create({ data: { vkey: 'after' } }));
+    expect((await db.client.findMany()).map(({ vkey }) => vkey)).toEqual(['after']);
+  });
+});

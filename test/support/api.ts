@@ -1,0 +1,163 @@
+import { afterAll } from '@jest/globals';
+import { once } from 'node:events';
+import express from 'express';
+import { type CallerOptions, createCallers } from '../../src/http/callers.ts';
+import { createGraphql } from '../../src/http/graphql.ts';
+import { createLegacyRouter, type LegacyOptions } from '../../src/legacy/router.ts';
+import { sign } from '../../src/legacy/signature.ts';
+import { Attempts } from '../../src/rules/attempts.ts';
+import { auditChanges } from '../../src/schema/audit/listener.ts';
+import { Changes } from '../../src/schema/changes.ts';
+import { createContext } from '../../src/schema/context.ts';
+import { applyToEngine } from '../../src/schema/engine-changes.ts';
+import { schema } from '../../src/schema/schema.ts';
+import { Live } from '../../src/schema/subscriptions/live.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { TestDatabases } from './database.ts';
+import { openTestStore } from './database.ts';
+import { emptyStore } from './empty-store.ts';
+import { FakeEngine } from './engine.ts';
+import { LogRecorder } from './log-recorder.ts';
+
+/** How the parameters of a call travel. */
+export type Encoding = 'urlencoded' | 'multipart' | 'json' | 'query';
+
+/** Parameters as a caller has them; numbers and booleans travel as such in JSON. */
+export type CallParameters = Readonly<Record<string, string | number | boolean>>;
+
+/** How a call differs from a form sent by POST. */
+export interface CallOptions {
+  readonly method?: string;
+  readonly encoding?: Encoding;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer: `body` is the parsed JSON, or the text of anything else. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** The legacy API on a port of its own, with a store of its own. */
+export interface Api {
+  /** http://127.0.0.1:PORT and the base path */
+  readonly url: string;
+  /** 127.0.0.1:PORT */
+  readonly host: string;
+  readonly store: Store;
+  readonly engine: FakeEngine;
+  readonly log: LogRecorder;
+  /** The server's time in ms; undefined = the real one. */
+  readonly clock: { now: number | undefined };
+  /** A call as an administrator: signed for the server's time. */
+  signed(path: string, parameters?: CallParameters, options?: CallOptions): Promise<ApiAnswer>;
+  /** A call with exactly these parameters. */
+  call(path: string, parameters?: CallParameters, options?: CallOptions): Promise<ApiAnswer>;
+  /** Makes store and engine as new, so that the next test finds no record and ids begin at 1. */
+  reset(): Promise<void>;
+}
+
+/** The key that `signed` signs with, unless the settings say otherwise. */
+export const testAuthKey = 'the key of the tests';
+/** The password of `admin`. */
+export const testAdminPassword = 'the password of the tests';
+
+/** The settings a test may choose. */
+export type ApiSettings = LegacyOptions['settings'] & CallerOptions['settings'];
+
+/** Starts the API while a suite runs. */
+export interface TestApis {
+  /** With settings of its own, over real HTTP and an empty database of its own. */
+  start(settings?: Partial<ApiSettings>): Promise<Api>;
+}
+
+/**
+ * The APIs of the `describe` that it is called in; they are stopped when the suite ends.
+ *
+ *     const apis = testApis(testDatabases('sqlite'));
+ *     test('...', async () => {
+ *       const api = await apis.start();
+ *       expect((await api.signed('/client/add/', { remark: 'a' })).body).toEqual({ status: 1, msg: 'add success', id: 1 });
+ *     });
+ */
+export function testApis(databases: TestDatabases): TestApis {
+  const stops: Array<() => Promise<void>> = [];
+  afterAll(() => Promise.all(stops.map((stop) => stop())));
+  return {
+    async start(settings) {
+      const { stop, ...api } = await startApi(await openTestStore(databases), settings);
+      stops.push(stop);
+      return api;
+    },
+  };
+}
+
+async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Promise<Api & { stop: () => Promise<void> }> {
+  const engine = new FakeEngine();
+  const changes = new Changes();
+  changes.subscribe(applyToEngine(engine));
+  const log = new LogRecorder();
+  const live = new Live({ store, engine, changes, log: log.logger });
+  changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
+  const services = { store, engine, changes, attempts: new Attempts(), freshState: () => Promise.resolve(), live, log: log.logger, settings: { version: '0.0.0', bridgePort: 8024, allowLocalProxy: false, adminUsername: 'admin' } };
+  const clock: Api['clock'] = { now: undefined };
+  const now = () => clock.now ?? Date.now();
+  const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, ...settings } as const;
+  const callers = createCallers({ services, settings: used, now });
+  let requests = 0;
+  const legacy = createLegacyRouter({
+    schema, log: log.logger, now, settings: used, callers,
+    contextFor: (caller) => createContext(services, caller, String(++requests)),
+  });
+  const app = express().disable('x-powered-by').use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the API listens on no port');
+
+  const host = `127.0.0.1:${address.port}`;
+  const url = `http://${host}${used.basePath}`;
+  const call: Api['call'] = (path, parameters = {}, options = {}) => send(`${url}${path}`, parameters, options);
+  return {
+    url, host, store, engine, log, clock, call,
+    signed: (path, parameters, options) => call(path, { ...signature(used.authKey, now()), ...parameters }, options),
+    async reset() {
+      await emptyStore(store);
+      services.attempts.free({ kind: 'address', source: '127.0.0.1' });
+      for (const state of [engine.clients, engine.wantedClients, engine.wantedTunnels, engine.taken, engine.broken]) state.clear();
+    },
+    stop: () => new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    }),
+  };
+}
+
+/** The two parameters that sign a call at a time in ms. */
+export function signature(authKey: string, at: number): { auth_key: string; timestamp: number } {
+  const timestamp = Math.floor(at / 1000);
+  return { auth_key: sign(authKey, timestamp), timestamp };
+}
+
+async function send(url: string, parameters: CallParameters, { method = 'POST', encoding = 'urlencoded', headers = {} }: CallOptions): Promise<ApiAnswer> {
+  const texts = Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]);
+  const query = encoding === 'query' ? `?${new URLSearchParams(texts).toString()}` : '';
+  const response = await fetch(`${url}${query}`, { method, redirect: 'manual', ...bodyOf(texts, parameters, encoding, headers) });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type') === 'application/json; charset=utf-8';
+  return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text };
+}
+
+function bodyOf(texts: Array<[string, string]>, parameters: CallParameters, encoding: Encoding, headers: Readonly<Record<string, string>>) {
+  switch (encoding) {
+    case 'query': return { headers };
+    case 'urlencoded': return { headers, body: new URLSearchParams(texts) };
+    case 'json': return { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(parameters) };
+    case 'multipart': {
+      const body = new FormData();
+      for (const [name, value] of texts) body.append(name, value);
+      return { headers, body };
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import pino from 'pino';
+import type { Dialect } from '../../src/store/migrations.ts';
+import { openStore } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { startPostgresql } from './postgresql.ts';
+import type { PostgresqlServer } from './postgresql.ts';
+import { describeWith } from './programs.ts';
+
+/** A database of a test's own, and how to open it. */
+export interface TestDatabase {
+  readonly dialect: Dialect;
+  /** What `openStore` and the server's settings want: '' for SQLite. */
+  readonly url: string;
+  readonly dataDir: string;
+  /** Opens the store; a second one on the same database stands for another process. */
+  open(): Promise<Store>;
+}
+
+/** Makes empty databases of one dialect while a suite runs. */
+export interface TestDatabases {
+  readonly dialect: Dialect;
+  create(): Promise<TestDatabase>;
+}
+
+/**
+ * Runs a suite over both databases. PostgreSQL is a server of the suite's own; where it is not installed, that half is
+ * skipped by name. Stores opened through the databases are closed, and everything is removed, when the suite ends.
+ *
+ *     eachDialect('totals', (databases) => {
+ *       test('...', async () => { const store = await openTestStore(databases); ... });
+ *     });
+ */
+export function eachDialect(name: string, suite: (databases: TestDatabases) => void): void {
+  describe(`${name} on SQLite`, () => suite(testDatabases('sqlite')));
+  describeWith('initdb', `${name} on PostgreSQL`, () => suite(testDatabases('postgresql')));
+}
+
+/** Makes the databases of the `describe` that it is called in. */
+export function testDatabases(dialect: Dialect): TestDatabases {
+  const directories: string[] = [];
+  const stores: Store[] = [];
+  let server: PostgresqlServer | undefined;
+  if (dialect === 'postgresql') beforeAll(async () => { server = await startPostgresql(); }, 30_000);
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await server?.stop();
+    await Promise.all(directories.map((directory) => rm(directory, { recursive: true })));
+  });
+  return {
+    dialect,
+    async create() {
+      const dataDir = await mkdtemp(path.join(tmpdir(), 'adit-store-'));
+      directories.push(dataDir);
+      const url = await server?.createDatabase() ?? '';
+      return {
+        dialect,
+        url,
+        dataDir,
+        async open() {
+          const store = await openStore({ url, dataDir, log: pino({ level: 'silent' }) });
+          stores.push(store);
+          return store;
+        },
+      };
+    },
+  };
+}
+
+/** An open store on an empty database of its own. */
+export async function openTestStore(databases: TestDatabases): Promise<Store> {
+  return (await databases.create()).open();
+}

@@ -1,0 +1,88 @@
+import type { ClientState, EngineChange, EngineEvent, EngineFace, PortLease, PortRequest, TunnelState, WantedClient, WantedTunnel } from '../../src/engine/face.ts';
+import { PortUnavailableError } from '../../src/engine/face.ts';
+
+/** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
+export class FakeEngine implements EngineFace {
+  modes: readonly string[] = ['tcp', 'udp', 'httpProxy', 'socks5', 'secret', 'p2p', 'file'];
+  /** Ports that another program occupies. */
+  readonly taken = new Set<number>();
+  /** What the engine was told of each client. */
+  readonly wantedClients = new Map<number, WantedClient>();
+  /** What the engine was told of each tunnel. */
+  readonly wantedTunnels = new Map<number, WantedTunnel>();
+  /** Running states of clients, as far as the test gives them. */
+  readonly clients = new Map<number, ClientState>();
+  /** Every change in the order it was applied. */
+  readonly applied: EngineChange[] = [];
+  /** Leases that are neither released nor taken over: none may be left. */
+  readonly openLeases = new Set<PortLease>();
+  /** Targets that no agent reaches. */
+  readonly unreachable = new Set<string>();
+  /** What a tunnel can't open: its state says so. */
+  readonly broken = new Set<number>();
+  /** Awaited before a change is applied. */
+  beforeApply: (change: EngineChange) => void | Promise<void> = () => undefined;
+  #nextPort = 20_000;
+
+  async reservePort({ port, replaces }: PortRequest): Promise<PortLease> {
+    let free = port;
+    if (port === 0) {
+      do free = this.#nextPort++; while (this.#isHeld(free));
+    } else if (this.#isHeld(port, replaces)) {
+      throw new PortUnavailableError(`port ${port} is occupied`);
+    }
+    const lease: PortLease = { port: free, release: async () => void this.openLeases.delete(lease) };
+    this.openLeases.add(lease);
+    return lease;
+  }
+
+  async apply(change: EngineChange): Promise<void> {
+    await this.beforeApply(change);
+    this.applied.push(change);
+    switch (change.kind) {
+      case 'client': this.wantedClients.set(change.client.id, change.client); break;
+      case 'clientRemoved':
+        this.wantedClients.delete(change.id);
+        for (const { id, clientId } of this.wantedTunnels.values()) if (clientId === change.id) this.wantedTunnels.delete(id);
+        break;
+      case 'tunnel':
+        if (change.lease) this.openLeases.delete(change.lease);
+        this.wantedTunnels.set(change.tunnel.id, change.tunnel);
+        break;
+      case 'tunnelRemoved': this.wantedTunnels.delete(change.id); break;
+    }
+  }
+
+  readonly watchers = new Set<(event: EngineEvent) => void>();
+
+  watch(listener: (event: EngineEvent) => void): () => void {
+    this.watchers.add(listener);
+    return () => this.watchers.delete(listener);
+  }
+
+  /** What the engine does when an agent comes or goes, or a listener opens or closes. */
+  tell(kind: EngineEvent['kind'], id: number): void {
+    for (const watcher of this.watchers) watcher({ kind, id });
+  }
+
+  clientState(id: number): ClientState | undefined {
+    return this.clients.get(id);
+  }
+
+  tunnelState(id: number): TunnelState | undefined {
+    const wanted = this.wantedTunnels.get(id);
+    if (wanted === undefined) return undefined;
+    const broken = this.broken.has(id);
+    const error = broken ? 'its port is occupied' : '';
+    return { running: wanted.enabled && !broken, error, connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
+  }
+
+  async probe(_clientId: number, target: string): Promise<string> {
+    return this.unreachable.has(target) ? `${target}: connection refused` : '';
+  }
+
+  #isHeld(port: number, except?: number): boolean {
+    const holders = [...this.wantedTunnels.values()].filter((tunnel) => tunnel.enabled && tunnel.port === port && tunnel.id !== except);
+    return this.taken.has(port) || holders.length > 0;
+  }
+}

@@ -1,0 +1,28 @@
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+
+/** Where programs are looked for: PATH, and where Debian keeps servers that are not on everybody's PATH. */
+function directories(): string[] {
+  const postgresql = '/usr/lib/postgresql';
+  const newestFirst = existsSync(postgresql) ? readdirSync(postgresql).toSorted((a, b) => Number(b) - Number(a)) : [];
+  return [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/sbin', '/sbin', ...newestFirst.map((version) => `${postgresql}/${version}/bin`)];
+}
+
+/** The full path of a program (`initdb`, `haproxy`), or undefined when this machine lacks it. */
+export function findProgram(name: string): string | undefined {
+  return directories().filter(Boolean).map((directory) => path.join(directory, name)).find((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false; // not there, or not ours to run: look on
+    }
+  });
+}
+
+/** The full path of a program that `describeWith` has found. @throws {Error} when this machine lacks it */
+export function programPath(name: string): string {
+  const file = findProgram(name);
+  if (file === undefined) throw new Error(`${name} is missing on this machine: in a test, put what needs it inside describeWith('${name}', ...)`);
+  return file;
+}

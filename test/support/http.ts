@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { afterAll } from '@jest/globals';
+import pino from 'pino';
+import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { type CallerOptions, createCallers } from '../../src/http/callers.ts';
+import { createGraphql } from '../../src/http/graphql.ts';
+import { testDatabases } from './database.ts';
+import { openTestSchema, type TestSchema } from './schema.ts';
+
+/** The HTTP application on a port of its own. */
+export interface TestApp {
+  /** http://127.0.0.1:PORT and the base path */
+  readonly url: string;
+  readonly api: TestSchema;
+  /** An operation by POST, as the administrator by Basic unless the headers say otherwise. */
+  graphql(body: unknown, headers?: Record<string, string>): Promise<Response>;
+}
+
+/** Who may log in at a test application. */
+export const credentials = { authKey: 'the key of the tests', adminUsername: 'admin', adminPassword: 'pass:wörd' };
+
+/** The header of HTTP Basic. */
+export function basic(username = credentials.adminUsername, password = credentials.adminPassword): { authorization: string } {
+  return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+}
+
+/** Starts applications in the suite that it is called in, and stops them when it ends. */
+export function testApps(): (options?: Partial<AppOptions & Pick<CallerOptions, 'now'>>) => Promise<TestApp> {
+  const databases = testDatabases('sqlite');
+  const servers: Server[] = [];
+  afterAll(() => Promise.all(servers.map(async (server) => {
+    const closed = once(server.close(), 'close');
+    server.closeAllConnections();
+    await closed;
+  })));
+  return async ({ settings = { basePath: '', trustedProxies: [] }, now, ...options } = {}) => {
+    const api = await openTestSchema(databases);
+    const own = { ...credentials, allowVkeyLogin: false, basePath: settings.basePath };
+    const callers = createCallers({ services: api.services, settings: own, now });
+    const graphql = createGraphql({ services: api.services, settings: own, callers });
+    const app = createApp({ settings, graphql, legacy: (_request, _response, next) => next(), health: {}, version: '1.2.3', log: pino({ level: 'silent' }), ...options });
+    const server = createServer(app).listen(0, '127.0.0.1');
+    servers.push(server);
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('the application listens on no port');
+    const url = `http://127.0.0.1:${address.port}${settings.basePath}`;
+    return {
+      url, api,
+      graphql: (body, headers = basic()) => fetch(`${url}/graphql`, {
+        method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    };
+  };
+}

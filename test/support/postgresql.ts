@@ -1,0 +1,75 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { programPath } from './find-program.ts';
+
+/** A PostgreSQL server of our own in a temporary directory, reached by a Unix socket. */
+export interface PostgresqlServer {
+  /** Makes an empty database and returns its address. */
+  createDatabase(): Promise<string>;
+  /** Ends every connection to a database, as a restarted server does. */
+  cutConnections(url: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts one in about a second. Needs Debian's `postgresql`: wrap what uses it in `describeWith('initdb', ...)`. */
+export async function startPostgresql(): Promise<PostgresqlServer> {
+  const initdb = programPath('initdb');
+  const directory = await mkdtemp(path.join(tmpdir(), 'adit-postgresql-'));
+  const account = await serverAccount();
+  if (account.uid !== undefined && account.gid !== undefined) await chown(directory, account.uid, account.gid);
+  const data = path.join(directory, 'data');
+  await promisify(execFile)(initdb, ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'], { ...account, cwd: directory });
+  const server = spawn(path.join(path.dirname(initdb), 'postgres'),
+    ['-D', data, '-k', directory, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_connections=200'],
+    { ...account, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+  const exited = once(server, 'exit');
+  await untilReady(server.stderr);
+
+  const url = (database: string) => `postgresql://postgres@localhost/${database}?host=${directory}`;
+  const administrator = new pg.Client({ connectionString: url('postgres') });
+  await administrator.connect();
+  let databases = 0;
+  return {
+    async createDatabase() {
+      const name = `test_${++databases}`;
+      await administrator.query(`CREATE DATABASE ${name}`);
+      return url(name);
+    },
+    async cutConnections(address) {
+      const name = new URL(address).pathname.slice(1);
+      await administrator.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+    },
+    async stop() {
+      await administrator.end();
+      server.kill('SIGINT'); // "fast" shutdown: ends the connections
+      await exited;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** initdb and postgres refuse to run as root: there they run as the account that the Debian package makes. */
+async function serverAccount(): Promise<{ uid?: number; gid?: number }> {
+  if (process.getuid?.() !== 0) return {};
+  const id = async (flag: string) => Number((await promisify(execFile)('id', [flag, 'postgres'])).stdout);
+  return { uid: await id('-u'), gid: await id('-g') };
+}
+
+/** Resolves when the server's log says that it takes connections, rejects with the log when it ends before. */
+async function untilReady(log: Readable): Promise<void> {
+  let text = '';
+  for await (const chunk of log.iterator({ destroyOnReturn: false })) {
+    text += String(chunk);
+    if (text.includes('ready to accept connections')) {
+      log.resume();
+      return;
+    }
+  }
+  throw new Error(`PostgreSQL didn't start:\n${text}`);
+}

@@ -1,0 +1,89 @@
+import path from 'node:path';
+import process from 'node:process';
+import { z } from 'zod';
+import { sign } from '../../src/legacy/signature.ts';
+import { Child } from './child.ts';
+import { scratchDirectory } from './scratch.ts';
+
+const program = path.resolve(import.meta.dirname, '../../dist/main.js');
+const authKey = 'the key of the processes';
+
+/** The program as `adit server`, in a process of its own. */
+export interface ServerProcess {
+  readonly child: Child;
+  readonly dataDir: string;
+  readonly httpPort: number;
+  readonly bridgePort: number;
+}
+
+/** How a server is started; left out = a new data directory, any free port. */
+export interface ServerOptions {
+  readonly dataDir?: string;
+  readonly httpPort?: number;
+  readonly bridgePort?: number;
+  /** ADIT_... settings */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Starts a server and waits for its ready message. */
+export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, environment = {} }: ServerOptions = {}): Promise<ServerProcess> {
+  const child = new Child(process.execPath, [program, 'server'], {
+    ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort),
+    ADIT_AUTH_KEY: authKey, ...environment,
+  });
+  const [, http, bridge] = await child.says(/API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+)/);
+  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge) };
+}
+
+/** Starts an agent and waits until it is connected. */
+export async function startAgent({ bridgePort }: Pick<ServerProcess, 'bridgePort'>, vkey: string, environment: ServerOptions['environment'] = {}): Promise<Child> {
+  const child = new Child(process.execPath, [program, 'agent', '--server', `127.0.0.1:${bridgePort}`], { ...environment, ADIT_VKEY: vkey });
+  await child.says(/connected to/);
+  return child;
+}
+
+/** Parameters of a legacy call. */
+export type Parameters = Readonly<Record<string, string | number | boolean>>;
+
+/** The two parameters that sign a call now. */
+export function signedNow(): { readonly auth_key: string; readonly timestamp: number } {
+  const timestamp = Math.floor(Date.now() / 1000);
+  return { auth_key: sign(authKey, timestamp), timestamp };
+}
+
+/** Makes a signed legacy call. @returns the answer's JSON @throws when the server can't be reached or answers no JSON */
+export async function call({ httpPort }: Pick<ServerProcess, 'httpPort'>, route: string, parameters: Parameters = {}): Promise<unknown> {
+  const body = new URLSearchParams(Object.entries({ ...signedNow(), ...parameters }).map(([name, value]) => [name, String(value)]));
+  // Without keep-alive: no connection of ours counts among the server's file descriptors afterwards.
+  const response = await fetch(`http://127.0.0.1:${httpPort}${route}`, { method: 'POST', body, headers: { connection: 'close' } });
+  return response.json();
+}
+
+const written = z.object({ status: z.literal(1), msg: z.string(), id: z.number().default(0) });
+
+/** Makes a signed call that writes. @returns the new record's id, if one was made @throws when it is refused */
+export async function write(server: Pick<ServerProcess, 'httpPort'>, route: string, parameters: Parameters): Promise<number> {
+  const answer = await call(server, route, parameters);
+  const { success, data } = written.safeParse(answer);
+  if (!success) throw new Error(`${route} answered ${JSON.stringify(answer)}`);
+  return data.id;
+}
+
+const client = z.object({ code: z.literal(1), data: z.object({ Id: z.number(), IsConnect: z.boolean(), NowConn: z.number() }) });
+const tunnel = z.object({ code: z.literal(1), data: z.object({ Id: z.number(), Port: z.number(), RunStatus: z.boolean() }) });
+
+/** A client's record. */
+export async function getClient(server: ServerProcess, id: number): Promise<z.output<typeof client>['data']> {
+  return client.parse(await call(server, '/client/getclient/', { id })).data;
+}
+
+/** A tunnel's record. */
+export async function getTunnel(server: ServerProcess, id: number): Promise<z.output<typeof tunnel>['data']> {
+  return tunnel.parse(await call(server, '/index/getonetunnel/', { id })).data;
+}
+
+/** Opens a tcp tunnel on a port that the server picks. @returns its id and port */
+export async function openTunnel(server: ServerProcess, clientId: number, target: string): Promise<{ readonly id: number; readonly port: number }> {
+  const id = await write(server, '/index/add/', { client_id: clientId, type: 'tcp', port: 0, target });
+  return { id, port: (await getTunnel(server, id)).Port };
+}

@@ -1,0 +1,27 @@
+import { describe, test } from '@jest/globals';
+import { findProgram } from './find-program.ts';
+
+/**
+ * A suite that needs programs beyond Node. Where one is missing the suite is skipped, and its name says why; with
+ * ADIT_REQUIRE_PROGRAMS=1 (set by .ci/run, which installs every one of them) it fails instead. jest calls `suite` for the
+ * tests' names even then, so look the programs up inside of hooks and tests.
+ *
+ *     describeWith(['initdb', 'postgres'], 'the store on PostgreSQL', () => { ... });
+ */
+export function describeWith(programs: string | readonly string[], name: string, suite: () => void): void {
+  const missing = [programs].flat().filter((program) => findProgram(program) === undefined);
+  if (missing.length === 0) {
+    describe(name, suite);
+    return;
+  }
+  const reason = `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
+  if (process.env['ADIT_REQUIRE_PROGRAMS'] === '1') {
+    describe(name, () => {
+      test('finds its programs', () => {
+        throw new Error(`${reason}, and ADIT_REQUIRE_PROGRAMS=1 allows no suite to be skipped`);
+      });
+    });
+    return;
+  }
+  describe.skip(`${name} (skipped: ${reason})`, suite);
+}

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import { afterEach } from '@jest/globals';
+
+const open: Relay[] = [];
+
+afterEach(() => {
+  for (const relay of open.splice(0)) relay.close();
+});
+
+/** A wire that can be cut without either end noticing: a TCP relay that stops forwarding. */
+export class Relay {
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  readonly #frozen = new WeakSet<net.Socket>();
+
+  /** Starts a relay to a port of this machine. */
+  static async start(port: number): Promise<Relay> {
+    const relay = new Relay(port);
+    open.push(relay);
+    await once(relay.#server.listen(0, '127.0.0.1'), 'listening');
+    return relay;
+  }
+
+  private constructor(port: number) {
+    this.#server = net.createServer((near) => {
+      const far = net.connect(port, '127.0.0.1');
+      for (const [from, to] of [[near, far], [far, near]] as const) {
+        this.#sockets.add(from);
+        from.on('error', () => undefined).on('close', () => {
+          this.#sockets.delete(from);
+          if (!this.#frozen.has(to)) to.destroy();
+        });
+        from.pipe(to);
+      }
+    });
+  }
+
+  /** Where to connect instead. */
+  get address(): { readonly host: string; readonly port: number } {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the relay does not listen');
+    return { host: '127.0.0.1', port: address.port };
+  }
+
+  /** The connections stay open and nothing passes on them any more, not even their end. New connections pass. */
+  freeze(): void {
+    for (const socket of this.#sockets) {
+      this.#frozen.add(socket);
+      socket.unpipe().pause();
+    }
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}

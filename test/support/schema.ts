@@ -1,0 +1,75 @@
+import { graphql } from 'graphql';
+import pino from 'pino';
+import { z } from 'zod';
+import type { Caller } from '../../src/rules/caller.ts';
+import { Attempts } from '../../src/rules/attempts.ts';
+import { auditChanges } from '../../src/schema/audit/listener.ts';
+import { Changes } from '../../src/schema/changes.ts';
+import { createContext, type Services } from '../../src/schema/context.ts';
+import { applyToEngine } from '../../src/schema/engine-changes.ts';
+import { createErrorMask } from '../../src/schema/errors.ts';
+import { schema } from '../../src/schema/schema.ts';
+import { Live } from '../../src/schema/subscriptions/live.ts';
+import { openTestStore, type TestDatabases } from './database.ts';
+import { FakeEngine } from './engine.ts';
+
+/** An answer as a caller sees it. */
+export interface Answer {
+  readonly data: unknown;
+  /** Masked, as everywhere outside. */
+  readonly errors: readonly { readonly message: string; readonly code: unknown; readonly extensions: Readonly<Record<string, unknown>> }[];
+}
+
+/** The schema over a store of its own and an engine without sockets. */
+export interface TestSchema {
+  readonly services: Services;
+  readonly engine: FakeEngine;
+  /** Entries of the log. */
+  readonly logged: readonly Record<string, unknown>[];
+  /** Runs an operation, as an administrator unless told otherwise. */
+  readonly run: (operation: string, variables?: Variables, caller?: Caller) => Promise<Answer>;
+  /** The data of an operation that has to work. */
+  readonly ok: (operation: string, variables?: Variables) => Promise<unknown>;
+  /** The record that the only field of an operation answers. */
+  readonly record: (operation: string, variables?: Variables) => Promise<Readonly<Record<string, unknown>>>;
+  /** The id of that record. */
+  readonly id: (operation: string, variables?: Variables) => Promise<number>;
+  /** The code of an operation that has to fail; undefined when it doesn't. */
+  readonly code: (operation: string, variables?: Variables, caller?: Caller) => Promise<unknown>;
+}
+
+type Variables = Readonly<Record<string, unknown>>;
+
+const entry = z.record(z.string(), z.unknown());
+
+/** Makes one on an empty database. */
+export async function openTestSchema(databases: TestDatabases, settings: Partial<Services['settings']> = {}): Promise<TestSchema> {
+  const engine = new FakeEngine();
+  const changes = new Changes();
+  changes.subscribe(applyToEngine(engine));
+  const logged: Record<string, unknown>[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(entry.parse(JSON.parse(line))) });
+  const store = await openTestStore(databases);
+  const live = new Live({ store, engine, changes, log });
+  changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
+  const services = {
+    store, engine, changes, attempts: new Attempts(), freshState: () => Promise.resolve(), live, log,
+    settings: { version: '1.2.3', bridgePort: 8024, allowLocalProxy: false, adminUsername: 'admin', ...settings },
+  };
+  const mask = createErrorMask(log);
+  const run: TestSchema['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
+    const { data, errors = [] } = await graphql({ schema, source, variableValues, contextValue: createContext(services, caller, 'test') });
+    // What a caller gets has been through JSON.
+    const sent: unknown = JSON.parse(JSON.stringify(data ?? null));
+    return { data: sent, errors: errors.map(mask).map(({ message, extensions }) => ({ message, code: extensions['code'], extensions })) };
+  };
+  const ok: TestSchema['ok'] = async (operation, variables) => {
+    const { data, errors } = await run(operation, variables);
+    if (errors.length > 0) throw new Error(`the operation failed: ${JSON.stringify(errors)}`);
+    return data;
+  };
+  const record: TestSchema['record'] = async (operation, variables) => entry.parse(Object.values(entry.parse(await ok(operation, variables)))[0]);
+  const id: TestSchema['id'] = async (operation, variables) => z.number().parse((await record(operation, variables))['id']);
+  const code: TestSchema['code'] = async (operation, variables, caller) => (await run(operation, variables, caller)).errors[0]?.code;
+  return { services, engine, logged, run, ok, record, id, code };
+}

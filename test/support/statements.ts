@@ -1,0 +1,28 @@
+import { jest } from '@jest/globals';
+import Database from 'better-sqlite3';
+import pg from 'pg';
+import type { Store } from '../../src/store/store.ts';
+
+/** How many SQL statements the store sends to its database while `work` runs, whoever in the program sends them. */
+export async function countStatements({ dialect }: Store, work: () => Promise<unknown>): Promise<number> {
+  const spies = dialect === 'sqlite' ? sqliteSpies() : [jest.spyOn(pg.Client.prototype, 'query')];
+  try {
+    await work();
+    return spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** A statement that was prepared once may run often: what counts are the runs. */
+function sqliteSpies() {
+  const database = new Database(':memory:');
+  const statement: unknown = Object.getPrototypeOf(database.prepare('SELECT 1'));
+  database.close();
+  if (!isStatement(statement)) throw new Error('better-sqlite3 has changed: its statements have no all, get, run and iterate');
+  return [jest.spyOn(statement, 'all'), jest.spyOn(statement, 'get'), jest.spyOn(statement, 'run'), jest.spyOn(statement, 'iterate')];
+}
+
+function isStatement(value: unknown): value is Record<'all' | 'get' | 'run' | 'iterate', () => unknown> {
+  return typeof value === 'object' && value !== null && ['all', 'get', 'run', 'iterate'].every((name) => name in value);
+}

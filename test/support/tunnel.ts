@@ -1,0 +1,69 @@
+import { afterEach } from '@jest/globals';
+import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
+import { Engine, type EngineOptions, type StoredState } from '../../src/engine/engine.ts';
+import type { WantedClient, WantedTunnel } from '../../src/engine/face.ts';
+import { LogRecorder } from './log-recorder.ts';
+
+const running: Array<() => Promise<unknown>> = [];
+
+afterEach(async () => {
+  for (const stop of running.splice(0).toReversed()) await stop();
+});
+
+/** An engine under test, its bridge open. */
+export interface TestEngine {
+  readonly engine: Engine;
+  readonly bridge: { readonly host: string; readonly port: number };
+  readonly log: LogRecorder;
+}
+
+/** The client that `startEngine` loads unless told otherwise. */
+export const CLIENT: WantedClient = { id: 1, vkey: 'the-first-vkey', enabled: true, expiresAt: null };
+
+/** A stored client or tunnel that has moved no bytes yet. */
+export const fresh = { inletBytes: 0, exportBytes: 0 };
+
+/** Starts an engine on ephemeral ports; it is closed when the test is done. */
+export async function startEngine(options: Partial<EngineOptions> & { readonly stored?: Partial<StoredState> } = {}): Promise<TestEngine> {
+  const log = new LogRecorder();
+  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, allowPorts: [], log: log.logger, ...options });
+  running.push(() => engine.close());
+  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], ...options.stored });
+  return { engine, bridge: await engine.listen(), log };
+}
+
+/** An agent under test. */
+export interface TestAgent {
+  readonly agent: Agent;
+  readonly log: LogRecorder;
+}
+
+/** Starts an agent in this process and waits until it is connected; it is stopped when the test is done. */
+export async function startAgent({ bridge }: Pick<TestEngine, 'bridge'>, options: Partial<AgentOptions> = {}): Promise<TestAgent> {
+  const started = launchAgent({ bridge }, options);
+  await started.log.line(/^connected to/);
+  return started;
+}
+
+/** Starts an agent without waiting for anything. */
+export function launchAgent({ bridge }: Pick<TestEngine, 'bridge'>, options: Partial<AgentOptions> = {}): TestAgent {
+  const log = new LogRecorder();
+  const agent = new Agent({ server: bridge, vkey: CLIENT.vkey, log: log.logger, version: '0.0.1', ...options });
+  const ran = agent.run();
+  running.push(async () => {
+    await agent.stop();
+    await ran;
+  });
+  return { agent, log };
+}
+
+let lastTunnelId = 0;
+
+/** Opens a tcp tunnel on a port that the engine picks, as a mutation does. */
+export async function openTunnel({ engine }: Pick<TestEngine, 'engine'>, tunnel: Partial<WantedTunnel>): Promise<WantedTunnel> {
+  const wanted = { id: ++lastTunnelId, clientId: CLIENT.id, mode: 'tcp', enabled: true, serverIp: '127.0.0.1', port: 0, targets: [], ...tunnel };
+  const lease = await engine.reservePort(wanted);
+  const opened = { ...wanted, port: lease.port };
+  await engine.apply({ kind: 'tunnel', tunnel: opened, lease });
+  return opened;
+}

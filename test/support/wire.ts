@@ -1,0 +1,119 @@
+import { acceptHandshake, keyIdOf, newSessionId, proveHandshake, type Role } from '../../src/wire/handshake.ts';
+import { Mux, type MuxOptions } from '../../src/wire/mux.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import type { ByteSocket, SocketServer } from '../../src/wire/socket.ts';
+
+const HOST = '127.0.0.1';
+const VKEY = 'a-vkey-for-tests';
+const EMPTY = Buffer.alloc(0);
+
+/** A promise with its two ends. */
+export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
+  let resolve: (value: T) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const promise = new Promise<T>((ok, no) => {
+    resolve = ok;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
+
+/** A connected pair of sockets of the backend under test. */
+export async function socketPair(): Promise<{ dialled: ByteSocket; accepted: ByteSocket }> {
+  const accepted = deferred<ByteSocket>();
+  const server = await netBackend.listen({ host: HOST, port: 0, onSocket: accepted.resolve, onError: accepted.reject });
+  const dialled = await netBackend.connect({ host: HOST, port: server.port, timeoutMs: 2000 });
+  const pair = { dialled, accepted: await accepted.promise };
+  await server.close();
+  return pair;
+}
+
+/** The smallest tunnel there is: two muxes over real sockets and a real handshake, visitors on one side, a target on the other. */
+export interface WireTunnel {
+  /** Where visitors connect. */
+  readonly port: number;
+  readonly server: Mux;
+  readonly agent: Mux;
+  /** Why each side's session ended. */
+  readonly serverClosed: Promise<string>;
+  readonly agentClosed: Promise<string>;
+  readonly counted: { sent: number; received: number; closed: number; errors: number };
+  close(): Promise<void>;
+}
+
+/** Starts a tunnel to a port of this machine. Without `dataConnections` everything stays on the mux. */
+export async function wireTunnel(targetPort: number, options: MuxOptions & { dataConnections?: boolean } = {}): Promise<WireTunnel> {
+  const serverClosed = deferred<string>();
+  const agentClosed = deferred<string>();
+  const serverMux = deferred<Mux>();
+  const counted = { sent: 0, received: 0, closed: 0, errors: 0 };
+  const sessionId = newSessionId();
+  let sessionKey: Buffer = EMPTY;
+
+  const bridge = await listen(async (socket) => {
+    const keyOf = (role: Role, keyId: string): string | Buffer | undefined =>
+      role === 'mux' ? (keyId === keyIdOf(VKEY) ? VKEY : undefined) : keyId === sessionId ? sessionKey : undefined;
+    const offer = await acceptHandshake(socket, { timeoutMs: 2000, keyOf });
+    const key = offer.accept({ sessionId });
+    if (offer.role === 'data') {
+      (await serverMux.promise).addDataConnection(socket, offer.connection);
+      return;
+    }
+    sessionKey = key;
+    serverMux.resolve(new Mux(socket, 'server', {
+      onOpen: (stream) => stream.reset(), onControl: () => {}, onClose: serverClosed.resolve,
+    }, options));
+  });
+
+  const agentSocket = await netBackend.connect({ host: HOST, port: bridge.port, timeoutMs: 2000 });
+  const proven = await proveHandshake(agentSocket, { timeoutMs: 2000, role: 'mux', keyId: keyIdOf(VKEY), key: VKEY, connection: 0, info: {} });
+  const agent: Mux = new Mux(agentSocket, 'agent', {
+    onOpen: (stream) => {
+      netBackend.connect({ host: HOST, port: targetPort, timeoutMs: 2000 }).then((socket) => stream.join(socket), () => stream.reset());
+    },
+    onControl: () => {},
+    onClose: agentClosed.resolve,
+    ...(options.dataConnections === false ? {} : {
+      onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void dialData(id)),
+    }),
+  }, options);
+
+  async function dialData(id: number): Promise<void> {
+    try {
+      const socket = await netBackend.connect({ host: HOST, port: bridge.port, timeoutMs: 2000 });
+      await proveHandshake(socket, { timeoutMs: 2000, role: 'data', keyId: sessionId, key: proven.sessionKey, connection: id, info: {} });
+      agent.addDataConnection(socket, id);
+    } catch {
+      agent.dataConnectionFailed(id);
+    }
+  }
+
+  const server = await serverMux.promise;
+  const hooks = {
+    onSent: (bytes: number) => { counted.sent += bytes; },
+    onReceived: (bytes: number) => { counted.received += bytes; },
+    onClose: (error?: Error) => {
+      counted.closed++;
+      if (error) counted.errors++;
+    },
+  };
+  const visitors = await listen((socket) => {
+    const stream = server.open(EMPTY);
+    if (stream) stream.join(socket, hooks);
+    else socket.destroy(true);
+  });
+
+  return {
+    port: visitors.port, server, agent, counted,
+    serverClosed: serverClosed.promise, agentClosed: agentClosed.promise,
+    async close() {
+      agent.close('the test is over');
+      server.close('the test is over');
+      await Promise.all([visitors.close(), bridge.close(), serverClosed.promise, agentClosed.promise]);
+    },
+  };
+}
+
+function listen(onSocket: (socket: ByteSocket) => void | Promise<void>): Promise<SocketServer> {
+  return netBackend.listen({ host: HOST, port: 0, onSocket: (socket) => void onSocket(socket), onError: (error) => { throw error; } });
+}

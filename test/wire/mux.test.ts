@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { afterEach, expect, test } from '@jest/globals';
+import { connectTo, netServer } from '../support/net-server.ts';
+import { settled } from '../support/settled.ts';
+import { standardTransfers, transfer, transferTarget } from '../support/transfers.ts';
+import { wireTunnel, type WireTunnel } from '../support/wire.ts';
+
+const MB = 1024 * 1024;
+const open: Array<{ close(): unknown }> = [];
+afterEach(async () => {
+  for (const thing of open.splice(0).toReversed()) await thing.close();
+});
+
+async function tunnelToTransfers(options?: Parameters<typeof wireTunnel>[1]): Promise<{ tunnel: WireTunnel; target: Awaited<ReturnType<typeof transferTarget>> }> {
+  const target = await transferTarget();
+  const tunnel = await wireTunnel(target.port, options);
+  open.push(target, tunnel);
+  return { tunnel, target };
+}
+
+test.each([
+  ['with data connections', true],
+  ['on the mux alone', false],
+])('36 concurrent streams arrive whole on both sides, %s', async (_, dataConnections) => {
+  const { tunnel, target } = await tunnelToTransfers({ dataConnections });
+  await Promise.all(standardTransfers(8 * MB).map((what) => transfer(tunnel.port, what)));
+  expect(target.failures).toEqual([]);
+  // The visitor has seen its last byte; the server's side of the last socket may close a moment later.
+  await settled(() => tunnel.counted.closed);
+  expect(tunnel.counted).toMatchObject({ closed: 36, errors: 0 });
+  expect(tunnel.server.streamCount).toBe(0);
+  expect(tunnel.agent.streamCount).toBe(0);
+}, 60_000);
+
+test('a stream that carries much goes on over a data connection, and the connection is not used again', async () => {
+  const { tunnel } = await tunnelToTransfers();
+  const frames: number[] = [];
+  const addConnection = tunnel.agent.addDataConnection.bind(tunnel.agent);
+  const ready = new Promise<void>((resolve) => {
+    let count = 0;
+    tunnel.agent.addDataConnection = (socket, id) => {
+      frames.push(id);
+      addConnection(socket, id);
+      if (++count === 8) resolve();
+    };
+  });
+  await ready;
+  await transfer(tunnel.port, { up: 4 * MB, down: 4 * MB });
+  // Two directions moved, so at least one connection was used up and replaced.
+  expect(frames.length).toBeGreaterThanOrEqual(9);
+}, 20_000);
+
+test('a reader that stops reading stops the sender, and loses nothing', async () => {
+  const target = await netServer((socket) => socket.end(Buffer.alloc(64 * MB, 7)));
+  const tunnel = await wireTunnel(target.port, { dataConnections: false });
+  open.push(target, tunnel);
+  const visitor = await connectTo(tunnel.port);
+  visitor.pause();
+  // The stream's credit and the kernel's buffers may be under way: a fraction of what is offered.
+  const stalled = await settled(() => tunnel.counted.received);
+  expect(stalled).toBeGreaterThan(0);
+  expect(stalled).toBeLessThan(32 * MB);
+  let bytes = 0;
+  for await (const chunk of visitor) bytes += Buffer.byteLength(chunk);
+  expect(bytes).toBe(64 * MB);
+}, 30_000);
+
+test('a visitor that is cut off cuts off the target, and the other way round', async () => {
+  const target = await netServer((socket) => socket.on('data', (data) => {
+    if (data.toString() === 'cut me') socket.resetAndDestroy();
+    else socket.write('hello');
+  }));
+  const tunnel = await wireTunnel(target.port);
+  open.push(target, tunnel);
+
+  const accepted = target.accepted();
+  const leaving = await connectTo(tunnel.port);
+  leaving.write('hi');
+  await once(leaving, 'data');
+  const lost = once(await accepted, 'error');
+  leaving.resetAndDestroy();
+  expect((await lost)[0]).toMatchObject({ code: 'ECONNRESET' });
+
+  const cut = await connectTo(tunnel.port);
+  const refused = once(cut, 'error');
+  cut.write('cut me');
+  expect((await refused)[0]).toMatchObject({ code: 'ECONNRESET' });
+  expect(tunnel.counted).toMatchObject({ closed: 2, errors: 2 });
+  expect(tunnel.agent.streamCount + tunnel.server.streamCount).toBe(0);
+});
+
+test('when the session ends every visitor connection is closed at once', async () => {
+  const target = await netServer((socket) => socket.write('x'));
+  const tunnel = await wireTunnel(target.port);
+  open.push(target, tunnel);
+  const visitors = await Promise.all(Array.from({ length: 50 }, async () => {
+    const visitor = await connectTo(tunnel.port);
+    await once(visitor, 'data');
+    return visitor;
+  }));
+  const closed = Promise.all(visitors.map((visitor) => new Promise((resolve) => visitor.on('close', resolve))));
+  tunnel.agent.close('the agent stops');
+  await closed;
+  expect(await tunnel.serverClosed).toBe('the other side closed the connection');
+  expect(tunnel.counted).toMatchObject({ closed: 50, errors: 50 });
+});
+
+test('one bulk stream leaves room for small ones', async () => {
+  const target = await netServer((socket) => {
+    socket.on('data', (data) => socket.write(data));
+    socket.on('end', () => socket.end());
+  });
+  const tunnel = await wireTunnel(target.port, { dataConnections: false });
+  open.push(target, tunnel);
+  const bulk = await connectTo(tunnel.port);
+  let echoed = 0;
+  bulk.on('data', (data) => { echoed += data.length; });
+  const block = Buffer.alloc(256 * 1024, 1);
+  const pump = (): void => { while (!bulk.destroyed && bulk.write(block)); };
+  bulk.on('drain', pump);
+  pump();
+  const small = await connectTo(tunnel.port);
+  for (let i = 0; i < 100; i++) {
+    small.write('ping');
+    await once(small, 'data');
+  }
+  expect(echoed).toBeGreaterThan(0);
+  bulk.destroy();
+}, 20_000);

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Batch } from '../../src/wire/batch.ts';
+import { Frame, FrameReader, ProtocolError, type FrameType } from '../../src/wire/frames.ts';
+import { Mux } from '../../src/wire/mux.ts';
+import type { ByteSocket } from '../../src/wire/socket.ts';
+import { deferred, socketPair } from '../support/wire.ts';
+
+const sockets: ByteSocket[] = [];
+afterEach(() => { for (const socket of sockets.splice(0)) socket.destroy(); });
+
+/** A server's mux and the naked socket of a peer that says what the test wants. */
+async function muxAndPeer(heartbeatMs?: number): Promise<{ mux: Mux; peer: ByteSocket; ended: Promise<string> }> {
+  const { dialled, accepted } = await socketPair();
+  const ended = deferred<string>();
+  const mux = new Mux(accepted, 'server', { onOpen: () => {}, onControl: () => {}, onClose: ended.resolve }, { heartbeatMs });
+  sockets.push(dialled, accepted);
+  return { mux, peer: dialled, ended: ended.promise };
+}
+
+function frame(type: number, stream: number, payload: Buffer, length = payload.length): Buffer {
+  const head = Buffer.alloc(9);
+  head[0] = type;
+  head.writeUInt32BE(stream, 1);
+  head.writeUInt32BE(length, 5);
+  return Buffer.concat([head, payload]);
+}
+
+const EMPTY = Buffer.alloc(0);
+const u32 = (value: number): Buffer => { const out = Buffer.alloc(4); out.writeUInt32BE(value); return out; };
+
+test('frames come out as they went in, wherever the byte stream is cut', () => {
+  const anyFrame = fc.oneof(
+    fc.record({ type: fc.constant(Frame.DATA), stream: fc.integer({ min: 1, max: 0xffff_ffff }), payload: fc.uint8Array({ minLength: 1, maxLength: 300 }) }),
+    fc.record({ type: fc.constant(Frame.OPEN), stream: fc.integer({ min: 1, max: 0xffff_ffff }), payload: fc.uint8Array({ maxLength: 300 }) }),
+    fc.record({ type: fc.constantFrom(Frame.FIN, Frame.RST), stream: fc.integer({ min: 1, max: 0xffff_ffff }), payload: fc.constant(new Uint8Array()) }),
+    fc.record({ type: fc.constant(Frame.PING), stream: fc.constant(0), payload: fc.constant(new Uint8Array()) }),
+  );
+  fc.assert(fc.property(fc.array(anyFrame, { maxLength: 20 }), fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1 }), (frames, cuts) => {
+    const batch = new Batch();
+    for (const { type, stream, payload } of frames) batch.frame(type, stream, payload);
+    const written: Buffer[] = [];
+    batch.drainTo((bytes) => written.push(bytes));
+    const bytes = Buffer.concat(written);
+    const seen: string[] = [];
+    let data = '';
+    const flush = (): void => { if (data) seen.push(data); data = ''; };
+    const reader = new FrameReader({
+      onDataFrame: (stream, piece) => {
+        const prefix = `data ${stream} `;
+        data = data.startsWith(prefix) ? data + piece.toString('hex') : (flush(), prefix + piece.toString('hex'));
+      },
+      onFrame: (type, stream, payload) => { flush(); seen.push(`${type} ${stream} ${payload.toString('hex')}`); },
+    });
+    for (let at = 0, i = 0; at < bytes.length; i++) {
+      const cut = cuts[i % cuts.length] ?? 1;
+      reader.push(bytes.subarray(at, at + cut));
+      at += cut;
+    }
+    flush();
+    const expected: string[] = [];
+    for (const { type, stream, payload } of frames) {
+      const hex = Buffer.from(payload).toString('hex');
+      const last = expected.at(-1);
+      if (type !== Frame.DATA) expected.push(`${type} ${stream} ${hex}`);
+      else if (last?.startsWith(`data ${stream} `)) expected[expected.length - 1] = last + hex;
+      else expected.push(`data ${stream} ${hex}`);
+    }
+    expect(seen).toEqual(expected);
+  }));
+});
+
+test('random bytes give frames or a protocol error, nothing else', () => {
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => {
+    const reader = new FrameReader({ onDataFrame: () => {}, onFrame: (_type: FrameType) => {} });
+    try {
+      reader.push(Buffer.from(bytes));
+    } catch (error) {
+      expect(error).toBeInstanceOf(ProtocolError);
+    }
+  }));
+});
+
+describe('a peer that breaks the protocol loses its session, with the reason', () => {
+  test.each([
+    ['an unknown type', frame(99, 1, EMPTY), /unknown frame type 99/],
+    ['data on stream 0', frame(Frame.DATA, 0, Buffer.of(1)), /frame type 2 on stream 0/],
+    ['an oversized data frame', frame(Frame.DATA, 2, EMPTY, 65_537), /length 65537/],
+    ['an oversized control frame', frame(Frame.CONTROL, 0, EMPTY, 0xffff_ffff), /length 4294967295/],
+    ['a stream that is ours to open', frame(Frame.OPEN, 3, EMPTY), /not the other side's to open/],
+    ['a stream opened twice', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.OPEN, 2, EMPTY)]), /open already/],
+    ['data after the end', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.FIN, 2, EMPTY), frame(Frame.DATA, 2, Buffer.of(1))]), /after the end/],
+    ['a second end', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.FIN, 2, EMPTY), frame(Frame.FIN, 2, EMPTY)]), /second end/],
+    ['credit that was never used', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.WINDOW, 2, u32(1))]), /more credit/],
+    ['control that is no JSON', frame(Frame.CONTROL, 0, Buffer.from('{')), /no JSON/],
+    ['data beyond the credit', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), ...Array.from({ length: 17 }, () => frame(Frame.DATA, 2, Buffer.alloc(65_536)))]), /than its credit allows/],
+  ])('%s', async (_, bytes, reason) => {
+    const { peer, ended } = await muxAndPeer();
+    peer.write(bytes);
+    expect(await ended).toMatch(reason);
+  });
+});
+
+test('frames of streams that are over already are ignored', async () => {
+  const { mux, peer, ended } = await muxAndPeer();
+  for (const type of [Frame.DATA, Frame.FIN, Frame.RST]) peer.write(frame(type, 7, type === Frame.DATA ? Buffer.of(1) : EMPTY));
+  peer.write(frame(Frame.WINDOW, 7, u32(5)));
+  peer.write(frame(Frame.MOVE, 7, u32(5)));
+  peer.write(frame(99, 1, EMPTY));
+  expect(await ended).toMatch(/unknown frame type 99/);
+  expect(mux.streamCount).toBe(0);
+});
+
+test('a silent peer is given up after 2.4 heartbeats, a living one is not', async () => {
+  const { peer, ended } = await muxAndPeer(40);
+  const started = Date.now();
+  expect(await ended).toMatch(/^no sign of life for/);
+  expect(Date.now() - started).toBeGreaterThanOrEqual(96);
+  peer.destroy();
+
+  const living = await muxAndPeer(40);
+  const timer = setInterval(() => living.peer.write(frame(Frame.PING, 0, EMPTY)), 20);
+  setTimeout(() => { clearInterval(timer); living.mux.close('enough'); }, 300);
+  expect(await living.ended).toBe('enough');
+});
