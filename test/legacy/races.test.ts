@@ -39,6 +39,48 @@ eachDialect('many at once', (databases) => {
     expect(await api.store.db.host.findMany({ select: { host: true, platformPrefix: true } })).toEqual([{ host: 'wanted.p.example.com', platformPrefix: 'wanted' }]);
   });
 
+  test('200 adds of clients for an owner who may have 10 make 10, with ids and keys of their own', async () => {
+    const user = await api.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxClients: 10 } });
+    expect(await answers(range(200).map(() => api.signed('/client/add/', { user_id: user.id })))).toEqual({ [added]: 10, [refused("client count reached the owner's quota")]: 190 });
+    const clients = await api.store.db.client.findMany();
+    expect([new Set(clients.map(({ id }) => id)).size, new Set(clients.map(({ vkey }) => vkey)).size]).toEqual([10, 10]);
+    expect(clients.filter(({ userId }) => userId === user.id)).toHaveLength(10);
+    expect((await api.store.db.user.findUniqueOrThrow({ where: { id: user.id } })).clientCount).toBe(10);
+  });
+
+  test('of 40 clients with one key, and 40 tunnels with one password, exactly one is made', async () => {
+    const duplicate = refused('Vkey duplicate, please reset');
+    expect(await answers(range(40).map(() => api.signed('/client/add/', { vkey: 'wanted' })))).toEqual({ [added]: 1, [duplicate]: 39 });
+    const { id } = await api.store.db.client.findFirstOrThrow();
+    const keyed = range(40).map((n) => api.signed('/index/add/', { client_id: id, type: n % 2 ? 'secret' : 'p2p', password: 'wanted' }));
+    expect(await answers(keyed)).toEqual({ [added]: 1, [refused('secret mode keys wanted must be unique')]: 39 });
+    expect(await api.store.db.tunnel.count()).toBe(1);
+  });
+
+  test('of 40 tunnels on one port exactly one is made, and of 40 copies and adds at a quota of 10 exactly 10 in all', async () => {
+    await api.store.db.client.create({ data: { vkey: 'key', maxTunnels: 10 } });
+    const add = (port: number) => api.signed('/index/add/', { client_id: 1, type: 'tcp', port, target: '22' });
+    const occupied = refused('The port cannot be opened because it may has been occupied or is no longer allowed.');
+    expect(await answers(range(40).map(() => add(9001)))).toEqual({ [added]: 1, [occupied]: 39 });
+    const both = range(40).map((n) => n % 2 ? add(0) : api.signed('/index/copy/', { id: 1 }));
+    expect(await answers(both)).toEqual({ [added]: 9, [refused('The number of tunnels exceeds the limit')]: 31 });
+    const tunnels = await api.store.db.tunnel.findMany();
+    expect([tunnels.length, new Set(tunnels.map(({ port }) => port)).size]).toEqual([10, 10]);
+    expect(api.engine.openLeases.size).toBe(0);
+    expect(api.engine.wantedTunnels.size).toBe(10);
+  });
+
+  test('tunnels of all clients of a user at once get exactly the max_tunnel places of the user', async () => {
+    const user = await api.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxTunnels: 10 } });
+    for (const n of range(4)) await api.store.db.client.create({ data: { vkey: `key ${n}`, userId: user.id } });
+    const add = (n: number) => n % 3 === 0
+      ? api.signed('/index/addhost/', { client_id: 1 + n % 4, host: `h${n}.com` })
+      : api.signed('/index/add/', { client_id: 1 + n % 4, type: 'tcp', target: '22' });
+    expect(await answers(range(100).map(add))).toEqual({ [added]: 10, [refused('The number of user tunnels exceeds the limit')]: 90 });
+    expect(await api.store.db.tunnel.count() + await api.store.db.host.count()).toBe(10);
+    expect((await api.store.db.user.findUniqueOrThrow({ where: { id: user.id } })).tunnelCount).toBe(10);
+  });
+
   test('hosts and tunnels together get exactly max_tunnel places of client and owner, and their ids are used once', async () => {
     const user = await api.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxTunnels: 15 } });
     for (const n of [1, 2]) await api.store.db.client.create({ data: { vkey: `key ${n}`, maxTunnels: 10, userId: user.id } });
