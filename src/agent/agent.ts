@@ -1,18 +1,9 @@
 import os from 'node:os';
-import process from 'node:process';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { HandshakeError } from '../wire/handshake-error.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
-import { messageOf } from '../wire/system-error.ts';
-import { Link, type LinkEnd, type LinkOptions } from './link.ts';
-import { ReconnectDelay } from './reconnect.ts';
-
-/** Open connections get this long to end when the agent is stopped, in ms. */
-const DRAIN_MS = 5000;
-/** Longest wait that a server may ask for, in ms. */
-const LONGEST_ASKED_MS = 60_000;
+import { KeptConnection, runUntilStopped } from './keep-connected.ts';
+import { Link } from './link.ts';
 
 /** How an agent is started. */
 export interface AgentOptions {
@@ -28,70 +19,27 @@ export interface AgentOptions {
   readonly random?: () => number;
 }
 
-/** Keeps a session with the server, for ever: reconnects whenever it is lost. Logs one line for each change of state. */
+/** Keeps a session with the server and serves what it asks for. */
 export class Agent {
-  readonly #link: LinkOptions;
-  readonly #log: Logger;
-  readonly #delay: ReconnectDelay;
-  readonly #stopped = new AbortController();
-  #current: Link | undefined;
+  readonly #kept: KeptConnection<Link>;
 
   constructor({ server, vkey, log, version, sockets = netBackend, random }: AgentOptions) {
-    this.#link = { server, vkey, info: { version, localAddress: localAddresses() }, sockets, log };
-    this.#log = log;
-    this.#delay = new ReconnectDelay(random);
+    const info = { version, localAddress: localAddresses() };
+    this.#kept = new KeptConnection({
+      server, log, random,
+      open: () => Link.open({ server, vkey, info, sockets, log }),
+      whoIs: ({ clientId }) => `client ${clientId}`,
+    });
   }
 
   /** Resolves some time after `stop`. Never rejects: whatever a server does, the agent tries again. */
-  async run(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      const problem = await this.#session();
-      if (signal.aborted) break;
-      const wait = Math.max(this.#delay.next(), problem.waitMs);
-      this.#log.warn(`${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`);
-      await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
-    }
+  run(): Promise<void> {
+    return this.#kept.run();
   }
 
   /** Ends in good order: the server is told, and open connections get a moment to end. */
-  async stop(): Promise<void> {
-    this.#stopped.abort();
-    await this.#current?.close(DRAIN_MS);
-    this.#log.info('stopped');
-  }
-
-  /** One session from the connect to its end. @returns why it ended, and how long to wait at least */
-  async #session(): Promise<{ readonly text: string; readonly waitMs: number }> {
-    const { host, port } = this.#link.server;
-    const server = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    let link: Link;
-    try {
-      link = await Link.open(this.#link);
-    } catch (error) {
-      const refusal = error instanceof HandshakeError ? error.refusal : undefined;
-      return {
-        text: refusal ? `refused by ${server}: ${refusal.text}` : `cannot connect to ${server}: ${messageOf(error)}`,
-        waitMs: Math.min(refusal?.retryAfterMs ?? 0, LONGEST_ASKED_MS),
-      };
-    }
-    if (this.#stopped.signal.aborted) {
-      await link.close(0);
-      return { text: 'stopped', waitMs: 0 };
-    }
-    this.#current = link;
-    this.#log.info(`connected to ${server} as client ${link.clientId}`);
-    const since = performance.now();
-    const end = await link.ended;
-    this.#current = undefined;
-    this.#adjustDelay(performance.now() - since, end);
-    return { text: `connection to ${server} lost: ${end.text}`, waitMs: 0 };
-  }
-
-  #adjustDelay(ms: number, end: LinkEnd): void {
-    this.#delay.sessionLasted(ms);
-    // Two agents with one vkey would throw each other out all the time.
-    if (end.code === 'replaced') this.#delay.slowDown();
+  stop(): Promise<void> {
+    return this.#kept.stop();
   }
 }
 
@@ -102,18 +50,7 @@ function localAddresses(): string {
   return own.slice(0, 10).join(', ');
 }
 
-/**
- * Runs an agent as the program: SIGINT or SIGTERM stops it in good order, a second one at once. Ends the process: a connection
- * that is just being made would keep it for seconds.
- */
+/** Runs an agent as the program, until it is stopped by a signal. */
 export async function runAgent(options: AgentOptions): Promise<void> {
-  const agent = new Agent(options);
-  let signals = 0;
-  const onSignal = (): void => {
-    if (++signals > 1) process.exit(130);
-    options.log.info('stopping; once more to stop at once');
-    void agent.stop().then(() => process.exit(0));
-  };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  await agent.run();
+  await runUntilStopped(new Agent(options), options.log);
 }

@@ -1,53 +1,31 @@
 import type { Logger } from 'pino';
-import { keyIdOf, proveHandshake } from '../wire/handshake.ts';
 import { MessageSocket } from '../wire/message-socket.ts';
-import { Mux, type Stream } from '../wire/mux.ts';
+import type { Stream } from '../wire/mux.ts';
 import { decodeOpen } from '../wire/open.ts';
-import { type AgentInfo, type AgentMessage, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
-import type { ByteSocket, SocketBackend } from '../wire/socket.ts';
+import { type AgentInfo, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { dial } from './dial.ts';
+import type { BridgeDialler } from './dial-bridge.ts';
+import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
-/** ms for the connection to the server and for each handshake; longer than the server delays an address that offered wrong keys. */
-const CONNECT_MS = 10_000;
 /** Targets being dialled at once: what a flood of visitors may cost here. */
 const MAX_DIALS = 4096;
 /** One line at most in this many ms says that targets don't answer. */
 const DIAL_WARNING_MS = 10_000;
 
 /** With whom and as whom the agent speaks. */
-export interface LinkOptions {
-  readonly server: { readonly host: string; readonly port: number };
+export interface LinkOptions extends BridgeDialler {
   readonly vkey: string;
   readonly info: AgentInfo;
-  readonly sockets: SocketBackend;
   readonly log: Logger;
 }
 
-/** Why a session ended. */
-export interface LinkEnd {
-  /** The server's code when it said why; "" = it didn't. */
-  readonly code: string;
-  /** For people. */
-  readonly text: string;
-}
-
-/** One session with the server: carries the streams that the server opens to their targets. */
+/** The agent's session with the server: carries the streams that the server opens to their targets. */
 export class Link {
   readonly clientId: number;
-  /** Resolves when the session is over. */
-  readonly ended: Promise<LinkEnd>;
   readonly #options: LinkOptions;
-  readonly #welcome: Welcome;
-  readonly #sessionKey: Buffer;
-  /** Where this very server is: another address of its name may belong to another machine. */
-  readonly #address: string;
-  readonly #mux: Mux;
-  #over = false;
-  #said: LinkEnd | undefined;
+  readonly #session: ServerSession;
   #dials = 0;
-  #streams = 0;
-  #onIdle: (() => void) | undefined;
   #lastDialWarning = 0;
 
   /**
@@ -56,61 +34,31 @@ export class Link {
    * @throws {HandshakeError} when it doesn't let the agent in
    */
   static async open(options: LinkOptions): Promise<Link> {
-    const { sockets, server, vkey, info } = options;
-    const socket = await sockets.connect({ ...server, timeoutMs: CONNECT_MS });
-    const { body, sessionKey } = await proveHandshake(socket, {
-      timeoutMs: CONNECT_MS, role: 'mux', keyId: keyIdOf(vkey), key: vkey, connection: 0, info,
-    });
-    const welcome = welcomeSchema.safeParse(body);
-    if (welcome.success) return new Link(options, socket, welcome.data, sessionKey);
-    socket.destroy(true);
-    throw new Error('the server let the agent in with words that it does not understand');
+    return new Link(options, await agreeOnSession({ ...options, role: 'mux', key: options.vkey, welcome: welcomeSchema }));
   }
 
-  private constructor(options: LinkOptions, socket: ByteSocket, welcome: Welcome, sessionKey: Buffer) {
-    this.clientId = welcome.clientId;
+  private constructor(options: LinkOptions, agreed: AgreedSession<Welcome>) {
+    this.clientId = agreed.welcome.clientId;
     this.#options = options;
-    this.#welcome = welcome;
-    this.#sessionKey = sessionKey;
-    this.#address = socket.remoteAddress;
-    let resolve: (end: LinkEnd) => void = () => undefined;
-    this.ended = new Promise((done) => { resolve = done; });
-    this.#mux = new Mux(socket, 'agent', {
+    this.#session = new ServerSession(agreed, {
       onOpen: (stream, payload) => void this.#onOpen(stream, payload),
       onControl: (message) => this.#onControl(message),
-      onClose: (reason) => {
-        this.#over = true;
-        this.#onIdle?.();
-        resolve(this.#said ?? { code: '', text: reason });
-      },
-      onDataConnectionsWanted: (ids) => ids.forEach((id) => void this.#dialData(id)),
-    }, { heartbeatMs: welcome.heartbeatMs });
+    });
+  }
+
+  /** Resolves when the session is over. */
+  get ended(): Promise<SessionEnd> {
+    return this.#session.ended;
   }
 
   /** Takes no new streams, gives the open ones `ms` to end, and ends the session. */
-  async close(ms: number): Promise<void> {
-    this.#send({ type: 'drain' });
-    if (this.#streams > 0 && !this.#over) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        this.#onIdle = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#send({ type: 'bye', code: 'stopped', text: 'the agent was stopped' });
-    this.#mux.close('the agent was stopped');
-  }
-
-  #send(message: AgentMessage): void {
-    this.#mux.sendControl(message);
+  close(ms: number): Promise<void> {
+    return this.#session.close(ms, 'the agent was stopped');
   }
 
   #onControl(message: unknown): void {
     const { data } = serverMessageSchema.safeParse(message);
-    if (data?.type === 'bye') this.#said = { code: data.code, text: data.text };
-    else if (data?.type === 'drain') this.#options.log.info('the server is about to stop: open connections go on for a while, new ones do not come');
+    if (data?.type === 'drain') this.#options.log.info('the server is about to stop: open connections go on for a while, new ones do not come');
     else this.#options.log.debug('the server sent a control message that this agent does not know');
   }
 
@@ -128,8 +76,8 @@ export class Link {
         return;
       }
       const socket = await dial(this.#options.sockets, request.targets);
-      this.#streams++;
-      stream.join(socket, { onClose: () => this.#onStreamClosed() });
+      const release = this.#session.hold();
+      stream.join(socket, { onClose: release });
     } catch (error) {
       this.#warn(`no target answers: ${messageOf(error)}`);
       stream.reset();
@@ -148,31 +96,10 @@ export class Link {
     }
   }
 
-  #onStreamClosed(): void {
-    this.#streams--;
-    if (this.#streams === 0) this.#onIdle?.();
-  }
-
   #warn(text: string): void {
     const now = Date.now();
     if (now - this.#lastDialWarning < DIAL_WARNING_MS) return;
     this.#lastDialWarning = now;
     this.#options.log.warn(text);
-  }
-
-  async #dialData(id: number): Promise<void> {
-    const { sockets, server, log } = this.#options;
-    try {
-      const socket = await sockets.connect({ host: this.#address, port: server.port, timeoutMs: CONNECT_MS });
-      await proveHandshake(socket, {
-        timeoutMs: CONNECT_MS, role: 'data', keyId: this.#welcome.sessionId, key: this.#sessionKey, connection: id, info: {},
-      });
-      if (this.#over) socket.destroy(true);
-      else this.#mux.addDataConnection(socket, id);
-    } catch (error) {
-      if (this.#over) return;
-      log.debug({ connection: id }, `a data connection could not be had: ${messageOf(error)}`);
-      this.#mux.dataConnectionFailed(id);
-    }
   }
 }

@@ -22,14 +22,14 @@ const MAC_BYTES = 32;
 const MAX_JSON = 4096;
 const HELLO_BYTES = MAGIC.length + 2 + KEY_ID_BYTES + NONCE_BYTES + 4;
 const CHALLENGE_BYTES = MAGIC.length + 1 + NONCE_BYTES;
-const ROLES = ['mux', 'data'] as const;
+const ROLES = ['mux', 'data', 'visit'] as const;
 
-/** What a connection is for: the multiplexed one of a session, or one of its data connections. */
+/** What a connection is for: the multiplexed one of an agent's session or of a visitor's, or a data connection of one of them. */
 export type Role = (typeof ROLES)[number];
 
-/** The name under which the server finds a vkey; says nothing else about it. 32 hex digits. */
-export function keyIdOf(vkey: string): string {
-  return createHash('sha256').update('adit key id\0').update(vkey).digest().subarray(0, KEY_ID_BYTES).toString('hex');
+/** The name under which the server finds a vkey or a tunnel's password; says nothing else about it. 32 hex digits. */
+export function keyIdOf(key: string): string {
+  return createHash('sha256').update('adit key id\0').update(key).digest().subarray(0, KEY_ID_BYTES).toString('hex');
 }
 
 /** A new name for a session, as long as a key id. */
@@ -76,7 +76,7 @@ async function readMagic(reader: HandshakeReader): Promise<Buffer> {
 /** What the server has learnt before it decides. */
 export interface Offer {
   readonly role: Role;
-  /** Key id of the client (mux) or id of the session (data). */
+  /** Key id of the client (mux) or the tunnel (visit), or id of the session (data). */
   readonly keyId: string;
   /** The connection knows the key that belongs to keyId. */
   readonly proven: boolean;
@@ -93,7 +93,7 @@ export interface Offer {
 /** How the server looks at a new connection. */
 export interface AcceptOptions {
   readonly timeoutMs: number;
-  /** The vkey (mux) or session key (data); undefined = unknown. */
+  /** The vkey (mux), the tunnel's password (visit) or the session key (data); undefined = unknown. */
   readonly keyOf: (role: Role, keyId: string) => string | Buffer | undefined;
 }
 
@@ -193,7 +193,7 @@ export async function proveHandshake(socket: ByteSocket, options: ProveOptions):
     const proof = await reader.read(MAC_BYTES);
     const { raw, value: body } = await readJson(reader);
     if (!timingSafeEqual(proof, mac(options.key, 'server', hello, challenge, raw))) {
-      throw new HandshakeError('impostor', 'the server does not know this vkey');
+      throw new HandshakeError('impostor', 'the server does not know this key');
     }
     reader.finish();
     return { body, sessionKey: mac(options.key, 'session', hello, challenge) };

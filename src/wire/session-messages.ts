@@ -9,18 +9,22 @@ export const agentInfoSchema = z.object({
 /** @see agentInfoSchema */
 export type AgentInfo = z.output<typeof agentInfoSchema>;
 
-/** What the server says when it lets an agent in. */
-export const welcomeSchema = z.object({
-  clientId: z.number().int(),
+const sessionWelcome = z.object({
   /** Names the session in the handshakes of its data connections. */
   sessionId: z.string().regex(/^[0-9a-f]{32}$/),
   /** Both sides give a sign of life this often, in ms. */
   heartbeatMs: z.number().int().min(10).max(60_000),
 });
+/** What the server says whomever it lets in. */
+export type SessionWelcome = z.output<typeof sessionWelcome>;
+
+/** What the server says when it lets an agent in. */
+export const welcomeSchema = sessionWelcome.extend({ clientId: z.number().int() });
 /** @see welcomeSchema */
 export type Welcome = z.output<typeof welcomeSchema>;
 
-const bye = z.object({
+/** The last message of either side. */
+export const byeSchema = z.object({
   /** The session ends now. */
   type: z.literal('bye'),
   code: z.string().max(64),
@@ -30,7 +34,7 @@ const bye = z.object({
 
 /** Control messages from the server. Unknown ones are ignored: a newer server may know more. */
 export const serverMessageSchema = z.discriminatedUnion('type', [
-  bye,
+  byeSchema,
   /** No new streams come; open ones may end by themselves until the server closes the session. */
   z.object({ type: z.literal('drain') }),
 ]);
@@ -39,7 +43,7 @@ export type ServerMessage = z.output<typeof serverMessageSchema>;
 
 /** Control messages from the agent. Unknown ones are ignored. */
 export const agentMessageSchema = z.discriminatedUnion('type', [
-  bye,
+  byeSchema,
   /** The agent is about to stop: no new streams, please. */
   z.object({ type: z.literal('drain') }),
 ]);

@@ -92,7 +92,7 @@ test('a server that does not know the vkey cannot pretend to', async () => {
   const server = await netBackend.listen({ host: '127.0.0.1', port: 0, onError: () => undefined, onSocket: (socket) => void onSocket(socket) });
   servers.push(server);
   const { log } = launchAgent({ bridge: server });
-  expect((await log.line(/^cannot connect/)).msg).toMatch(/the server does not know this vkey/);
+  expect((await log.line(/^cannot connect/)).msg).toMatch(/the server does not know this key/);
 });
 
 test('stopping it while it waits ends it at once', async () => {

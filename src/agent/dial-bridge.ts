@@ -1,0 +1,26 @@
+import { type Proven, type ProveOptions, proveHandshake } from '../wire/handshake.ts';
+import type { ByteSocket, SocketBackend } from '../wire/socket.ts';
+
+/** ms for a connection to the server and for each handshake; longer than the server delays an address that offered wrong keys. */
+const CONNECT_MS = 10_000;
+
+/** Where a server's bridge is, and how to get there. */
+export interface BridgeDialler {
+  readonly sockets: SocketBackend;
+  readonly server: { readonly host: string; readonly port: number };
+}
+
+/** A connection that the server let in. Hand the socket over by attaching to it. */
+export interface BridgeConnection extends Proven {
+  readonly socket: ByteSocket;
+}
+
+/**
+ * Connects to a bridge and proves a key: the one way to it, for sessions and their data connections, of agents and visitors.
+ * @throws the system's error when the server can't be reached
+ * @throws {HandshakeError} when it doesn't let the connection in
+ */
+export async function dialBridge({ sockets, server }: BridgeDialler, proof: Omit<ProveOptions, 'timeoutMs'>): Promise<BridgeConnection> {
+  const socket = await sockets.connect({ ...server, timeoutMs: CONNECT_MS });
+  return { socket, ...await proveHandshake(socket, { timeoutMs: CONNECT_MS, ...proof }) };
+}

@@ -1,0 +1,115 @@
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { HandshakeError } from '../wire/handshake-error.ts';
+import { messageOf } from '../wire/system-error.ts';
+import { ReconnectDelay } from './reconnect.ts';
+import type { SessionEnd } from './server-session.ts';
+
+/** Open connections get this long to end when the program is stopped, in ms. */
+const DRAIN_MS = 5000;
+/** Longest wait that a server may ask for, in ms. */
+const LONGEST_ASKED_MS = 60_000;
+
+/** A session that can be kept. */
+export interface KeptSession {
+  /** Resolves when it is over. */
+  readonly ended: Promise<SessionEnd>;
+  /** Gives open connections `ms` to end, then ends it in good order. */
+  close(ms: number): Promise<void>;
+}
+
+/** How a session is kept. */
+export interface KeepOptions<S extends KeptSession> {
+  /** The bridge, for the log. */
+  readonly server: { readonly host: string; readonly port: number };
+  readonly log: Logger;
+  /** Opens the next session. Whatever it throws is logged, and it is called again later. */
+  readonly open: () => Promise<S>;
+  /** As whom a session is connected, for the log: "client 1". */
+  readonly whoIs: (session: S) => string;
+  /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
+  readonly random?: () => number;
+}
+
+/** Keeps a session with the server, for ever: reconnects whenever it is lost. Logs one line for each change of state. */
+export class KeptConnection<S extends KeptSession> {
+  readonly #options: KeepOptions<S>;
+  readonly #server: string;
+  readonly #delay: ReconnectDelay;
+  readonly #stopped = new AbortController();
+  #current: S | undefined;
+
+  constructor(options: KeepOptions<S>) {
+    const { host, port } = options.server;
+    this.#options = options;
+    this.#server = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    this.#delay = new ReconnectDelay(options.random);
+  }
+
+  /** The session, while there is one. */
+  get current(): S | undefined {
+    return this.#current;
+  }
+
+  /** Resolves some time after `stop`. Never rejects: whatever a server does, it is tried again. */
+  async run(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const problem = await this.#session();
+      if (signal.aborted) break;
+      const wait = Math.max(this.#delay.next(), problem.waitMs);
+      this.#options.log.warn(`${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`);
+      await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
+    }
+  }
+
+  /** Ends in good order: the server is told, and open connections get a moment to end. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#current?.close(DRAIN_MS);
+    this.#options.log.info('stopped');
+  }
+
+  /** One session from the connect to its end. @returns why it ended, and how long to wait at least */
+  async #session(): Promise<{ readonly text: string; readonly waitMs: number }> {
+    let session: S;
+    try {
+      session = await this.#options.open();
+    } catch (error) {
+      const refusal = error instanceof HandshakeError ? error.refusal : undefined;
+      return {
+        text: refusal ? `refused by ${this.#server}: ${refusal.text}` : `cannot connect to ${this.#server}: ${messageOf(error)}`,
+        waitMs: Math.min(refusal?.retryAfterMs ?? 0, LONGEST_ASKED_MS),
+      };
+    }
+    if (this.#stopped.signal.aborted) {
+      await session.close(0);
+      return { text: 'stopped', waitMs: 0 };
+    }
+    this.#current = session;
+    this.#options.log.info(`connected to ${this.#server} as ${this.#options.whoIs(session)}`);
+    const since = performance.now();
+    const end = await session.ended;
+    this.#current = undefined;
+    this.#delay.sessionLasted(performance.now() - since);
+    // Two agents with one vkey would throw each other out all the time.
+    if (end.code === 'replaced') this.#delay.slowDown();
+    return { text: `connection to ${this.#server} lost: ${end.text}`, waitMs: 0 };
+  }
+}
+
+/**
+ * Runs an agent or a visitor as the program: SIGINT or SIGTERM stops it in good order, a second one at once. Ends the process: a
+ * connection that is just being made would keep it for seconds.
+ */
+export async function runUntilStopped(kept: { run(): Promise<void>; stop(): Promise<void> }, log: Logger): Promise<void> {
+  let signals = 0;
+  const onSignal = (): void => {
+    if (++signals > 1) process.exit(130);
+    log.info('stopping; once more to stop at once');
+    void kept.stop().then(() => process.exit(0));
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  await kept.run();
+}

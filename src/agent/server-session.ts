@@ -1,0 +1,144 @@
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { keyIdOf, type Role } from '../wire/handshake.ts';
+import { Mux, type Stream } from '../wire/mux.ts';
+import { byeSchema, type SessionWelcome } from '../wire/session-messages.ts';
+import { messageOf } from '../wire/system-error.ts';
+import { type BridgeConnection, type BridgeDialler, dialBridge } from './dial-bridge.ts';
+
+/** As whom a session is opened. */
+export interface SessionStart<W extends SessionWelcome> extends BridgeDialler {
+  readonly role: Exclude<Role, 'data'>;
+  /** Proven, never sent. */
+  readonly key: string;
+  /** What this side says of itself. */
+  readonly info: object;
+  /** What the server answers. */
+  readonly welcome: z.ZodType<W>;
+  readonly log: Logger;
+}
+
+/** A session that the server agreed to and that has not begun. */
+export interface AgreedSession<W extends SessionWelcome> {
+  readonly start: SessionStart<W>;
+  readonly connection: BridgeConnection;
+  readonly welcome: W;
+}
+
+/** What the owner of a session hears of. */
+export interface SessionHandlers {
+  /** The server opened a stream: join it with a socket or reset it. */
+  onOpen(stream: Stream, payload: Buffer): void;
+  /** A control message other than a goodbye, not yet validated. */
+  onControl(message: unknown): void;
+}
+
+/** Why a session ended. */
+export interface SessionEnd {
+  /** The server's code when it said why; "" = it didn't. */
+  readonly code: string;
+  /** For people. */
+  readonly text: string;
+}
+
+/**
+ * Connects to the server and proves the key. Make a `ServerSession` of the answer at once.
+ * @throws the system's error when the server can't be reached
+ * @throws {HandshakeError} when it doesn't let us in
+ */
+export async function agreeOnSession<W extends SessionWelcome>(start: SessionStart<W>): Promise<AgreedSession<W>> {
+  const { role, key, info } = start;
+  const connection = await dialBridge(start, { role, keyId: keyIdOf(key), key, connection: 0, info });
+  const welcome = start.welcome.safeParse(connection.body);
+  if (welcome.success) return { start, connection, welcome: welcome.data };
+  connection.socket.destroy(true);
+  throw new Error('the server let us in with words that this version does not understand');
+}
+
+/** One session with the server, of an agent or a visitor: the multiplexed connection, its data connections, its end in good order. */
+export class ServerSession {
+  /** Where this very server is: another address of its name may belong to another machine. */
+  readonly address: string;
+  /** Resolves when the session is over and every stream reset. */
+  readonly ended: Promise<SessionEnd>;
+  readonly #id: string;
+  readonly #key: Buffer;
+  readonly #dialler: BridgeDialler;
+  readonly #log: Logger;
+  readonly #mux: Mux;
+  #over = false;
+  #said: SessionEnd | undefined;
+  #held = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor({ start, connection, welcome }: AgreedSession<SessionWelcome>, handlers: SessionHandlers) {
+    this.address = connection.socket.remoteAddress;
+    this.#id = welcome.sessionId;
+    this.#key = connection.sessionKey;
+    this.#dialler = { ...start, server: { host: this.address, port: start.server.port } };
+    this.#log = start.log;
+    let resolve: (end: SessionEnd) => void = () => undefined;
+    this.ended = new Promise((done) => { resolve = done; });
+    this.#mux = new Mux(connection.socket, 'agent', {
+      onOpen: (stream, payload) => handlers.onOpen(stream, payload),
+      onControl: (message) => {
+        const { data } = byeSchema.safeParse(message);
+        if (data) this.#said = { code: data.code, text: data.text };
+        else handlers.onControl(message);
+      },
+      onClose: (reason) => {
+        this.#over = true;
+        this.#onIdle?.();
+        resolve(this.#said ?? { code: '', text: reason });
+      },
+      onDataConnectionsWanted: (ids) => ids.forEach((id) => void this.#dialData(id)),
+    }, { heartbeatMs: welcome.heartbeatMs });
+  }
+
+  /** Opens a stream without waiting for the server; undefined = the session is over or has too many. */
+  open(payload: Uint8Array): Stream | undefined {
+    return this.#mux.open(payload);
+  }
+
+  /** Sends a control message. */
+  send(message: object): void {
+    this.#mux.sendControl(message);
+  }
+
+  /** Something began that `close` waits for. @returns what to call, once, when it is over */
+  hold(): () => void {
+    this.#held++;
+    return () => {
+      this.#held--;
+      if (this.#held === 0) this.#onIdle?.();
+    };
+  }
+
+  /** Asks for no new streams, gives what is held `ms` to end, and ends the session; the server is told why. */
+  async close(ms: number, why: string): Promise<void> {
+    this.send({ type: 'drain' });
+    if (this.#held > 0 && !this.#over) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.#onIdle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.send({ type: 'bye', code: 'stopped', text: why });
+    this.#mux.close(why);
+  }
+
+  async #dialData(id: number): Promise<void> {
+    try {
+      const { socket } = await dialBridge(this.#dialler, { role: 'data', keyId: this.#id, key: this.#key, connection: id, info: {} });
+      if (this.#over) socket.destroy(true);
+      else this.#mux.addDataConnection(socket, id);
+    } catch (error) {
+      if (this.#over) return;
+      this.#log.debug({ connection: id }, `a data connection could not be had: ${messageOf(error)}`);
+      this.#mux.dataConnectionFailed(id);
+    }
+  }
+}
