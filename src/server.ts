@@ -14,7 +14,7 @@ import { Attempts } from './rules/attempts.ts';
 import { auditChanges } from './schema/audit/listener.ts';
 import { Changes } from './schema/changes.ts';
 import { createContext, type Services } from './schema/context.ts';
-import { applyToEngine, wantedTunnel } from './schema/engine-changes.ts';
+import { applyToEngine, wantedState } from './schema/engine-changes.ts';
 import { schema } from './schema/schema.ts';
 import { Live } from './schema/subscriptions/live.ts';
 import type { LoadedSettings } from './settings/load.ts';
@@ -40,8 +40,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const engine = new Engine({ bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, allowPorts: settings.allowPorts, log });
     opened.push(() => engine.close());
     await store.forgetRunningState();
-    const { clients, tunnels } = await store.loadEngineState();
-    await engine.load({ clients, tunnels: tunnels.map((tunnel) => ({ ...tunnel, ...wantedTunnel(tunnel) })) });
+    await engine.load(wantedState(await store.loadEngineState()));
     const bridge = await engine.listen();
     const saver = new StateSaver(engine, (batch) => store.saveCounters(batch), log);
     saver.start();

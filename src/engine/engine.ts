@@ -1,12 +1,15 @@
 import type { Logger } from 'pino';
+import { turnedAwayBy } from '../rules/ip-access.ts';
 import type { PortRange } from '../rules/port-range.ts';
+import { transportOf } from '../rules/tunnel-mode.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Bridge, type BridgeTiming } from './bridge/bridge.ts';
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
-import type {
-  ClientState, EngineChange, EngineEvent, EngineFace, PortLease, PortRequest, StateBatch, TunnelState, WantedClient, WantedTunnel,
+import {
+  type ClientState, type EngineChange, type EngineEvent, type EngineFace, type PortLease, type PortRequest, PortUnavailableError, type StateBatch,
+  type TunnelState, type WantedClient, type WantedTunnel,
 } from './face.ts';
 import { Meter, type StoredBytes, Ticker } from './limits/meter.ts';
 import { Visitors } from './limits/visitors.ts';
@@ -43,6 +46,8 @@ export interface EngineOptions {
 export interface StoredState {
   readonly clients: ReadonlyArray<WantedClient & StoredBytes>;
   readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
+  /** Turned away everywhere. */
+  readonly blackIpList: readonly string[];
 }
 
 const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
@@ -68,6 +73,7 @@ export class Engine implements EngineFace {
   /** Changes happen one after another. */
   #turn: Promise<unknown> = Promise.resolve();
   #closing = false;
+  #blackIpList: readonly string[] = [];
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -85,6 +91,7 @@ export class Engine implements EngineFace {
 
   /** Takes the stored state at boot and opens the listeners. One that cannot be opened is tried again; see its tunnel's state. */
   async load(stored: StoredState): Promise<void> {
+    this.#blackIpList = stored.blackIpList;
     for (const client of stored.clients) this.#addClient(client, client);
     for (const tunnel of stored.tunnels) this.#addTunnel(tunnel, tunnel);
     await Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.sync()));
@@ -101,16 +108,19 @@ export class Engine implements EngineFace {
 
   reservePort(request: PortRequest): Promise<PortLease> {
     return this.#inTurn(async () => {
-      const { port, serverIp, replaces } = request;
-      if (port === 0) return this.#lease(await bindFreePort(this.#reserver, serverIp));
-      this.#reserver.book.check(port, serverIp, replaces);
+      const { mode, port, serverIp, replaces } = request;
+      const transport = transportOf(mode);
+      if (transport === undefined) throw new PortUnavailableError(`a tunnel of type ${mode} listens on no port`);
+      const address = { transport, port, serverIp };
+      if (port === 0) return this.#lease(await bindFreePort(this.#reserver, address));
+      this.#reserver.book.check(address, replaces);
       const own = replaces === undefined ? undefined : this.#tunnels.get(replaces);
-      if (!own?.listensOn(port)) return this.#lease(await bindPort(this.#reserver, serverIp, port));
+      if (!own?.listensOn(transport, port)) return this.#lease(await bindPort(this.#reserver, address));
       if (own.wanted.serverIp === serverIp) return new BoundLease(port, undefined, () => Promise.resolve());
       // Its own listener stands in the way: it goes first, and comes back when nothing becomes of the change.
       await own.closeListener();
       try {
-        return this.#lease(await bindPort(this.#reserver, serverIp, port), own);
+        return this.#lease(await bindPort(this.#reserver, address), own);
       } catch (error) {
         await own.sync();
         throw error;
@@ -129,6 +139,7 @@ export class Engine implements EngineFace {
         case 'clientRemoved': return this.#removeClient(change.id);
         case 'tunnel': return this.#applyTunnel(change.tunnel, change.lease);
         case 'tunnelRemoved': return this.#removeTunnel(change.id);
+        case 'blackIpList': return this.#applyBlackList(change.list);
       }
     });
   }
@@ -229,7 +240,7 @@ export class Engine implements EngineFace {
       sockets: this.#reserver.sockets,
       visitors: this.#visitors,
       blocked: (clientId) => this.#blocked(clientId),
-      admit: (clientId) => this.#admit(clientId),
+      admit: (clientId, address) => this.#admit(clientId, address),
       changed: (meter) => this.#changed(meter),
       later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),
     }, new Meter(this.#ticker, 'tunnel', wanted.id, stored), wanted);
@@ -239,14 +250,15 @@ export class Engine implements EngineFace {
   }
 
   #link(runner: TunnelRunner): void {
-    const { id, clientId, enabled, port, serverIp } = runner.wanted;
-    if (enabled && port !== 0) this.#reserver.book.claim({ tunnelId: id, port, serverIp });
+    const { id, clientId, mode, enabled, port, serverIp } = runner.wanted;
+    const transport = transportOf(mode);
+    if (enabled && transport && port !== 0) this.#reserver.book.claim({ tunnelId: id, transport, port, serverIp });
     this.#clients.get(clientId)?.tunnels.add(runner);
   }
 
   #unlink(runner: TunnelRunner): void {
-    const { id, clientId, port, serverIp } = runner.wanted;
-    this.#reserver.book.unclaim({ tunnelId: id, port, serverIp });
+    const { id, clientId, port } = runner.wanted;
+    this.#reserver.book.unclaim(id, port);
     this.#clients.get(clientId)?.tunnels.delete(runner);
   }
 
@@ -258,14 +270,20 @@ export class Engine implements EngineFace {
     return blocked === 'disabled' ? 'the client is disabled' : blocked === 'expired' ? 'the client has expired' : '';
   }
 
-  #admit(clientId: number): Carrier | undefined {
+  #admit(clientId: number, address: string): Carrier | undefined {
     const entry = this.#clients.get(clientId);
     if (!entry?.session || this.#visitors.full) return undefined;
+    const { ipWhite, ipWhiteList, blackIpList } = entry.wanted;
+    if (turnedAwayBy(address, { globalBlackList: this.#blackIpList, ipWhite, whiteList: ipWhiteList, blackList: blackIpList })) return undefined;
     if (entry.blocked(this.#now()) !== '') {
       this.#inBackground(() => this.#syncClient(entry));
       return undefined;
     }
     return { session: entry.session, client: entry.meter };
+  }
+
+  async #applyBlackList(list: readonly string[]): Promise<void> {
+    this.#blackIpList = list;
   }
 
   async #applyClient(client: WantedClient): Promise<void> {

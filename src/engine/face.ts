@@ -12,6 +12,28 @@ export interface WantedClient {
   readonly enabled: boolean;
   /** The earlier of the client's and its owner's expiry, in ms since the epoch; null = never. */
   readonly expiresAt: number | null;
+  /** The user name that its proxies and hosts ask for; "" = none. With `basicPassword`. Never logged. */
+  readonly basicUser: string;
+  readonly basicPassword: string;
+  /** All its traffic runs over TLS. */
+  readonly crypt: boolean;
+  /** What its traffic carries is compressed. */
+  readonly compress: boolean;
+  /** Its agent may bring tunnels and hosts of its own. */
+  readonly configAllowed: boolean;
+  /** Bytes a second, all tunnels and hosts, both directions; 0 = unlimited. */
+  readonly rateLimit: number;
+  /** Bytes in all, both directions; 0 = unlimited. */
+  readonly flowLimit: number;
+  /** Visitor connections at once; 0 = unlimited. */
+  readonly maxConnections: number;
+  /** IP addresses and networks that are turned away. */
+  readonly blackIpList: readonly string[];
+  /** Only visitors of `ipWhiteList` are let in (contract D14). */
+  readonly ipWhite: boolean;
+  readonly ipWhiteList: readonly string[];
+  /** What a visitor says to be let in by himself; "" = he can't. Never logged. */
+  readonly ipWhitePassword: string;
 }
 
 /** A tunnel as the engine needs it. */
@@ -26,6 +48,16 @@ export interface WantedTunnel {
   readonly serverIp: string;
   /** host:port each, used in turn. */
   readonly targets: readonly string[];
+  /** The server dials the targets itself, where its settings allow that (contract D15). */
+  readonly localProxy: boolean;
+  /** What visitors prove (secret, p2p). Never logged. */
+  readonly password: string;
+  /** What is served of the agent's machine (file). */
+  readonly localPath: string;
+  /** What is taken off the beginning of the URL's path (file). */
+  readonly stripPrefix: string;
+  /** The PROXY protocol header that the target gets first; "" = none. */
+  readonly proxyProtocol: '' | 'V1' | 'V2';
 }
 
 /** One change of wanted state, applied after the transaction that stored it. */
@@ -35,9 +67,11 @@ export type EngineChange =
   | { readonly kind: 'clientRemoved'; readonly id: number }
   /** New or changed. `lease` holds the port when the listener has to be a new one. */
   | { readonly kind: 'tunnel'; readonly tunnel: WantedTunnel; readonly lease?: PortLease }
-  | { readonly kind: 'tunnelRemoved'; readonly id: number };
+  | { readonly kind: 'tunnelRemoved'; readonly id: number }
+  /** IP addresses and networks that are turned away everywhere. */
+  | { readonly kind: 'blackIpList'; readonly list: readonly string[] };
 
-/** What a tunnel wants to listen on. */
+/** What a tunnel of a mode with a listener wants to listen on. */
 export interface PortRequest {
   readonly mode: string;
   /** 0 = any free port among the allowed ones. */
@@ -79,7 +113,7 @@ export interface ClientState {
 
 /** Running state of a tunnel. */
 export interface TunnelState {
-  /** The listener is open. */
+  /** It serves: its listener is open, or it needs none. */
   readonly running: boolean;
   /** Why it isn't although it is wanted; "" = nothing wrong. */
   readonly error: string;

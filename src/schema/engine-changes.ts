@@ -1,23 +1,44 @@
 import type { EngineFace, WantedClient, WantedTunnel } from '../engine/face.ts';
 import { effectiveExpiry } from '../rules/expiry.ts';
+import { splitIpList } from '../rules/ip-list.ts';
 import { dialTargets } from '../rules/targets.ts';
-import type { Tunnel } from '../store/generated/sqlite/client.ts';
-import type { Change, ChangeListener, ClientWithOwner } from './changes.ts';
+import { proxyProtocols } from '../rules/tunnel-mode.ts';
+import type { EngineState, StoredClient, StoredTunnel } from '../store/hot/engine-state.ts';
+import type { Change, ChangeListener } from './changes.ts';
+import { stored } from './stored.ts';
 
 /** What the engine has to know of a stored client. */
-export function wantedClient(row: ClientWithOwner): WantedClient {
+export function wantedClient(row: Pick<StoredClient, keyof WantedClient | 'user'>): WantedClient {
+  const { id, vkey, basicUser, basicPassword, crypt, compress, configAllowed, maxConnections, ipWhite, ipWhitePassword } = row;
   return {
-    id: row.id,
-    vkey: row.vkey,
+    id, vkey, basicUser, basicPassword, crypt, compress, configAllowed, maxConnections, ipWhite, ipWhitePassword,
     enabled: row.enabled && (row.user?.enabled ?? true),
     expiresAt: effectiveExpiry(row.expiresAt, row.user?.expiresAt)?.getTime() ?? null,
+    // Spec "Client": KB/s and MB, which are powers of two in this family (contract 1).
+    rateLimit: row.rateLimit * 1024,
+    flowLimit: row.flowLimit * 1024 ** 2,
+    blackIpList: splitIpList(row.blackIpList),
+    ipWhiteList: splitIpList(row.ipWhiteList),
   };
 }
 
 /** What the engine has to know of a stored tunnel. */
-export function wantedTunnel(row: Omit<WantedTunnel, 'targets'> & Pick<Tunnel, 'target'>): WantedTunnel {
-  const { id, clientId, mode, enabled, port, serverIp } = row;
-  return { id, clientId, mode, enabled, port, serverIp, targets: dialTargets(row.target) };
+export function wantedTunnel(row: Omit<StoredTunnel, 'inletBytes' | 'exportBytes'>): WantedTunnel {
+  const { id, clientId, mode, enabled, port, serverIp, localProxy, password, localPath, stripPrefix } = row;
+  return {
+    id, clientId, mode, enabled, port, serverIp, localProxy, password, localPath, stripPrefix,
+    targets: dialTargets(row.target),
+    proxyProtocol: stored(proxyProtocols, row.proxyProtocol),
+  };
+}
+
+/** Everything stored, as the engine is to start with it. */
+export function wantedState({ clients, tunnels, blackIpList }: EngineState) {
+  return {
+    clients: clients.map((row) => ({ ...wantedClient(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
+    tunnels: tunnels.map((row) => ({ ...wantedTunnel(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
+    blackIpList: splitIpList(blackIpList),
+  };
 }
 
 /** The listener by which stored changes drive the engine. */
@@ -39,8 +60,9 @@ function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
         ? { kind: 'tunnelRemoved', id: change.before.id }
         : { kind: 'tunnel', tunnel: wantedTunnel(change.after), lease: change.lease }];
     case 'user': return change.clients.map((client) => ({ kind: 'client', client: wantedClient(client) }));
+    case 'globalSettings':
+      return change.action === 'delete' ? [] : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }];
     case 'host':
-    case 'apiToken':
-    case 'globalSettings': return [];
+    case 'apiToken': return [];
   }
 }

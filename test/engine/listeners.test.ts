@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { WantedTunnel } from '../../src/engine/face.ts';
 import { eventually } from '../support/eventually.ts';
 import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
-import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine, tunnelOf } from '../support/tunnel.ts';
 
 /** A tunnel with an agent and one open visitor. */
 async function serving(server: TestEngine) {
@@ -161,7 +161,7 @@ describe('boot', () => {
   test('stored tunnels listen before the first agent is there, stopped ones do not', async () => {
     const [one, two] = [await occupyPort(), await occupyPort()];
     await Promise.all([one.release(), two.release()]);
-    const tunnel = { id: 901, clientId: CLIENT.id, mode: 'tcp', enabled: true, port: one.port, serverIp: '127.0.0.1', targets: [], inletBytes: 7, exportBytes: 8 };
+    const tunnel = { ...tunnelOf({ id: 901, port: one.port }), inletBytes: 7, exportBytes: 8 };
     const { engine } = await startEngine({ stored: { tunnels: [tunnel, { ...tunnel, id: 902, port: two.port, enabled: false }] } });
     expect(engine.tunnelState(901)).toEqual({ running: true, error: '', connections: 0, rate: 0, inletBytes: 7, exportBytes: 8 });
     expect(engine.tunnelState(902)).toMatchObject({ running: false, error: '' });
@@ -169,7 +169,7 @@ describe('boot', () => {
 
   test('an occupied port is shown as the error of its tunnel and tried again until it is free', async () => {
     const occupied = await occupyPort();
-    const tunnel = { id: 903, clientId: CLIENT.id, mode: 'tcp', enabled: true, port: occupied.port, serverIp: '', targets: [], ...fresh };
+    const tunnel = { ...tunnelOf({ id: 903, port: occupied.port, serverIp: '' }), ...fresh };
     const { engine, log } = await startEngine({ stored: { tunnels: [tunnel] } });
     expect(engine.tunnelState(903)).toMatchObject({ running: false, error: `port ${occupied.port} is occupied` });
     expect(await log.line(/listener cannot be opened/)).toMatchObject({ tunnelId: 903, port: occupied.port, retryMs: 1000 });
@@ -179,7 +179,7 @@ describe('boot', () => {
   });
 
   test('a stored tunnel of a type that is not served says so', async () => {
-    const tunnel = { id: 904, clientId: CLIENT.id, mode: 'carrierPigeon', enabled: true, port: 9000, serverIp: '', targets: [], ...fresh };
+    const tunnel = { ...tunnelOf({ id: 904, mode: 'carrierPigeon', port: 9000 }), ...fresh };
     const { engine } = await startEngine({ stored: { tunnels: [tunnel] } });
     expect(engine.tunnelState(904)).toMatchObject({ running: false, error: 'tunnels of type carrierPigeon cannot be served' });
   });

@@ -2,44 +2,53 @@ import { expect, test } from '@jest/globals';
 import { PortUnavailableError } from '../../src/engine/face.ts';
 import { PortBook } from '../../src/engine/ports/port-book.ts';
 
+/** A TCP port on an address. */
+const at = (port: number, serverIp = '') => ({ transport: 'tcp', port, serverIp }) as const;
+
 const book = (text: ReadonlyArray<readonly [number, number]> = []) => new PortBook(text.map(([from, to]) => ({ from, to })));
 
 test('a port outside the allowed ranges is refused by name', () => {
-  expect(() => book([[9001, 9009]]).check(9010, '')).toThrow(new PortUnavailableError('port 9010 is not among the allowed ports'));
-  expect(() => book([[9001, 9009]]).check(9009, '')).not.toThrow();
+  expect(() => book([[9001, 9009]]).check(at(9010))).toThrow(new PortUnavailableError('port 9010 is not among the allowed ports'));
+  expect(() => book([[9001, 9009]]).check(at(9009))).not.toThrow();
 });
 
 test.each([-1, 0, 65536, 1.5, Number.NaN])('%p is no port', (port) => {
-  expect(() => book().check(port, '')).toThrow(PortUnavailableError);
+  expect(() => book().check(at(port))).toThrow(PortUnavailableError);
 });
 
 test('a server address must be an IP address', () => {
-  expect(() => book().check(9001, 'example.com')).toThrow(/is not an IP address/);
-  expect(() => book().check(9001, '::1')).not.toThrow();
+  expect(() => book().check(at(9001, 'example.com'))).toThrow(/is not an IP address/);
+  expect(() => book().check(at(9001, '::1'))).not.toThrow();
 });
 
 test('a port claimed by an enabled tunnel is refused on overlapping addresses only', () => {
   const ports = book();
-  const claim = { tunnelId: 7, port: 9001, serverIp: '127.0.0.1' };
-  ports.claim(claim);
-  expect(() => ports.check(9001, '127.0.0.1')).toThrow(/held by another tunnel/);
-  expect(() => ports.check(9001, '')).toThrow(/held by another tunnel/);
-  expect(() => ports.check(9001, '0.0.0.0')).toThrow(/held by another tunnel/);
-  expect(() => ports.check(9001, '127.0.0.2')).not.toThrow();
-  expect(() => ports.check(9001, '127.0.0.1', 7)).not.toThrow();
-  ports.unclaim(claim);
-  expect(() => ports.check(9001, '127.0.0.1')).not.toThrow();
+  ports.claim({ tunnelId: 7, ...at(9001, '127.0.0.1') });
+  expect(() => ports.check(at(9001, '127.0.0.1'))).toThrow(/held by another tunnel/);
+  expect(() => ports.check(at(9001))).toThrow(/held by another tunnel/);
+  expect(() => ports.check(at(9001, '0.0.0.0'))).toThrow(/held by another tunnel/);
+  expect(() => ports.check(at(9001, '127.0.0.2'))).not.toThrow();
+  expect(() => ports.check(at(9001, '127.0.0.1'), 7)).not.toThrow();
+  ports.unclaim(7, 9001);
+  expect(() => ports.check(at(9001, '127.0.0.1'))).not.toThrow();
+});
+
+test('a port of TCP does not stand in the way of the same one of UDP', () => {
+  const ports = book();
+  ports.claim({ tunnelId: 7, ...at(9001) });
+  expect(() => ports.check({ ...at(9001), transport: 'udp' })).not.toThrow();
+  expect(() => ports.check(at(9001))).toThrow(/held by another tunnel/);
 });
 
 test('candidates are every unclaimed allowed port, once each, from a random one on', () => {
   const ports = book([[9001, 9003], [9010, 9011]]);
-  ports.claim({ tunnelId: 1, port: 9010, serverIp: '' });
-  expect([...ports.candidates('', () => 0)]).toEqual([9001, 9002, 9003, 9011]);
-  expect([...ports.candidates('', () => 0.5)]).toEqual([9003, 9011, 9001, 9002]);
+  ports.claim({ tunnelId: 1, ...at(9010) });
+  expect([...ports.candidates('tcp', '', () => 0)]).toEqual([9001, 9002, 9003, 9011]);
+  expect([...ports.candidates('tcp', '', () => 0.5)]).toEqual([9003, 9011, 9001, 9002]);
 });
 
 test('without a restriction candidates lie between 1024 and 65534', () => {
-  const all = [...book().candidates('', () => 0.999)];
+  const all = [...book().candidates('tcp', '', () => 0.999)];
   expect(all).toHaveLength(65534 - 1024 + 1);
   expect(Math.min(...all)).toBe(1024);
   expect(Math.max(...all)).toBe(65534);

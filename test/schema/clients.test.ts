@@ -2,6 +2,7 @@ import { verify } from '@node-rs/argon2';
 import { expect, test } from '@jest/globals';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
+import { CLIENT } from '../support/tunnel.ts';
 
 const create = `mutation ($input: ClientInput!) { createClient(input: $input) {
   id verifyKey remark enabled basicUser hasBasicPassword compress crypt configAllowed rateLimit flowLimit maxConnections maxTunnels
@@ -32,7 +33,7 @@ eachDialect('clients', (databases) => {
       hasWebPassword: false, blackIpList: [], ipWhite: false, hasIpWhitePassword: false, ipWhiteList: [], expiresAt: null,
       effectiveExpiresAt: null, owner: null,
     });
-    expect(api.engine.wantedClients.get(1)).toEqual({ id: 1, vkey: client['verifyKey'], enabled: true, expiresAt: null });
+    expect(api.engine.wantedClients.get(1)).toEqual({ ...CLIENT, vkey: client['verifyKey'] });
   });
 
   test('everything that is given is kept, lists without blanks and of equal ones the last, negative limits as 0', async () => {

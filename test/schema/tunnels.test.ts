@@ -32,6 +32,7 @@ eachDialect('tunnels', (databases) => {
     });
     expect(api.engine.wantedTunnels.get(1)).toEqual({
       id: 1, clientId, mode: 'tcp', enabled: true, port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22', '127.0.0.1:8080'],
+      localProxy: false, password: '', localPath: '', stripPrefix: '', proxyProtocol: 'V2',
     });
     for (const port of [0, undefined]) expect(await api.record(create, { input: { clientId, mode: 'tcp', port } })).toMatchObject({ port: expect.any(Number) });
     expect([...api.engine.wantedTunnels.values()].map(({ port }) => port)).toEqual([9001, 20_000, 20_001]);

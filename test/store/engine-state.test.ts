@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { wantedClient } from '../../src/schema/engine-changes.ts';
 import { eachDialect, openTestStore } from '../support/database.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 
@@ -6,7 +7,7 @@ const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 
 eachDialect('the engine state', (databases) => {
   test('is empty for an empty database', async () => {
-    expect(await (await openTestStore(databases)).loadEngineState()).toEqual({ clients: [], tunnels: [] });
+    expect(await (await openTestStore(databases)).loadEngineState()).toEqual({ clients: [], tunnels: [], blackIpList: '' });
   });
 
   test('has every client and tunnel, also beyond the first batch', async () => {
@@ -29,7 +30,7 @@ eachDialect('the engine state', (databases) => {
     await add('of disabled', { userId: disabled, expiresAt: day(2) });
     await add('early', { userId: good, expiresAt: day(3) });
     await add('late', { userId: good, expiresAt: day(9) });
-    const { clients } = await store.loadEngineState();
+    const clients = (await store.loadEngineState()).clients.map(wantedClient);
     expect(Object.fromEntries(clients.map(({ vkey, enabled, expiresAt }) => [vkey, { enabled, expiresAt }]))).toEqual({
       'free': { enabled: true, expiresAt: null },
       'off': { enabled: false, expiresAt: day(5).getTime() },
@@ -56,7 +57,7 @@ eachDialect('the engine state', (databases) => {
     await store.saveCounters(batch);
     const { clients, tunnels } = await store.loadEngineState();
     expect(clients).toMatchObject([
-      { id: one, lastAddress: '203.0.113.9', localAddress: '192.168.1.20', agentVersion: '1.2.3', lastOnlineAt: day(1).getTime(), inletBytes: 2 ** 52, exportBytes: 7 },
+      { id: one, lastAddress: '203.0.113.9', localAddress: '192.168.1.20', agentVersion: '1.2.3', lastOnlineAt: day(1), inletBytes: 2 ** 52, exportBytes: 7 },
       { id: two, lastAddress: '', lastOnlineAt: null, inletBytes: 1, exportBytes: 0 },
       { inletBytes: 0 },
     ]);

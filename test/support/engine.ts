@@ -50,6 +50,7 @@ export class FakeEngine implements EngineFace {
         this.wantedTunnels.set(change.tunnel.id, change.tunnel);
         break;
       case 'tunnelRemoved': this.wantedTunnels.delete(change.id); break;
+      case 'blackIpList': break;
     }
   }
 

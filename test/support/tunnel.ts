@@ -2,6 +2,7 @@ import { afterEach } from '@jest/globals';
 import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
 import { Engine, type EngineOptions, type StoredState } from '../../src/engine/engine.ts';
 import type { WantedClient, WantedTunnel } from '../../src/engine/face.ts';
+import { transportOf } from '../../src/rules/tunnel-mode.ts';
 import { LogRecorder } from './log-recorder.ts';
 
 const running: Array<() => Promise<unknown>> = [];
@@ -18,7 +19,10 @@ export interface TestEngine {
 }
 
 /** The client that `startEngine` loads unless told otherwise. */
-export const CLIENT: WantedClient = { id: 1, vkey: 'the-first-vkey', enabled: true, expiresAt: null };
+export const CLIENT: WantedClient = {
+  id: 1, vkey: 'the-first-vkey', enabled: true, expiresAt: null, basicUser: '', basicPassword: '', crypt: false, compress: false, configAllowed: false,
+  rateLimit: 0, flowLimit: 0, maxConnections: 0, blackIpList: [], ipWhite: false, ipWhiteList: [], ipWhitePassword: '',
+};
 
 /** A stored client or tunnel that has moved no bytes yet. */
 export const fresh = { inletBytes: 0, exportBytes: 0 };
@@ -28,7 +32,7 @@ export async function startEngine(options: Partial<EngineOptions> & { readonly s
   const log = new LogRecorder();
   const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, allowPorts: [], log: log.logger, ...options });
   running.push(() => engine.close());
-  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], ...options.stored });
+  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], blackIpList: [], ...options.stored });
   return { engine, bridge: await engine.listen(), log };
 }
 
@@ -59,11 +63,19 @@ export function launchAgent({ bridge }: Pick<TestEngine, 'bridge'>, options: Par
 
 let lastTunnelId = 0;
 
-/** Opens a tcp tunnel on a port that the engine picks, as a mutation does. */
+/** A tunnel of `CLIENT` as the engine wants it: a started tcp one on the loopback unless told otherwise. */
+export function tunnelOf(tunnel: Partial<WantedTunnel>): WantedTunnel {
+  return {
+    id: ++lastTunnelId, clientId: CLIENT.id, mode: 'tcp', enabled: true, serverIp: '127.0.0.1', port: 0, targets: [], localProxy: false, password: '',
+    localPath: '', stripPrefix: '', proxyProtocol: '', ...tunnel,
+  };
+}
+
+/** Opens a tunnel, on a port that the engine picks unless told otherwise, as a mutation does. */
 export async function openTunnel({ engine }: Pick<TestEngine, 'engine'>, tunnel: Partial<WantedTunnel>): Promise<WantedTunnel> {
-  const wanted = { id: ++lastTunnelId, clientId: CLIENT.id, mode: 'tcp', enabled: true, serverIp: '127.0.0.1', port: 0, targets: [], ...tunnel };
-  const lease = await engine.reservePort(wanted);
-  const opened = { ...wanted, port: lease.port };
+  const wanted = tunnelOf(tunnel);
+  const lease = transportOf(wanted.mode) === undefined ? undefined : await engine.reservePort(wanted);
+  const opened = { ...wanted, port: lease?.port ?? 0 };
   await engine.apply({ kind: 'tunnel', tunnel: opened, lease });
   return opened;
 }

@@ -1,11 +1,18 @@
 import { isIP } from 'node:net';
 import { allowsPort, type PortRange } from '../../rules/port-range.ts';
+import type { Transport } from '../../rules/tunnel-mode.ts';
 import { PortUnavailableError } from '../face.ts';
 
 /** An enabled tunnel's right to a port, whether its listener is open at the moment or not. */
-export interface PortClaim {
+export interface PortClaim extends PortAddress {
   readonly tunnelId: number;
+}
+
+/** Where a tunnel listens. The same number may be used for TCP and for UDP (contract 4.4). */
+export interface PortAddress {
+  readonly transport: Transport;
   readonly port: number;
+  /** "" = all addresses. */
   readonly serverIp: string;
 }
 
@@ -34,16 +41,16 @@ export class PortBook {
     else this.#claims.set(claim.port, new Map([[claim.tunnelId, claim]]));
   }
 
-  unclaim(claim: PortClaim): void {
-    const claims = this.#claims.get(claim.port);
-    claims?.delete(claim.tunnelId);
-    if (claims?.size === 0) this.#claims.delete(claim.port);
+  unclaim(tunnelId: number, port: number): void {
+    const claims = this.#claims.get(port);
+    claims?.delete(tunnelId);
+    if (claims?.size === 0) this.#claims.delete(port);
   }
 
   /** Whether another enabled tunnel than `exceptTunnel` holds the port on an overlapping address. */
-  isClaimed(port: number, serverIp: string, exceptTunnel?: number): boolean {
+  isClaimed({ transport, port, serverIp }: PortAddress, exceptTunnel?: number): boolean {
     for (const claim of this.#claims.get(port)?.values() ?? []) {
-      if (claim.tunnelId !== exceptTunnel && overlap(claim.serverIp, serverIp)) return true;
+      if (claim.tunnelId !== exceptTunnel && claim.transport === transport && overlap(claim.serverIp, serverIp)) return true;
     }
     return false;
   }
@@ -52,21 +59,22 @@ export class PortBook {
    * Checks what can be known without binding.
    * @throws {PortUnavailableError}
    */
-  check(port: number, serverIp: string, exceptTunnel?: number): void {
-    checkAddress(serverIp);
+  check(address: PortAddress, exceptTunnel?: number): void {
+    const { port } = address;
+    checkAddress(address.serverIp);
     if (!Number.isInteger(port) || port < 1 || port > 65535) throw new PortUnavailableError(`port ${port} is not between 1 and 65535`);
     if (!allowsPort(this.#allowed, port)) throw new PortUnavailableError(`port ${port} is not among the allowed ports`);
-    if (this.isClaimed(port, serverIp, exceptTunnel)) throw new PortUnavailableError(`port ${port} is held by another tunnel`);
+    if (this.isClaimed(address, exceptTunnel)) throw new PortUnavailableError(`port ${port} is held by another tunnel`);
   }
 
   /** Every allowed port that no tunnel holds, once each, from a random one on. */
-  * candidates(serverIp: string, random: () => number): Generator<number> {
+  * candidates(transport: Transport, serverIp: string, random: () => number): Generator<number> {
     const ranges = this.#allowed.length > 0 ? this.#allowed : UNRESTRICTED;
     const total = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
     const start = Math.floor(random() * total);
     for (let step = 0; step < total; step++) {
       const port = nth(ranges, (start + step) % total);
-      if (!this.isClaimed(port, serverIp)) yield port;
+      if (!this.isClaimed({ transport, port, serverIp })) yield port;
     }
   }
 }

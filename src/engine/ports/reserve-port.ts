@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { errnoOf } from '../../wire/system-error.ts';
 import { PortUnavailableError } from '../face.ts';
-import { HeldPort } from './held-port.ts';
+import { bindHeldPort, type HeldPort } from './held-port.ts';
 import { listenProblem } from './listen-error.ts';
-import { checkAddress, type PortBook } from './port-book.ts';
+import { checkAddress, type PortAddress, type PortBook } from './port-book.ts';
 
 /** Ports tried by binding before "any free port" gives up: a range full of other programs' listeners is no reason to try 60,000. */
 const MAX_TRIES = 1000;
@@ -20,11 +20,11 @@ export interface PortReserver {
  * Binds one port.
  * @throws {PortUnavailableError}
  */
-export async function bindPort({ sockets, log }: PortReserver, host: string, port: number): Promise<HeldPort> {
+export async function bindPort({ sockets, log }: PortReserver, address: PortAddress): Promise<HeldPort> {
   try {
-    return await HeldPort.bind(sockets, { host, port }, log);
+    return await bindHeldPort(sockets, address, log);
   } catch (error) {
-    throw new PortUnavailableError(listenProblem(error, host, port), { cause: error });
+    throw new PortUnavailableError(listenProblem(error, address.serverIp, address.port), { cause: error });
   }
 }
 
@@ -32,13 +32,13 @@ export async function bindPort({ sockets, log }: PortReserver, host: string, por
  * Binds a random one of the allowed ports that are free.
  * @throws {PortUnavailableError}
  */
-export async function bindFreePort(reserver: PortReserver, host: string, random: () => number = Math.random): Promise<HeldPort> {
-  checkAddress(host);
+export async function bindFreePort(reserver: PortReserver, { transport, serverIp }: Omit<PortAddress, 'port'>, random: () => number = Math.random): Promise<HeldPort> {
+  checkAddress(serverIp);
   let tries = 0;
-  for (const port of reserver.book.candidates(host, random)) {
+  for (const port of reserver.book.candidates(transport, serverIp, random)) {
     if (++tries > MAX_TRIES) break;
     try {
-      return await bindPort(reserver, host, port);
+      return await bindPort(reserver, { transport, port, serverIp });
     } catch (error) {
       // Only an occupied port, or one below 1024, says nothing about the next one.
       const code = error instanceof PortUnavailableError ? errnoOf(error.cause) : '';

@@ -21,7 +21,7 @@ class TcpTunnel implements TunnelServer {
 
   onSocket(socket: ByteSocket): void {
     const payload = this.#payloads[this.#next % this.#payloads.length];
-    const carrier = payload && this.#context.admit();
+    const carrier = payload && this.#context.admit(socket.remoteAddress);
     if (!carrier) {
       socket.destroy(true);
       return;

@@ -2,6 +2,7 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import type { AgentSession } from '../bridge/agent-session.ts';
 import type { WantedTunnel } from '../face.ts';
 import type { Meter } from '../limits/meter.ts';
+import type { UdpPort } from '../ports/udp-port.ts';
 import type { Connections } from './connections.ts';
 
 /** Who carries a new connection and for whom it counts. */
@@ -13,16 +14,23 @@ export interface Carrier {
 /** What a running tunnel sees of the engine. */
 export interface TunnelContext {
   readonly connections: Connections;
-  /** undefined = refuse the connection: the agent is offline, the client may not serve, or a limit is reached. */
-  admit(): Carrier | undefined;
+  /**
+   * Asked for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached.
+   * @param address the visitor's, IPv4-mapped ones as IPv4
+   */
+  admit(address: string): Carrier | undefined;
 }
 
-/** One running tunnel: serves the connections that its listener accepts. */
+/** One running tunnel: serves what arrives at its port, or what visitors' programs bring. */
 export interface TunnelServer {
-  /** Takes over a visitor's connection. */
-  onSocket(socket: ByteSocket): void;
+  /** Takes over a visitor's connection: one that the TCP listener accepted, or that a visitor's program brought. */
+  onSocket?(socket: ByteSocket): void;
+  /** Takes the UDP port over, whenever it was opened. */
+  onPort?(port: UdpPort): void;
   /** Settings that need no new listener have changed; they hold from the next connection on. */
   configure(wanted: WantedTunnel): void;
+  /** The tunnel was closed: ends what is none of the `connections`. It may be opened again. */
+  close?(): void;
 }
 
 /** A kind of tunnel: one file each, one line in the registry. */

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
-import type { SocketBackend } from '../../wire/socket.ts';
+import { type Transport, transportOf } from '../../rules/tunnel-mode.ts';
+import type { ByteSocket, SocketBackend } from '../../wire/socket.ts';
 import type { TunnelState, WantedTunnel } from '../face.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
-import { HeldPort } from '../ports/held-port.ts';
+import { bindHeldPort, type HeldPort } from '../ports/held-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
+import type { PortAddress } from '../ports/port-book.ts';
 import { Connections } from './connections.ts';
 import { tunnelModes } from './registry.ts';
 import type { Carrier, TunnelServer } from './tunnel-mode.ts';
@@ -19,7 +21,7 @@ export interface RunnerContext {
   readonly visitors: Visitors;
   /** Why nothing may be served at the moment ("the client is disabled", say); "" = go on. */
   blocked(clientId: number): string;
-  admit(clientId: number): Carrier | undefined;
+  admit(clientId: number, address: string): Carrier | undefined;
   /** Its listener was opened or closed, or has another fault. */
   changed(meter: Meter): void;
   /** Calls `attempt` after `ms`, in turn with every other change of wanted state. */
@@ -36,6 +38,8 @@ export class TunnelRunner {
   #wanted: WantedTunnel;
   #server: TunnelServer | undefined;
   #held: HeldPort | undefined;
+  /** It serves: its listener is open, or it needs none. */
+  #running = false;
   #error = '';
   /** What was last told of listener and fault. */
   #told = 'false ';
@@ -56,12 +60,18 @@ export class TunnelRunner {
 
   get state(): TunnelState {
     const { connections, rate, inlet, export: exported } = this.meter;
-    return { running: this.#held !== undefined, error: this.#error, connections, rate, inletBytes: inlet, exportBytes: exported };
+    return { running: this.#running, error: this.#error, connections, rate, inletBytes: inlet, exportBytes: exported };
   }
 
   /** Whether its own listener is what stands in the way of another one on this port. */
-  listensOn(port: number): boolean {
-    return this.#held?.port === port;
+  listensOn(transport: Transport, port: number): boolean {
+    return this.#held?.transport === transport && this.#held.port === port;
+  }
+
+  /** Takes over a connection that a visitor's program brought to a tunnel without a port. */
+  onVisitor(socket: ByteSocket): void {
+    if (this.#running && this.#server?.onSocket) this.#server.onSocket(socket);
+    else socket.destroy(true);
   }
 
   /** Takes new settings; only those that changed have an effect. `held` is a listener bound for it already. */
@@ -70,9 +80,8 @@ export class TunnelRunner {
     this.#wanted = wanted;
     this.#failures = 0;
     if (wanted.mode !== before.mode) {
+      await this.close();
       this.#server = this.#makeServer();
-      this.#serve();
-      this.#connections.closeAll();
     } else {
       this.#server?.configure(wanted);
     }
@@ -91,7 +100,7 @@ export class TunnelRunner {
     } else if (held) {
       await this.close();
       this.#open(held);
-    } else if (this.#held?.port !== this.#wanted.port || this.#held.host !== this.#wanted.serverIp) {
+    } else if (!this.#running || this.#held?.port !== this.#listener?.port || this.#held?.host !== this.#listener?.serverIp) {
       await this.close();
       await this.#bind();
     }
@@ -99,7 +108,7 @@ export class TunnelRunner {
   }
 
   #tell(): void {
-    const state = `${this.#held !== undefined} ${this.#error}`;
+    const state = `${this.#running} ${this.#error}`;
     if (state === this.#told) return;
     this.#told = state;
     this.#context.changed(this.meter);
@@ -110,27 +119,41 @@ export class TunnelRunner {
     clearTimeout(this.#retry);
     await this.closeListener();
     this.#connections.closeAll();
+    this.#server?.close?.();
   }
 
   /** Frees the port; open connections live on. */
   async closeListener(): Promise<void> {
     const held = this.#held;
     this.#held = undefined;
+    this.#running = false;
     this.#error = '';
     await held?.close();
   }
 
+  /** Where it is to listen; undefined = nowhere (secret, p2p). */
+  get #listener(): PortAddress | undefined {
+    const { mode, port, serverIp } = this.#wanted;
+    const transport = transportOf(mode);
+    return transport && { transport, port, serverIp };
+  }
+
   async #bind(): Promise<void> {
-    const { port, serverIp: host } = this.#wanted;
     if (this.#server === undefined) {
       this.#error = `tunnels of type ${this.#wanted.mode} cannot be served`;
       return;
     }
+    const listener = this.#listener;
+    if (!listener) {
+      this.#running = true;
+      return;
+    }
+    const { port, serverIp } = listener;
     try {
-      this.#open(await HeldPort.bind(this.#context.sockets, { host, port }, this.#context.log));
+      this.#open(await bindHeldPort(this.#context.sockets, listener, this.#context.log));
     } catch (error) {
       const wait = Math.min(RETRY.first * 2 ** this.#failures++, RETRY.longest);
-      this.#error = listenProblem(error, host, port);
+      this.#error = listenProblem(error, serverIp, port);
       this.#context.log.warn({ tunnelId: this.#wanted.id, port, retryMs: wait }, `a tunnel's listener cannot be opened: ${this.#error}`);
       this.#retry = this.#context.later(wait, () => this.sync());
     }
@@ -138,20 +161,18 @@ export class TunnelRunner {
 
   #open(held: HeldPort): void {
     this.#held = held;
+    this.#running = true;
     this.#error = '';
     this.#failures = 0;
-    this.#serve();
-  }
-
-  #serve(): void {
     const server = this.#server;
-    if (server) this.#held?.serve((socket) => server.onSocket(socket));
+    if (held.transport === 'udp') server?.onPort?.(held);
+    else held.serve((socket) => server?.onSocket?.(socket));
   }
 
   #makeServer(): TunnelServer | undefined {
     return tunnelModes.get(this.#wanted.mode)?.serve({
       connections: this.#connections,
-      admit: () => this.#context.admit(this.#wanted.clientId),
+      admit: (address) => this.#context.admit(this.#wanted.clientId, address),
     }, this.#wanted);
   }
 }

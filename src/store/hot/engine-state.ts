@@ -1,89 +1,75 @@
+import type { Client, Tunnel, User } from '../generated/sqlite/client.ts';
 import type { HotReader } from './reader.ts';
 import { Binder } from './reader.ts';
 
-/** A client as the engine starts with it. */
-export interface StoredClient {
-  readonly id: number;
-  readonly vkey: string;
-  /** Itself and its owner. */
-  readonly enabled: boolean;
-  /** The earlier of its own and its owner's expiry, ms since the epoch; null = never. */
-  readonly expiresAt: number | null;
-  readonly lastOnlineAt: number | null;
-  readonly lastAddress: string;
-  readonly localAddress: string;
-  readonly agentVersion: string;
+const clientColumns = [
+  'id', 'vkey', 'enabled', 'expiresAt', 'basicUser', 'basicPassword', 'crypt', 'compress', 'configAllowed', 'rateLimit', 'flowLimit',
+  'maxConnections', 'blackIpList', 'ipWhite', 'ipWhiteList', 'ipWhitePassword',
+  'lastOnlineAt', 'lastAddress', 'localAddress', 'agentVersion', 'inletBytes', 'exportBytes',
+] as const satisfies ReadonlyArray<keyof Client>;
+
+const tunnelColumns = [
+  'id', 'clientId', 'mode', 'enabled', 'port', 'serverIp', 'target', 'localProxy', 'password', 'localPath', 'stripPrefix', 'proxyProtocol',
+  'inletBytes', 'exportBytes',
+] as const satisfies ReadonlyArray<keyof Tunnel>;
+
+/** Bytes as numbers: exact up to 8 PiB. */
+interface Bytes {
   readonly inletBytes: number;
   readonly exportBytes: number;
 }
 
+/** A client as the engine starts with it, with what decides of its owner. */
+export type StoredClient = Omit<Pick<Client, (typeof clientColumns)[number]>, keyof Bytes> & Bytes & {
+  readonly user: Pick<User, 'enabled' | 'expiresAt'> | null;
+};
+
 /** A tunnel as the engine starts with it. */
-export interface StoredTunnel {
-  readonly id: number;
-  readonly clientId: number;
-  readonly mode: string;
-  readonly enabled: boolean;
-  readonly port: number;
-  readonly serverIp: string;
-  /** host:port, one a line. */
-  readonly target: string;
-  readonly inletBytes: number;
-  readonly exportBytes: number;
-}
+export type StoredTunnel = Omit<Pick<Tunnel, (typeof tunnelColumns)[number]>, keyof Bytes> & Bytes;
 
 /** Everything that the engine serves. */
 export interface EngineState {
   readonly clients: readonly StoredClient[];
   readonly tunnels: readonly StoredTunnel[];
+  /** Addresses, one a line, that are turned away everywhere. */
+  readonly blackIpList: string;
 }
 
 /** Rows that are read at once: few enough that nothing else waits long for the database. */
 const batchSize = 2000;
 
-/** Reads all clients and tunnels. 100,000 of each take well under a second. */
+/** Reads all that the engine serves. 100,000 clients and tunnels take well under a second. */
 export async function loadEngineState(reader: HotReader): Promise<EngineState> {
   const clients: StoredClient[] = [];
-  for await (const row of allRows<ClientRow>(reader, clientRows, 'c')) {
-    clients.push({
-      id: row.id,
-      vkey: row.vkey,
-      enabled: row.enabled && row.ownerEnabled !== false,
-      expiresAt: earlier(row.expiresAt, row.ownerExpiresAt),
-      lastOnlineAt: row.lastOnlineAt?.getTime() ?? null,
-      lastAddress: row.lastAddress,
-      localAddress: row.localAddress,
-      agentVersion: row.agentVersion,
-      inletBytes: Number(row.inletBytes),
-      exportBytes: Number(row.exportBytes),
-    });
+  for await (const { ownerEnabled, ownerExpiresAt, ...row } of allRows<ClientRow>(reader, clientRows, 'c')) {
+    clients.push({ ...row, ...numbers(row), user: ownerEnabled === null ? null : { enabled: ownerEnabled, expiresAt: ownerExpiresAt } });
   }
   const tunnels: StoredTunnel[] = [];
-  for await (const row of allRows<TunnelRow>(reader, tunnelRows, 't')) {
-    tunnels.push({ ...row, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes) });
-  }
-  return { clients, tunnels };
+  for await (const row of allRows<TunnelRow>(reader, tunnelRows, 't')) tunnels.push({ ...row, ...numbers(row) });
+  const [settings] = await reader.rows<{ readonly blackIpList: string }>({ text: 'SELECT "blackIpList" FROM "GlobalSettings"', values: [] });
+  return { clients, tunnels, blackIpList: settings?.blackIpList ?? '' };
 }
 
-interface ClientRow extends Omit<StoredClient, 'expiresAt' | 'lastOnlineAt' | 'inletBytes' | 'exportBytes'> {
-  readonly expiresAt: Date | null;
-  readonly lastOnlineAt: Date | null;
-  readonly inletBytes: bigint;
-  readonly exportBytes: bigint;
+type ClientRow = Pick<Client, (typeof clientColumns)[number]> & {
   /** null = has no owner */
   readonly ownerEnabled: boolean | null;
   readonly ownerExpiresAt: Date | null;
-}
+};
 
-const clientRows = `SELECT c.id, c.vkey, c.enabled, c."expiresAt", c."lastOnlineAt", c."lastAddress", c."localAddress", c."agentVersion",
-  c."inletBytes", c."exportBytes", u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt"
+const clientRows = `SELECT ${listed('c', clientColumns)}, u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt"
   FROM "Client" c LEFT JOIN "User" u ON u.id = c."userId"`;
 
-interface TunnelRow extends Omit<StoredTunnel, 'inletBytes' | 'exportBytes'> {
-  readonly inletBytes: bigint;
-  readonly exportBytes: bigint;
+type TunnelRow = Pick<Tunnel, (typeof tunnelColumns)[number]>;
+
+const tunnelRows = `SELECT ${listed('t', tunnelColumns)} FROM "Tunnel" t`;
+
+function listed(alias: string, columns: readonly string[]): string {
+  return columns.map((column) => `${alias}."${column}"`).join(', ');
 }
 
-const tunnelRows = `SELECT t.id, t."clientId", t.mode, t.enabled, t.port, t."serverIp", t.target, t."inletBytes", t."exportBytes" FROM "Tunnel" t`;
+function numbers({ inletBytes, exportBytes }: { readonly inletBytes: bigint; readonly exportBytes: bigint }): Bytes {
+  return { inletBytes: Number(inletBytes), exportBytes: Number(exportBytes) };
+}
 
 /** All rows of a query by their ids, batch by batch. @param alias the table's name in it */
 async function* allRows<Row extends { readonly id: number }>(reader: HotReader, select: string, alias: string): AsyncGenerator<Row> {
@@ -97,9 +83,4 @@ async function* allRows<Row extends { readonly id: number }>(reader: HotReader, 
     if (end === undefined || rows.length < batchSize) return;
     last = end.id;
   }
-}
-
-function earlier(one: Date | null, other: Date | null): number | null {
-  if (one === null || other === null) return (one ?? other)?.getTime() ?? null;
-  return Math.min(one.getTime(), other.getTime());
 }

@@ -1,0 +1,51 @@
+import type { Logger } from 'pino';
+import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
+import { logAcceptErrors } from '../limits/accept-errors.ts';
+
+/** What becomes of connections that arrive while nobody serves the port. */
+function turnAway(socket: ByteSocket): void {
+  socket.destroy(true);
+}
+
+/** A bound TCP listener that may still wait for its tunnel; connections that arrive meanwhile are reset. */
+export class TcpPort {
+  readonly transport = 'tcp';
+  /** As asked for: "" = all addresses. */
+  readonly host: string;
+  #server: SocketServer | undefined;
+  #port = 0;
+  #onSocket: (socket: ByteSocket) => void = turnAway;
+
+  private constructor(host: string) {
+    this.host = host;
+  }
+
+  /**
+   * Binds now. Accepts that fail later (out of file descriptors, say) are logged.
+   * @throws the system's error, its `code` the errno name
+   */
+  static async bind(
+    backend: SocketBackend, address: { readonly host: string; readonly port: number }, log: Logger,
+  ): Promise<TcpPort> {
+    const held = new TcpPort(address.host);
+    held.#server = await backend.listen({ ...address, onSocket: (socket) => held.#onSocket(socket), onError: logAcceptErrors(log, address.port) });
+    held.#port = held.#server.port;
+    return held;
+  }
+
+  /** The port that was bound. */
+  get port(): number {
+    return this.#port;
+  }
+
+  /** From now on connections go to `onSocket`. */
+  serve(onSocket: (socket: ByteSocket) => void): void {
+    this.#onSocket = onSocket;
+  }
+
+  /** Frees the port; accepted connections live on. */
+  async close(): Promise<void> {
+    this.#onSocket = turnAway;
+    await this.#server?.close();
+  }
+}
