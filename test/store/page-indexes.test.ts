@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { webNamesakes } from '../../src/schema/access/login.ts';
 import { clientSource, type ClientPageQuery } from '../../src/store/hot/client-page.ts';
 import { hostSource, type HostPageQuery } from '../../src/store/hot/host-page.ts';
 import { pageQuery } from '../../src/store/hot/page.ts';
@@ -7,6 +8,7 @@ import { userSource, type UserPageQuery } from '../../src/store/hot/user-page.ts
 import type { Store } from '../../src/store/store.ts';
 import { eachDialect, openTestStore } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
+import { statementsOf } from '../support/statements.ts';
 
 const clientPages: ClientPageQuery[] = [false, true].flatMap((desc) => [
   ...(['ID', 'REMARK', 'VERIFY_KEY', 'ENABLED', 'CONNECTED', 'ADDRESS', 'LOCAL_ADDRESS', 'VERSION', 'INLET_BYTES', 'EXPORT_BYTES', 'RATE'] as const)
@@ -40,7 +42,7 @@ eachDialect('a page without a search', (databases) => {
   beforeAll(async () => {
     store = await openTestStore(databases);
     await store.db.user.create({ data: { username: 'owner', passwordHash: '' } });
-    await seedClients(store, 4000, (n) => ({ userId: n % 2 === 0 ? 1 : null, enabled: n % 3 === 0 }));
+    await seedClients(store, 4000, (n) => ({ userId: n % 2 === 0 ? 1 : null, enabled: n % 3 === 0, expired: n % 5 === 0, webUsername: n % 10 === 0 ? `web ${n % 100}` : '' }));
     await seedTunnels(store, 1, 6000, (n) => ({ mode: n % 100 === 0 ? 'file' : 'tcp', enabled: n % 3 === 0, clientId: n % 2 === 0 ? 1 : 1 + n % 1000 }));
     await seedHosts(store, 1, 6000, (n) => ({ enabled: n % 3 === 0, clientId: n % 2 === 0 ? 1 : 1 + n % 1000 }));
     await seedUsers(store, 4000, (n) => ({ enabled: n % 3 === 0 }));
@@ -61,6 +63,13 @@ eachDialect('a page without a search', (databases) => {
 
   test.each(userPages)('of users is read from an index, not sorted: %j', async (query) => {
     expect(await plan(store, pageQuery(store.dialect, userSource(), query))).not.toMatch(/TEMP B-TREE|Sort/);
+  });
+
+  test('of the clients of a web user name is read from an index, in its order', async () => {
+    const [text = ''] = (await statementsOf(store, () => webNamesakes(store, 'web 70'))).filter((sent) => sent.includes('webUsername'));
+    const found = await plan(store, { text, values: ['web 70', 3, 0] });
+    expect(found).toContain('Client_webUsername_id_idx');
+    expect(found).not.toMatch(/TEMP B-TREE|Sort|SCAN|Seq/);
   });
 
   test('of a column without an index would be found out', async () => {

@@ -13,7 +13,7 @@ const ClientOrder = builder.enumType('ClientOrder', {
     ID: { description: 'The id.' },
     REMARK: { description: 'The note.' },
     VERIFY_KEY: { description: 'The verification key.' },
-    ENABLED: { description: 'Disabled ones first.' },
+    ENABLED: { description: 'Those that were switched off or have expired first; an expiry counts within a minute.' },
     CONNECTED: { description: 'Those without an agent first.' },
     ADDRESS: { description: "The agent's address." },
     LOCAL_ADDRESS: { description: "The agent's addresses in its own network." },

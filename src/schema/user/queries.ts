@@ -8,7 +8,7 @@ const UserOrder = builder.enumType('UserOrder', {
     ID: { description: 'The id.' },
     USERNAME: { description: 'The login name.' },
     REMARK: { description: 'The note.' },
-    ENABLED: { description: 'Those that were switched off first.' },
+    ENABLED: { description: 'Those that were switched off or have expired first; an expiry counts within a minute.' },
     MAX_TUNNELS: { description: 'The limit of tunnels and hosts.' },
     MAX_CLIENTS: { description: 'The limit of clients.' },
     CLIENT_COUNT: { description: 'The number of clients.' },

@@ -1,6 +1,6 @@
 import type { Client } from '../generated/sqlite/client.ts';
 import { counted, equals, type OwnerFilter } from './filters.ts';
-import { folded, plain, readPage } from './page.ts';
+import { folded, plain, readPage, working } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { Binder, HotReader } from './reader.ts';
 
@@ -9,7 +9,7 @@ const orders = {
   ID: plain('id'),
   REMARK: folded('remark'),
   VERIFY_KEY: folded('vkey'),
-  ENABLED: plain('enabled'),
+  ENABLED: working,
   CONNECTED: plain('connected'),
   ADDRESS: folded('lastAddress'),
   LOCAL_ADDRESS: folded('localAddress'),

@@ -42,6 +42,9 @@ export type SqlExpression = (dialect: Dialect) => string;
 /** Sorts by a column as it is. */
 export const plain = (column: string): SqlExpression => () => `"${column}"`;
 
+/** Sorts clients and users by whether they may work: neither switched off nor expired. The migrations' indexes repeat this expression. */
+export const working: SqlExpression = () => '("enabled" AND NOT "expired")';
+
 /**
  * Sorts text without regard to case, the same way on both databases: byte by byte. Only the beginning counts, as an index
  * on PostgreSQL has to fit a page. The migrations' indexes repeat this expression.

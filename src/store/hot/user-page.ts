@@ -1,5 +1,5 @@
 import type { User } from '../generated/sqlite/client.ts';
-import { folded, plain, readPage } from './page.ts';
+import { folded, plain, readPage, working } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { HotReader } from './reader.ts';
 
@@ -8,7 +8,7 @@ const orders = {
   ID: plain('id'),
   USERNAME: folded('username'),
   REMARK: folded('remark'),
-  ENABLED: plain('enabled'),
+  ENABLED: working,
   MAX_TUNNELS: plain('maxTunnels'),
   MAX_CLIENTS: plain('maxClients'),
   CLIENT_COUNT: plain('clientCount'),
