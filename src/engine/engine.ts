@@ -8,8 +8,8 @@ import { Bridge, type BridgeTiming } from './bridge/bridge.ts';
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
-  type ClientState, type EngineChange, type EngineEvent, type EngineFace, type PortLease, type PortRequest, PortUnavailableError, type StateBatch,
-  type TunnelState, type WantedClient, type WantedTunnel,
+  type ClientState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type StateBatch,
+  type TunnelState, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { Meter, type StoredBytes, Ticker } from './limits/meter.ts';
 import { Visitors } from './limits/visitors.ts';
@@ -20,6 +20,7 @@ import { StateBatches } from './state-batches.ts';
 import { tunnelModes } from './tunnels/registry.ts';
 import type { Carrier } from './tunnels/tunnel-mode.ts';
 import { TunnelRunner } from './tunnels/tunnel-runner.ts';
+import { Hosts } from './vhost/hosts.ts';
 
 /** How often expired clients are looked for, in ms (contract D13); every use checks too. */
 const SWEEP_MS = 60_000;
@@ -46,6 +47,7 @@ export interface EngineOptions {
 export interface StoredState {
   readonly clients: ReadonlyArray<WantedClient & StoredBytes>;
   readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
+  readonly hosts: ReadonlyArray<WantedHost & StoredBytes>;
   /** Turned away everywhere. */
   readonly blackIpList: readonly string[];
 }
@@ -63,6 +65,7 @@ export class Engine implements EngineFace {
   readonly #ticker = new Ticker();
   readonly #batches: StateBatches;
   readonly #visitors: Visitors;
+  readonly #hosts: Hosts;
   readonly #reserver: PortReserver;
   readonly #bridge: Bridge;
   readonly #log: Logger;
@@ -79,7 +82,8 @@ export class Engine implements EngineFace {
     this.#options = options;
     this.#log = options.log;
     this.#now = options.now ?? Date.now;
-    this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#now);
+    this.#hosts = new Hosts(this.#ticker);
+    this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     this.#visitors = new Visitors(options.maxVisitors);
     const sockets = options.sockets ?? netBackend;
     this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
@@ -94,6 +98,7 @@ export class Engine implements EngineFace {
     this.#blackIpList = stored.blackIpList;
     for (const client of stored.clients) this.#addClient(client, client);
     for (const tunnel of stored.tunnels) this.#addTunnel(tunnel, tunnel);
+    for (const host of stored.hosts) this.#hosts.set(host, host);
     await Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.sync()));
     this.#timers.push(setInterval(() => this.#inBackground(() => this.#sweep()), SWEEP_MS).unref(), setInterval(() => this.#batches.markOnline(), ONLINE_MS).unref());
   }
@@ -139,6 +144,8 @@ export class Engine implements EngineFace {
         case 'clientRemoved': return this.#removeClient(change.id);
         case 'tunnel': return this.#applyTunnel(change.tunnel, change.lease);
         case 'tunnelRemoved': return this.#removeTunnel(change.id);
+        case 'host': return Promise.resolve(this.#hosts.set(change.host));
+        case 'hostRemoved': return Promise.resolve(this.#hosts.remove(change.id));
         case 'blackIpList': return this.#applyBlackList(change.list);
       }
     });
@@ -150,6 +157,10 @@ export class Engine implements EngineFace {
 
   tunnelState(id: number): TunnelState | undefined {
     return this.#tunnels.get(id)?.state;
+  }
+
+  hostState(id: number): HostState | undefined {
+    return this.#hosts.state(id);
   }
 
   async probe(clientId: number, target: string, timeoutMs: number): Promise<string> {
@@ -310,6 +321,7 @@ export class Engine implements EngineFace {
     const entry = this.#clients.get(id);
     if (!entry) return;
     for (const runner of entry.tunnels) await this.#removeTunnel(runner.wanted.id);
+    this.#hosts.removeOf(id);
     this.#clients.remove(entry);
     entry.session?.close('deleted');
     this.#ticker.forget(entry.meter);

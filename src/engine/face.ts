@@ -60,14 +60,42 @@ export interface WantedTunnel {
   readonly proxyProtocol: '' | 'V1' | 'V2';
 }
 
+/** A host as the engine needs it. */
+export interface WantedHost {
+  readonly id: number;
+  readonly clientId: number;
+  /** A name or address, or `*.` and a name, as rules/host-name.ts spells it. */
+  readonly host: string;
+  /** The beginning of the paths it is for; "/" = all. */
+  readonly location: string;
+  readonly scheme: 'all' | 'http' | 'https';
+  /** False = stopped: it takes no requests. */
+  readonly enabled: boolean;
+  /** host:port each, used in turn. */
+  readonly targets: readonly string[];
+  /** The server dials the targets itself, where its settings allow that (contract D15). */
+  readonly localProxy: boolean;
+  /** Headers that are set on requests, each `Name: value`. */
+  readonly headers: readonly string[];
+  /** The Host header that the target sees; "" = as it came. */
+  readonly hostChange: string;
+  /** Certificate and key, each as PEM text or as the path of a file; "" = none. The key is never logged. */
+  readonly certificate: string;
+  readonly privateKey: string;
+  /** HTTP requests are sent to HTTPS. */
+  readonly autoHttps: boolean;
+}
+
 /** One change of wanted state, applied after the transaction that stored it. */
 export type EngineChange =
   | { readonly kind: 'client'; readonly client: WantedClient }
-  /** Its tunnels go with it. */
+  /** Its tunnels and hosts go with it. */
   | { readonly kind: 'clientRemoved'; readonly id: number }
   /** New or changed. `lease` holds the port when the listener has to be a new one. */
   | { readonly kind: 'tunnel'; readonly tunnel: WantedTunnel; readonly lease?: PortLease }
   | { readonly kind: 'tunnelRemoved'; readonly id: number }
+  | { readonly kind: 'host'; readonly host: WantedHost }
+  | { readonly kind: 'hostRemoved'; readonly id: number }
   /** IP addresses and networks that are turned away everywhere. */
   | { readonly kind: 'blackIpList'; readonly list: readonly string[] };
 
@@ -123,16 +151,20 @@ export interface TunnelState {
   readonly exportBytes: number;
 }
 
+/** Running state of a host. */
+export type HostState = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>;
+
 /** Counters and last-seen facts that changed since they were last taken; absolute values, safe to write twice. */
 export interface StateBatch {
   readonly clients: ReadonlyArray<{ readonly id: number } & Pick<
     ClientState, 'connected' | 'rate' | 'address' | 'localAddress' | 'version' | 'inletBytes' | 'exportBytes' | 'lastOnlineAt'>>;
   readonly tunnels: ReadonlyArray<{ readonly id: number } & Pick<TunnelState, 'running' | 'inletBytes' | 'exportBytes'>>;
+  readonly hosts: ReadonlyArray<{ readonly id: number } & Pick<HostState, 'inletBytes' | 'exportBytes'>>;
 }
 
 /** Something whose state is another one now: an agent came or went, a listener was opened, closed or failed. */
 export interface EngineEvent {
-  readonly kind: 'client' | 'tunnel';
+  readonly kind: 'client' | 'tunnel' | 'host';
   readonly id: number;
 }
 
@@ -148,6 +180,8 @@ export interface EngineFace {
   clientState(id: number): ClientState | undefined;
   /** undefined = no such tunnel */
   tunnelState(id: number): TunnelState | undefined;
+  /** undefined = no such host */
+  hostState(id: number): HostState | undefined;
   /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
   watch(listener: (event: EngineEvent) => void): () => void;
   /**

@@ -2,18 +2,21 @@ import type { Clients } from './clients.ts';
 import type { StateBatch } from './face.ts';
 import type { Meter, Ticker } from './limits/meter.ts';
 import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
+import type { Hosts } from './vhost/hosts.ts';
 
 /** Says what of the running state the store should know next. */
 export class StateBatches {
   readonly #ticker: Ticker;
   readonly #clients: Clients;
   readonly #tunnels: ReadonlyMap<number, TunnelRunner>;
+  readonly #hosts: Hosts;
   readonly #now: () => number;
 
-  constructor(ticker: Ticker, clients: Clients, tunnels: ReadonlyMap<number, TunnelRunner>, now: () => number) {
+  constructor(ticker: Ticker, clients: Clients, tunnels: ReadonlyMap<number, TunnelRunner>, hosts: Hosts, now: () => number) {
     this.#ticker = ticker;
     this.#clients = clients;
     this.#tunnels = tunnels;
+    this.#hosts = hosts;
     this.#now = now;
   }
 
@@ -21,22 +24,26 @@ export class StateBatches {
   take(): StateBatch {
     const clients: Array<StateBatch['clients'][number]> = [];
     const tunnels: Array<StateBatch['tunnels'][number]> = [];
+    const hosts: Array<StateBatch['hosts'][number]> = [];
     for (const meter of this.#ticker.takeChanged()) {
       // Late bytes of what was deleted meanwhile are nobody's.
       if (meter.owner === 'client') {
         const entry = this.#clients.get(meter.id);
         if (entry?.meter === meter) clients.push({ id: meter.id, ...entry.state(this.#now()) });
+      } else if (meter.owner === 'host') {
+        if (this.#hosts.get(meter.id)?.meter === meter) hosts.push({ id: meter.id, inletBytes: meter.inlet, exportBytes: meter.export });
       } else if (this.#tunnels.get(meter.id)?.meter === meter) {
         tunnels.push({ id: meter.id, running: this.#tunnels.get(meter.id)?.state.running === true, inletBytes: meter.inlet, exportBytes: meter.export });
       }
     }
-    return { clients, tunnels };
+    return { clients, tunnels, hosts };
   }
 
-  /** A batch was not stored: the next one holds its clients and tunnels again. */
+  /** A batch was not stored: the next one holds all of it again. */
   restore(batch: StateBatch): void {
     for (const { id } of batch.clients) this.#mark(this.#clients.get(id)?.meter);
     for (const { id } of batch.tunnels) this.#mark(this.#tunnels.get(id)?.meter);
+    for (const { id } of batch.hosts) this.#mark(this.#hosts.get(id)?.meter);
   }
 
   /** The next batch says of every connected client that it is online. */

@@ -1,9 +1,10 @@
-import type { EngineFace, WantedClient, WantedTunnel } from '../engine/face.ts';
+import type { EngineFace, WantedClient, WantedHost, WantedTunnel } from '../engine/face.ts';
 import { effectiveExpiry } from '../rules/expiry.ts';
 import { splitIpList } from '../rules/ip-list.ts';
-import { dialTargets } from '../rules/targets.ts';
+import { ruleSchemes } from '../rules/host-route.ts';
+import { dialTargets, targetLines } from '../rules/targets.ts';
 import { proxyProtocols } from '../rules/tunnel-mode.ts';
-import type { EngineState, StoredClient, StoredTunnel } from '../store/hot/engine-state.ts';
+import type { EngineState, StoredClient, StoredHost, StoredTunnel } from '../store/hot/engine-state.ts';
 import type { Change, ChangeListener } from './changes.ts';
 import { stored } from './stored.ts';
 
@@ -32,11 +33,25 @@ export function wantedTunnel(row: Omit<StoredTunnel, 'inletBytes' | 'exportBytes
   };
 }
 
+/** What the engine has to know of a stored host. */
+export function wantedHost(row: Omit<StoredHost, 'inletBytes' | 'exportBytes'>): WantedHost {
+  const { id, clientId, host, location, enabled, localProxy, hostChange, autoHttps } = row;
+  return {
+    id, clientId, host, location, enabled, localProxy, hostChange, autoHttps,
+    scheme: stored(ruleSchemes, row.scheme),
+    targets: dialTargets(row.target),
+    headers: targetLines([row.headerChange]),
+    certificate: row.certFilePath,
+    privateKey: row.keyFilePath,
+  };
+}
+
 /** Everything stored, as the engine is to start with it. */
-export function wantedState({ clients, tunnels, blackIpList }: EngineState) {
+export function wantedState({ clients, tunnels, hosts, blackIpList }: EngineState) {
   return {
     clients: clients.map((row) => ({ ...wantedClient(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
     tunnels: tunnels.map((row) => ({ ...wantedTunnel(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
+    hosts: hosts.map((row) => ({ ...wantedHost(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
     blackIpList: splitIpList(blackIpList),
   };
 }
@@ -63,6 +78,7 @@ function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
     case 'globalSettings':
       return change.action === 'delete' ? [] : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }];
     case 'host':
+      return [change.action === 'delete' ? { kind: 'hostRemoved', id: change.before.id } : { kind: 'host', host: wantedHost(change.after) }];
     case 'apiToken': return [];
   }
 }

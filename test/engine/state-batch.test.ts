@@ -5,7 +5,7 @@ import { CLIENT, fresh, openTunnel, startAgent, startEngine } from '../support/t
 
 test('counters and last-seen facts of what changed are handed over, and nothing else', async () => {
   const server = await startEngine({ stored: { clients: [{ ...CLIENT, inletBytes: 100, exportBytes: 200 }, { ...CLIENT, id: 2, vkey: 'b', ...fresh }] } });
-  expect(server.engine.takeDirty()).toEqual({ clients: [], tunnels: [] });
+  expect(server.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
   await startAgent(server);
   const { port, id } = await openTunnel(server, { targets: [(await startEcho()).address] });
   await openTunnel(server, {});
@@ -52,5 +52,5 @@ test('nothing is handed over of what was deleted meanwhile', async () => {
   const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
   await roundTrip(await visit(port), 'hello');
   await server.engine.apply({ kind: 'clientRemoved', id: CLIENT.id });
-  expect(server.engine.takeDirty()).toEqual({ clients: [], tunnels: [] });
+  expect(server.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
 });

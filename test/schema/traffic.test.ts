@@ -25,7 +25,7 @@ eachDialect('traffic', (databases) => {
     };
     await store.saveCounters(batch);
     await store.saveCounters(batch);
-    await store.saveCounters({ clients: [{ id: one, ...seen, inletBytes: 1011, exportBytes: 5 }], tunnels: [] });
+    await store.saveCounters({ clients: [{ id: one, ...seen, inletBytes: 1011, exportBytes: 5 }], tunnels: [], hosts: [] });
     const from = new Date(Date.now() - 3_600_000).toISOString();
     const sums: Record<string, unknown> = {};
     for (const [resource, id] of [['client', one], ['client', two], ['tunnel', tunnel], ['host', host], ['user', userId]] as const) {

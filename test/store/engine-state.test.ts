@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { wantedClient } from '../../src/schema/engine-changes.ts';
 import { eachDialect, openTestStore } from '../support/database.ts';
-import { seedClients, seedTunnels } from '../support/seed.ts';
+import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 
 eachDialect('the engine state', (databases) => {
   test('is empty for an empty database', async () => {
-    expect(await (await openTestStore(databases)).loadEngineState()).toEqual({ clients: [], tunnels: [], blackIpList: '' });
+    expect(await (await openTestStore(databases)).loadEngineState()).toEqual({ clients: [], tunnels: [], hosts: [], blackIpList: '' });
   });
 
   test('has every client and tunnel, also beyond the first batch', async () => {
@@ -44,6 +44,7 @@ eachDialect('the engine state', (databases) => {
     const store = await openTestStore(databases);
     const [one = 0, two = 0] = await seedClients(store, 3);
     const [tunnel = 0] = await seedTunnels(store, one, 2);
+    const [host = 0] = await seedHosts(store, one, 1);
     const facts = { connected: true, rate: 8, address: '203.0.113.9', localAddress: '192.168.1.20', version: '1.2.3', lastOnlineAt: day(1).getTime() };
     const batch = {
       clients: [
@@ -52,15 +53,17 @@ eachDialect('the engine state', (databases) => {
         { id: 99_999, ...facts, inletBytes: 1, exportBytes: 1 },
       ],
       tunnels: [{ id: tunnel, running: true, inletBytes: 5, exportBytes: 6 }, { id: 99_999, running: true, inletBytes: 1, exportBytes: 1 }],
+      hosts: [{ id: host, inletBytes: 8, exportBytes: 9 }],
     };
     await store.saveCounters(batch);
     await store.saveCounters(batch);
-    const { clients, tunnels } = await store.loadEngineState();
+    const { clients, tunnels, hosts } = await store.loadEngineState();
     expect(clients).toMatchObject([
       { id: one, lastAddress: '203.0.113.9', localAddress: '192.168.1.20', agentVersion: '1.2.3', lastOnlineAt: day(1), inletBytes: 2 ** 52, exportBytes: 7 },
       { id: two, lastAddress: '', lastOnlineAt: null, inletBytes: 1, exportBytes: 0 },
       { inletBytes: 0 },
     ]);
+    expect(hosts).toMatchObject([{ id: host, inletBytes: 8, exportBytes: 9 }]);
     expect(tunnels).toMatchObject([{ id: tunnel, inletBytes: 5, exportBytes: 6 }, { inletBytes: 0, exportBytes: 0 }]);
     expect(await store.db.client.findUnique({ where: { id: one } })).toMatchObject({ lastOnlineAt: day(1), inletBytes: 2n ** 52n });
   });
@@ -69,7 +72,7 @@ eachDialect('the engine state', (databases) => {
     const store = await openTestStore(databases);
     const seen = { lastAddress: '203.0.113.9', localAddress: '10.0.0.1', agentVersion: '1', lastOnlineAt: day(1) };
     const { id } = await store.db.client.create({ data: { vkey: 'k', ...seen } });
-    await store.saveCounters({ clients: [{ id, connected: false, rate: 0, address: '', localAddress: '', version: '', inletBytes: 3, exportBytes: 4, lastOnlineAt: null }], tunnels: [] });
+    await store.saveCounters({ clients: [{ id, connected: false, rate: 0, address: '', localAddress: '', version: '', inletBytes: 3, exportBytes: 4, lastOnlineAt: null }], tunnels: [], hosts: [] });
     expect(await store.db.client.findUnique({ where: { id } })).toMatchObject({ ...seen, inletBytes: 3n, exportBytes: 4n });
   });
 });

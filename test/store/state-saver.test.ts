@@ -10,7 +10,7 @@ function recorded() {
   let taken = 0;
   const saved: number[] = [];
   const restored: CounterBatch[] = [];
-  const batch = (port: number): CounterBatch => ({ clients: [], tunnels: [{ id: port, running: true, inletBytes: 0, exportBytes: 0 }] });
+  const batch = (port: number): CounterBatch => ({ clients: [], tunnels: [{ id: port, running: true, inletBytes: 0, exportBytes: 0 }], hosts: [] });
   return {
     saved, restored,
     source: { takeDirty: () => batch(++taken), restoreDirty: (given: CounterBatch) => { restored.push(given); } },

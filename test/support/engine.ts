@@ -1,4 +1,4 @@
-import type { ClientState, EngineChange, EngineEvent, EngineFace, PortLease, PortRequest, TunnelState, WantedClient, WantedTunnel } from '../../src/engine/face.ts';
+import type { ClientState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { PortUnavailableError } from '../../src/engine/face.ts';
 
 /** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
@@ -10,6 +10,8 @@ export class FakeEngine implements EngineFace {
   readonly wantedClients = new Map<number, WantedClient>();
   /** What the engine was told of each tunnel. */
   readonly wantedTunnels = new Map<number, WantedTunnel>();
+  /** What the engine was told of each host. */
+  readonly wantedHosts = new Map<number, WantedHost>();
   /** Running states of clients, as far as the test gives them. */
   readonly clients = new Map<number, ClientState>();
   /** Every change in the order it was applied. */
@@ -44,12 +46,15 @@ export class FakeEngine implements EngineFace {
       case 'clientRemoved':
         this.wantedClients.delete(change.id);
         for (const { id, clientId } of this.wantedTunnels.values()) if (clientId === change.id) this.wantedTunnels.delete(id);
+        for (const { id, clientId } of this.wantedHosts.values()) if (clientId === change.id) this.wantedHosts.delete(id);
         break;
       case 'tunnel':
         if (change.lease) this.openLeases.delete(change.lease);
         this.wantedTunnels.set(change.tunnel.id, change.tunnel);
         break;
       case 'tunnelRemoved': this.wantedTunnels.delete(change.id); break;
+      case 'host': this.wantedHosts.set(change.host.id, change.host); break;
+      case 'hostRemoved': this.wantedHosts.delete(change.id); break;
       case 'blackIpList': break;
     }
   }
@@ -76,6 +81,10 @@ export class FakeEngine implements EngineFace {
     const broken = this.broken.has(id);
     const error = broken ? 'its port is occupied' : '';
     return { running: wanted.enabled && !broken, error, connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
+  }
+
+  hostState(id: number): HostState | undefined {
+    return this.wantedHosts.has(id) ? { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 } : undefined;
   }
 
   async probe(_clientId: number, target: string): Promise<string> {

@@ -4,13 +4,13 @@ export interface StoredBytes {
   readonly exportBytes: number;
 }
 
-/** Bytes and connections of one client or tunnel. Counting bytes costs an addition and a comparison. */
+/** Bytes and connections of one client, tunnel or host. Counting bytes costs an addition and a comparison. */
 export class Meter {
-  readonly owner: 'client' | 'tunnel';
+  readonly owner: 'client' | 'tunnel' | 'host';
   readonly id: number;
-  /** Bytes from visitors since the client or tunnel was made. */
+  /** Bytes from visitors since the client, tunnel or host was made. */
   inlet: number;
-  /** Bytes to visitors since the client or tunnel was made. */
+  /** Bytes to visitors since the client, tunnel or host was made. */
   export: number;
   /** Open visitor connections. */
   connections = 0;
@@ -21,7 +21,7 @@ export class Meter {
   readonly #ticker: Ticker;
 
   /** @param stored what the store knew at boot, in bytes */
-  constructor(ticker: Ticker, owner: 'client' | 'tunnel', id: number, stored: StoredBytes) {
+  constructor(ticker: Ticker, owner: 'client' | 'tunnel' | 'host', id: number, stored: StoredBytes) {
     this.#ticker = ticker;
     this.owner = owner;
     this.id = id;
@@ -95,7 +95,7 @@ export class Ticker {
     this.#changed.add(meter);
   }
 
-  /** Its client or tunnel is gone. */
+  /** Its client, tunnel or host is gone. */
   forget(meter: Meter): void {
     this.#watched.delete(meter);
     this.#changed.delete(meter);

@@ -22,7 +22,7 @@ export interface CounterBatch {
   }[];
   readonly tunnels: readonly ({ readonly running: boolean } & Counted)[];
   /** Only their bytes are counted. */
-  readonly hosts?: readonly Counted[];
+  readonly hosts: readonly Counted[];
 }
 
 interface Counted {
@@ -39,7 +39,7 @@ const batchSize = 2000;
  * meantime are passed over. The cost is that of the rows in the batch.
  * @param at ms since the epoch
  */
-export async function saveCounters(transaction: RunTransaction, dialect: Dialect, { clients, tunnels, hosts = [] }: CounterBatch, at: number): Promise<void> {
+export async function saveCounters(transaction: RunTransaction, dialect: Dialect, { clients, tunnels, hosts }: CounterBatch, at: number): Promise<void> {
   if (clients.length === 0 && tunnels.length === 0 && hosts.length === 0) return;
   const clientRows = clients.map(({ lastOnlineAt, ...client }) => ({ ...client, lastOnlineAt: lastOnlineAt === null ? null : stored(lastOnlineAt) }));
   await transaction(async (tx) => {

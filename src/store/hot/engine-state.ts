@@ -1,4 +1,4 @@
-import type { Client, Tunnel, User } from '../generated/sqlite/client.ts';
+import type { Client, Host, Tunnel, User } from '../generated/sqlite/client.ts';
 import type { HotReader } from './reader.ts';
 import { Binder } from './reader.ts';
 
@@ -12,6 +12,11 @@ const tunnelColumns = [
   'id', 'clientId', 'mode', 'enabled', 'port', 'serverIp', 'target', 'localProxy', 'password', 'localPath', 'stripPrefix', 'proxyProtocol',
   'inletBytes', 'exportBytes',
 ] as const satisfies ReadonlyArray<keyof Tunnel>;
+
+const hostColumns = [
+  'id', 'clientId', 'host', 'location', 'scheme', 'enabled', 'target', 'localProxy', 'headerChange', 'hostChange', 'certFilePath', 'keyFilePath', 'autoHttps',
+  'inletBytes', 'exportBytes',
+] as const satisfies ReadonlyArray<keyof Host>;
 
 /** Bytes as numbers: exact up to 8 PiB. */
 interface Bytes {
@@ -27,10 +32,14 @@ export type StoredClient = Omit<Pick<Client, (typeof clientColumns)[number]>, ke
 /** A tunnel as the engine starts with it. */
 export type StoredTunnel = Omit<Pick<Tunnel, (typeof tunnelColumns)[number]>, keyof Bytes> & Bytes;
 
+/** A host as the engine starts with it. */
+export type StoredHost = Omit<Pick<Host, (typeof hostColumns)[number]>, keyof Bytes> & Bytes;
+
 /** Everything that the engine serves. */
 export interface EngineState {
   readonly clients: readonly StoredClient[];
   readonly tunnels: readonly StoredTunnel[];
+  readonly hosts: readonly StoredHost[];
   /** Addresses, one a line, that are turned away everywhere. */
   readonly blackIpList: string;
 }
@@ -46,8 +55,10 @@ export async function loadEngineState(reader: HotReader): Promise<EngineState> {
   }
   const tunnels: StoredTunnel[] = [];
   for await (const row of allRows<TunnelRow>(reader, tunnelRows, 't')) tunnels.push({ ...row, ...numbers(row) });
+  const hosts: StoredHost[] = [];
+  for await (const row of allRows<HostRow>(reader, hostRows, 'h')) hosts.push({ ...row, ...numbers(row) });
   const [settings] = await reader.rows<{ readonly blackIpList: string }>({ text: 'SELECT "blackIpList" FROM "GlobalSettings"', values: [] });
-  return { clients, tunnels, blackIpList: settings?.blackIpList ?? '' };
+  return { clients, tunnels, hosts, blackIpList: settings?.blackIpList ?? '' };
 }
 
 type ClientRow = Pick<Client, (typeof clientColumns)[number]> & {
@@ -62,6 +73,10 @@ const clientRows = `SELECT ${listed('c', clientColumns)}, u.enabled AS "ownerEna
 type TunnelRow = Pick<Tunnel, (typeof tunnelColumns)[number]>;
 
 const tunnelRows = `SELECT ${listed('t', tunnelColumns)} FROM "Tunnel" t`;
+
+type HostRow = Pick<Host, (typeof hostColumns)[number]>;
+
+const hostRows = `SELECT ${listed('h', hostColumns)} FROM "Host" h`;
 
 function listed(alias: string, columns: readonly string[]): string {
   return columns.map((column) => `${alias}."${column}"`).join(', ');
