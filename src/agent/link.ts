@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
-import { MessageSocket } from '../wire/message-socket.ts';
 import type { Stream } from '../wire/mux.ts';
 import { decodeOpen } from '../wire/open.ts';
 import { type AgentInfo, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
 import { messageOf } from '../wire/system-error.ts';
-import { dial } from './dial.ts';
+import { NoTargetError } from './dial.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
+import { answerRequest } from './requests/registry.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
-/** Targets being dialled at once: what a flood of visitors may cost here. */
-const MAX_DIALS = 4096;
-/** One line at most in this many ms says that targets don't answer. */
-const DIAL_WARNING_MS = 10_000;
+/** Requests being answered at once (targets being dialled, mostly): what a flood of visitors may cost here. */
+const MAX_ANSWERING = 4096;
+/** One line at most in this many ms says that requests can't be answered. */
+const WARNING_MS = 10_000;
 
 /** With whom and as whom the agent speaks. */
 export interface LinkOptions extends BridgeDialler {
@@ -20,13 +20,13 @@ export interface LinkOptions extends BridgeDialler {
   readonly log: Logger;
 }
 
-/** The agent's session with the server: carries the streams that the server opens to their targets. */
+/** The agent's session with the server: answers what the server asks for on the streams that it opens. */
 export class Link {
   readonly clientId: number;
   readonly #options: LinkOptions;
   readonly #session: ServerSession;
-  #dials = 0;
-  #lastDialWarning = 0;
+  #answering = 0;
+  #lastWarning = 0;
 
   /**
    * Connects and proves the key.
@@ -64,42 +64,26 @@ export class Link {
 
   async #onOpen(stream: Stream, payload: Buffer): Promise<void> {
     const request = decodeOpen(payload);
-    if (!request || this.#dials >= MAX_DIALS) {
+    if (!request || this.#answering >= MAX_ANSWERING) {
       this.#warn(request ? 'too many targets are being dialled' : 'the server asked for something that this agent does not know');
       stream.reset();
       return;
     }
-    this.#dials++;
+    this.#answering++;
     try {
-      if (request.kind === 'probe') {
-        stream.join(new MessageSocket(await this.#probe(request.target, request.timeoutMs)));
-        return;
-      }
-      const socket = await dial(this.#options.sockets, request.targets);
-      const release = this.#session.hold();
-      stream.join(socket, { onClose: release });
+      await answerRequest(request, stream, { sockets: this.#options.sockets, hold: () => this.#session.hold() });
     } catch (error) {
-      this.#warn(`no target answers: ${messageOf(error)}`);
+      this.#warn(error instanceof NoTargetError ? `no target answers: ${error.message}` : messageOf(error));
       stream.reset();
     } finally {
-      this.#dials--;
-    }
-  }
-
-  /** Why a target can't be dialled; "" = it can. */
-  async #probe(target: string, timeoutMs: number): Promise<string> {
-    try {
-      (await dial(this.#options.sockets, [target], timeoutMs)).destroy();
-      return '';
-    } catch (error) {
-      return messageOf(error);
+      this.#answering--;
     }
   }
 
   #warn(text: string): void {
     const now = Date.now();
-    if (now - this.#lastDialWarning < DIAL_WARNING_MS) return;
-    this.#lastDialWarning = now;
+    if (now - this.#lastWarning < WARNING_MS) return;
+    this.#lastWarning = now;
     this.#options.log.warn(text);
   }
 }

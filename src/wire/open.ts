@@ -7,8 +7,11 @@ const openRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('probe'), target: z.string().max(300), timeoutMs: z.int().min(1).max(60_000) }),
 ]);
 
-/** What the server asks an agent to connect a stream with: the payload of OPEN. */
-export type OpenRequest = z.output<typeof openRequest>;
+type AnyRequest = z.output<typeof openRequest>;
+/** The names of the requests. */
+export type OpenKind = AnyRequest['kind'];
+/** What the server asks an agent to connect a stream with: the payload of OPEN. Of kind `K`; without it, of any. */
+export type OpenRequest<K extends OpenKind = OpenKind> = { [P in K]: { readonly kind: P } & Extract<AnyRequest, { kind: P }> }[K];
 
 /** The payload of OPEN for a request. */
 export function encodeOpen(request: OpenRequest): Buffer {

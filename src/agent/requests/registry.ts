@@ -1,0 +1,16 @@
+import type { Stream } from '../../wire/mux.ts';
+import type { OpenKind, OpenRequest } from '../../wire/open.ts';
+import { answerProbe } from './probe.ts';
+import type { RequestContext, RequestHandler } from './request-handler.ts';
+import { answerTcp } from './tcp.ts';
+
+/** What the agent does for each kind of request. */
+const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
+  tcp: answerTcp,
+  probe: answerProbe,
+};
+
+/** Answers a request. Rejects when it can't; the stream is then still to be reset. */
+export function answerRequest<K extends OpenKind>(request: OpenRequest<K>, stream: Stream, context: RequestContext): Promise<void> {
+  return handlers[request.kind](request, stream, context);
+}

@@ -1,0 +1,16 @@
+import type { Stream } from '../../wire/mux.ts';
+import type { OpenKind, OpenRequest } from '../../wire/open.ts';
+import type { SocketBackend } from '../../wire/socket.ts';
+
+/** What answering a request may need of the session it came in. */
+export interface RequestContext {
+  readonly sockets: SocketBackend;
+  /** Something began that a session waits for when it closes. @returns what to call, once, when it is over */
+  hold(): () => void;
+}
+
+/**
+ * Answers one kind of request: joins the stream with what was asked for. Requests that are being answered are limited in number, so
+ * it resolves once the stream is joined. When it rejects the stream is reset and the operator reads the error's message.
+ */
+export type RequestHandler<K extends OpenKind> = (request: OpenRequest<K>, stream: Stream, context: RequestContext) => Promise<void>;
