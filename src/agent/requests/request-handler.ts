@@ -6,7 +6,7 @@ import type { SocketBackend } from '../../wire/socket.ts';
 export interface RequestContext {
   readonly sockets: SocketBackend;
   /** Something began that a session waits for when it closes. @returns what to call, once, when it is over */
-  hold(): () => void;
+  readonly hold: () => () => void;
 }
 
 /**
