@@ -18,6 +18,8 @@ export interface Parameter<T> {
   readonly choices?: readonly string[];
   /** The largest integer. */
   readonly maximum?: number;
+  /** Others' is ignored, whatever it holds: it counts as absent (spec, rules of /client/add/ and /client/edit/). */
+  readonly forAdministrators?: true;
   /** More than one value is refused; of all other parameters the first counts. */
   readonly once?: true;
   /** @throws {AditError} when the text is not acceptable; `name` is the parameter's name */
@@ -33,6 +35,11 @@ export type Values<P extends Parameters> = { readonly [Name in keyof P]: P[Name]
 /** The parameter with the line that the API description has of it. */
 export function about<T>(description: string, parameter: Parameter<T>): Parameter<T> {
   return { ...parameter, description };
+}
+
+/** The parameter, which only administrators may send: what others send is as if it were absent, and not even looked at. */
+export function forAdministrators<T>(parameter: Parameter<T | undefined>): Parameter<T | undefined> {
+  return { ...parameter, description: `${parameter.description ?? ''} For administrators.`, forAdministrators: true };
 }
 
 /** Largest integer a record can hold. */
@@ -147,7 +154,7 @@ export function time(): Parameter<string | null | undefined> {
 export function owner(): Parameter<number | null | undefined> {
   return {
     kind: 'id',
-    description: 'The id of the user that owns it; blank and 0 = nobody. For administrators.',
+    description: 'The id of the user that owns it; blank and 0 = nobody.',
     read: (value, name) => {
       if (value === undefined) return undefined;
       const number = value.trim() === '' ? 0 : integerOf(value);
@@ -175,6 +182,16 @@ export function choice<T>(table: Readonly<Record<string, T>>, unknown: (name: st
   };
 }
 
+const strictFilter: Parameter<number | undefined> = {
+  kind: 'id',
+  read: (value, name) => {
+    if (value === undefined || value.trim() === '') return undefined;
+    const number = integerOf(value);
+    if (number === undefined || number < 0 || number > integerLimit) throw invalidParameter(name);
+    return number;
+  },
+};
+
 /** List parameters: what can't be read counts as absent (contract D31, 2.1). */
 export const listing = {
   /** Row offset; negative = 0. */
@@ -183,19 +200,12 @@ export const listing = {
   limit: about('The most rows to answer; absent = all, 0 = none, only the total.', tolerant<number | undefined>('integer', (value) => clamped(integerOf(value)))),
   /** Filter by a record's id; 0 = any. */
   filter: about("Only those of this client; 0 = all.", tolerant<number | undefined>('integer', (value) => clamped(integerOf(value), -integerLimit) || undefined)),
-  /** An administrator's filter by an id, also 0; blank = any. What can't be read would widen the list, so it is refused (contract 2.1). */
-  strictFilter: {
-    kind: 'id',
-    description: 'Only what belongs to the clients of this user; 0 = to clients that nobody owns. For administrators.',
-    read: (value, name) => {
-      if (value === undefined || value.trim() === '') return undefined;
-      const number = integerOf(value);
-      if (number === undefined || number < 0 || number > integerLimit) throw invalidParameter(name);
-      return number;
-    },
-  } satisfies Parameter<number | undefined>,
+  /** A filter by an id, also 0; blank = any. What can't be read would widen the list, so it is refused (contract 2.1). */
+  strictFilter,
+  /** An administrator's filter by the owner. */
+  owner: forAdministrators(about('Only what belongs to the clients of this user; 0 = to clients that nobody owns.', strictFilter)),
   /** Only the records of clients that nobody owns. */
-  unassigned: about('Only what belongs to clients that nobody owns. For administrators.', tolerant<boolean | undefined>('boolean', (value) => booleans.get(value.trim()))),
+  unassigned: forAdministrators(about('Only what belongs to clients that nobody owns.', tolerant<boolean | undefined>('boolean', (value) => booleans.get(value.trim())))),
   /** Text to look for; blank = any. */
   search: about('Only records that hold this text, without regard to case, or whose id or port it is.', tolerant<string | undefined>('text', (value) => value === '' ? undefined : value)),
   /** Descending only for "desc", in any case. */
@@ -217,12 +227,17 @@ export function sort<const T extends string>(names: Readonly<Record<string, T>>)
   return { ...tolerant('choice', (value) => known.get(value.trim())), choices: textsOf(known), description: 'What to sort by; absent = the id.' };
 }
 
-/** Reads the parameters of an endpoint. @throws {AditError} for the first one that is not acceptable */
-export function readParameters<P extends Parameters>(parameters: P, input: Input): Values<P> {
+/**
+ * Reads the parameters of an endpoint.
+ * @param byAdministrator whether an administrator sent them; parameters for administrators count as absent otherwise
+ * @throws {AditError} for the first one that is not acceptable
+ */
+export function readParameters<P extends Parameters>(parameters: P, input: Input, byAdministrator: boolean): Values<P> {
   const values: Record<string, unknown> = {};
   for (const name in parameters) {
-    if (parameters[name]?.once && input.repeated?.has(name)) throw invalidParameter(name, 'sent more than once');
-    values[name] = parameters[name]?.read(input.get(name), name);
+    const parameter = parameters[name];
+    if (parameter?.once && input.repeated?.has(name)) throw invalidParameter(name, 'sent more than once');
+    values[name] = parameter?.read(parameter.forAdministrators && !byAdministrator ? undefined : input.get(name), name);
   }
   // Each key holds what the parameter of that name returned, which is what Values says: TypeScript can't follow the loop.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion

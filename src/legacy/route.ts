@@ -1,6 +1,7 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import type { Request, Response } from 'express';
 import type { DocumentNode, GraphQLSchema } from 'graphql';
+import type { Caller } from '../rules/caller.ts';
 import type { Callers } from './callers.ts';
 import type { FailureTexts, FieldNames } from './errors.ts';
 import type { Input } from './input.ts';
@@ -24,7 +25,9 @@ export interface Call {
   /** For cookies; what is answered, the action returns. */
   readonly response: Response;
   readonly input: Input;
-  /** What the resolvers get; holds the caller. undefined where anyone may call. */
+  /** undefined where anyone may call. */
+  readonly caller?: Caller;
+  /** What the resolvers get; holds the caller too. undefined where anyone may call. */
   readonly context: unknown;
 }
 
@@ -107,8 +110,8 @@ export function write<P extends Parameters, Result, Variables extends object>(ro
     aliases: [], ...told, ...(createdId && { creates: true }), methods: row.panel ? read : post, access: 'caller', envelope: 'write',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
-      return async ({ input, context }) => {
-        const result = await run(context, variables(readParameters(row.parameters, input)));
+      return async ({ input, context, caller }) => {
+        const result = await run(context, variables(readParameters(row.parameters, input, caller?.kind === 'admin')));
         return { status: 1, msg: row.success, ...(createdId && { id: createdId(result) }), ...extra?.(result) };
       };
     },
@@ -125,8 +128,8 @@ export function single<P extends Parameters, Result, Variables extends object>(r
     aliases: [], ...told, methods: read, access: 'caller', envelope: 'single',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
-      return async ({ input, context }) => {
-        const data = record(await run(context, variables(readParameters(row.parameters, input))));
+      return async ({ input, context, caller }) => {
+        const data = record(await run(context, variables(readParameters(row.parameters, input, caller?.kind === 'admin'))));
         return data ? { code: 1, data } : { code: 0 };
       };
     },
@@ -143,8 +146,8 @@ export function list<P extends Parameters, Result, Variables extends object>(row
     aliases: [], ...told, methods: read, access: 'caller', envelope: 'list',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
-      return async ({ input, context, request }) => {
-        const wanted = variables(readParameters(row.parameters, input));
+      return async ({ input, context, caller, request }) => {
+        const wanted = variables(readParameters(row.parameters, input, caller?.kind === 'admin'));
         return wanted ? page(await run(context, wanted), request) : { rows: [], total: 0 };
       };
     },
@@ -161,7 +164,7 @@ export function shaped<P extends Parameters, Result, Variables extends object>(r
     aliases: [], ...told, methods: read, access: 'caller', envelope: 'raw',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
-      return async ({ input, context }) => shape(await run(context, variables(readParameters(row.parameters, input))));
+      return async ({ input, context, caller }) => shape(await run(context, variables(readParameters(row.parameters, input, caller?.kind === 'admin'))));
     },
   };
 }

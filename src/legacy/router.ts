@@ -46,7 +46,8 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, now 
     const identified = await callers.identify(request, input);
     if ('caller' in identified) {
       if (route.panel && isRead(request)) return next();
-      return send(response, 200, await run({ request, response, input, context: contextFor(identified.caller, request) }));
+      const { caller } = identified;
+      return send(response, 200, await run({ request, response, input, caller, context: contextFor(caller, request) }));
     }
     if (identified.status === 401 && settings.apiAuthFailureStatus === 302) toLogin(response);
     else send(response, identified.status, { status: 0, msg: identified.msg });
@@ -59,7 +60,8 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, now 
     if (!('caller' in identified)) return toLogin(response);
     if (!route.ownPage) return redirect(response, '/');
     // Whoever may not read what the page is about doesn't get the page (contract D19).
-    if (!route.panel) await run({ request, response, input, context: contextFor(identified.caller, request) });
+    const { caller } = identified;
+    if (!route.panel) await run({ request, response, input, caller, context: contextFor(caller, request) });
     next();
   }
 

@@ -44,24 +44,26 @@ export async function openWorld(api: Api): Promise<World> {
 
   async function restore(): Promise<void> {
     await api.reset();
-    await db.user.createMany({ data: [
-      { id: 1, username: 'alice', passwordHash, clientCount: 1, tunnelCount: 2, hostCount: 1 },
-      { id: 2, username: 'bob', passwordHash, clientCount: 1, tunnelCount: 2, hostCount: 1 },
-      { id: 3, username: 'carol', passwordHash, enabled: false },
-      { id: 4, username: 'dave', passwordHash, expiresAt: new Date(0) },
-    ] });
-    const client = { tunnelCount: 2, hostCount: 1 };
-    await db.client.createMany({ data: [
-      { ...client, id: 1, vkey: 'key-1', userId: 1, webUsername: 'web', webPasswordHash: passwordHash }, { ...client, id: 2, vkey: 'key-2', userId: 2 }, { ...client, id: 3, vkey: 'key-3' },
-    ] });
-    await db.tunnel.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, mode: 'tcp', port: 9000 + id, target: '127.0.0.1:22' })) });
-    await db.host.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, host: `host${id}.example.com`, target: '127.0.0.1:80' })) });
-    await db.platformDomain.create({ data: { id: 'd', wildcard: '*.platform.example.com' } });
-    await db.total.createMany({ data: Object.entries({ users: 4, clients: 3, tunnels: 3, 'tunnels:tcp': 3, hosts: 3 }).map(([name, value]) => ({ name, value })) });
-    await db.apiToken.createMany({ data: tokens.map(({ hash }, index) => ({ id: index + 1, name: 'test', hash, userId: Math.min(index, 3) + 1, readOnly: index === 4 })) });
-    await db.apiToken.update({ where: { id: 5 }, data: { userId: 1 } });
-    await db.apiToken.createMany({ data: [1, 2, 3].map((userId) => ({ userId, name: 'API key', hash: `legacy ${userId}`, legacy: true })) });
-    await db.session.createMany({ data: sessions });
+    await api.store.transaction(async (tx) => {
+      await tx.user.createMany({ data: [
+        { id: 1, username: 'alice', passwordHash, clientCount: 1, tunnelCount: 2, hostCount: 1 },
+        { id: 2, username: 'bob', passwordHash, clientCount: 1, tunnelCount: 2, hostCount: 1 },
+        { id: 3, username: 'carol', passwordHash, enabled: false },
+        { id: 4, username: 'dave', passwordHash, expiresAt: new Date(0) },
+      ] });
+      const client = { tunnelCount: 2, hostCount: 1 };
+      await tx.client.createMany({ data: [
+        { ...client, id: 1, vkey: 'key-1', userId: 1, webUsername: 'web', webPasswordHash: passwordHash }, { ...client, id: 2, vkey: 'key-2', userId: 2 }, { ...client, id: 3, vkey: 'key-3' },
+      ] });
+      await tx.tunnel.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, mode: 'tcp', port: 9000 + id, target: '127.0.0.1:22' })) });
+      await tx.host.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, host: `host${id}.example.com`, target: '127.0.0.1:80' })) });
+      await tx.platformDomain.create({ data: { id: 'd', wildcard: '*.platform.example.com' } });
+      await tx.total.createMany({ data: Object.entries({ users: 4, clients: 3, tunnels: 3, 'tunnels:tcp': 3, hosts: 3 }).map(([name, value]) => ({ name, value })) });
+      await tx.apiToken.createMany({ data: tokens.map(({ hash }, index) => ({ id: index + 1, name: 'test', hash, userId: Math.min(index, 3) + 1, readOnly: index === 4 })) });
+      await tx.apiToken.update({ where: { id: 5 }, data: { userId: 1 } });
+      await tx.apiToken.createMany({ data: [1, 2, 3].map((userId) => ({ userId, name: 'API key', hash: `legacy ${userId}`, legacy: true })) });
+      await tx.session.createMany({ data: sessions });
+    });
   }
 
   async function logIn(username: string, secret: string): Promise<Carried> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { failureText } from '../../src/legacy/errors.ts';
 import {
-  boolean, choice, id, integer, keptText, list, listing, owner, readParameters, reference, requiredBoolean, sort, text, time,
+  boolean, choice, forAdministrators, id, integer, keptText, list, listing, owner, readParameters, reference, requiredBoolean, sort, text, time,
   type Parameter,
 } from '../../src/legacy/parameters.ts';
 import { AditError } from '../../src/schema/errors.ts';
@@ -110,17 +110,23 @@ describe('list parameters', () => {
   test('sort knows its names in their case only', () => {
     expect(['Id', 'id', 'constructor', undefined].map((name) => read(sort({ Id: 'ID' }), name))).toEqual(['ID', undefined, undefined, undefined]);
   });
-  test('no text makes them fail, except the filter by owner, which must not widen the list', () => {
-    const { strictFilter, ...tolerant } = listing;
+  test('no text makes them fail, except the filters by an id, which must not widen the list', () => {
+    const { strictFilter, owner: ofOwner, ...tolerant } = listing;
     fc.assert(fc.property(fc.string(), (value) => {
       for (const parameter of Object.values(tolerant)) expect(() => parameter.read(value, 'x')).not.toThrow();
-      expect([undefined, 'refused: invalid x', Number(value.trim())]).toContain(read(strictFilter, value));
+      for (const strict of [strictFilter, ofOwner]) expect([undefined, 'refused: invalid x', Number(value.trim())]).toContain(read(strict, value));
     }));
   });
 });
 
 test('parameters are read in their order, and unknown ones ignored', () => {
   const row = { id: id('client'), rate_limit: integer() };
-  expect(readParameters(row, new Map([['rate_limit', '5'], ['id', '2'], ['else', 'x']]))).toEqual({ id: 2, rate_limit: 5 });
-  expect(() => readParameters(row, new Map([['rate_limit', 'x']]))).toThrow('client ID not found');
+  expect(readParameters(row, new Map([['rate_limit', '5'], ['id', '2'], ['else', 'x']]), true)).toEqual({ id: 2, rate_limit: 5 });
+  expect(() => readParameters(row, new Map([['rate_limit', 'x']]), true)).toThrow('client ID not found');
+});
+
+test('what only administrators may send is not even read of others', () => {
+  const row = { rate_limit: forAdministrators(integer()) };
+  expect(() => readParameters(row, new Map([['rate_limit', 'x']]), true)).toThrow('invalid rate_limit');
+  for (const value of ['x', '5']) expect(readParameters(row, new Map([['rate_limit', value]]), false)).toEqual({ rate_limit: undefined });
 });

@@ -112,6 +112,8 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
   });
   const app = express().disable('x-powered-by').use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));
   const server = app.listen(0, '127.0.0.1');
+  // On a slow machine fetch would now and then use a connection that is being closed for having been idle.
+  server.keepAliveTimeout = 0;
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the API listens on no port');

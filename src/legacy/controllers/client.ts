@@ -2,7 +2,7 @@ import {
   AddClientDocument, DeleteClientDocument, EditClientDocument, GetClientDocument, ListClientsDocument, SetClientEnabledDocument,
   type ClientInput,
 } from '../generated/graphql.ts';
-import { about, boolean, id, integer, keptText, list as listOf, listing, owner, requiredBoolean, ownerFilter, sort, text, time, type Values } from '../parameters.ts';
+import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, listing, owner, requiredBoolean, ownerFilter, sort, text, time, type Values } from '../parameters.ts';
 import { clientRecord } from '../records/client.ts';
 import { requestHost } from '../request-host.ts';
 import { list, single, write, type Route } from '../route.ts';
@@ -10,24 +10,24 @@ import { list, single, write, type Route } from '../route.ts';
 /** What /client/add/ and /client/edit/ may set (spec "Clients"). */
 const settable = {
   remark: about('A note.', text()),
-  vkey: about('The key that the agent proves, unique; blank = keep, on a new client: generated. For administrators.', keptText()),
+  vkey: forAdministrators(about('The key that the agent proves, unique; blank = keep, on a new client: generated.', keptText())),
   u: about('The user name that proxies and hosts ask visitors for.', text()),
   p: about('The password with it; blank = keep.', keptText()),
   compress: about('Compress traffic between server and agent.', boolean()),
   crypt: about('Encrypt traffic between server and agent.', boolean()),
-  config_conn_allow: about('Let the agent bring tunnels of its own configuration file.', boolean()),
-  rate_limit: about('KB/s over all connections; blank and 0 = unlimited. For administrators.', integer()),
-  flow_limit: about('MiB in and out together; blank and 0 = unlimited. For administrators.', integer()),
-  max_conn: about('The most connections of visitors at a time; blank and 0 = unlimited. For administrators.', integer()),
-  max_tunnel: about('The most tunnels and hosts; blank and 0 = unlimited. For administrators.', integer()),
-  user_id: owner(),
-  web_username: about("The user name of the client's own web login; blank = keep. For administrators.", keptText()),
-  web_password: about('The password with it; blank = keep. For administrators.', keptText()),
+  config_conn_allow: forAdministrators(about('Let the agent bring tunnels of its own configuration file.', boolean())),
+  rate_limit: forAdministrators(about('KB/s over all connections; blank and 0 = unlimited.', integer())),
+  flow_limit: forAdministrators(about('MiB in and out together; blank and 0 = unlimited.', integer())),
+  max_conn: forAdministrators(about('The most connections of visitors at a time; blank and 0 = unlimited.', integer())),
+  max_tunnel: forAdministrators(about('The most tunnels and hosts; blank and 0 = unlimited.', integer())),
+  user_id: forAdministrators(owner()),
+  web_username: forAdministrators(about("The user name of the client's own web login; blank = keep.", keptText())),
+  web_password: forAdministrators(about('The password with it; blank = keep.', keptText())),
   blackiplist: about('Addresses of visitors to turn away.', listOf()),
   ipwhite: about('Let in only visitors of ipwhitelist.', boolean()),
   ipwhitepass: about('The password by which visitors add themselves to ipwhitelist; blank = none.', text()),
   ipwhitelist: about('Addresses of visitors to let in.', listOf()),
-  expire_time: about("The client's own expiry, not later than its owner's. For administrators.", time()),
+  expire_time: forAdministrators(about("The client's own expiry, not later than its owner's.", time())),
 };
 
 /** The parameter behind each field of the GraphQL input. */
@@ -85,7 +85,7 @@ export const clientRoutes: readonly Route[] = [
     answer: 'ClientRow',
     summary: 'Lists clients.',
     parameters: {
-      user_id: listing.strictFilter,
+      user_id: listing.owner,
       unassigned: listing.unassigned,
       search: listing.search,
       sort: sort({
@@ -127,7 +127,7 @@ export const clientRoutes: readonly Route[] = [
   write({
     path: '/client/edit',
     summary: 'Changes a client; parameters that are left out keep their values.',
-    parameters: { id: id('client'), ...settable, clear_legacy_web_login: about('Remove the web login first. For administrators.', boolean()) },
+    parameters: { id: id('client'), ...settable, clear_legacy_web_login: forAdministrators(about('Remove the web login first.', boolean())) },
     operation: EditClientDocument,
     variables: (values) => ({
       id: values.id,

@@ -107,7 +107,7 @@ export const hostRoutes: readonly Route[] = [
     summary: 'Lists hosts.',
     parameters: {
       client_id: listing.filter,
-      user_id: listing.strictFilter,
+      user_id: listing.owner,
       unassigned: listing.unassigned,
       search: listing.search,
       sort: sort({

@@ -12,7 +12,7 @@ export const loginRoutes: readonly Route[] = [
     summary: 'Logs in by name and password: the administrator, a user, or the web login of a client. The answer brings the cookie.',
     parameters: credentials,
     bind: ({ callers }) => async ({ request, response, input }) => {
-      const { username = '', password = '' } = readParameters(credentials, input);
+      const { username = '', password = '' } = readParameters(credentials, input, false);
       const right = await callers.logIn(request, response, username, password);
       return right ? { status: 1, msg: 'login success' } : { status: 0, msg: 'username or password incorrect' };
     },

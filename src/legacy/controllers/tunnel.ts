@@ -70,7 +70,7 @@ export const tunnelRoutes: readonly Route[] = [
     parameters: {
       client_id: listing.filter,
       filter_client_id: about('As client_id, and counts before it.', listing.strictFilter),
-      user_id: listing.strictFilter,
+      user_id: listing.owner,
       unassigned: listing.unassigned,
       type: { ...about('Only those of this type; blank = all.', text()), choices: Object.keys(modes) },
       search: listing.search,

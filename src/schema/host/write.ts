@@ -14,9 +14,9 @@ import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
 /** Spec /index/addhost/, contract 2.5 and 4.7. In this order: name, client, quotas, what else is there. */
 export async function createHost(context: Context, input: HostValues): Promise<Host> {
   const { scheme = 'all', location = '/', ...columns } = hostColumns(context, input);
-  const certificate = certificateColumns(context, input);
   return context.change(async () => {
     const asked = await nextName(context.store.db, input, undefined);
+    const certificate = ownCertificate(context, input, asked);
     await checkPlatform(asked, scheme);
     const after = await write(context, async (tx) => {
       const name = await nextName(tx, input, undefined);
@@ -37,10 +37,10 @@ export async function createHost(context: Context, input: HostValues): Promise<H
 /** Spec /index/edithost/, contract 2.5, D8 and D23. Whether it is started stays as it is. */
 export async function updateHost(context: Context, id: number, input: HostValues): Promise<Host> {
   const columns = hostColumns(context, input);
-  const certificate = certificateColumns(context, input);
   return context.change(async () => {
     const { client: _, ...before } = await usableHost(context, context.store.db, id);
     const asked = await nextName(context.store.db, input, before);
+    const certificate = ownCertificate(context, input, asked);
     const scheme = columns.scheme ?? before.scheme;
     // A later edit of something else may not fail for what has become of the certificate meanwhile.
     if (asked.host !== before.host || scheme !== before.scheme) await checkPlatform(asked, scheme);
@@ -107,7 +107,12 @@ async function moveSlot(context: Context, tx: Transaction, from: Client, clientI
   return to;
 }
 
-/** In platform mode the certificate is the domain's, whatever was sent (spec "Hosts", rule 2). */
+/** The certificate of a custom host; in platform mode what was sent is ignored, whatever it is (spec "Hosts", rule 2). @throws {AditError} INVALID_INPUT */
+function ownCertificate(context: Context, input: HostValues, { domain }: HostName): ReturnType<typeof certificateColumns> {
+  return domain === null ? certificateColumns(context, input) : { certFilePath: undefined, keyFilePath: undefined };
+}
+
+/** In platform mode the certificate is the domain's. */
 function nameColumns({ host, domain, platformPrefix }: HostName) {
   return {
     host,
@@ -118,7 +123,7 @@ function nameColumns({ host, domain, platformPrefix }: HostName) {
 }
 
 /** A host that leaves its platform domain does not take its certificate along. */
-function nextCertificate(before: Host, certificate: ReturnType<typeof certificateColumns>) {
+function nextCertificate(before: Host, certificate: ReturnType<typeof certificateColumns>): ReturnType<typeof certificateColumns> {
   if (before.platformDomainId === null) return certificate;
   return { certFilePath: certificate.certFilePath ?? '', keyFilePath: certificate.keyFilePath ?? '' };
 }
