@@ -1,7 +1,7 @@
 import os from 'node:os';
 import type { Logger } from 'pino';
 import { netBackend } from '../wire/net-socket.ts';
-import type { SocketBackend } from '../wire/socket.ts';
+import type { SocketBackend, TlsTrust } from '../wire/socket.ts';
 import { KeptConnection, runUntilStopped } from './keep-connected.ts';
 import { Link } from './link.ts';
 
@@ -9,6 +9,8 @@ import { Link } from './link.ts';
 export interface AgentOptions {
   /** The bridge. */
   readonly server: { readonly host: string; readonly port: number };
+  /** `server` is the bridge's TLS port. Left out = plain, unless the server says that the client is served over TLS only. */
+  readonly tls?: TlsTrust | undefined;
   /** The client's verification key; proven, never sent. */
   readonly vkey: string;
   readonly log: Logger;
@@ -23,12 +25,12 @@ export interface AgentOptions {
 export class Agent {
   readonly #kept: KeptConnection<Link>;
 
-  constructor({ server, vkey, log, version, sockets = netBackend, random }: AgentOptions) {
+  constructor({ server, tls, vkey, log, version, sockets = netBackend, random }: AgentOptions) {
     const info = { version, localAddress: localAddresses() };
     this.#kept = new KeptConnection({
       server, log, random,
-      open: () => Link.open({ server, vkey, info, sockets, log }),
-      whoIs: ({ clientId }) => `client ${clientId}`,
+      open: () => Link.open({ server, tls, vkey, info, sockets, log }),
+      whoIs: ({ clientId, secure }) => `client ${clientId}${secure ? ' over TLS' : ''}`,
     });
   }
 

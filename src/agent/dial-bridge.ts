@@ -1,5 +1,5 @@
 import { type Proven, type ProveOptions, proveHandshake } from '../wire/handshake.ts';
-import type { ByteSocket, SocketBackend } from '../wire/socket.ts';
+import type { ByteSocket, SocketBackend, TlsTrust } from '../wire/socket.ts';
 
 /** ms for a connection to the server and for each handshake; longer than the server delays an address that offered wrong keys. */
 const CONNECT_MS = 10_000;
@@ -8,6 +8,8 @@ const CONNECT_MS = 10_000;
 export interface BridgeDialler {
   readonly sockets: SocketBackend;
   readonly server: { readonly host: string; readonly port: number };
+  /** `server` is the bridge's TLS port. */
+  readonly tls?: TlsTrust | undefined;
 }
 
 /** A connection that the server let in. Hand the socket over by attaching to it. */
@@ -20,7 +22,7 @@ export interface BridgeConnection extends Proven {
  * @throws the system's error when the server can't be reached
  * @throws {HandshakeError} when it doesn't let the connection in
  */
-export async function dialBridge({ sockets, server }: BridgeDialler, proof: Omit<ProveOptions, 'timeoutMs'>): Promise<BridgeConnection> {
-  const socket = await sockets.connect({ ...server, timeoutMs: CONNECT_MS });
+export async function dialBridge({ sockets, server, tls }: BridgeDialler, proof: Omit<ProveOptions, 'timeoutMs'>): Promise<BridgeConnection> {
+  const socket = await sockets.connect({ ...server, tls, timeoutMs: CONNECT_MS });
   return { socket, ...await proveHandshake(socket, { timeoutMs: CONNECT_MS, ...proof }) };
 }

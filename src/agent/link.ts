@@ -46,6 +46,11 @@ export class Link {
     });
   }
 
+  /** It runs over TLS. */
+  get secure(): boolean {
+    return this.#session.secure;
+  }
+
   /** Resolves when the session is over. */
   get ended(): Promise<SessionEnd> {
     return this.#session.ended;

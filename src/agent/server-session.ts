@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { z } from 'zod';
+import { HandshakeError } from '../wire/handshake-error.ts';
 import { keyIdOf, type Role } from '../wire/handshake.ts';
 import { Mux, type Stream } from '../wire/mux.ts';
-import { byeSchema, type SessionWelcome } from '../wire/session-messages.ts';
+import { sessionMessageSchema, type SessionWelcome } from '../wire/session-messages.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { type BridgeConnection, type BridgeDialler, dialBridge } from './dial-bridge.ts';
 
@@ -29,7 +30,7 @@ export interface AgreedSession<W extends SessionWelcome> {
 export interface SessionHandlers {
   /** The server opened a stream: join it with a socket or reset it. */
   onOpen(stream: Stream, payload: Buffer): void;
-  /** A control message other than a goodbye, not yet validated. */
+  /** A control message other than those of every session, not yet validated. */
   onControl(message: unknown): void;
 }
 
@@ -42,11 +43,22 @@ export interface SessionEnd {
 }
 
 /**
- * Connects to the server and proves the key. Make a `ServerSession` of the answer at once.
+ * Connects to the server and proves the key; a second time, over TLS, when the server asks for that. Make a `ServerSession` of the
+ * answer at once.
  * @throws the system's error when the server can't be reached
  * @throws {HandshakeError} when it doesn't let us in
  */
 export async function agreeOnSession<W extends SessionWelcome>(start: SessionStart<W>): Promise<AgreedSession<W>> {
+  try {
+    return await agree(start);
+  } catch (error) {
+    const tls = error instanceof HandshakeError ? error.refusal?.tls : undefined;
+    if (!tls) throw error;
+    return agree({ ...start, server: { host: start.server.host, port: tls.port }, tls });
+  }
+}
+
+async function agree<W extends SessionWelcome>(start: SessionStart<W>): Promise<AgreedSession<W>> {
   const { role, key, info } = start;
   const connection = await dialBridge(start, { role, keyId: keyIdOf(key), key, connection: 0, info });
   const welcome = start.welcome.safeParse(connection.body);
@@ -59,6 +71,8 @@ export async function agreeOnSession<W extends SessionWelcome>(start: SessionSta
 export class ServerSession {
   /** Where this very server is: another address of its name may belong to another machine. */
   readonly address: string;
+  /** It runs over TLS. */
+  readonly secure: boolean;
   /** Resolves when the session is over and every stream reset. */
   readonly ended: Promise<SessionEnd>;
   readonly #id: string;
@@ -73,6 +87,7 @@ export class ServerSession {
 
   constructor({ start, connection, welcome }: AgreedSession<SessionWelcome>, handlers: SessionHandlers) {
     this.address = connection.socket.remoteAddress;
+    this.secure = start.tls !== undefined;
     this.#id = welcome.sessionId;
     this.#key = connection.sessionKey;
     this.#dialler = { ...start, server: { host: this.address, port: start.server.port } };
@@ -82,8 +97,9 @@ export class ServerSession {
     this.#mux = new Mux(connection.socket, 'agent', {
       onOpen: (stream, payload) => handlers.onOpen(stream, payload),
       onControl: (message) => {
-        const { data } = byeSchema.safeParse(message);
-        if (data) this.#said = { code: data.code, text: data.text };
+        const { data } = sessionMessageSchema.safeParse(message);
+        if (data?.type === 'bye') this.#said = { code: data.code, text: data.text };
+        else if (data?.type === 'compress') this.#mux.compress = data.on;
         else handlers.onControl(message);
       },
       onClose: (reason) => {
@@ -91,8 +107,8 @@ export class ServerSession {
         this.#onIdle?.();
         resolve(this.#said ?? { code: '', text: reason });
       },
-      onDataConnectionsWanted: (ids) => ids.forEach((id) => void this.#dialData(id)),
-    }, { heartbeatMs: welcome.heartbeatMs });
+      ...(this.secure ? {} : { onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void this.#dialData(id)) }),
+    }, { heartbeatMs: welcome.heartbeatMs, compress: welcome.compress });
   }
 
   /** Opens a stream without waiting for the server; undefined = the session is over or has too many. */

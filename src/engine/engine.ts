@@ -4,7 +4,7 @@ import type { PortRange } from '../rules/port-range.ts';
 import { transportOf } from '../rules/tunnel-mode.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
-import { Bridge, type BridgeTiming } from './bridge/bridge.ts';
+import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from './bridge/bridge.ts';
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
@@ -32,6 +32,8 @@ export interface EngineOptions {
   readonly bridgeHost: string;
   /** 0 = ephemeral. */
   readonly bridgePort: number;
+  /** The bridge's second port, for TLS; 0 = ephemeral. */
+  readonly bridgeTls?: BridgePlaces['tls'];
   /** Ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
   readonly log: Logger;
@@ -105,10 +107,11 @@ export class Engine implements EngineFace {
 
   /**
    * Opens the bridge; resolves to its address.
-   * @throws the system's error when the address cannot be bound
+   * @throws the system's error when an address cannot be bound
    */
-  listen(): Promise<{ readonly host: string; readonly port: number }> {
-    return this.#bridge.listen(this.#options.bridgeHost, this.#options.bridgePort);
+  listen(): Promise<BridgeAddress> {
+    const { bridgeHost, bridgePort, bridgeTls } = this.#options;
+    return this.#bridge.listen({ host: bridgeHost, port: bridgePort, tls: bridgeTls });
   }
 
   reservePort(request: PortRequest): Promise<PortLease> {
@@ -303,9 +306,12 @@ export class Engine implements EngineFace {
       this.#addClient(client, NO_BYTES);
       return;
     }
-    const newKey = entry.wanted.vkey !== client.vkey;
+    const before = entry.wanted;
     this.#clients.update(entry, client);
-    if (newKey) entry.session?.close('key-changed');
+    if (before.vkey !== client.vkey) entry.session?.close('key-changed');
+    // An agent may have come over TLS by itself: that is as good.
+    if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');
+    entry.session?.compress(client.compress);
     await this.#syncClient(entry);
   }
 

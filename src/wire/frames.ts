@@ -18,13 +18,15 @@ export const Frame = {
   PING: 7,
   /** JSON on stream 0. */
   CONTROL: 8,
+  /** DATA with the flag 0x80: its payload is compressed, to at most as many bytes as a plain one may have. */
+  PACKED: 0x82,
 } as const;
 
 /** The type byte of a frame. */
 export type FrameType = (typeof Frame)[keyof typeof Frame];
 
 export const HEADER_BYTES = 9;
-/** Longest payload of a DATA frame. */
+/** Longest payload of a DATA frame, compressed or not. */
 export const MAX_DATA = 64 * 1024;
 /** Longest payload of every other frame. */
 export const MAX_CONTROL = 64 * 1024;
@@ -114,7 +116,7 @@ export class FrameReader {
 function checkedType(type: number): FrameType {
   switch (type) {
     case Frame.OPEN: case Frame.DATA: case Frame.FIN: case Frame.RST:
-    case Frame.WINDOW: case Frame.MOVE: case Frame.PING: case Frame.CONTROL:
+    case Frame.WINDOW: case Frame.MOVE: case Frame.PING: case Frame.CONTROL: case Frame.PACKED:
       return type;
     default:
       throw new ProtocolError(`unknown frame type ${type}`);
@@ -124,7 +126,7 @@ function checkedType(type: number): FrameType {
 function checkFrame(type: FrameType, stream: number, length: number): void {
   const onStreamZero = type === Frame.PING || type === Frame.CONTROL;
   if (onStreamZero !== (stream === 0)) throw new ProtocolError(`frame type ${type} on stream ${stream}`);
-  const fits = type === Frame.DATA ? length > 0 && length <= MAX_DATA
+  const fits = type === Frame.DATA || type === Frame.PACKED ? length > 0 && length <= MAX_DATA
     : type === Frame.OPEN || type === Frame.CONTROL ? length <= MAX_CONTROL
       : type === Frame.WINDOW || type === Frame.MOVE ? length === 4
         : length === 0;

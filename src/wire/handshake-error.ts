@@ -6,6 +6,8 @@ export const refusalSchema = z.object({
   text: z.string().max(1000),
   /** Ms to wait before the next try. */
   retryAfterMs: z.number().int().min(0).optional(),
+  /** Come back over TLS: at this port of the same server, which shows the certificate with this SHA-256 fingerprint. */
+  tls: z.object({ port: z.number().int().min(1).max(65_535), fingerprint: z.string().regex(/^[0-9a-f]{64}$/) }).optional(),
 });
 /** @see refusalSchema */
 export type Refusal = z.infer<typeof refusalSchema>;

@@ -5,7 +5,10 @@
  *   agent -> HELLO      "ADIT" version role key-id[16] nonce[32] connection-number u32
  *         <- CHALLENGE  "ADIT" version nonce[32]
  *         -> PROOF      hmac[32] length u16 info (JSON)
- *         <- VERDICT    1 hmac[32] length u16 body (JSON)   or   0 length u16 refusal (JSON)
+ *         <- VERDICT    1 hmac[32] length u16 body (JSON)   or
+ *                       0 length u16 refusal (JSON), to one that proved nothing   or   2 hmac[32] length u16 refusal (JSON)
+ *
+ * Over TLS the HMACs cover a secret of the connection too, so nobody who sits between with a certificate of its own can pass them on.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { HandshakeReader } from './handshake-reader.ts';
@@ -22,6 +25,7 @@ const MAC_BYTES = 32;
 const MAX_JSON = 4096;
 const HELLO_BYTES = MAGIC.length + 2 + KEY_ID_BYTES + NONCE_BYTES + 4;
 const CHALLENGE_BYTES = MAGIC.length + 1 + NONCE_BYTES;
+const VERDICT = { refused: 0, accepted: 1, provenRefusal: 2 } as const;
 const ROLES = ['mux', 'data', 'visit'] as const;
 
 /** What a connection is for: the multiplexed one of an agent's session or of a visitor's, or a data connection of one of them. */
@@ -37,10 +41,18 @@ export function newSessionId(): string {
   return randomBytes(KEY_ID_BYTES).toString('hex');
 }
 
-function mac(key: string | Buffer, purpose: string, ...parts: Buffer[]): Buffer {
-  const hmac = createHmac('sha256', key).update(purpose);
-  for (const part of parts) hmac.update(part);
-  return hmac.digest();
+type Mac = (key: string | Buffer, purpose: 'agent' | 'server' | 'refusal' | 'session', ...parts: Buffer[]) => Buffer;
+
+/** HMACs over what both sides of this connection know. @throws {HandshakeError} */
+function macOver(socket: ByteSocket, hello: Buffer, challenge: Buffer): Mac {
+  const channel = socket.channelSecret?.();
+  if (socket.channelSecret && !channel) throw new HandshakeError('closed', 'the connection was lost during the handshake');
+  return (key, purpose, ...parts) => {
+    const hmac = createHmac('sha256', key).update(purpose).update(hello).update(challenge);
+    if (channel) hmac.update(channel);
+    for (const part of parts) hmac.update(part);
+    return hmac.digest();
+  };
 }
 
 function withLength(body: object): Buffer {
@@ -86,7 +98,7 @@ export interface Offer {
   readonly connection: number;
   /** Tells the agent that it is in. @returns the session's key. Hand the socket over by attaching to it. */
   accept(body: object): Buffer;
-  /** Tells the agent why not and closes. */
+  /** Tells the agent why not and closes. One that has proven the key can rely on the words. */
   refuse(refusal: Refusal): void;
 }
 
@@ -120,7 +132,8 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, keyOf }: 
     const { raw, value: info } = await readJson(reader);
     // An unknown key id costs the same time as a wrong proof.
     const key = keyOf(role, keyId);
-    const expected = mac(key ?? randomBytes(32), 'agent', hello, challenge, raw);
+    const mac = macOver(socket, hello, challenge);
+    const expected = mac(key ?? randomBytes(32), 'agent', raw);
     const proven = timingSafeEqual(proof, expected) && key !== undefined;
     reader.finish();
     return {
@@ -128,11 +141,12 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, keyOf }: 
       accept(body) {
         if (!proven) throw new Error('a connection that proved nothing cannot be accepted');
         const json = withLength(body);
-        socket.write(Buffer.concat([Buffer.of(1), mac(key, 'server', hello, challenge, json), json]));
-        return mac(key, 'session', hello, challenge);
+        socket.write(Buffer.concat([Buffer.of(VERDICT.accepted), mac(key, 'server', json), json]));
+        return mac(key, 'session');
       },
       refuse(refusal) {
-        socket.write(Buffer.concat([Buffer.of(0), withLength(refusal)]));
+        const json = withLength(refusal);
+        socket.write(proven ? Buffer.concat([Buffer.of(VERDICT.provenRefusal), mac(key, 'refusal', json), json]) : Buffer.concat([Buffer.of(VERDICT.refused), json]));
         socket.end();
         reader.closeSoon();
       },
@@ -183,22 +197,25 @@ export async function proveHandshake(socket: ByteSocket, options: ProveOptions):
     const start = await readMagic(reader);
     const challenge = Buffer.concat([start, await reader.read(CHALLENGE_BYTES - start.length)]);
     const info = withLength(options.info);
-    socket.write(Buffer.concat([mac(options.key, 'agent', hello, challenge, info), info]));
-    const verdict = await reader.read(1);
-    if (verdict[0] !== 1) {
-      const refusal = refusalSchema.safeParse((await readJson(reader)).value);
-      if (!refusal.success) throw new HandshakeError('garbage', 'a refusal that says nothing');
-      throw new HandshakeError('refused', refusal.data.text, { refusal: refusal.data });
-    }
-    const proof = await reader.read(MAC_BYTES);
+    const mac = macOver(socket, hello, challenge);
+    socket.write(Buffer.concat([mac(options.key, 'agent', info), info]));
+    const [verdict] = await reader.read(1);
+    const proof = verdict === VERDICT.refused ? undefined : await reader.read(MAC_BYTES);
     const { raw, value: body } = await readJson(reader);
-    if (!timingSafeEqual(proof, mac(options.key, 'server', hello, challenge, raw))) {
-      throw new HandshakeError('impostor', 'the server does not know this key');
-    }
+    const purpose = verdict === VERDICT.accepted ? 'server' : 'refusal';
+    if (proof && !timingSafeEqual(proof, mac(options.key, purpose, raw))) throw new HandshakeError('impostor', 'the server does not know this key');
+    if (verdict !== VERDICT.accepted) throw refusedWith(body, proof !== undefined);
     reader.finish();
-    return { body, sessionKey: mac(options.key, 'session', hello, challenge) };
+    return { body, sessionKey: mac(options.key, 'session') };
   } catch (error) {
     reader.fail();
     throw error;
   }
+}
+
+function refusedWith(body: unknown, proven: boolean): HandshakeError {
+  const { data } = refusalSchema.safeParse(body);
+  if (!data) return new HandshakeError('garbage', 'a refusal that says nothing');
+  // Words that anybody could have put in do not lead an agent elsewhere.
+  return new HandshakeError('refused', data.text, { refusal: proven ? data : { ...data, tls: undefined } });
 }

@@ -2,6 +2,7 @@ import type { DataConnection } from './data-connection.ts';
 import { DataConnections, type Side } from './data-connections.ts';
 import { Frame, FrameReader, MAX_CONTROL, ProtocolError, type FrameSink, type FrameType } from './frames.ts';
 import { Outbox } from './outbox.ts';
+import { unpack } from './packing.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
 import { Stream, type StreamHost } from './stream.ts';
 
@@ -28,13 +29,17 @@ export interface MuxHandlers {
   onDataConnectionsWanted?(ids: number[]): void;
 }
 
-/** Settings that tests shorten. */
+/** How a session runs. */
 export interface MuxOptions {
   readonly heartbeatMs?: number;
+  /** Start with compressing what is sent; `compress` switches it later. What is received may be compressed at any time. */
+  readonly compress?: boolean;
 }
 
 /** The multiplexed connection of a session, after its handshake: streams, control messages, heartbeats, data connections. */
 export class Mux implements SocketSink, FrameSink, StreamHost {
+  /** Whether data is compressed before it is sent. Such streams stay on the mux. */
+  compress: boolean;
   readonly #socket: ByteSocket;
   readonly #side: Side;
   readonly #handlers: MuxHandlers;
@@ -56,11 +61,12 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     this.#out = new Outbox(socket);
     this.#nextId = side === 'server' ? 1 : 2;
     this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers));
+    this.compress = options.compress ?? false;
     const heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
     this.#deadAfterMs = heartbeatMs * DEAD_AFTER_HEARTBEATS;
     this.#heartbeat = setInterval(() => this.#tick(), heartbeatMs / 2);
     socket.attach(this);
-    if (handlers.onDataConnectionsWanted) setImmediate(() => this.#connections.refill());
+    if (handlers.onDataConnectionsWanted) setImmediate(() => this.#refill());
   }
 
   /** Streams that are open now. */
@@ -139,9 +145,13 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     }
     if (this.#pingNext) {
       this.#out.urgentFrame(Frame.PING, 0);
-      this.#connections.refill();
+      this.#refill();
     }
     this.#pingNext = !this.#pingNext;
+  }
+
+  #refill(): void {
+    if (!this.compress) this.#connections.refill();
   }
 
   // StreamHost
@@ -152,6 +162,10 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
 
   sendData(id: number, payload: Buffer): void {
     this.#out.frame(Frame.DATA, id, payload);
+  }
+
+  sendPacked(id: number, payload: Buffer): void {
+    this.#out.frame(Frame.PACKED, id, payload);
   }
 
   sendFin(id: number): void {
@@ -167,10 +181,8 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   }
 
   moveOut(stream: Stream, preferred: DataConnection | undefined): DataConnection | undefined {
-    const connection = this.#connections.claim(stream, preferred);
-    if (connection) {
-      this.#out.frameU32(Frame.MOVE, stream.id, connection.id);
-    }
+    const connection = this.compress ? undefined : this.#connections.claim(stream, preferred);
+    if (connection) this.#out.frameU32(Frame.MOVE, stream.id, connection.id);
     return connection;
   }
 
@@ -220,10 +232,16 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
       case Frame.RST: return this.#streams.get(id)?.receiveReset();
       case Frame.WINDOW: return this.#streams.get(id)?.receiveWindow(payload.readUInt32BE());
       case Frame.MOVE: return this.#connections.receiveMove(this.#streams.get(id), payload.readUInt32BE());
+      case Frame.PACKED: return this.#onPackedFrame(id, payload);
       case Frame.CONTROL: return this.#handlers.onControl(parseControl(payload));
       case Frame.PING: case Frame.DATA: return undefined;
       default: return type satisfies never;
     }
+  }
+
+  #onPackedFrame(id: number, payload: Buffer): void {
+    const stream = this.#streams.get(id);
+    if (stream) stream.receive(unpack(payload));
   }
 
   #onOpenFrame(id: number, payload: Buffer): void {

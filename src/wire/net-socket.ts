@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import net from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { ByteSocket, ConnectOptions, ListenOptions, SocketBackend, SocketServer, SocketSink } from './socket.ts';
+import { channelSecretOf, secureAccepted, secureDialled, serverContext } from './tls.ts';
 
 /**
  * A socket that read this much in one turn of the event loop lets the others go first: libuv alone reads up to 2 MB. While other
@@ -34,6 +37,7 @@ function nextTurn(): void {
 class NetSocket implements ByteSocket {
   readonly remoteAddress: string;
   readonly remotePort: number;
+  readonly channelSecret?: () => Buffer | undefined;
   readonly #socket: net.Socket;
   #sink: SocketSink | undefined;
   #error: Error | undefined;
@@ -51,6 +55,7 @@ class NetSocket implements ByteSocket {
     const address = socket.remoteAddress ?? '';
     this.remoteAddress = address.startsWith('::ffff:') ? address.slice(7) : address;
     this.remotePort = socket.remotePort ?? 0;
+    if (socket instanceof TLSSocket) this.channelSecret = () => channelSecretOf(socket);
     socket.on('error', (error) => { this.#error = error; });
     socket.on('close', () => {
       this.#closed = true;
@@ -145,34 +150,31 @@ class NetSocket implements ByteSocket {
     // While a FIN is on its way to the kernel a reset fails (EINVAL) and Node leaks the handle: it is never closed, and the process
     // spins at its exit. Everything written is with the kernel by then, so an ordinary close tells the peer no lie.
     const ending = writableEnded && !writableFinished && writableLength === 0;
-    if (reset && !ending) this.#socket.resetAndDestroy();
+    // Nor can a reset pass TLS.
+    if (reset && !ending && !this.channelSecret) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }
 }
 
-function connect({ host, port, timeoutMs }: ConnectOptions): Promise<ByteSocket> {
-  return new Promise((resolve, reject) => {
-    const socket = net.connect({ host, port, ...TUNED });
-    const timer = setTimeout(() => {
-      socket.destroy(Object.assign(new Error(`no connection to ${host}:${port} within ${timeoutMs} ms`), { code: 'ETIMEDOUT' }));
-    }, timeoutMs);
-    socket.once('error', (error) => {
-      clearTimeout(timer);
-      reject(error);
-    });
-    socket.once('connect', () => {
-      clearTimeout(timer);
-      socket.removeAllListeners('error');
-      socket.pause();
-      resolve(new NetSocket(socket));
-    });
-  });
+async function connect({ host, port, timeoutMs, tls }: ConnectOptions): Promise<ByteSocket> {
+  const socket = net.connect({ host, port, ...TUNED });
+  const timer = setTimeout(() => {
+    socket.destroy(Object.assign(new Error(`no connection to ${host}:${port} within ${timeoutMs} ms`), { code: 'ETIMEDOUT' }));
+  }, timeoutMs);
+  try {
+    socket.once('connect', () => socket.pause());
+    await once(socket, 'connect');
+    return new NetSocket(tls ? await secureDialled(socket, tls) : socket);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
-function listen({ host, port, onSocket, onError }: ListenOptions): Promise<SocketServer> {
+function listen({ host, port, tls, onSocket, onError }: ListenOptions): Promise<SocketServer> {
+  const context = tls && serverContext(tls);
   return new Promise((resolve, reject) => {
     const server = net.createServer({ ...TUNED, pauseOnConnect: true });
-    server.on('connection', (socket) => onSocket(new NetSocket(socket)));
+    server.on('connection', (socket) => onSocket(new NetSocket(context ? secureAccepted(socket, context) : socket)));
     server.once('error', reject);
     server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
       server.off('error', reject);

@@ -6,6 +6,9 @@ import type { ByteSocket } from './socket.ts';
 const CONGESTED_BLOCKED = 256 * 1024;
 const CONGESTED_ALWAYS = 1024 * 1024;
 
+/** Buffers remembered for reuse while the socket is still busy with them, as TLS is after every write. */
+const MAX_IN_FLIGHT = 8;
+
 /** Someone who stopped reading because the outbox is congested. */
 export interface Parked {
   wake(): void;
@@ -81,11 +84,12 @@ export class Outbox {
   /** Hands everything to the socket, unless it takes no more at the moment. */
   flush(): void {
     if (this.#closed || this.#blocked) return;
+    if (this.#inFlight.length > 0 && this.#socket.pending === 0) this.#recycle();
     this.#urgent.drainTo(this.#write);
     this.#batch.drainTo(this.#write);
     if (this.#socket.pending === 0) this.#recycle();
     // The socket keeps them as long as it needs; only their reuse is given up.
-    else if (!this.#blocked) this.#inFlight = [];
+    else if (this.#inFlight.length > MAX_IN_FLIGHT && !this.#blocked) this.#inFlight = [];
     this.#wakeParked();
   }
 

@@ -14,6 +14,8 @@ const sessionWelcome = z.object({
   sessionId: z.string().regex(/^[0-9a-f]{32}$/),
   /** Both sides give a sign of life this often, in ms. */
   heartbeatMs: z.number().int().min(10).max(60_000),
+  /** Both sides compress what they send. */
+  compress: z.boolean().default(false),
 });
 /** What the server says whomever it lets in. */
 export type SessionWelcome = z.output<typeof sessionWelcome>;
@@ -32,9 +34,16 @@ export const byeSchema = z.object({
   text: z.string().max(1000),
 });
 
+/** From now on both sides compress what they send, or no longer do. */
+const compress = z.object({ type: z.literal('compress'), on: z.boolean() });
+
+/** Control messages from the server in every session, of agents and visitors. */
+export const sessionMessageSchema = z.discriminatedUnion('type', [byeSchema, compress]);
+
 /** Control messages from the server. Unknown ones are ignored: a newer server may know more. */
 export const serverMessageSchema = z.discriminatedUnion('type', [
   byeSchema,
+  compress,
   /** No new streams come; open ones may end by themselves until the server closes the session. */
   z.object({ type: z.literal('drain') }),
 ]);

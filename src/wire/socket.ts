@@ -20,6 +20,11 @@ export interface ByteSocket {
   /** The peer's address; IPv4-mapped IPv6 addresses are given as IPv4. "" when the peer is gone already. */
   readonly remoteAddress: string;
   readonly remotePort: number;
+  /**
+   * TLS: a secret that only the two ends of this very connection share (RFC 9266), for proofs that nobody between them can pass on.
+   * Absent = no TLS. To be called after the first byte was read or the connection was dialled; undefined = the connection is gone.
+   */
+  readonly channelSecret?: () => Buffer | undefined;
   /** Bytes written but not yet handed to the kernel. */
   readonly pending: number;
   /**
@@ -48,12 +53,27 @@ export interface SocketServer {
   close(): Promise<void>;
 }
 
+/** What a TLS server shows of itself: PEM texts. */
+export interface TlsIdentity {
+  /** With the chain below it, if there is one. */
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Whom a TLS client takes for the server. */
+export interface TlsTrust {
+  /** SHA-256 of the server's certificate, 64 hex digits; "" = any: the handshake above TLS proves who it is. */
+  readonly fingerprint: string;
+}
+
 /** Where to listen. */
 export interface ListenOptions {
   /** "" = all addresses, IPv4 and IPv6. */
   readonly host: string;
   /** 0 = ephemeral. */
   readonly port: number;
+  /** Makes it TLS 1.3. Sockets come before their TLS handshake, which the first one who reads waits for. */
+  readonly tls?: TlsIdentity | undefined;
   readonly onSocket: (socket: ByteSocket) => void;
   /** An accept failed (out of file descriptors, say); the listener goes on. */
   readonly onError: (error: Error) => void;
@@ -63,14 +83,16 @@ export interface ListenOptions {
 export interface ConnectOptions {
   readonly host: string;
   readonly port: number;
-  /** Gives up after this many ms, DNS included. */
+  /** Gives up after this many ms, DNS and TLS included. */
   readonly timeoutMs: number;
+  /** Makes it TLS 1.3. */
+  readonly tls?: TlsTrust | undefined;
 }
 
 /** One way to get sockets from the machine. */
 export interface SocketBackend {
   readonly name: string;
-  /** Rejects with the system's error (its `code` is the errno name) or a timeout (`ETIMEDOUT`). */
+  /** Rejects with the system's error (its `code` is the errno name), a timeout (`ETIMEDOUT`) or a {FingerprintError}. */
   connect(options: ConnectOptions): Promise<ByteSocket>;
   /** Rejects with the system's error (its `code` is the errno name). */
   listen(options: ListenOptions): Promise<SocketServer>;

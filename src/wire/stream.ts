@@ -1,5 +1,6 @@
 import { MAX_DATA, ProtocolError } from './frames.ts';
 import type { DataConnection, RawReader, RawWriter } from './data-connection.ts';
+import { Packer } from './packing.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
 
 /** Bytes a direction may have under way on the mux before the receiver's socket took them. */
@@ -23,8 +24,12 @@ export interface StreamHooks {
 export interface StreamHost {
   /** The batch is full enough: readers are to wait for their wake(). */
   readonly congested: boolean;
+  /** What goes to the peer is to be compressed. */
+  readonly compress: boolean;
   park(stream: Stream): void;
   sendData(id: number, payload: Buffer): void;
+  /** DATA whose payload is compressed. */
+  sendPacked(id: number, payload: Buffer): void;
   sendFin(id: number): void;
   sendReset(id: number): void;
   sendWindow(id: number, bytes: number): void;
@@ -58,6 +63,7 @@ export class Stream implements SocketSink, RawReader, RawWriter {
   /** Read from the local socket, waiting for credit. */
   #held: Buffer | undefined;
   #sent = 0;
+  #packer: Packer | undefined;
   #moveAt = PROMOTE_AFTER;
   #outbound: DataConnection | undefined;
   #outboundBlocked = false;
@@ -196,7 +202,7 @@ export class Stream implements SocketSink, RawReader, RawWriter {
   #send(chunk: Buffer): void {
     const now = Math.min(chunk.length, this.#credit);
     for (let at = 0; at < now; at += MAX_DATA) {
-      this.#host.sendData(this.id, chunk.subarray(at, Math.min(at + MAX_DATA, now)));
+      this.#sendPayload(chunk.subarray(at, Math.min(at + MAX_DATA, now)));
     }
     this.#credit -= now;
     this.#sent += now;
@@ -205,6 +211,12 @@ export class Stream implements SocketSink, RawReader, RawWriter {
       this.#parked = true;
       this.#host.park(this);
     }
+  }
+
+  #sendPayload(payload: Buffer): void {
+    const packed = this.#host.compress ? (this.#packer ??= new Packer()).pack(payload) : undefined;
+    if (packed) this.#host.sendPacked(this.id, packed);
+    else this.#host.sendData(this.id, payload);
   }
 
   #promote(): void {

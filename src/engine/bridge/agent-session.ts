@@ -33,6 +33,8 @@ export class AgentSession {
   /** The agent's address as the bridge sees it. */
   readonly address: string;
   readonly port: number;
+  /** It runs over TLS. */
+  readonly secure: boolean;
   readonly #mux: Mux;
   readonly #log: Logger;
   /** No new streams: the agent is about to stop. */
@@ -46,6 +48,7 @@ export class AgentSession {
     this.info = info;
     this.address = socket.remoteAddress;
     this.port = socket.remotePort;
+    this.secure = socket.channelSecret !== undefined;
     this.#log = log.child({ clientId, address: this.address, port: this.port });
     this.#mux = new Mux(socket, 'server', {
       // No tunnel mode lets agents open streams.
@@ -56,7 +59,7 @@ export class AgentSession {
         onGone(this);
       },
     }, mux);
-    this.#log.info({ version: info.version }, 'agent connected');
+    this.#log.info({ version: info.version, tls: this.secure }, 'agent connected');
   }
 
   get streamCount(): number {
@@ -70,6 +73,13 @@ export class AgentSession {
 
   addDataConnection(socket: ByteSocket, id: number): void {
     this.#mux.addDataConnection(socket, id);
+  }
+
+  /** Both sides compress what they send from now on, or no longer do. */
+  compress(on: boolean): void {
+    if (this.#mux.compress === on) return;
+    this.#mux.compress = on;
+    this.#send({ type: 'compress', on });
   }
 
   /** Tells the agent that no new streams come. */

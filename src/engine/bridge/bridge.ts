@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { HandshakeError } from '../../wire/handshake-error.ts';
 import { acceptHandshake, newSessionId, type Offer } from '../../wire/handshake.ts';
 import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
-import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
+import type { ByteSocket, ListenOptions, SocketBackend, SocketServer, TlsIdentity } from '../../wire/socket.ts';
+import { fingerprintOf } from '../../wire/tls.ts';
 import type { ClientEntry, Clients } from '../clients.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import { AgentSession } from './agent-session.ts';
@@ -21,6 +22,23 @@ export interface BridgeTiming {
 
 const TIMING: BridgeTiming = { handshakeMs: 5000, heartbeatMs: 5000 };
 
+/** Where the bridge is to listen. */
+export interface BridgePlaces {
+  readonly host: string;
+  /** 0 = ephemeral. */
+  readonly port: number;
+  /** A second port, for agents that come over TLS. */
+  readonly tls?: { readonly port: number; readonly identity: TlsIdentity } | undefined;
+}
+
+/** Where agents find the bridge. */
+export interface BridgeAddress {
+  readonly host: string;
+  readonly port: number;
+  /** `fingerprint`: SHA-256 of the certificate, 64 hex digits. */
+  readonly tls: { readonly port: number; readonly fingerprint: string } | undefined;
+}
+
 /** What the bridge is made of. */
 export interface BridgeOptions {
   readonly sockets: SocketBackend;
@@ -32,7 +50,7 @@ export interface BridgeOptions {
   readonly onSeen: (entry: ClientEntry) => void;
 }
 
-/** The port that agents connect to: lets the right ones in, and keeps the others from costing much. */
+/** The ports that agents connect to: lets the right ones in, and keeps the others from costing much. */
 export class Bridge {
   readonly #options: BridgeOptions;
   readonly #timing: BridgeTiming;
@@ -41,7 +59,8 @@ export class Bridge {
   readonly #gate = new HandshakeGate();
   readonly #penalties = new Penalties();
   readonly #closed = new AbortController();
-  #server: SocketServer | undefined;
+  #servers: SocketServer[] = [];
+  #tls: BridgeAddress['tls'];
   #draining = false;
   #garbage = 0;
   #refused = 0;
@@ -70,14 +89,24 @@ export class Bridge {
     };
   }
 
-  /** @throws the system's error when the address cannot be bound */
-  async listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
-    this.#server = await this.#options.sockets.listen({
-      host, port,
+  /** @throws the system's error when an address cannot be bound; OpenSSL's when certificate and key don't belong together */
+  async listen({ host, port, tls }: BridgePlaces): Promise<BridgeAddress> {
+    const plain = await this.#listen({ host, port });
+    if (tls) {
+      const { port: tlsPort } = await this.#listen({ host, port: tls.port, tls: tls.identity });
+      this.#tls = { port: tlsPort, fingerprint: fingerprintOf(tls.identity.certificate) };
+    }
+    return { host: plain.host, port: plain.port, tls: this.#tls };
+  }
+
+  async #listen(place: Pick<ListenOptions, 'host' | 'port' | 'tls'>): Promise<SocketServer> {
+    const server = await this.#options.sockets.listen({
+      ...place,
       onSocket: (socket) => this.#onSocket(socket),
-      onError: logAcceptErrors(this.#options.log, port),
+      onError: logAcceptErrors(this.#options.log, place.port),
     });
-    return { host: this.#server.host, port: this.#server.port };
+    this.#servers.push(server);
+    return server;
   }
 
   /** Tells the agents; from now on only data connections are let in. */
@@ -91,7 +120,7 @@ export class Bridge {
     this.#closed.abort();
     for (const socket of this.#unfinished) socket.destroy(true);
     for (const session of this.#sessions.values()) session.close('shutdown');
-    await this.#server?.close();
+    await Promise.all(this.#servers.map((server) => server.close()));
   }
 
   #onSocket(socket: ByteSocket): void {
@@ -137,6 +166,11 @@ export class Bridge {
       this.#refuse(offer, 'unknown-key');
       return;
     }
+    // Raw bytes over TLS end as well when somebody on the way cuts them off: streams stay on the mux, where their end is a frame.
+    if (session.secure || socket.channelSecret) {
+      this.#refuse(offer, 'no-data-connections');
+      return;
+    }
     offer.accept({});
     this.#dataConnections++;
     session.addDataConnection(socket, offer.connection);
@@ -164,13 +198,18 @@ export class Bridge {
       this.#refuse(offer, problem || 'bad-info');
       return;
     }
+    if (entry.wanted.crypt && !socket.channelSecret) {
+      this.#refuse(offer, 'tls-needed', this.#tls);
+      return;
+    }
     const id = newSessionId();
+    const { compress } = entry.wanted;
     const { heartbeatMs } = this.#timing;
-    const welcome: Welcome = { clientId: entry.wanted.id, sessionId: id, heartbeatMs };
+    const welcome: Welcome = { clientId: entry.wanted.id, sessionId: id, heartbeatMs, compress };
     const key = offer.accept(welcome);
     this.#replace(entry, socket);
     const session = new AgentSession({
-      id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs },
+      id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs, compress },
       onGone: (gone) => this.#forget(entry, gone),
     });
     this.#sessions.set(id, session);
@@ -178,9 +217,9 @@ export class Bridge {
     this.#options.onSeen(entry);
   }
 
-  #refuse(offer: Offer, code: Reason): void {
+  #refuse(offer: Offer, code: Reason, tls?: BridgeAddress['tls']): void {
     this.#refused++;
-    offer.refuse({ code, text: reasons[code] });
+    offer.refuse({ code, text: reasons[code], tls });
   }
 
   /** A second agent with the same vkey takes over: the first one may be a dead connection that nobody has noticed yet. */

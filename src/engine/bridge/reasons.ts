@@ -8,6 +8,9 @@ export const reasons = {
   'key-changed': 'the vkey of the client was changed',
   replaced: 'another agent connected with the same vkey',
   shutdown: 'the server is shutting down',
+  'tls-needed': 'the client is served over TLS only',
+  'transport-changed': 'the transport of the client was changed',
+  'no-data-connections': 'a session over TLS has no data connections',
   'bad-info': 'the agent describes itself in a way that the server does not understand',
 } as const;
 

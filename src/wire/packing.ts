@@ -1,0 +1,46 @@
+import zlib from 'node:zlib';
+import { MAX_DATA, ProtocolError } from './frames.ts';
+
+/** Shorter payloads are not worth it. */
+const WORTH_BYTES = 256;
+/** After payloads that did not shrink, that many at most go unlooked at before the next try: what is incompressible stays nearly free. */
+const LONGEST_PAUSE = 64;
+/** The fastest: of what was tried, it gives the most for its time. */
+const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 0 } } as const;
+
+/** Compresses the payloads of one direction of a stream, as long as that gains something. Each stands for itself. */
+export class Packer {
+  /** Payloads still to be let through unlooked at. */
+  #pause = 0;
+  #nextPause = 1;
+
+  /** @returns the payload compressed; undefined = it is to go as it is */
+  pack(payload: Uint8Array): Buffer | undefined {
+    if (payload.length < WORTH_BYTES) return undefined;
+    if (this.#pause > 0) {
+      this.#pause--;
+      return undefined;
+    }
+    const packed = zlib.brotliCompressSync(payload, BROTLI);
+    // Both sides work for it: a gain of nothing but a few bytes is none.
+    if (packed.length < payload.length - payload.length / 16) {
+      this.#nextPause = 1;
+      return packed;
+    }
+    this.#pause = this.#nextPause;
+    this.#nextPause = Math.min(this.#nextPause * 2, LONGEST_PAUSE);
+    return undefined;
+  }
+}
+
+/** What a packed payload holds, at most MAX_DATA bytes. @throws {ProtocolError} when it is broken, empty or holds more */
+export function unpack(payload: Buffer): Buffer {
+  let unpacked: Buffer;
+  try {
+    unpacked = zlib.brotliDecompressSync(payload, { maxOutputLength: MAX_DATA });
+  } catch (error) {
+    throw new ProtocolError('a compressed payload that is broken or too large', { cause: error });
+  }
+  if (unpacked.length === 0) throw new ProtocolError('a compressed payload without a byte');
+  return unpacked;
+}

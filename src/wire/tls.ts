@@ -1,0 +1,71 @@
+/** TLS 1.3 over the sockets of the bridge. */
+import { X509Certificate } from 'node:crypto';
+import type net from 'node:net';
+import tls from 'node:tls';
+import type { TlsIdentity, TlsTrust } from './socket.ts';
+
+/** As for plain sockets (net-socket.ts): the mux counts on writing this much at once. */
+const TUNED = { highWaterMark: 64 * 1024 } as const;
+/** RFC 9266, `tls-exporter`. */
+const EXPORTER = { label: 'EXPORTER-Channel-Binding', bytes: 32 } as const;
+
+/** The server showed another certificate than the pinned one. */
+export class FingerprintError extends Error {
+  override readonly name = 'FingerprintError';
+}
+
+/** The SHA-256 fingerprint of the first certificate in a PEM text: 64 lower-case hex digits. @throws when there is none */
+export function fingerprintOf(pem: string | Buffer): string {
+  return plain(new X509Certificate(pem).fingerprint256);
+}
+
+/** Reads a fingerprint as people and other programs write it: hex digits of either case, with or without colons or a `sha256:` before it. */
+export function parseFingerprint(text: string): string | undefined {
+  const digits = plain(text.trim().replace(/^sha-?256[:=]/i, ''));
+  return /^[0-9a-f]{64}$/.test(digits) ? digits : undefined;
+}
+
+function plain(fingerprint: string): string {
+  return fingerprint.replaceAll(':', '').toLowerCase();
+}
+
+/** @throws when certificate and key are no PEM, or don't belong together */
+export function serverContext({ certificate, key }: TlsIdentity): tls.SecureContext {
+  return tls.createSecureContext({ cert: certificate, key, minVersion: 'TLSv1.3' });
+}
+
+/** The server's end of TLS on a socket just accepted. Its handshake begins at once; a failed one destroys it with the error. */
+export function secureAccepted(socket: net.Socket, secureContext: tls.SecureContext): tls.TLSSocket {
+  const secured = new tls.TLSSocket(socket, { ...TUNED, isServer: true, secureContext });
+  // Without a tls.Server around it nobody else ends a connection that was tampered with after its handshake.
+  secured.on('_tlsError', (error: Error) => secured.destroy(error));
+  socket.on('error', (error) => secured.destroy(error));
+  return secured;
+}
+
+/**
+ * The client's end of TLS on a connected socket.
+ * @throws {FingerprintError} when the server is another one; it is closed then, unread
+ */
+export function secureDialled(socket: net.Socket, { fingerprint }: TlsTrust): Promise<tls.TLSSocket> {
+  return new Promise((resolve, reject) => {
+    // Self-signed certificates are usual here: what counts is the fingerprint, and the proof of the vkey over this channel.
+    const secured = tls.connect({ ...TUNED, socket, rejectUnauthorized: false, minVersion: 'TLSv1.3' });
+    socket.on('error', (error) => secured.destroy(error));
+    secured.once('error', reject);
+    secured.once('secureConnect', () => {
+      const shown = plain(secured.getPeerCertificate().fingerprint256);
+      if (fingerprint !== '' && shown !== fingerprint) {
+        secured.destroy(new FingerprintError(`the server's certificate has the fingerprint ${shown}, not the pinned ${fingerprint}`));
+        return;
+      }
+      secured.off('error', reject);
+      resolve(secured);
+    });
+  });
+}
+
+/** @see ByteSocket.channelSecret */
+export function channelSecretOf(socket: tls.TLSSocket): Buffer | undefined {
+  return socket.destroyed ? undefined : socket.exportKeyingMaterial(EXPORTER.bytes, EXPORTER.label, Buffer.alloc(0));
+}
