@@ -48,14 +48,16 @@ program.command('agent')
   .summary('run the agent beside the programs that are to be reached')
   .description('Connects to a server and opens the connections that its tunnels ask for. Reconnects until it is stopped.')
   .requiredOption('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
+  .option('--tls', 'speak TLS 1.3 to the server; give its TLS port')
+  .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the vkey's proof vouches for the server")
   .option('--vkey <KEY>', "the client's verification key (better: ADIT_VKEY or --vkey-file, for others on this machine can see flags)")
   .option('--vkey-file <FILE>', 'a file that holds the key (or ADIT_VKEY_FILE)')
   .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .action(async (flags: AgentFlags) => {
-    const { server: address, vkey, ...logging } = readAgentOptions(flags, process.env);
+    const { server: address, tls, vkey, ...logging } = readAgentOptions(flags, process.env);
     const { runAgent } = await import('./agent/agent.ts');
-    await runAgent({ server: address, vkey, version, log: createLogger(logging) });
+    await runAgent({ server: address, tls, vkey, version, log: createLogger(logging) });
   });
 
 /** The flag of a setting, and for a secret also the one that names a file. */

@@ -1,19 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import { secretsFile, storedSecrets } from './settings/secrets.ts';
 import type { Settings } from './settings/settings.ts';
 import { version } from './version.ts';
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
 /** What a started server says of itself. */
 export interface Ready {
   readonly settings: Settings;
   readonly generated: LoadedSettings['generated'];
-  readonly bridge: Address;
+  readonly bridge: BridgeAddress;
   readonly http: { readonly address: string; readonly port: number };
 }
 
@@ -24,9 +20,10 @@ export function readyMessage({ settings, generated, bridge, http }: Ready): stri
 Adit ${version} is ready.
   API      ${url}/
   GraphQL  ${url}/graphql
-  Bridge   ${bracketed(bridge.host)}:${bridge.port} (agents connect here)
+  Bridge   ${bracketed(bridge.host)}:${bridge.port}, over TLS :${bridge.tls.port} (agents connect here)
+           TLS certificate SHA-256 ${bridge.tls.fingerprint}
   Hosts    HTTP ${settings.vhostHttpPort}, HTTPS ${settings.vhostHttpsPort} (kept free: this version does not serve domains yet)
-${secrets(settings, generated)}${nextCommands(settings, generated, url, `${reachable(bridge.host)}:${bridge.port}`)}
+${secrets(settings, generated)}${nextCommands(settings, generated, url, `--server ${reachable(bridge.host)}:${bridge.tls.port} --tls-fingerprint ${bridge.tls.fingerprint}`)}
 `;
 }
 
@@ -41,7 +38,7 @@ function secrets(settings: Settings, { authKey, authCryptKey, adminPassword }: L
 }
 
 /** A new client's key is made up here, so that the lines can be pasted as they are. */
-function nextCommands(settings: Settings, generated: LoadedSettings['generated'], url: string, bridge: string): string {
+function nextCommands(settings: Settings, generated: LoadedSettings['generated'], url: string, place: string): string {
   if (settings.authKey === '') return '\nSigned API calls are off: no auth key is set.';
   const vkey = randomBytes(12).toString('hex');
   const kept = storedSecrets(settings.dataDir).authKey === settings.authKey;
@@ -51,7 +48,7 @@ Next, in another terminal:
   AUTH_KEY=${authKey}
   sign() { t=$(date +%s); echo "auth_key=$(printf %s "$AUTH_KEY$t" | md5sum | cut -c1-32)&timestamp=$t"; }
   id=$(curl -s -d "$(sign)" -d remark=first -d vkey=${vkey} ${url}/client/add/ | tee /dev/stderr | grep -o '"id":[0-9]*' | cut -d: -f2)
-  npx adit agent --server ${bridge} --vkey ${vkey} &
+  npx adit agent ${place} --vkey ${vkey} &
   curl -s -d "$(sign)" -d client_id=$id -d type=tcp -d target=127.0.0.1:22 -d port=9001 ${url}/index/add/
 Then port 9001 of this machine leads to port 22 of the agent's machine. Ctrl-C here stops the server.`;
 }

@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import type { Logger } from 'pino';
+import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import { Engine } from './engine/engine.ts';
 import { createApp } from './http/app.ts';
 import { createCallers } from './http/callers.ts';
@@ -17,6 +18,7 @@ import { createContext, type Services } from './schema/context.ts';
 import { applyToEngine, wantedState } from './schema/engine-changes.ts';
 import { schema } from './schema/schema.ts';
 import { Live } from './schema/subscriptions/live.ts';
+import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
 import { pruneRegularly } from './store/pruning.ts';
@@ -37,7 +39,10 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   try {
     const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log });
     opened.push(() => store.close());
-    const engine = new Engine({ bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, allowPorts: settings.allowPorts, log });
+    const identity = await bridgeIdentity(settings);
+    const engine = new Engine({
+      bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, allowPorts: settings.allowPorts, log,
+    });
     opened.push(() => engine.close());
     await store.forgetRunningState();
     await engine.load(wantedState(await store.loadEngineState()));
@@ -47,7 +52,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => saver.stop());
     const pruning = pruneRegularly(store, retentionOf(settings), log);
     opened.push(() => pruning.stop());
-    const web = await listen(createHttp(settings, store, engine, saver, bridge.port, stopping.signal, log), settings);
+    const web = await listen(createHttp(settings, store, engine, saver, bridge, stopping.signal, log), settings);
     opened.push(() => close(web));
     const stop = stopSignal(log);
     process.stdout.write(readyMessage({ settings, generated, bridge, http: addressOf(web) }));
@@ -63,13 +68,13 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   }
 }
 
-function createHttp(settings: Settings, store: Store, engine: Engine, saver: StateSaver, bridgePort: number, stopping: AbortSignal, log: Logger): http.Server {
+function createHttp(settings: Settings, store: Store, engine: Engine, saver: StateSaver, bridge: BridgeAddress, stopping: AbortSignal, log: Logger): http.Server {
   const changes = new Changes();
   changes.subscribe(applyToEngine(engine));
   const live = new Live({ store, engine, changes, log });
   changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
   stopping.addEventListener('abort', () => live.close());
-  const services: Services = { store, engine, changes, live, attempts: new Attempts(), log, freshState: () => saver.fresh(), settings: { version, bridgePort, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername } };
+  const services: Services = { store, engine, changes, live, attempts: new Attempts(), log, freshState: () => saver.fresh(), settings: { version, bridge, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername } };
   const callers = createCallers({ services, settings });
   let requests = 0;
   const app = createApp({

@@ -33,7 +33,7 @@ export interface EngineOptions {
   /** 0 = ephemeral. */
   readonly bridgePort: number;
   /** The bridge's second port, for TLS; 0 = ephemeral. */
-  readonly bridgeTls?: BridgePlaces['tls'];
+  readonly bridgeTls: BridgePlaces['tls'];
   /** Ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
   readonly log: Logger;

@@ -11,8 +11,8 @@ import type { Live } from './subscriptions/live.ts';
 export interface SchemaSettings {
   /** The program's version. */
   readonly version: string;
-  /** The port in use, also when the setting was 0. */
-  readonly bridgePort: number;
+  /** Where agents connect to: the ports in use, also when a setting was 0. `fingerprint`: SHA-256 of the TLS certificate, 64 hex digits. */
+  readonly bridge: { readonly port: number; readonly tls: { readonly port: number; readonly fingerprint: string } };
   readonly allowLocalProxy: boolean;
   /** No user may have this name: the login would never reach them. */
   readonly adminUsername: string;

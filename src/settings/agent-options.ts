@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { parseFingerprint } from '../rules/fingerprint.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
@@ -7,6 +8,8 @@ import { SettingsError } from './sources.ts';
 export interface AgentOptions extends Pick<Settings, 'logLevel' | 'logFormat'> {
   /** The bridge to connect to. */
   readonly server: { readonly host: string; readonly port: number };
+  /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = whatever certificate it shows. */
+  readonly tls: { readonly fingerprint: string } | undefined;
   /** The client's verification key. */
   readonly vkey: string;
 }
@@ -16,6 +19,8 @@ export interface AgentFlags {
   readonly server?: string;
   readonly vkey?: string;
   readonly vkeyFile?: string;
+  readonly tls?: true;
+  readonly tlsFingerprint?: string;
   readonly logLevel?: string;
   readonly logFormat?: string;
 }
@@ -28,6 +33,13 @@ const address = z.string().transform((text, context) => {
     return z.NEVER;
   }
   return { host: match[1] ?? match[2] ?? '', port };
+});
+
+const fingerprint = z.string().transform((text, context) => {
+  const digits = parseFingerprint(text);
+  if (digits !== undefined) return digits;
+  context.addIssue({ code: 'custom', message: `must be a SHA-256 fingerprint, 64 hex digits with or without colons, not ${JSON.stringify(text)}` });
+  return z.NEVER;
 });
 
 /**
@@ -44,11 +56,13 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
     return undefined;
   };
   const server = check('--server', address, flags.server);
+  const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
   const vkey = readVkey(flags, environment, problems);
   const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
   const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
-  if (server === undefined || vkey === undefined || logLevel === undefined || logFormat === undefined) throw new SettingsError(problems);
-  return { server, vkey, logLevel, logFormat };
+  if (server === undefined || pinned === undefined || vkey === undefined || logLevel === undefined || logFormat === undefined) throw new SettingsError(problems);
+  const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
+  return { server, tls, vkey, logLevel, logFormat };
 }
 
 /** Flags go before the environment; within one of them only one way of giving the key is allowed. */

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { writePrivately } from './private-file.ts';
 import { isMissing, SettingsError } from './sources.ts';
 
 /** The secrets that are generated when nobody gave them, and how many characters they get (contract D30). */
@@ -51,14 +52,8 @@ export function storedSecrets(dataDir: string): StoredSecrets {
 export function generateSecrets(dataDir: string, names: readonly GeneratedSecret[]): StoredSecrets {
   const made = Object.fromEntries(names.map((name) => [name, randomText(lengths[name])]));
   const file = secretsFile(dataDir);
-  const temporary = `${file}.${process.pid}`;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const descriptor = openSync(temporary, 'w', 0o600);
-    writeSync(descriptor, `${JSON.stringify({ ...storedSecrets(dataDir), ...made }, null, 2)}\n`);
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-    renameSync(temporary, file);
+    writePrivately(file, `${JSON.stringify({ ...storedSecrets(dataDir), ...made }, null, 2)}\n`);
   } catch (error) {
     if (error instanceof SettingsError) throw error;
     throw new SettingsError([`${file}: ${error instanceof Error ? error.message : String(error)} (data directory)`]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { authFailureStatus, basePath, boolean, databaseUrl, filePath, host, integer, networks, oneOf, port, portRanges, secret, text } from './values.ts';
+import { authFailureStatus, basePath, boolean, databaseUrl, filePath, host, integer, networks, oneOf, optionalFilePath, port, portRanges, secret, text } from './values.ts';
 
 /** What is to be known of a setting besides its kind and default. */
 export interface SettingInfo {
@@ -25,7 +25,9 @@ export const settingsSchema = z.object({
   basePath: basePath.prefault('').register(settingInfo, { value: 'PATH', help: 'path that every HTTP route is put below, such as /adit' }),
   bridgeHost: host.prefault('0.0.0.0').register(settingInfo, { value: 'HOST', help: 'address that agents connect to' }),
   bridgePort: port.prefault(8024).register(settingInfo, { value: 'PORT', help: 'port that agents connect to' }),
-  bridgeTlsPort: port.prefault(8025).register(settingInfo, { value: 'PORT', help: 'port that agents connect to with TLS (not used by this version yet)' }),
+  bridgeTlsPort: port.prefault(8025).register(settingInfo, { value: 'PORT', help: 'port that agents connect to over TLS 1.3' }),
+  bridgeTlsCert: optionalFilePath.prefault('').register(settingInfo, { value: 'FILE', help: 'PEM file of the certificate that agents see over TLS; empty = generated at the first start' }),
+  bridgeTlsKey: optionalFilePath.prefault('').register(settingInfo, { value: 'FILE', help: 'PEM file of its key' }),
   vhostHttpPort: port.prefault(8000).register(settingInfo, { value: 'PORT', help: 'port of the HTTP hosts (not used by this version yet)' }),
   vhostHttpsPort: port.prefault(8443).register(settingInfo, { value: 'PORT', help: 'port of the HTTPS hosts (not used by this version yet)' }),
   p2pPort: port.prefault(6000).register(settingInfo, { value: 'PORT', help: 'first of the UDP ports for p2p tunnels (not used by this version yet)' }),

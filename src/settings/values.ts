@@ -26,6 +26,9 @@ export const text = z.string('must be a text').min(1, 'must not be empty').max(2
 /** A file or directory, made absolute from the working directory. */
 export const filePath = z.string('must be a path').min(1, 'must not be empty').transform((file) => path.resolve(file));
 
+/** The same; "" = none. */
+export const optionalFilePath = z.union([z.literal(''), filePath], { error: 'must be a path' });
+
 /** An address or host name to listen on. */
 export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host name, without a port');
 

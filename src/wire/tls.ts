@@ -1,5 +1,5 @@
 /** TLS 1.3 over the sockets of the bridge. */
-import { X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import type net from 'node:net';
 import tls from 'node:tls';
 import type { TlsIdentity, TlsTrust } from './socket.ts';
@@ -14,19 +14,13 @@ export class FingerprintError extends Error {
   override readonly name = 'FingerprintError';
 }
 
-/** The SHA-256 fingerprint of the first certificate in a PEM text: 64 lower-case hex digits. @throws when there is none */
-export function fingerprintOf(pem: string | Buffer): string {
-  return plain(new X509Certificate(pem).fingerprint256);
+/** The SHA-256 fingerprint of the first certificate in a PEM text: 64 hex digits. @throws when there is none */
+export function fingerprintOf(pem: string): string {
+  return sha256(new X509Certificate(pem).raw);
 }
 
-/** Reads a fingerprint as people and other programs write it: hex digits of either case, with or without colons or a `sha256:` before it. */
-export function parseFingerprint(text: string): string | undefined {
-  const digits = plain(text.trim().replace(/^sha-?256[:=]/i, ''));
-  return /^[0-9a-f]{64}$/.test(digits) ? digits : undefined;
-}
-
-function plain(fingerprint: string): string {
-  return fingerprint.replaceAll(':', '').toLowerCase();
+function sha256(der: Buffer): string {
+  return createHash('sha256').update(der).digest('hex');
 }
 
 /** @throws when certificate and key are no PEM, or don't belong together */
@@ -54,7 +48,7 @@ export function secureDialled(socket: net.Socket, { fingerprint }: TlsTrust): Pr
     socket.on('error', (error) => secured.destroy(error));
     secured.once('error', reject);
     secured.once('secureConnect', () => {
-      const shown = plain(secured.getPeerCertificate().fingerprint256);
+      const shown = sha256(secured.getPeerCertificate().raw);
       if (fingerprint !== '' && shown !== fingerprint) {
         secured.destroy(new FingerprintError(`the server's certificate has the fingerprint ${shown}, not the pinned ${fingerprint}`));
         return;

@@ -47,12 +47,12 @@ describeWith(['bash', 'curl', 'md5sum', 'od', 'sed'], "the README's tour", () =>
   }
 
   beforeAll(async () => {
-    const server = run(process.execPath, ['src/prepare.mjs', 'start', '--http-port', '0', '--bridge-port', '0', '--data-dir', directory]);
+    const server = run(process.execPath, ['src/prepare.mjs', 'start', '--http-port', '0', '--bridge-port', '0', '--bridge-tls-port', '0', '--data-dir', directory]);
     const problems = text(server.stderr);
     let ready = '';
     for await (const chunk of server.stdout) {
       ready += String(chunk);
-      [http = '', bridge = ''] = [/API +http:\/\/127\.0\.0\.1:(\d+)\//, /Bridge +0\.0\.0\.0:(\d+) /].map((pattern) => pattern.exec(ready)?.[1] ?? '');
+      [http = '', bridge = ''] = [/API +http:\/\/127\.0\.0\.1:(\d+)\//, /Bridge +0\.0\.0\.0:(\d+),/].map((pattern) => pattern.exec(ready)?.[1] ?? '');
       if (http !== '' && bridge !== '') return;
     }
     throw new Error(`the server ended before it was ready: ${ready}${await problems}`);

@@ -100,7 +100,7 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
   const log = new LogRecorder();
   const live = new Live({ store, engine, changes, log: log.logger });
   changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
-  const services = { store, engine, changes, attempts: new Attempts(), freshState: () => Promise.resolve(), live, log: log.logger, settings: { version: '0.0.0', bridgePort: 8024, allowLocalProxy: false, adminUsername: 'admin' } };
+  const services = { store, engine, changes, attempts: new Attempts(), freshState: () => Promise.resolve(), live, log: log.logger, settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin' } };
   const clock: Api['clock'] = { now: undefined };
   const now = () => clock.now ?? Date.now();
   const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, ...settings } as const;

@@ -14,6 +14,9 @@ export interface ServerProcess {
   readonly dataDir: string;
   readonly httpPort: number;
   readonly bridgePort: number;
+  readonly tlsPort: number;
+  /** Of the certificate on `tlsPort`. */
+  readonly fingerprint: string;
 }
 
 /** How a server is started; left out = a new data directory, any free port. */
@@ -21,18 +24,19 @@ export interface ServerOptions {
   readonly dataDir?: string;
   readonly httpPort?: number;
   readonly bridgePort?: number;
+  readonly tlsPort?: number;
   /** ADIT_... settings */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Starts a server and waits for its ready message. */
-export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, environment = {} }: ServerOptions = {}): Promise<ServerProcess> {
+export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {} }: ServerOptions = {}): Promise<ServerProcess> {
   const child = new Child(process.execPath, [program, 'server'], {
-    ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort),
+    ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
     ADIT_AUTH_KEY: authKey, ...environment,
   });
-  const [, http, bridge] = await child.says(/API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+)/);
-  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge) };
+  const [, http, bridge, tls, fingerprint = ''] = await child.says(/API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})/);
+  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint };
 }
 
 /** Starts an agent and waits until it is connected. */

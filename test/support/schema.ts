@@ -54,7 +54,7 @@ export async function openTestSchema(databases: TestDatabases, settings: Partial
   changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
   const services = {
     store, engine, changes, attempts: new Attempts(), freshState: () => Promise.resolve(), live, log,
-    settings: { version: '1.2.3', bridgePort: 8024, allowLocalProxy: false, adminUsername: 'admin', ...settings },
+    settings: { version: '1.2.3', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin', ...settings },
   };
   const mask = createErrorMask(log);
   const run: TestSchema['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {

@@ -1,8 +1,10 @@
 import { afterEach } from '@jest/globals';
 import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
 import { Engine, type EngineOptions, type StoredState } from '../../src/engine/engine.ts';
+import type { BridgeAddress } from '../../src/engine/bridge/bridge.ts';
 import type { WantedClient, WantedTunnel } from '../../src/engine/face.ts';
 import { transportOf } from '../../src/rules/tunnel-mode.ts';
+import { covering } from './certificates.ts';
 import { LogRecorder } from './log-recorder.ts';
 
 const running: Array<() => Promise<unknown>> = [];
@@ -14,7 +16,7 @@ afterEach(async () => {
 /** An engine under test, its bridge open. */
 export interface TestEngine {
   readonly engine: Engine;
-  readonly bridge: { readonly host: string; readonly port: number };
+  readonly bridge: BridgeAddress;
   readonly log: LogRecorder;
 }
 
@@ -30,10 +32,15 @@ export const fresh = { inletBytes: 0, exportBytes: 0 };
 /** Starts an engine on ephemeral ports; it is closed when the test is done. */
 export async function startEngine(options: Partial<EngineOptions> & { readonly stored?: Partial<StoredState> } = {}): Promise<TestEngine> {
   const log = new LogRecorder();
-  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, allowPorts: [], log: log.logger, ...options });
+  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, allowPorts: [], log: log.logger, ...options });
   running.push(() => engine.close());
   await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], ...options.stored });
   return { engine, bridge: await engine.listen(), log };
+}
+
+/** What an agent is to connect to. */
+interface Reached {
+  readonly bridge: Pick<BridgeAddress, 'host' | 'port'>;
 }
 
 /** An agent under test. */
@@ -43,14 +50,14 @@ export interface TestAgent {
 }
 
 /** Starts an agent in this process and waits until it is connected; it is stopped when the test is done. */
-export async function startAgent({ bridge }: Pick<TestEngine, 'bridge'>, options: Partial<AgentOptions> = {}): Promise<TestAgent> {
+export async function startAgent({ bridge }: Reached, options: Partial<AgentOptions> = {}): Promise<TestAgent> {
   const started = launchAgent({ bridge }, options);
   await started.log.line(/^connected to/);
   return started;
 }
 
 /** Starts an agent without waiting for anything. */
-export function launchAgent({ bridge }: Pick<TestEngine, 'bridge'>, options: Partial<AgentOptions> = {}): TestAgent {
+export function launchAgent({ bridge }: Reached, options: Partial<AgentOptions> = {}): TestAgent {
   const log = new LogRecorder();
   const agent = new Agent({ server: bridge, vkey: CLIENT.vkey, log: log.logger, version: '0.0.1', ...options });
   const ran = agent.run();

@@ -28,7 +28,7 @@ export interface BridgePlaces {
   /** 0 = ephemeral. */
   readonly port: number;
   /** A second port, for agents that come over TLS. */
-  readonly tls?: { readonly port: number; readonly identity: TlsIdentity } | undefined;
+  readonly tls: { readonly port: number; readonly identity: TlsIdentity };
 }
 
 /** Where agents find the bridge. */
@@ -36,7 +36,7 @@ export interface BridgeAddress {
   readonly host: string;
   readonly port: number;
   /** `fingerprint`: SHA-256 of the certificate, 64 hex digits. */
-  readonly tls: { readonly port: number; readonly fingerprint: string } | undefined;
+  readonly tls: { readonly port: number; readonly fingerprint: string };
 }
 
 /** What the bridge is made of. */
@@ -60,7 +60,7 @@ export class Bridge {
   readonly #penalties = new Penalties();
   readonly #closed = new AbortController();
   #servers: SocketServer[] = [];
-  #tls: BridgeAddress['tls'];
+  #tls: BridgeAddress['tls'] | undefined;
   #draining = false;
   #garbage = 0;
   #refused = 0;
@@ -92,10 +92,8 @@ export class Bridge {
   /** @throws the system's error when an address cannot be bound; OpenSSL's when certificate and key don't belong together */
   async listen({ host, port, tls }: BridgePlaces): Promise<BridgeAddress> {
     const plain = await this.#listen({ host, port });
-    if (tls) {
-      const { port: tlsPort } = await this.#listen({ host, port: tls.port, tls: tls.identity });
-      this.#tls = { port: tlsPort, fingerprint: fingerprintOf(tls.identity.certificate) };
-    }
+    const secure = await this.#listen({ host, port: tls.port, tls: tls.identity });
+    this.#tls = { port: secure.port, fingerprint: fingerprintOf(tls.identity.certificate) };
     return { host: plain.host, port: plain.port, tls: this.#tls };
   }
 

@@ -6,7 +6,11 @@ const Server = builder.objectRef<SchemaSettings>('Server').implement({
   fields: (t) => ({
     version: t.exposeString('version', { description: "The program's version." }),
     bridgeType: t.string({ description: 'The transport that agents connect by.', resolve: () => 'tcp' }),
-    bridgePort: t.expose('bridgePort', { type: 'Port', description: 'The port that agents connect to.' }),
+    bridgePort: t.field({ type: 'Port', description: 'The port that agents connect to.', resolve: ({ bridge }) => bridge.port }),
+    bridgeTlsPort: t.field({ type: 'Port', description: 'The port that agents connect to over TLS 1.3.', resolve: ({ bridge }) => bridge.tls.port }),
+    bridgeTlsFingerprint: t.string({
+      description: 'SHA-256 of the certificate that agents see there, as 64 hex digits: what `adit agent --tls-fingerprint` pins.', resolve: ({ bridge }) => bridge.tls.fingerprint,
+    }),
   }),
 });
 

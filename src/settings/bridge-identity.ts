@@ -1,0 +1,82 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { writePrivately } from './private-file.ts';
+import type { Settings } from './settings.ts';
+import { isMissing, SettingsError } from './sources.ts';
+
+/** Agents look at the fingerprint, not at the date: there is nothing to renew. */
+const YEARS = 100;
+
+/** What the bridge shows of itself over TLS: PEM texts. */
+export interface BridgeIdentity {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Where the generated certificate is kept, with its key. */
+export function bridgeIdentityFile(dataDir: string): string {
+  return path.join(dataDir, 'bridge-tls.pem');
+}
+
+/**
+ * The certificate of the bridge and its key: the operator's, or those that the first start made and kept in the data directory.
+ * @throws {SettingsError} when they can't be read, written or used
+ */
+export async function bridgeIdentity(settings: Pick<Settings, 'dataDir' | 'bridgeTlsCert' | 'bridgeTlsKey'>): Promise<BridgeIdentity> {
+  const { dataDir, bridgeTlsCert, bridgeTlsKey } = settings;
+  if ((bridgeTlsCert === '') !== (bridgeTlsKey === '')) throw new SettingsError(['bridge_tls_cert, bridge_tls_key: must be given both or not at all']);
+  if (bridgeTlsCert !== '') return checked({ certificate: read(bridgeTlsCert), key: read(bridgeTlsKey) }, `bridge_tls_cert, bridge_tls_key`);
+  const file = bridgeIdentityFile(dataDir);
+  const pem = kept(file) ?? await generated(file);
+  return checked({ certificate: pem, key: pem }, file);
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+function kept(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw unusable(file, error);
+  }
+}
+
+async function generated(file: string): Promise<string> {
+  const { generate } = await import('selfsigned'); // large, and most starts don't need it
+  const notAfterDate = new Date();
+  notAfterDate.setFullYear(notAfterDate.getFullYear() + YEARS);
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'Adit bridge' }], {
+    keyType: 'ec', curve: 'P-256', algorithm: 'sha256', notAfterDate,
+    extensions: [{ name: 'basicConstraints', cA: false }, { name: 'keyUsage', digitalSignature: true }, { name: 'extKeyUsage', serverAuth: true }],
+  });
+  const pem = `${cert.trim()}\n${key.trim()}\n`;
+  try {
+    writePrivately(file, pem);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+  return pem;
+}
+
+function checked(identity: BridgeIdentity, name: string): BridgeIdentity {
+  let fits: boolean;
+  try {
+    fits = new X509Certificate(identity.certificate).checkPrivateKey(createPrivateKey(identity.key));
+  } catch (error) {
+    throw unusable(name, error); // what OpenSSL says doesn't quote the files
+  }
+  if (!fits) throw new SettingsError([`${name}: the key is not that of the certificate`]);
+  return identity;
+}
+
+function unusable(name: string, error: unknown): SettingsError {
+  return new SettingsError([`${name}: ${error instanceof Error ? error.message : String(error)}`]);
+}
