@@ -23,6 +23,6 @@ export interface BridgeConnection extends Proven {
  * @throws {HandshakeError} when it doesn't let the connection in
  */
 export async function dialBridge({ sockets, server, tls }: BridgeDialler, proof: Omit<ProveOptions, 'timeoutMs'>): Promise<BridgeConnection> {
-  const socket = await sockets.connect({ ...server, tls, timeoutMs: CONNECT_MS });
+  const socket = await sockets.connect({ ...server, trust: tls, timeoutMs: CONNECT_MS });
   return { socket, ...await proveHandshake(socket, { timeoutMs: CONNECT_MS, ...proof }) };
 }

@@ -156,7 +156,7 @@ class NetSocket implements ByteSocket {
   }
 }
 
-async function connect({ host, port, timeoutMs, tls }: ConnectOptions): Promise<ByteSocket> {
+async function connect({ host, port, timeoutMs, trust }: ConnectOptions): Promise<ByteSocket> {
   const socket = net.connect({ host, port, ...TUNED });
   const timer = setTimeout(() => {
     socket.destroy(Object.assign(new Error(`no connection to ${host}:${port} within ${timeoutMs} ms`), { code: 'ETIMEDOUT' }));
@@ -164,14 +164,14 @@ async function connect({ host, port, timeoutMs, tls }: ConnectOptions): Promise<
   try {
     socket.once('connect', () => socket.pause());
     await once(socket, 'connect');
-    return new NetSocket(tls ? await secureDialled(socket, tls) : socket);
+    return new NetSocket(trust ? await secureDialled(socket, trust) : socket);
   } finally {
     clearTimeout(timer);
   }
 }
 
-function listen({ host, port, tls, onSocket, onError }: ListenOptions): Promise<SocketServer> {
-  const context = tls && serverContext(tls);
+function listen({ host, port, identity, onSocket, onError }: ListenOptions): Promise<SocketServer> {
+  const context = identity && serverContext(identity);
   return new Promise((resolve, reject) => {
     const server = net.createServer({ ...TUNED, pauseOnConnect: true });
     server.on('connection', (socket) => onSocket(new NetSocket(context ? secureAccepted(socket, context) : socket)));

@@ -73,7 +73,7 @@ export interface ListenOptions {
   /** 0 = ephemeral. */
   readonly port: number;
   /** Makes it TLS 1.3. Sockets come before their TLS handshake, which the first one who reads waits for. */
-  readonly tls?: TlsIdentity | undefined;
+  readonly identity?: TlsIdentity | undefined;
   readonly onSocket: (socket: ByteSocket) => void;
   /** An accept failed (out of file descriptors, say); the listener goes on. */
   readonly onError: (error: Error) => void;
@@ -86,7 +86,7 @@ export interface ConnectOptions {
   /** Gives up after this many ms, DNS and TLS included. */
   readonly timeoutMs: number;
   /** Makes it TLS 1.3. */
-  readonly tls?: TlsTrust | undefined;
+  readonly trust?: TlsTrust | undefined;
 }
 
 /** One way to get sockets from the machine. */

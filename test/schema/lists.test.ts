@@ -126,6 +126,8 @@ eachDialect('lists', (databases) => {
 
   test('the server tells what it is', async () => {
     const api = await openTestSchema(databases);
-    expect(await api.record('{ server { version bridgeType bridgePort } }')).toEqual({ version: '1.2.3', bridgeType: 'tcp', bridgePort: 8024 });
+    expect(await api.record('{ server { version bridgeType bridgePort bridgeTlsPort bridgeTlsFingerprint } }')).toEqual({
+      version: '1.2.3', bridgeType: 'tcp', bridgePort: 8024, bridgeTlsPort: 8025, bridgeTlsFingerprint: 'ab'.repeat(32),
+    });
   });
 });

@@ -2,6 +2,8 @@ import { acceptHandshake, keyIdOf, newSessionId, proveHandshake, type Role } fro
 import { Mux, type MuxOptions } from '../../src/wire/mux.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { ByteSocket, SocketServer } from '../../src/wire/socket.ts';
+import { fingerprintOf } from '../../src/wire/tls.ts';
+import { covering } from './certificates.ts';
 
 const HOST = '127.0.0.1';
 const VKEY = 'a-vkey-for-tests';
@@ -18,11 +20,15 @@ export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => voi
   return { promise, resolve, reject };
 }
 
+/** The server's certificate in these tests, and a client's trust in it. */
+const identity = { certificate: covering.certificate, key: covering.key };
+const trust = { fingerprint: fingerprintOf(covering.certificate) };
+
 /** A connected pair of sockets of the backend under test. */
-export async function socketPair(): Promise<{ dialled: ByteSocket; accepted: ByteSocket }> {
+export async function socketPair(secure = false): Promise<{ dialled: ByteSocket; accepted: ByteSocket }> {
   const accepted = deferred<ByteSocket>();
-  const server = await netBackend.listen({ host: HOST, port: 0, onSocket: accepted.resolve, onError: accepted.reject });
-  const dialled = await netBackend.connect({ host: HOST, port: server.port, timeoutMs: 2000 });
+  const server = await netBackend.listen({ host: HOST, port: 0, identity: secure ? identity : undefined, onSocket: accepted.resolve, onError: accepted.reject });
+  const dialled = await netBackend.connect({ host: HOST, port: server.port, trust: secure ? trust : undefined, timeoutMs: 2000 });
   const pair = { dialled, accepted: await accepted.promise };
   await server.close();
   return pair;
@@ -41,8 +47,15 @@ export interface WireTunnel {
   close(): Promise<void>;
 }
 
-/** Starts a tunnel to a port of this machine. Without `dataConnections` everything stays on the mux. */
-export async function wireTunnel(targetPort: number, options: MuxOptions & { dataConnections?: boolean } = {}): Promise<WireTunnel> {
+/** How a tunnel under test runs. */
+export interface WireTunnelOptions extends MuxOptions {
+  /** false = everything stays on the mux, as it does over TLS */
+  readonly dataConnections?: boolean;
+  readonly secure?: boolean;
+}
+
+/** Starts a tunnel to a port of this machine. */
+export async function wireTunnel(targetPort: number, options: WireTunnelOptions = {}): Promise<WireTunnel> {
   const serverClosed = deferred<string>();
   const agentClosed = deferred<string>();
   const serverMux = deferred<Mux>();
@@ -63,9 +76,9 @@ export async function wireTunnel(targetPort: number, options: MuxOptions & { dat
     serverMux.resolve(new Mux(socket, 'server', {
       onOpen: (stream) => stream.reset(), onControl: () => {}, onClose: serverClosed.resolve,
     }, options));
-  });
+  }, options.secure);
 
-  const agentSocket = await netBackend.connect({ host: HOST, port: bridge.port, timeoutMs: 2000 });
+  const agentSocket = await netBackend.connect({ host: HOST, port: bridge.port, trust: options.secure ? trust : undefined, timeoutMs: 2000 });
   const proven = await proveHandshake(agentSocket, { timeoutMs: 2000, role: 'mux', keyId: keyIdOf(VKEY), key: VKEY, connection: 0, info: {} });
   const agent: Mux = new Mux(agentSocket, 'agent', {
     onOpen: (stream) => {
@@ -73,7 +86,7 @@ export async function wireTunnel(targetPort: number, options: MuxOptions & { dat
     },
     onControl: () => {},
     onClose: agentClosed.resolve,
-    ...(options.dataConnections === false ? {} : {
+    ...(options.dataConnections === false || options.secure ? {} : {
       onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void dialData(id)),
     }),
   }, options);
@@ -114,6 +127,6 @@ export async function wireTunnel(targetPort: number, options: MuxOptions & { dat
   };
 }
 
-function listen(onSocket: (socket: ByteSocket) => void | Promise<void>): Promise<SocketServer> {
-  return netBackend.listen({ host: HOST, port: 0, onSocket: (socket) => void onSocket(socket), onError: (error) => { throw error; } });
+function listen(onSocket: (socket: ByteSocket) => void | Promise<void>, secure = false): Promise<SocketServer> {
+  return netBackend.listen({ host: HOST, port: 0, identity: secure ? identity : undefined, onSocket: (socket) => void onSocket(socket), onError: (error) => { throw error; } });
 }

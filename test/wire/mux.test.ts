@@ -19,10 +19,13 @@ async function tunnelToTransfers(options?: Parameters<typeof wireTunnel>[1]): Pr
 }
 
 test.each([
-  ['with data connections', true],
-  ['on the mux alone', false],
-])('36 concurrent streams arrive whole on both sides, %s', async (_, dataConnections) => {
-  const { tunnel, target } = await tunnelToTransfers({ dataConnections });
+  ['with data connections', {}],
+  ['on the mux alone', { dataConnections: false }],
+  ['compressed', { compress: true }],
+  ['over TLS', { secure: true }],
+  ['compressed over TLS', { secure: true, compress: true }],
+])('36 concurrent streams arrive whole on both sides, %s', async (_, options) => {
+  const { tunnel, target } = await tunnelToTransfers(options);
   await Promise.all(standardTransfers(8 * MB).map((what) => transfer(tunnel.port, what)));
   expect(target.failures).toEqual([]);
   // The visitor has seen its last byte; the server's side of the last socket may close a moment later.

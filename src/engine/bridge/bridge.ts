@@ -92,12 +92,12 @@ export class Bridge {
   /** @throws the system's error when an address cannot be bound; OpenSSL's when certificate and key don't belong together */
   async listen({ host, port, tls }: BridgePlaces): Promise<BridgeAddress> {
     const plain = await this.#listen({ host, port });
-    const secure = await this.#listen({ host, port: tls.port, tls: tls.identity });
+    const secure = await this.#listen({ host, port: tls.port, identity: tls.identity });
     this.#tls = { port: secure.port, fingerprint: fingerprintOf(tls.identity.certificate) };
     return { host: plain.host, port: plain.port, tls: this.#tls };
   }
 
-  async #listen(place: Pick<ListenOptions, 'host' | 'port' | 'tls'>): Promise<SocketServer> {
+  async #listen(place: Pick<ListenOptions, 'host' | 'port' | 'identity'>): Promise<SocketServer> {
     const server = await this.#options.sockets.listen({
       ...place,
       onSocket: (socket) => this.#onSocket(socket),
