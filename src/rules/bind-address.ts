@@ -8,7 +8,8 @@ import ipaddr from 'ipaddr.js';
 export function canonicalBindAddress(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === '' || isIPv4(trimmed)) return trimmed;
-  if (!isIPv6(trimmed)) return undefined;
+  // Node takes more zones (`::1%a:b`) for addresses than there are.
+  if (!isIPv6(trimmed) || !ipaddr.IPv6.isValid(trimmed)) return undefined;
   const address = ipaddr.IPv6.parse(trimmed);
   return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toString();
 }

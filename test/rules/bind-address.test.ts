@@ -9,7 +9,7 @@ test.each([
   expect(canonicalBindAddress(text)).toBe(address);
 });
 
-test.each(['localhost', '1.2.3', '1.2.3.256', '01.2.3.4', '0x7f.1', '[::1]', ':::', '127.0.0.1:80', '10.0.0.0/8'])('%j is no address', (text) => {
+test.each(['localhost', '1.2.3', '1.2.3.256', '01.2.3.4', '0x7f.1', '[::1]', ':::', '127.0.0.1:80', '10.0.0.0/8', '::1%a:b'])('%j is no address', (text) => {
   expect(canonicalBindAddress(text)).toBeUndefined();
 });
 

@@ -1,0 +1,133 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, jest, test } from '@jest/globals';
+import fc from 'fast-check';
+import { GraphQLError, isScalarType, isSpecifiedScalarType } from 'graphql';
+import { routes } from '../../src/legacy/routes.ts';
+import { createSignatureCheck } from '../../src/legacy/signature.ts';
+import { Attempts } from '../../src/rules/attempts.ts';
+import { canonicalBindAddress } from '../../src/rules/bind-address.ts';
+import { parseExpireTime } from '../../src/rules/expire-time.ts';
+import { hostLocation } from '../../src/rules/host-location.ts';
+import { hostPattern, requestedHost } from '../../src/rules/host-name.ts';
+import { turnedAwayBy } from '../../src/rules/ip-access.ts';
+import { cleanIpList } from '../../src/rules/ip-list.ts';
+import { platformPrefix, platformWildcard } from '../../src/rules/platform-domain.ts';
+import { parsePortRanges, PortRangeError } from '../../src/rules/port-range.ts';
+import { dialTargets, malformedTarget, parseTarget, targetLines } from '../../src/rules/targets.ts';
+import { clientColumns } from '../../src/schema/client/input.ts';
+import { routeQuestion } from '../../src/schema/diagnosis/route.ts';
+import { AditError } from '../../src/schema/errors.ts';
+import { headersOf, hostChangeOf } from '../../src/schema/host/headers.ts';
+import { platformEntries } from '../../src/schema/platform-domain/input.ts';
+import { schema } from '../../src/schema/schema.ts';
+import { tunnelColumns } from '../../src/schema/tunnel/input.ts';
+import { newPassword, userColumns } from '../../src/schema/user/input.ts';
+import { readAgentOptions } from '../../src/settings/agent-options.ts';
+import { fileKey, flagName, infoOf, settingNames, settingsSchema } from '../../src/settings/settings.ts';
+import { environmentSource, fileSource, readSource, SettingsError } from '../../src/settings/sources.ts';
+import { anyText, cases, hostileTexts, parsed, type Refusal } from '../support/outside-input.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** Everything that reads what comes from outside: its name, how it reads a text, and how it refuses one. */
+type Parser = readonly [name: string, read: (text: string) => unknown, refusal?: Refusal];
+
+const settings = { version: '', bridgePort: 1, allowLocalProxy: true, adminUsername: 'admin' };
+const tomlFile = path.join(temporaryDirectory(), 'adit.toml');
+
+/** Those that differ in nothing but their names, once. */
+const parameters = new Map(routes.flatMap((route) => Object.entries(route.parameters).map(([name, { read, kind, choices, maximum }]): [string, Parser] =>
+  [JSON.stringify([String(read), kind, choices, maximum]), [`the parameter ${name} of ${route.path}`, (text) => read(text, name), AditError]]))).values();
+
+const scalars = Object.values(schema.getTypeMap()).filter(isScalarType).filter((type) => !isSpecifiedScalarType(type)).flatMap((type): Parser[] => [
+  [`the scalar ${type.name} given a text`, (text) => type.parseValue(text), GraphQLError],
+  [`the scalar ${type.name} given something else`, (text) => type.parseValue(somethingElse(text)), GraphQLError],
+]);
+
+/** What JSON and TOML can hold beside texts. */
+function somethingElse(text: string): unknown {
+  const values = [Number.parseFloat(text), text.length, -text.length, [text], { text }, null, true, new Date(text)];
+  return values[text.length % values.length];
+}
+
+/** The settings of each kind differ in their names only. What a source's values are refused with are lines, not errors. */
+const kinds = new Map(settingNames.map((name) => [infoOf(name).value, name])).values();
+const sources = [...kinds].map((name): Parser => [`the flag ${flagName(name)}`, (text) => settingsSchema.shape[name].safeParse(text)]);
+const otherValues: Parser = ['a setting that is no text', (text) => {
+  const name = settingNames[text.length % settingNames.length] ?? 'dataDir';
+  return readSource({ label: 'file', spell: fileKey, values: { [fileKey(name)]: somethingElse(text) } }, []);
+}];
+
+const columns = { ...settings, allowLocalProxy: false };
+const inputs: Parser[] = [
+  ['the input of a client', (text) => clientColumns({ verifyKey: text, remark: text, basicUser: text, basicPassword: text, blackIpList: [text, text], ipWhitePassword: text, ipWhiteList: [text] }), AditError],
+  ['the remark of a client', (remark) => clientColumns({ remark }), AditError],
+  ['the address lists of a client', (text) => clientColumns({ blackIpList: [text], ipWhiteList: text.split('\n') }), AditError],
+  ['the targets of a tunnel', (text) => tunnelColumns({ targets: [text, text] }, columns), AditError],
+  ['the address of a tunnel', (serverIp) => tunnelColumns({ serverIp }, columns), AditError],
+  ['other texts of a tunnel', (text) => tunnelColumns({ remark: text, password: text, localPath: text, stripPrefix: text }, columns), AditError],
+  ['the name of a user', (username) => userColumns({ username }, settings), AditError],
+  ['the password of a user', (password) => newPassword({ password }), AditError],
+  ['the headers of a host', (text) => headersOf('headers', [text]), AditError],
+  ['the Host header of a host', (text) => hostChangeOf('hostChange', text), AditError],
+  ['platform domains', (text) => platformEntries([{ id: text, wildcard: text, certFilePath: text, keyFilePath: text }, { wildcard: `*.${text}` }], []), AditError],
+  ['the question of a diagnosis', (text) => routeQuestion(text, text, 'http'), AditError],
+  ['the path of a diagnosis', (text) => routeQuestion('a.com', `/${text}`, 'http'), AditError],
+];
+
+const rules: Parser[] = [
+  ['expire_time', parseExpireTime], ['an address list', (text) => cleanIpList([text])], ['a target', parseTarget],
+  ['targets', (text) => [targetLines([text]), malformedTarget([text]), dialTargets(text)]],
+  ['port ranges', parsePortRanges, PortRangeError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['a location', hostLocation],
+  ['a platform pattern', platformWildcard], ['a platform prefix', platformPrefix], ['a bind address', canonicalBindAddress],
+  ["a visitor's address", (text) => turnedAwayBy(text, { globalBlackList: [text], ipWhite: false, whiteList: [], blackList: [] })],
+  ['the source of an attempt', (text) => new Attempts().begin(text, text, 0)],
+  ['a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', text], ['timestamp', text]]))],
+  ['the timestamp of a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', 'x'], ['timestamp', text]]))],
+];
+
+const programs: Parser[] = [
+  ['the options of an agent', (text) => readAgentOptions({ server: text, vkey: text }, { ADIT_LOG_LEVEL: text }), SettingsError],
+  ["an agent's server", (server) => readAgentOptions({ server, vkey: 'k' }, {}), SettingsError],
+  ["the file of an agent's key", (text) => readAgentOptions({ server: 'h:1', vkeyFile: `/nowhere/${text}` }, {}), SettingsError],
+  ['the environment', (text) => readSource(environmentSource({ [`ADIT_${text}`]: text }), [])],
+  ['the settings file', (text) => {
+    writeFileSync(tomlFile, text);
+    return readSource(fileSource(tomlFile), []);
+  }, SettingsError],
+];
+
+const parsers: readonly Parser[] = [...parameters, ...scalars, ...sources, otherValues, ...inputs, ...rules, ...programs];
+
+// Most cases end in an error, and its stack is what takes longest.
+Error.stackTraceLimit = 0;
+
+/** @throws {Error} that names the parser and the text, when one is neither read nor refused in good order */
+function readAll(texts: readonly string[], [name, read, refusal]: Parser): void {
+  for (const text of texts) {
+    try {
+      parsed(() => read(text), refusal);
+    } catch (error) {
+      throw new Error(`${name}, given ${JSON.stringify(text.slice(0, 200))} (${text.length} characters)`, { cause: error });
+    }
+  }
+}
+
+test(`every parser reads or refuses ${cases.numRuns} texts: it throws nothing but its own error, and takes less than a second`, () => {
+  const texts = fc.sample(anyText, cases);
+  for (const parser of parsers) readAll(texts, parser);
+  expect(parsers.length).toBeGreaterThan(routes.length);
+}, 60_000);
+
+test('every parser takes less than a second for 64 KB of what makes matchers go back', () => {
+  for (const parser of parsers) readAll(hostileTexts, parser);
+  expect(hostileTexts.every((text) => text.length >= 64 * 1024)).toBe(true);
+}, 60_000);
+
+test('a parser that throws something else, or takes too long, would be found out', () => {
+  expect(() => readAll(['1'], ['broken', () => { throw new TypeError('x'); }, AditError])).toThrow('broken, given "1" (1 characters)');
+  let now = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+  expect(() => readAll(['1'], ['slow', () => { now += 1000; }])).toThrow(/^slow/);
+  clock.mockRestore();
+});
