@@ -27,12 +27,12 @@ import { readAgentOptions } from '../../src/settings/agent-options.ts';
 import { fileKey, flagName, infoOf, settingNames, settingsSchema } from '../../src/settings/settings.ts';
 import { environmentSource, fileSource, readSource, SettingsError } from '../../src/settings/sources.ts';
 import { anyText, cases, hostileTexts, parsed, type Refusal } from '../support/outside-input.ts';
+import { schemaSettings } from '../support/schema.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Everything that reads what comes from outside: its name, how it reads a text, and how it refuses one. */
 type Parser = readonly [name: string, read: (text: string) => unknown, refusal?: Refusal];
 
-const settings = { version: '', bridgePort: 1, allowLocalProxy: true, adminUsername: 'admin' };
 const tomlFile = path.join(temporaryDirectory(), 'adit.toml');
 
 /** Those that differ in nothing but their names, once. */
@@ -58,15 +58,14 @@ const otherValues: Parser = ['a setting that is no text', (text) => {
   return readSource({ label: 'file', spell: fileKey, values: { [fileKey(name)]: somethingElse(text) } }, []);
 }];
 
-const columns = { ...settings, allowLocalProxy: false };
 const inputs: Parser[] = [
   ['the input of a client', (text) => clientColumns({ verifyKey: text, remark: text, basicUser: text, basicPassword: text, blackIpList: [text, text], ipWhitePassword: text, ipWhiteList: [text] }), AditError],
   ['the remark of a client', (remark) => clientColumns({ remark }), AditError],
   ['the address lists of a client', (text) => clientColumns({ blackIpList: [text], ipWhiteList: text.split('\n') }), AditError],
-  ['the targets of a tunnel', (text) => tunnelColumns({ targets: [text, text] }, columns), AditError],
-  ['the address of a tunnel', (serverIp) => tunnelColumns({ serverIp }, columns), AditError],
-  ['other texts of a tunnel', (text) => tunnelColumns({ remark: text, password: text, localPath: text, stripPrefix: text }, columns), AditError],
-  ['the name of a user', (username) => userColumns({ username }, settings), AditError],
+  ['the targets of a tunnel', (text) => tunnelColumns({ targets: [text, text] }, schemaSettings), AditError],
+  ['the address of a tunnel', (serverIp) => tunnelColumns({ serverIp }, schemaSettings), AditError],
+  ['other texts of a tunnel', (text) => tunnelColumns({ remark: text, password: text, localPath: text, stripPrefix: text }, schemaSettings), AditError],
+  ['the name of a user', (username) => userColumns({ username }, schemaSettings), AditError],
   ['the password of a user', (password) => newPassword({ password }), AditError],
   ['the headers of a host', (text) => headersOf('headers', [text]), AditError],
   ['the Host header of a host', (text) => hostChangeOf('hostChange', text), AditError],

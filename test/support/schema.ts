@@ -42,6 +42,11 @@ type Variables = Readonly<Record<string, unknown>>;
 
 const entry = z.record(z.string(), z.unknown());
 
+/** What the schema knows of the settings, unless a test says otherwise. */
+export const schemaSettings: Services['settings'] = {
+  version: '1.2.3', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin',
+};
+
 /** Makes one on an empty database. */
 export async function openTestSchema(databases: TestDatabases, settings: Partial<Services['settings']> = {}): Promise<TestSchema> {
   const engine = new FakeEngine();
@@ -54,7 +59,7 @@ export async function openTestSchema(databases: TestDatabases, settings: Partial
   changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
   const services = {
     store, engine, changes, attempts: new Attempts(), freshState: () => Promise.resolve(), live, log,
-    settings: { version: '1.2.3', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin', ...settings },
+    settings: { ...schemaSettings, ...settings },
   };
   const mask = createErrorMask(log);
   const run: TestSchema['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
