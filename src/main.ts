@@ -7,9 +7,10 @@ import { loadSettings, readSettings } from './settings/load.ts';
 import { printSettings } from './settings/print.ts';
 import { defaultOf, fileKey, flagName, infoOf, settingNames, type SettingName } from './settings/settings.ts';
 import { SettingsError } from './settings/sources.ts';
+import { readVisitOptions, type VisitFlags } from './settings/visit-options.ts';
 import { version } from './version.ts';
 
-/** The command line: `adit server`, `adit agent`. What a command needs is loaded only when it runs. */
+/** The command line: `adit server`, `adit agent`, `adit visit`. What a command needs is loaded only when it runs. */
 const program = new Command('adit')
   .description('Reach programs behind NAT and firewalls: a reverse-tunnel server and its agent.')
   .version(version)
@@ -58,6 +59,25 @@ program.command('agent')
     const { server: address, tls, vkey, ...logging } = readAgentOptions(flags, process.env);
     const { runAgent } = await import('./agent/agent.ts');
     await runAgent({ server: address, tls, vkey, version, log: createLogger(logging) });
+  });
+
+program.command('visit')
+  .summary('open a local port that leads to a tunnel without a port of its own')
+  .description('Proves the password of a secret or p2p tunnel to the server, and opens a local port that leads to its targets. '
+    + 'Reconnects until it is stopped.')
+  .requiredOption('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
+  .requiredOption('--type <TYPE>', "the tunnel's type: secret or p2p")
+  .option('--password <TEXT>', "the tunnel's password (better: ADIT_VISIT_PASSWORD or --password-file, for others on this machine can see flags)")
+  .option('--password-file <FILE>', 'a file that holds the password (or ADIT_VISIT_PASSWORD_FILE)')
+  .requiredOption('--listen <[HOST:]PORT>', 'the local port to open (host: 127.0.0.1 unless given)')
+  .option('--tls', 'speak TLS 1.3 to the server; give its TLS port')
+  .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the password's proof vouches for the server")
+  .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
+  .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
+  .action(async (flags: VisitFlags) => {
+    const { server: address, tls, type, password, listen, ...logging } = readVisitOptions(flags, process.env);
+    const { runVisitor } = await import('./agent/visitor.ts');
+    await runVisitor({ server: address, tls, type, password, listen, version, log: createLogger(logging) });
   });
 
 /** The flag of a setting, and for a secret also the one that names a file. */

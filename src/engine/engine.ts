@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { turnedAwayBy } from '../rules/ip-access.ts';
 import type { PortRange } from '../rules/port-range.ts';
-import { transportOf } from '../rules/tunnel-mode.ts';
+import { keyedModes, transportOf } from '../rules/tunnel-mode.ts';
+import { keyIdOf } from '../wire/handshake.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from './bridge/bridge.ts';
@@ -64,6 +65,8 @@ export class Engine implements EngineFace {
   readonly modes: readonly string[] = [...tunnelModes.keys()];
   readonly #clients = new Clients();
   readonly #tunnels = new Map<number, TunnelRunner>();
+  /** The tunnels that visitors prove a password for, by its key id. */
+  readonly #passwords = new Map<string, TunnelRunner>();
   readonly #ticker = new Ticker();
   readonly #batches: StateBatches;
   readonly #visitors: Visitors;
@@ -91,7 +94,11 @@ export class Engine implements EngineFace {
     this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
     this.#bridge = new Bridge({
       sockets, log: options.log, now: this.#now, clients: this.#clients, timing: options.bridgeTiming ?? {},
-      onSeen: (entry) => this.#changed(entry.meter),
+      visited: (keyId) => this.#passwords.get(keyId),
+      onSeen: (entry) => {
+        this.#changed(entry.meter);
+        for (const runner of entry.tunnels) runner.clientChanged();
+      },
     });
   }
 
@@ -255,6 +262,10 @@ export class Engine implements EngineFace {
       visitors: this.#visitors,
       blocked: (clientId) => this.#blocked(clientId),
       admit: (clientId, address) => this.#admit(clientId, address),
+      client: (clientId) => {
+        const entry = this.#clients.get(clientId);
+        return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
+      },
       changed: (meter) => this.#changed(meter),
       later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),
     }, new Meter(this.#ticker, 'tunnel', wanted.id, stored), wanted);
@@ -264,15 +275,18 @@ export class Engine implements EngineFace {
   }
 
   #link(runner: TunnelRunner): void {
-    const { id, clientId, mode, enabled, port, serverIp } = runner.wanted;
+    const { id, clientId, mode, enabled, port, serverIp, password } = runner.wanted;
     const transport = transportOf(mode);
     if (enabled && transport && port !== 0) this.#reserver.book.claim({ tunnelId: id, transport, port, serverIp });
+    if (keyedModes.includes(mode) && password !== '') this.#passwords.set(keyIdOf(password), runner);
     this.#clients.get(clientId)?.tunnels.add(runner);
   }
 
   #unlink(runner: TunnelRunner): void {
-    const { id, clientId, port } = runner.wanted;
+    const { id, clientId, port, password } = runner.wanted;
     this.#reserver.book.unclaim(id, port);
+    const keyId = keyIdOf(password);
+    if (this.#passwords.get(keyId) === runner) this.#passwords.delete(keyId);
     this.#clients.get(clientId)?.tunnels.delete(runner);
   }
 
@@ -312,6 +326,7 @@ export class Engine implements EngineFace {
     // An agent may have come over TLS by itself: that is as good.
     if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');
     entry.session?.compress(client.compress);
+    for (const runner of entry.tunnels) runner.clientChanged();
     await this.#syncClient(entry);
   }
 

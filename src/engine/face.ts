@@ -149,6 +149,16 @@ export interface TunnelState {
   readonly rate: number;
   readonly inletBytes: number;
   readonly exportBytes: number;
+  /** The programs that visit it (secret, p2p). */
+  readonly visitors: readonly VisitorState[];
+}
+
+/** A program that visits a tunnel without a port (secret, p2p). */
+export interface VisitorState {
+  /** As the bridge sees it, without port. */
+  readonly address: string;
+  /** ms since the epoch. */
+  readonly since: number;
 }
 
 /** Running state of a host. */

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseFingerprint } from '../rules/fingerprint.ts';
+import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
@@ -25,7 +25,8 @@ export interface AgentFlags {
   readonly logFormat?: string;
 }
 
-const address = z.string().transform((text, context) => {
+/** HOST:PORT of a bridge. */
+export const bridgeAddress = z.string().transform((text, context) => {
   const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(text);
   const port = Number(match?.[3]);
   if (match === null || port < 1 || port > 65535) {
@@ -35,7 +36,8 @@ const address = z.string().transform((text, context) => {
   return { host: match[1] ?? match[2] ?? '', port };
 });
 
-const fingerprint = z.string().transform((text, context) => {
+/** The SHA-256 fingerprint of a certificate: 64 hex digits, with or without colons. */
+export const fingerprint = z.string().transform((text, context) => {
   const digits = parseFingerprint(text);
   if (digits !== undefined) return digits;
   context.addIssue({ code: 'custom', message: `must be a SHA-256 fingerprint, 64 hex digits with or without colons, not ${JSON.stringify(text)}` });
@@ -43,8 +45,7 @@ const fingerprint = z.string().transform((text, context) => {
 });
 
 /**
- * The options of an agent from its flags and its environment. The key may stand in a file or in ADIT_VKEY or
- * ADIT_VKEY_FILE, because everybody on the machine can read the flags of a running program.
+ * The options of an agent from its flags and its environment.
  * @throws {SettingsError} with all problems
  */
 export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessEnv): AgentOptions {
@@ -55,37 +56,12 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
     problems.push(`${name}: ${checked.error.issues[0]?.message}`);
     return undefined;
   };
-  const server = check('--server', address, flags.server);
+  const server = check('--server', bridgeAddress, flags.server);
   const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
-  const vkey = readVkey(flags, environment, problems);
+  const vkey = readKeyOption({ what: 'key', flag: '--vkey', variable: 'ADIT_VKEY', value: flags.vkey, file: flags.vkeyFile }, environment, problems);
   const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
   const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
   if (server === undefined || pinned === undefined || vkey === undefined || logLevel === undefined || logFormat === undefined) throw new SettingsError(problems);
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
   return { server, tls, vkey, logLevel, logFormat };
-}
-
-/** Flags go before the environment; within one of them only one way of giving the key is allowed. */
-function readVkey(flags: AgentFlags, environment: NodeJS.ProcessEnv, problems: string[]): string | undefined {
-  const places = [
-    { key: '--vkey', value: flags.vkey, keyFile: '--vkey-file', file: flags.vkeyFile },
-    { key: 'ADIT_VKEY', value: environment['ADIT_VKEY'], keyFile: 'ADIT_VKEY_FILE', file: environment['ADIT_VKEY_FILE'] },
-  ];
-  const place = places.find(({ value, file }) => value !== undefined || file !== undefined);
-  if (place === undefined) {
-    problems.push('the key is missing: give --vkey KEY or --vkey-file FILE, or set ADIT_VKEY or ADIT_VKEY_FILE');
-    return undefined;
-  }
-  if (place.value !== undefined && place.file !== undefined) {
-    problems.push(`${place.keyFile}: must not be given together with ${place.key}`);
-    return undefined;
-  }
-  try {
-    const vkey = place.file === undefined ? place.value : readFileSync(place.file, 'utf8').trim();
-    if (vkey !== undefined && vkey !== '') return vkey;
-    problems.push(`${place.file === undefined ? place.key : place.keyFile}: the key must not be empty`);
-  } catch (error) {
-    problems.push(`${place.keyFile}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  return undefined;
 }

@@ -9,7 +9,8 @@ export const agentInfoSchema = z.object({
 /** @see agentInfoSchema */
 export type AgentInfo = z.output<typeof agentInfoSchema>;
 
-const sessionWelcome = z.object({
+/** What the server says whomever it lets in. */
+export const sessionWelcome = z.object({
   /** Names the session in the handshakes of its data connections. */
   sessionId: z.string().regex(/^[0-9a-f]{32}$/),
   /** Both sides give a sign of life this often, in ms. */
@@ -17,7 +18,7 @@ const sessionWelcome = z.object({
   /** Both sides compress what they send. */
   compress: z.boolean().default(false),
 });
-/** What the server says whomever it lets in. */
+/** @see sessionWelcome */
 export type SessionWelcome = z.output<typeof sessionWelcome>;
 
 /** What the server says when it lets an agent in. */

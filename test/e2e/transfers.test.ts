@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { Child } from '../support/child.ts';
 import { sized } from '../support/endurance.ts';
 import { programPath } from '../support/find-program.ts';
+import { startVisitorProcess, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { serve } from '../support/served.ts';
 import { sshPrograms, startSshd } from '../support/sshd.ts';
@@ -35,6 +36,17 @@ describeWith(sshPrograms, 'ssh through a tunnel', () => {
     await session.says(/quiet-2/);
     session.type('exit 3\n');
     expect(await session.exited).toEqual({ code: 3, signal: null });
+  });
+
+  test('runs through a secret tunnel and its visitor', async () => {
+    const sshd = await startSshd();
+    const { server, clientId } = await serve(`127.0.0.1:${sshd.port}`);
+    const password = 'the password of the visitor';
+    await write(server, '/index/add/', { type: 'secret', client_id: clientId, target: `127.0.0.1:${sshd.port}`, password });
+    const { port } = await startVisitorProcess(server, 'secret', password);
+    const command = new Child(programPath('ssh'), [...sshd.login(port), 'echo through $((6 * 7)); exit 3']);
+    expect(await command.exited).toEqual({ code: 3, signal: null });
+    expect(command.output).toBe('through 42\n');
   });
 
   test('carries what a command prints', async () => {

@@ -166,7 +166,10 @@ eachDialect('tunnels', (databases) => {
     expect(await api.code(update, { id: second, input: { password: 'same' } })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.code(copy, { id: first })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.record(update, { id: first, input: { password: '', remark: 'x' } })).toMatchObject({ password: 'same', port: 0 });
-    const keyless = await api.id(create, { input: { clientId: 1, mode: 'secret' } });
+    expect((await api.run(create, { input: { clientId: 1, mode: 'secret' } })).errors[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'password' });
+    expect(await api.code(update, { id: await newTunnel(api, {}), input: { mode: 'p2p' } })).toBe('INVALID_INPUT');
+    // One of an older version, which took them without.
+    const { id: keyless } = await api.services.store.db.tunnel.create({ data: { clientId: 1, mode: 'secret' } });
     expect(await api.record(copy, { id: keyless })).toMatchObject({ mode: 'secret', password: '', port: 0 });
     expect(await api.record(create, { input: { clientId: 1, mode: 'tcp', password: 'same' } })).toMatchObject({ mode: 'tcp', password: 'same' });
   });

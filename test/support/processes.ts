@@ -46,6 +46,20 @@ export async function startAgent({ bridgePort }: Pick<ServerProcess, 'bridgePort
   return child;
 }
 
+/** A visitor, and the local port that it opened. */
+export interface VisitorProcess {
+  readonly child: Child;
+  readonly port: number;
+}
+
+/** Starts a visitor on any free port and waits until it is connected. */
+export async function startVisitorProcess({ bridgePort }: Pick<ServerProcess, 'bridgePort'>, type: 'secret' | 'p2p', password: string): Promise<VisitorProcess> {
+  const child = new Child(process.execPath, [program, 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', '0'], { ADIT_VISIT_PASSWORD: password });
+  const [, port] = await child.says(/listening on 127\.0\.0\.1:(\d+)/);
+  await child.says(/connected to/);
+  return { child, port: Number(port) };
+}
+
 /** Parameters of a legacy call. */
 export type Parameters = Readonly<Record<string, string | number | boolean>>;
 

@@ -1,16 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { HandshakeError } from '../../wire/handshake-error.ts';
-import { acceptHandshake, newSessionId, type Offer } from '../../wire/handshake.ts';
+import { acceptHandshake, newSessionId, type Offer, type Role } from '../../wire/handshake.ts';
 import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
 import type { ByteSocket, ListenOptions, SocketBackend, SocketServer, TlsIdentity } from '../../wire/socket.ts';
 import { fingerprintOf } from '../../wire/tls.ts';
+import { visitorInfoSchema, type VisitWelcome } from '../../wire/visit-messages.ts';
 import type { ClientEntry, Clients } from '../clients.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import { AgentSession } from './agent-session.ts';
 import { HandshakeGate } from './handshake-gate.ts';
 import { Penalties } from './penalties.ts';
 import { type Reason, reasons } from './reasons.ts';
+import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
 
 /** What tests shorten. */
 export interface BridgeTiming {
@@ -45,16 +47,19 @@ export interface BridgeOptions {
   readonly log: Logger;
   readonly now: () => number;
   readonly clients: Clients;
+  /** The tunnel whose password has this key id. */
+  readonly visited: (keyId: string) => VisitedTunnel | undefined;
   readonly timing: Partial<BridgeTiming>;
   /** A client's agent came or went. */
   readonly onSeen: (entry: ClientEntry) => void;
 }
 
-/** The ports that agents connect to: lets the right ones in, and keeps the others from costing much. */
+/** The ports that agents and visitors connect to: lets the right ones in, and keeps the others from costing much. */
 export class Bridge {
   readonly #options: BridgeOptions;
   readonly #timing: BridgeTiming;
   readonly #sessions = new Map<string, AgentSession>();
+  readonly #visits = new Map<string, VisitorSession>();
   readonly #unfinished = new Set<ByteSocket>();
   readonly #gate = new HandshakeGate();
   readonly #penalties = new Penalties();
@@ -76,13 +81,15 @@ export class Bridge {
   get counts() {
     return {
       sessions: this.#sessions.size,
+      /** Sessions of visitors. */
+      visits: this.#visits.size,
       /** Unfinished. */
       handshakes: this.#gate.size,
       /** Connections that did not speak the protocol, or not in time. */
       garbage: this.#garbage,
       /** Data connections that were let in. */
       dataConnections: this.#dataConnections,
-      /** Agents that were told no. */
+      /** Agents, visitors and data connections that were told no. */
       refused: this.#refused,
       /** Connections closed unread because there were too many handshakes. */
       turnedAway: this.#turnedAway,
@@ -110,15 +117,19 @@ export class Bridge {
   /** Tells the agents; from now on only data connections are let in. */
   drain(): void {
     this.#draining = true;
-    for (const session of this.#sessions.values()) session.drain();
+    for (const session of this.#everybody()) session.drain();
   }
 
   /** Ends every session and handshake. */
   async close(): Promise<void> {
     this.#closed.abort();
     for (const socket of this.#unfinished) socket.destroy(true);
-    for (const session of this.#sessions.values()) session.close('shutdown');
+    for (const session of this.#everybody()) session.close('shutdown');
     await Promise.all(this.#servers.map((server) => server.close()));
+  }
+
+  #everybody(): Array<AgentSession | VisitorSession> {
+    return [...this.#sessions.values(), ...this.#visits.values()];
   }
 
   #onSocket(socket: ByteSocket): void {
@@ -152,14 +163,29 @@ export class Bridge {
   async #handshake(socket: ByteSocket): Promise<void> {
     const offer = await acceptHandshake(socket, {
       timeoutMs: this.#timing.handshakeMs,
-      keyOf: (role, keyId) => (role === 'mux' ? this.#options.clients.byKeyId(keyId)?.wanted.vkey : this.#sessions.get(keyId)?.key),
+      keyOf: (role, keyId) => this.#keyOf(role, keyId),
     });
     if (offer.role === 'data') this.#acceptData(socket, offer);
-    else await this.#acceptMux(socket, offer);
+    else if (await this.#turn(socket, offer)) {
+      if (offer.role === 'visit') this.#acceptVisit(socket, offer);
+      else this.#acceptMux(socket, offer);
+    }
+  }
+
+  #keyOf(role: Role, keyId: string): string | Buffer | undefined {
+    switch (role) {
+      case 'mux': return this.#options.clients.byKeyId(keyId)?.wanted.vkey;
+      case 'visit': return this.#options.visited(keyId)?.password;
+      case 'data': return this.#sessionOf(keyId)?.key;
+    }
+  }
+
+  #sessionOf(id: string): AgentSession | VisitorSession | undefined {
+    return this.#sessions.get(id) ?? this.#visits.get(id);
   }
 
   #acceptData(socket: ByteSocket, offer: Offer): void {
-    const session = this.#sessions.get(offer.keyId);
+    const session = this.#sessionOf(offer.keyId);
     if (!offer.proven || !session) {
       this.#refuse(offer, 'unknown-key');
       return;
@@ -174,20 +200,63 @@ export class Bridge {
     session.addDataConnection(socket, offer.connection);
   }
 
-  async #acceptMux(socket: ByteSocket, offer: Offer): Promise<void> {
-    const { clients, now } = this.#options;
-    // Right keys wait too: whoever guesses must not learn from a quick answer.
-    const wait = this.#penalties.turn(socket.remoteAddress, now());
+  /**
+   * Waits for the turn of an address that offered wrong keys; false = it was refused. Right keys wait too: whoever guesses must not learn
+   * from a quick answer.
+   */
+  async #turn(socket: ByteSocket, offer: Offer): Promise<boolean> {
+    const wait = this.#penalties.turn(socket.remoteAddress, this.#options.now());
     if (wait === Number.POSITIVE_INFINITY) {
       this.#refuse(offer, 'busy');
-      return;
+      return false;
     }
     if (wait > 0) await delay(wait, undefined, { signal: this.#closed.signal, ref: false });
+    return true;
+  }
+
+  /** Somebody offered a key that nobody has. */
+  #refuseKey(socket: ByteSocket, offer: Offer, warning: string, text?: string): void {
+    this.#penalties.fail(socket.remoteAddress, this.#options.now());
+    this.#options.log.warn({ address: socket.remoteAddress }, warning);
+    this.#refuse(offer, 'unknown-key', { text });
+  }
+
+  #acceptVisit(socket: ByteSocket, offer: Offer): void {
+    const tunnel = this.#options.visited(offer.keyId);
+    if (!offer.proven || !tunnel) {
+      this.#refuseKey(socket, offer, 'a visitor offered a password that no tunnel has', 'no tunnel has this password');
+      return;
+    }
+    const info = visitorInfoSchema.safeParse(offer.info);
+    if (this.#draining || !info.success) {
+      this.#refuse(offer, this.#draining ? 'shutdown' : 'bad-info');
+      return;
+    }
+    const refusal = tunnel.refusal(info.data.type);
+    if (refusal) {
+      this.#refuse(offer, refusal.code, refusal);
+      return;
+    }
+    const { online, crypt, compress } = tunnel.client;
+    if (crypt && !socket.channelSecret) {
+      this.#refuse(offer, 'tls-needed', { tls: this.#tls });
+      return;
+    }
+    const id = newSessionId();
+    const { heartbeatMs } = this.#timing;
+    const welcome: VisitWelcome = { tunnelId: tunnel.id, sessionId: id, heartbeatMs, compress, agentOnline: online };
+    const key = offer.accept(welcome);
+    this.#visits.set(id, new VisitorSession({
+      id, key, tunnel, socket, since: this.#options.now(), log: this.#options.log, mux: { heartbeatMs, compress },
+      onGone: () => this.#visits.delete(id),
+    }));
+  }
+
+  #acceptMux(socket: ByteSocket, offer: Offer): void {
+    const { clients, now } = this.#options;
     const entry = clients.byKeyId(offer.keyId);
     if (!offer.proven || !entry) {
-      this.#penalties.fail(socket.remoteAddress, now());
-      this.#options.log.warn({ address: socket.remoteAddress }, 'an agent offered a vkey that no client has');
-      this.#refuse(offer, 'unknown-key');
+      this.#refuseKey(socket, offer, 'an agent offered a vkey that no client has');
       return;
     }
     const info = agentInfoSchema.safeParse(offer.info);
@@ -197,7 +266,7 @@ export class Bridge {
       return;
     }
     if (entry.wanted.crypt && !socket.channelSecret) {
-      this.#refuse(offer, 'tls-needed', this.#tls);
+      this.#refuse(offer, 'tls-needed', { tls: this.#tls });
       return;
     }
     const id = newSessionId();
@@ -215,9 +284,9 @@ export class Bridge {
     this.#options.onSeen(entry);
   }
 
-  #refuse(offer: Offer, code: Reason, tls?: BridgeAddress['tls']): void {
+  #refuse(offer: Offer, code: Reason, { text = reasons[code], tls }: { readonly text?: string | undefined; readonly tls?: BridgeAddress['tls'] | undefined } = {}): void {
     this.#refused++;
-    offer.refuse({ code, text: reasons[code], tls });
+    offer.refuse({ code, text, tls });
   }
 
   /** A second agent with the same vkey takes over: the first one may be a dead connection that nobody has noticed yet. */

@@ -1,7 +1,7 @@
 /** Why the server ends or refuses a session: the code an agent acts on, and what its operator reads. */
 export const reasons = {
   'unknown-key': 'the server does not know this vkey',
-  busy: 'too many wrong vkeys came from this address: try again later',
+  busy: 'too many wrong keys came from this address: try again later',
   disabled: 'the client is disabled',
   expired: 'the client has expired',
   deleted: 'the client was deleted',
@@ -11,7 +11,11 @@ export const reasons = {
   'tls-needed': 'the client is served over TLS only',
   'transport-changed': 'the transport of the client was changed',
   'no-data-connections': 'a session over TLS has no data connections',
-  'bad-info': 'the agent describes itself in a way that the server does not understand',
+  'tunnel-stopped': 'the tunnel is stopped',
+  'tunnel-changed': 'the password or the type of the tunnel was changed',
+  'wrong-type': 'the tunnel is of another type',
+  'too-many': 'the tunnel has too many visitors',
+  'bad-info': 'the other side describes itself in a way that the server does not understand',
 } as const;
 
 /** @see reasons */

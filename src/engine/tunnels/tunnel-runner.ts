@@ -1,6 +1,9 @@
 import type { Logger } from 'pino';
-import { type Transport, transportOf } from '../../rules/tunnel-mode.ts';
+import { keyedModes, type Transport, transportOf } from '../../rules/tunnel-mode.ts';
 import type { ByteSocket, SocketBackend } from '../../wire/socket.ts';
+import type { VisitType } from '../../wire/visit-messages.ts';
+import { reasons } from '../bridge/reasons.ts';
+import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
 import type { TunnelState, WantedTunnel } from '../face.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
@@ -10,6 +13,7 @@ import type { PortAddress } from '../ports/port-book.ts';
 import { Connections } from './connections.ts';
 import { tunnelModes } from './registry.ts';
 import type { Carrier, TunnelServer } from './tunnel-mode.ts';
+import { Visits } from './visits.ts';
 
 /** Waits between attempts to open a listener that failed, in ms: doubling from the first to the longest. */
 const RETRY = { first: 1000, longest: 30_000 } as const;
@@ -22,6 +26,8 @@ export interface RunnerContext {
   /** Why nothing may be served at the moment ("the client is disabled", say); "" = go on. */
   blocked(clientId: number): string;
   admit(clientId: number, address: string): Carrier | undefined;
+  /** Whether the client's agent is connected, and how its visitors are to come. */
+  client(clientId: number): VisitedTunnel['client'];
   /** Its listener was opened or closed, or has another fault. */
   changed(meter: Meter): void;
   /** Calls `attempt` after `ms`, in turn with every other change of wanted state. */
@@ -31,10 +37,11 @@ export interface RunnerContext {
 /**
  * Keeps one tunnel's listener in line with what is wanted. Its methods must not overlap: the engine calls them one after another.
  */
-export class TunnelRunner {
+export class TunnelRunner implements VisitedTunnel {
   readonly meter: Meter;
   readonly #context: RunnerContext;
   readonly #connections: Connections;
+  readonly #visits = new Visits();
   #wanted: WantedTunnel;
   #server: TunnelServer | undefined;
   #held: HeldPort | undefined;
@@ -60,12 +67,44 @@ export class TunnelRunner {
 
   get state(): TunnelState {
     const { connections, rate, inlet, export: exported } = this.meter;
-    return { running: this.#running, error: this.#error, connections, rate, inletBytes: inlet, exportBytes: exported };
+    return { running: this.#running, error: this.#error, connections, rate, inletBytes: inlet, exportBytes: exported, visitors: this.#visits.states };
   }
 
   /** Whether its own listener is what stands in the way of another one on this port. */
   listensOn(transport: Transport, port: number): boolean {
     return this.#held?.transport === transport && this.#held.port === port;
+  }
+
+  get id(): number {
+    return this.#wanted.id;
+  }
+
+  get password(): string {
+    return this.#wanted.password;
+  }
+
+  get client(): VisitedTunnel['client'] {
+    return this.#context.client(this.#wanted.clientId);
+  }
+
+  refusal(type: VisitType): VisitRefusal | undefined {
+    const { mode } = this.#wanted;
+    if (type !== mode) return { code: 'wrong-type', text: `the tunnel is of type ${mode}: visit it with --type ${mode}` };
+    if (!this.#running) return { code: 'tunnel-stopped', text: this.#error || reasons['tunnel-stopped'] };
+    return this.#visits.full ? { code: 'too-many', text: reasons['too-many'] } : undefined;
+  }
+
+  enter(session: VisitorSession): void {
+    this.#visits.enter(session);
+  }
+
+  leave(session: VisitorSession): void {
+    this.#visits.leave(session);
+  }
+
+  /** The client's agent came or went, or its transport was changed. */
+  clientChanged(): void {
+    this.#visits.follow(this.client);
   }
 
   /** Takes over a connection that a visitor's program brought to a tunnel without a port. */
@@ -79,13 +118,17 @@ export class TunnelRunner {
     const before = this.#wanted;
     this.#wanted = wanted;
     this.#failures = 0;
+    if (wanted.mode !== before.mode || wanted.password !== before.password) this.#visits.closeAll('tunnel-changed');
     if (wanted.mode !== before.mode) {
       await this.close();
       this.#server = this.#makeServer();
     } else {
       this.#server?.configure(wanted);
     }
-    if (wanted.clientId !== before.clientId) this.#connections.closeAll();
+    if (wanted.clientId !== before.clientId) {
+      this.#connections.closeAll();
+      this.clientChanged();
+    }
     await this.sync(held);
   }
 
@@ -95,6 +138,7 @@ export class TunnelRunner {
     const blocked = this.#wanted.enabled ? this.#context.blocked(this.#wanted.clientId) : '';
     if (!this.#wanted.enabled || blocked !== '') {
       await held?.close();
+      this.#visits.closeAll('tunnel-stopped', blocked || undefined);
       await this.close();
       this.#error = blocked;
     } else if (held) {
@@ -118,6 +162,7 @@ export class TunnelRunner {
   async close(): Promise<void> {
     clearTimeout(this.#retry);
     await this.closeListener();
+    this.#visits.closeAll('tunnel-stopped');
     this.#connections.closeAll();
     this.#server?.close?.();
   }
@@ -145,7 +190,8 @@ export class TunnelRunner {
     }
     const listener = this.#listener;
     if (!listener) {
-      this.#running = true;
+      this.#running = !keyedModes.includes(this.#wanted.mode) || this.#wanted.password !== '';
+      if (!this.#running) this.#error = 'it has no password, which visitors prove';
       return;
     }
     const { port, serverIp } = listener;

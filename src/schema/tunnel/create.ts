@@ -6,7 +6,7 @@ import { AditError } from '../errors.ts';
 import { uniqueOr } from '../unique.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { leasePort } from './listener.ts';
-import { checkKey, checkMode, keyDuplicate, takeSlot } from './quota.ts';
+import { checkKey, checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
 
 /** The columns of a tunnel that isn't stored yet; its port is settled when it is. */
 type NewTunnel = Omit<Prisma.TunnelUncheckedCreateInput, 'id' | 'port'> & Pick<Tunnel, 'mode' | 'serverIp' | 'password'>;
@@ -17,6 +17,7 @@ export async function createTunnel(context: Context, input: TunnelValues): Promi
   if (mode === null || mode === undefined) throw new AditError('UNSUPPORTED_MODE');
   checkMode(context, mode);
   const { serverIp = '', password = '', ...columns } = tunnelColumns(input, context.settings);
+  requireKey({ mode, password });
   return context.change(() => addTunnel(context, { ...columns, mode, serverIp, password, clientId: clientId ?? 0 }, port ?? 0));
 }
 

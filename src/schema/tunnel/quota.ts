@@ -3,7 +3,7 @@ import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { takeTunnelSlot } from '../../store/totals.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Context } from '../context.ts';
-import { AditError } from '../errors.ts';
+import { AditError, invalidInput } from '../errors.ts';
 import { checkSlot } from '../slot.ts';
 
 /** @throws {AditError} UNSUPPORTED_MODE: a tunnel that can be stored but does nothing would only look like one */
@@ -18,6 +18,11 @@ export async function takeSlot(tx: Transaction, clientId: number, mode: string):
 
 /** What a tunnel is found by, if visitors have to prove its password. */
 type Keyed = Pick<Tunnel, 'mode' | 'password'>;
+
+/** @throws {AditError} INVALID_INPUT: without a password no visitor could be let in (contract 4.6) */
+export function requireKey({ mode, password }: Keyed): void {
+  if (keyedModes.includes(mode) && password === '') throw invalidInput('password', `a ${mode} tunnel needs one, for visitors to prove`);
+}
 
 /** The answer to a password that another tunnel has (contract 2.4). */
 export function keyDuplicate({ password }: Keyed): AditError {

@@ -1,21 +1,31 @@
-import type { TunnelState } from '../../engine/face.ts';
+import type { TunnelState, VisitorState } from '../../engine/face.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 
 /** The running state of a tunnel; of one that the engine doesn't know, what the row remembers. */
 export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): TunnelState {
   return state ?? {
-    running: false, error: '', connections: 0, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes),
+    running: false, error: '', connections: 0, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), visitors: [],
   };
 }
+
+/** A program that visits a tunnel. */
+const Visitor = builder.objectRef<VisitorState>('TunnelVisitor').implement({
+  description: 'A program that visits a tunnel (secret, p2p).',
+  fields: (t) => ({
+    address: t.exposeString('address', { description: 'Its address as the server sees it.' }),
+    since: t.field({ type: 'DateTime', description: 'When it connected.', resolve: ({ since }) => new Date(since) }),
+  }),
+});
 
 /** What a tunnel is doing now. */
 export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').implement({
   description: 'What a tunnel is doing now.',
   fields: (t) => ({
-    running: t.exposeBoolean('running', { description: 'Its listener is open.' }),
+    running: t.exposeBoolean('running', { description: 'It serves: its listener is open, or it needs none.' }),
     error: t.exposeString('error', { description: "Why it isn't although the tunnel is started; blank = nothing is wrong." }),
     connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
+    visitors: t.field({ type: [Visitor], description: 'The programs that visit it (secret, p2p).', resolve: ({ visitors }) => visitors }),
     rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
     inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the tunnel was made.' }),
     exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the tunnel was made.' }),

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { uniqueOr } from '../unique.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { leasePort, sameListener } from './listener.ts';
-import { checkKey, checkMode, keyDuplicate, takeSlot } from './quota.ts';
+import { checkKey, checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
 
 /** Spec /index/edit/, contract 2.4, D7 to D10 and D23. */
 export async function updateTunnel(context: Context, id: number, input: TunnelValues): Promise<Tunnel> {
@@ -16,6 +16,7 @@ export async function updateTunnel(context: Context, id: number, input: TunnelVa
     const { client: _, ...before } = await usableTunnel(context, context.store.db, id);
     const next = nextTunnel(before, input, columns);
     if (next.mode !== before.mode) checkMode(context, next.mode);
+    requireKey(next);
     if (next.clientId !== before.clientId) await usableClient(context, context.store.db, next.clientId);
     const lease = input.port === 0 || !sameListener(before, next) ? await leasePort(context, { ...next, replaces: id }) : undefined;
     try {

@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+import type { ByteSocket } from '../wire/socket.ts';
+import { toVisitorSchema, type VisitorInfo, type VisitWelcome, visitWelcomeSchema } from '../wire/visit-messages.ts';
+import type { BridgeDialler } from './dial-bridge.ts';
+import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
+
+/** With whom and as whom the visitor speaks. */
+export interface VisitorLinkOptions extends BridgeDialler {
+  /** The tunnel's; proven, never sent. */
+  readonly password: string;
+  readonly info: VisitorInfo;
+  readonly log: Logger;
+}
+
+const NO_PAYLOAD = Buffer.alloc(0);
+
+/** The visitor's session with the server: carries local connections to the tunnel's targets. */
+export class VisitorLink {
+  readonly tunnelId: number;
+  readonly #log: Logger;
+  readonly #session: ServerSession;
+  #agentOnline = true;
+
+  /**
+   * Connects and proves the password.
+   * @throws the system's error when the server can't be reached
+   * @throws {HandshakeError} when it doesn't let the visitor in
+   */
+  static async open(options: VisitorLinkOptions): Promise<VisitorLink> {
+    return new VisitorLink(options, await agreeOnSession({ ...options, role: 'visit', key: options.password, welcome: visitWelcomeSchema }));
+  }
+
+  private constructor({ log }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
+    this.tunnelId = agreed.welcome.tunnelId;
+    this.#log = log;
+    this.#session = new ServerSession(agreed, {
+      // Nobody connects to a visitor.
+      onOpen: (stream) => stream.reset(),
+      onControl: (message) => this.#onControl(message),
+    });
+    // After the line that says that it is connected.
+    setImmediate(() => this.#agentIs(agreed.welcome.agentOnline));
+  }
+
+  /** It runs over TLS. */
+  get secure(): boolean {
+    return this.#session.secure;
+  }
+
+  /** Resolves when the session is over. */
+  get ended(): Promise<SessionEnd> {
+    return this.#session.ended;
+  }
+
+  /** Carries a local connection; it is reset when the session takes no more. */
+  carry(socket: ByteSocket): void {
+    const stream = this.#session.open(NO_PAYLOAD);
+    if (stream) stream.join(socket, { onClose: this.#session.hold() });
+    else socket.destroy(true);
+  }
+
+  /** Gives the open connections `ms` to end, and ends the session. */
+  close(ms: number): Promise<void> {
+    return this.#session.close(ms, 'the visitor was stopped');
+  }
+
+  #onControl(message: unknown): void {
+    const { data } = toVisitorSchema.safeParse(message);
+    if (data?.type === 'agent') this.#agentIs(data.online);
+    else if (data?.type === 'drain') this.#log.info('the server is about to stop: open connections go on for a while, new ones are refused');
+    else this.#log.debug('the server sent a control message that this visitor does not know');
+  }
+
+  #agentIs(online: boolean): void {
+    if (online === this.#agentOnline) return;
+    this.#agentOnline = online;
+    if (online) this.#log.info('the agent is connected again');
+    else this.#log.warn('the agent is not connected: connections are refused until it is');
+  }
+}

@@ -1,0 +1,87 @@
+import type { Logger } from 'pino';
+import { netBackend } from '../wire/net-socket.ts';
+import type { ByteSocket, SocketBackend, SocketServer, TlsTrust } from '../wire/socket.ts';
+import type { VisitType } from '../wire/visit-messages.ts';
+import { KeptConnection, runUntilStopped } from './keep-connected.ts';
+import { VisitorLink } from './visitor-link.ts';
+
+/** How a visitor is started. */
+export interface VisitorOptions {
+  /** The bridge. */
+  readonly server: { readonly host: string; readonly port: number };
+  /** `server` is the bridge's TLS port. Left out = plain, unless the server says that the client is served over TLS only. */
+  readonly tls?: TlsTrust | undefined;
+  readonly type: VisitType;
+  /** The tunnel's password; proven, never sent. */
+  readonly password: string;
+  /** The local port to open; port 0 = any free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly log: Logger;
+  /** The program's version, told to the server. */
+  readonly version: string;
+  readonly sockets?: SocketBackend;
+  /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
+  readonly random?: () => number;
+}
+
+/** Opens a local port that leads to the targets of a tunnel without a port of its own, as long as the server can be reached. */
+export class Visitor {
+  readonly #options: VisitorOptions;
+  readonly #sockets: SocketBackend;
+  readonly #kept: KeptConnection<VisitorLink>;
+  #listener: SocketServer | undefined;
+
+  constructor(options: VisitorOptions) {
+    const { server, tls, type, password, log, version, sockets = netBackend, random } = options;
+    this.#options = options;
+    this.#sockets = sockets;
+    this.#kept = new KeptConnection({
+      server, log, random,
+      open: () => VisitorLink.open({ server, tls, password, info: { version, type }, sockets, log }),
+      whoIs: ({ tunnelId, secure }) => `visitor of tunnel ${tunnelId}${secure ? ' over TLS' : ''}`,
+    });
+  }
+
+  /**
+   * Opens the local port. While the server can't be reached, connections to it are reset.
+   * @throws the system's error when it can't be opened
+   */
+  async listen(): Promise<{ readonly host: string; readonly port: number }> {
+    const { listen, log } = this.#options;
+    this.#listener = await this.#sockets.listen({
+      ...listen,
+      onSocket: (socket) => this.#onSocket(socket),
+      onError: (error) => log.error({ err: error }, 'a connection to the local port could not be accepted'),
+    });
+    const { host, port } = this.#listener;
+    log.info(`listening on ${host.includes(':') ? `[${host}]` : host}:${port}`);
+    return { host, port };
+  }
+
+  /** Keeps the session. Resolves some time after `stop`; never rejects. */
+  run(): Promise<void> {
+    return this.#kept.run();
+  }
+
+  /** Ends in good order: the local port is closed, the server is told, and open connections get a moment to end. */
+  async stop(): Promise<void> {
+    await this.#listener?.close();
+    await this.#kept.stop();
+  }
+
+  #onSocket(socket: ByteSocket): void {
+    const link = this.#kept.current;
+    if (link) link.carry(socket);
+    else socket.destroy(true);
+  }
+}
+
+/**
+ * Runs a visitor as the program, until it is stopped by a signal.
+ * @throws the system's error when its local port can't be opened
+ */
+export async function runVisitor(options: VisitorOptions): Promise<void> {
+  const visitor = new Visitor(options);
+  await visitor.listen();
+  await runUntilStopped(visitor, options.log);
+}

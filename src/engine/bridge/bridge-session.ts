@@ -1,0 +1,94 @@
+import type { Logger } from 'pino';
+import { Mux, type MuxOptions, type Stream } from '../../wire/mux.ts';
+import { byeSchema } from '../../wire/session-messages.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import { type Reason, reasons } from './reasons.ts';
+
+/**
+ * Most streams of one session. With the credit of 1 MB a stream, agents and visitors that stop reading could make the server hold
+ * that much for each; beyond this one client's visitors are turned away, and the others are not affected.
+ */
+export const MAX_STREAMS = 20_000;
+
+/** How a session begins. */
+export interface SessionStart {
+  readonly id: string;
+  /** Proves that a data connection belongs to it. */
+  readonly key: Buffer;
+  readonly socket: ByteSocket;
+  readonly log: Logger;
+  readonly mux: MuxOptions;
+}
+
+/** One connected agent or visitor. */
+export abstract class BridgeSession {
+  readonly id: string;
+  readonly key: Buffer;
+  /** The address of the agent or visitor as the bridge sees it. */
+  readonly address: string;
+  readonly port: number;
+  /** It runs over TLS. */
+  readonly secure: boolean;
+  protected readonly mux: Mux;
+  protected readonly log: Logger;
+  #ending = false;
+
+  /** @param who what the log calls it: "agent" */
+  protected constructor({ id, key, socket, log, mux }: SessionStart, who: string) {
+    this.id = id;
+    this.key = key;
+    this.address = socket.remoteAddress;
+    this.port = socket.remotePort;
+    this.secure = socket.channelSecret !== undefined;
+    this.log = log.child({ address: this.address, port: this.port });
+    this.mux = new Mux(socket, 'server', {
+      onOpen: (stream, payload) => this.onOpen(stream, payload),
+      onControl: (message) => {
+        const bye = byeSchema.safeParse(message);
+        if (bye.success) this.mux.close(`the ${who} says: ${bye.data.text}`);
+        else this.onControl(message);
+      },
+      onClose: (reason) => {
+        this.log.info({ reason }, `${who} disconnected`);
+        this.onGone();
+      },
+    }, mux);
+  }
+
+  /** The other side opened a stream: join it with a socket or reset it. */
+  protected abstract onOpen(stream: Stream, payload: Buffer): void;
+
+  /** A control message other than a goodbye, not yet validated. */
+  protected abstract onControl(message: unknown): void;
+
+  /** The session is over; called once. */
+  protected abstract onGone(): void;
+
+  get streamCount(): number {
+    return this.mux.streamCount;
+  }
+
+  addDataConnection(socket: ByteSocket, id: number): void {
+    this.mux.addDataConnection(socket, id);
+  }
+
+  /** Both sides compress what they send from now on, or no longer do. */
+  compress(on: boolean): void {
+    if (this.mux.compress === on) return;
+    this.mux.compress = on;
+    this.mux.sendControl({ type: 'compress', on });
+  }
+
+  /** Tells the other side that no new streams come, or are taken. */
+  drain(): void {
+    this.mux.sendControl({ type: 'drain' });
+  }
+
+  /** Ends the session and all its streams at once, telling the other side why. */
+  close(reason: Reason, text: string = reasons[reason]): void {
+    if (this.#ending) return;
+    this.#ending = true;
+    this.mux.sendControl({ type: 'bye', code: reason, text });
+    this.mux.close(text);
+  }
+}

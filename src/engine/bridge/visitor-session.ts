@@ -1,0 +1,79 @@
+import type { Stream } from '../../wire/mux.ts';
+import { socketPair } from '../../wire/socket-pair.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import { fromVisitorSchema, type ToVisitor, type VisitType } from '../../wire/visit-messages.ts';
+import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
+import type { Reason } from './reasons.ts';
+
+/** Why a visitor is not let in. */
+export interface VisitRefusal {
+  readonly code: Reason;
+  readonly text: string;
+}
+
+/** A tunnel without a port: visitors reach it through the bridge. */
+export interface VisitedTunnel {
+  readonly id: number;
+  /** Whether its agent is connected, and how its visitors are to come. */
+  readonly client: { readonly online: boolean; readonly crypt: boolean; readonly compress: boolean };
+  /** What visitors prove. Never logged. */
+  readonly password: string;
+  /** Why a visitor that proved the password is not let in; undefined = it is. */
+  refusal(type: VisitType): VisitRefusal | undefined;
+  /** A visitor was let in; it goes with its session. */
+  enter(session: VisitorSession): void;
+  leave(session: VisitorSession): void;
+  /** Takes over a connection that a visitor brought. */
+  onVisitor(socket: ByteSocket): void;
+}
+
+/** How a visitor's session begins. */
+export interface VisitorSessionStart extends SessionStart {
+  readonly tunnel: VisitedTunnel;
+  /** ms since the epoch. */
+  readonly since: number;
+  /** The session is over; called once. */
+  readonly onGone: (session: VisitorSession) => void;
+}
+
+/** One connected visitor of a tunnel without a port. */
+export class VisitorSession extends BridgeSession {
+  readonly since: number;
+  readonly #tunnel: VisitedTunnel;
+  readonly #onGone: VisitorSessionStart['onGone'];
+
+  constructor(start: VisitorSessionStart) {
+    super({ ...start, log: start.log.child({ tunnelId: start.tunnel.id }) }, 'visitor');
+    this.since = start.since;
+    this.#tunnel = start.tunnel;
+    this.#onGone = start.onGone;
+    this.log.info({ tls: this.secure }, 'visitor connected');
+    start.tunnel.enter(this);
+  }
+
+  /** Tells the visitor something. */
+  tell(message: ToVisitor): void {
+    this.mux.sendControl(message);
+  }
+
+  /** Every stream is a connection that somebody made to the visitor's port. */
+  protected override onOpen(stream: Stream): void {
+    if (this.streamCount > MAX_STREAMS) {
+      stream.reset();
+      return;
+    }
+    const [near, far] = socketPair({ remoteAddress: this.address, remotePort: this.port });
+    stream.join(near);
+    this.#tunnel.onVisitor(far);
+  }
+
+  protected override onControl(message: unknown): void {
+    if (fromVisitorSchema.safeParse(message).data?.type === 'drain') this.log.info('the visitor is about to stop');
+    else this.log.debug('the visitor sent a control message that this server does not know');
+  }
+
+  protected override onGone(): void {
+    this.#tunnel.leave(this);
+    this.#onGone(this);
+  }
+}

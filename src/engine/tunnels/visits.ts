@@ -1,0 +1,43 @@
+import type { Reason } from '../bridge/reasons.ts';
+import type { VisitedTunnel, VisitorSession } from '../bridge/visitor-session.ts';
+import type { VisitorState } from '../face.ts';
+
+/** Visitors of one tunnel at once: what somebody who knows its password may make the server hold. */
+export const MAX_VISITS = 1000;
+
+/** The connected visitors of one tunnel. */
+export class Visits {
+  readonly #open = new Set<VisitorSession>();
+
+  get full(): boolean {
+    return this.#open.size >= MAX_VISITS;
+  }
+
+  get states(): readonly VisitorState[] {
+    return Array.from(this.#open, ({ address, since }) => ({ address, since }));
+  }
+
+  enter(session: VisitorSession): void {
+    this.#open.add(session);
+  }
+
+  leave(session: VisitorSession): void {
+    this.#open.delete(session);
+  }
+
+  /** The agent may have come or gone, or the transport of the client may have changed. */
+  follow({ online, crypt, compress }: VisitedTunnel['client']): void {
+    for (const session of this.#open) {
+      if (crypt && !session.secure) session.close('transport-changed');
+      else {
+        session.compress(compress);
+        session.tell({ type: 'agent', online });
+      }
+    }
+  }
+
+  /** Sends every visitor away, with its connections. */
+  closeAll(reason: Reason, text?: string): void {
+    for (const session of this.#open) session.close(reason, text);
+  }
+}

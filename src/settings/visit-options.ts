@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { bridgeAddress, fingerprint } from './agent-options.ts';
+import { readKeyOption } from './key-option.ts';
+import { settingsSchema, type Settings } from './settings.ts';
+import { SettingsError } from './sources.ts';
+
+/** What a visitor is started with. */
+export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat'> {
+  /** The bridge to connect to. */
+  readonly server: { readonly host: string; readonly port: number };
+  /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = whatever certificate it shows. */
+  readonly tls: { readonly fingerprint: string } | undefined;
+  readonly type: 'secret' | 'p2p';
+  /** The tunnel's. */
+  readonly password: string;
+  /** The local port to open; 0 = any free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+}
+
+/** Flags of `adit visit`, as commander names them. */
+export interface VisitFlags {
+  readonly server?: string;
+  readonly type?: string;
+  readonly password?: string;
+  readonly passwordFile?: string;
+  readonly listen?: string;
+  readonly tls?: true;
+  readonly tlsFingerprint?: string;
+  readonly logLevel?: string;
+  readonly logFormat?: string;
+}
+
+const listenAddress = z.string().transform((text, context) => {
+  const match = /^(?:(?:\[([\da-f:.]+)\]|([^\s:[\]/]+)):)?(\d{1,5})$/i.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65535) {
+    context.addIssue({ code: 'custom', message: `must be PORT or HOST:PORT, such as 2222, not ${JSON.stringify(text)}` });
+    return z.NEVER;
+  }
+  return { host: match[1] ?? match[2] ?? '127.0.0.1', port };
+});
+
+/**
+ * The options of a visitor from its flags and its environment.
+ * @throws {SettingsError} with all problems
+ */
+export function readVisitOptions(flags: VisitFlags, environment: NodeJS.ProcessEnv): VisitOptions {
+  const problems: string[] = [];
+  const check = <T>(name: string, schema: z.ZodType<T>, value: unknown): T | undefined => {
+    const checked = schema.safeParse(value);
+    if (checked.success) return checked.data;
+    problems.push(`${name}: ${checked.error.issues[0]?.message}`);
+    return undefined;
+  };
+  const server = check('--server', bridgeAddress, flags.server);
+  const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
+  const type = check('--type', z.enum(['secret', 'p2p'], { error: 'must be secret or p2p' }), flags.type);
+  const password = readKeyOption({
+    what: 'password', flag: '--password', variable: 'ADIT_VISIT_PASSWORD', value: flags.password, file: flags.passwordFile,
+  }, environment, problems);
+  const listen = check('--listen', listenAddress, flags.listen);
+  const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
+  const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
+  if (!server || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined) throw new SettingsError(problems);
+  const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
+  return { server, tls, type, password, listen, logLevel, logFormat };
+}

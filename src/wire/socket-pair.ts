@@ -1,0 +1,148 @@
+import type { ByteSocket, SocketSink } from './socket.ts';
+
+/** Bytes that wait for one end before the other is told to wait. */
+const HIGH_WATER = 64 * 1024;
+
+/** Who is at the far side of a pair, as its second end says it. */
+export interface PairOrigin {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+}
+
+/**
+ * Two sockets that are connected with each other inside this process: what is written to one is read from the other, with
+ * back-pressure and half close. Joins two streams.
+ * @param origin what both ends give as the peer's address
+ */
+export function socketPair(origin: PairOrigin): [ByteSocket, ByteSocket] {
+  const near = new PairedSocket(origin);
+  return [near, near.peer];
+}
+
+class PairedSocket implements ByteSocket {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly peer: PairedSocket;
+  #sink: SocketSink | undefined;
+  /** The sink was attached in an earlier turn. */
+  #flowing = false;
+  #paused = false;
+  #delivering = false;
+  /** On its way to this end. */
+  #queue: Buffer[] = [];
+  #queued = 0;
+  /** The peer was told to wait. */
+  #blocking = false;
+  /** Our direction ended. */
+  #ended = false;
+  /** The peer's direction ended, and the sink knows. */
+  #sawEnd = false;
+  #closed = false;
+  #error: Error | undefined;
+
+  constructor(origin: PairOrigin, peer?: PairedSocket) {
+    this.remoteAddress = origin.remoteAddress;
+    this.remotePort = origin.remotePort;
+    this.peer = peer ?? new PairedSocket(origin, this);
+  }
+
+  get pending(): number {
+    return this.peer.#queued;
+  }
+
+  attach(sink: SocketSink): void {
+    this.#sink = sink;
+    this.#flowing = false;
+    this.#paused = false;
+    setImmediate(() => {
+      if (this.#sink !== sink) return;
+      this.#flowing = true;
+      if (this.#closed) sink.onClose(this.#error);
+      else this.#deliver();
+    });
+  }
+
+  unread(chunk: Buffer): void {
+    this.#queue.unshift(chunk);
+    this.#queued += chunk.length;
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.peer.#take(chunk);
+  }
+
+  #take(chunk: Buffer): boolean {
+    if (this.#closed) return true;
+    this.#queue.push(chunk);
+    this.#queued += chunk.length;
+    this.#deliver();
+    this.#blocking ||= this.#queued > HIGH_WATER;
+    return !this.#blocking;
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#deliver();
+  }
+
+  #deliver(): void {
+    if (this.#delivering) return;
+    this.#delivering = true;
+    const sink = this.#sink;
+    while (this.#open) {
+      const chunk = this.#queue.shift();
+      if (!chunk) break;
+      this.#queued -= chunk.length;
+      sink?.onData(chunk);
+    }
+    this.#delivering = false;
+    if (!this.#open || this.#queued > 0) return;
+    if (this.#blocking) {
+      this.#blocking = false;
+      this.peer.#sink?.onDrain();
+    }
+    if (this.peer.#ended && !this.#sawEnd) {
+      this.#sawEnd = true;
+      sink?.onEnd();
+      this.#closeWhenDone();
+    }
+  }
+
+  get #open(): boolean {
+    return this.#flowing && !this.#paused && !this.#closed;
+  }
+
+  end(): void {
+    if (this.#ended || this.#closed) return;
+    this.#ended = true;
+    this.peer.#deliver();
+    this.#closeWhenDone();
+  }
+
+  #closeWhenDone(): void {
+    if (!this.#sawEnd || !this.peer.#sawEnd) return;
+    this.#close(undefined);
+    this.peer.#close(undefined);
+  }
+
+  destroy(): void {
+    this.#close(undefined);
+    this.peer.#close(new Error('the other end was closed'));
+  }
+
+  #close(error: Error | undefined): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#error = error;
+    this.#queue = [];
+    this.#queued = 0;
+    const sink = this.#sink;
+    // A sink that isn't flowing yet hears of it when it is.
+    if (sink && this.#flowing) setImmediate(() => sink.onClose(error));
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { byeSchema, sessionWelcome } from './session-messages.ts';
+
+/** How a tunnel that visitors prove a password for is reached: through the server, or past it when a direct path opens. */
+export const visitTypes = ['secret', 'p2p'] as const;
+/** @see visitTypes */
+export type VisitType = (typeof visitTypes)[number];
+
+/** What a visitor says in its handshake. */
+export const visitorInfoSchema = z.object({
+  version: z.string().max(64).default(''),
+  /** The type of the tunnel that it means to visit. */
+  type: z.enum(visitTypes),
+});
+/** @see visitorInfoSchema */
+export type VisitorInfo = z.output<typeof visitorInfoSchema>;
+
+/** What the server says when it lets a visitor in. */
+export const visitWelcomeSchema = sessionWelcome.extend({
+  tunnelId: z.number().int(),
+  /** The agent is connected. */
+  agentOnline: z.boolean(),
+});
+/** @see visitWelcomeSchema */
+export type VisitWelcome = z.output<typeof visitWelcomeSchema>;
+
+/** Control messages from the server to a visitor. Unknown ones are ignored. */
+export const toVisitorSchema = z.discriminatedUnion('type', [
+  byeSchema,
+  z.object({ type: z.literal('drain') }),
+  /** The agent came or went. */
+  z.object({ type: z.literal('agent'), online: z.boolean() }),
+]);
+/** @see toVisitorSchema */
+export type ToVisitor = z.output<typeof toVisitorSchema>;
+
+/** Control messages from a visitor. Unknown ones are ignored. */
+export const fromVisitorSchema = z.discriminatedUnion('type', [
+  byeSchema,
+  z.object({ type: z.literal('drain') }),
+]);
+/** @see fromVisitorSchema */
+export type FromVisitor = z.output<typeof fromVisitorSchema>;

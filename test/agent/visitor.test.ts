@@ -1,0 +1,53 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { runVisitor } from '../../src/agent/visitor.ts';
+import { endChildren } from '../support/child.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
+import { startVisitorProcess } from '../support/processes.ts';
+import { occupyPort, readAll, refusedPort, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
+import { openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+import { launchVisitor } from '../support/visitor.ts';
+
+afterEach(endChildren);
+
+const password = 'a password of many words';
+
+test('it prints one line for each change of state, and finds a server that comes back', async () => {
+  const port = await refusedPort();
+  const visitor = await launchVisitor({ bridge: { host: '127.0.0.1', port } }, { password, random: () => 0.02 });
+  await visitor.log.line(/^cannot connect/);
+  await visitUntilClosed(visitor.port);
+  const server = await startEngine({ bridgePort: port });
+  const tunnel = await openTunnel(server, { mode: 'secret', password, targets: [(await startEcho()).address] });
+  await startAgent(server);
+  await visitor.log.line(/^connected to/);
+  expect(await roundTrip(await visit(visitor.port), 'hello')).toBe('hello');
+  await server.engine.close();
+  await visitor.log.line(/^connection to .* lost/);
+  const lines = visitor.log.entries.filter(({ level }) => level >= 30).map(({ msg }) => msg);
+  expect(lines[0]).toBe(`listening on 127.0.0.1:${visitor.port}`);
+  expect(lines).toContain(`connected to 127.0.0.1:${port} as visitor of tunnel ${tunnel.id}`);
+  expect(lines).toContain(`connection to 127.0.0.1:${port} lost: the server is shutting down; trying again in 0.0 s`);
+});
+
+test('a local port that is taken stops the start', async () => {
+  const { port } = await occupyPort();
+  const options = { server: { host: '127.0.0.1', port: 1 }, type: 'secret', password, listen: { host: '127.0.0.1', port }, log: new LogRecorder().logger, version: '1' } as const;
+  await expect(runVisitor(options)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
+test('SIGTERM ends it in good order: an open connection may end, nothing new comes', async () => {
+  const server = await startEngine();
+  await startAgent(server);
+  await openTunnel(server, { mode: 'secret', password, targets: [(await startEcho()).address] });
+  const visitor = await startVisitorProcess({ bridgePort: server.bridge.port }, 'secret', password);
+  const socket = await visit(visitor.port);
+  expect(await roundTrip(socket, 'hello')).toBe('hello');
+  visitor.child.kill('SIGTERM');
+  await server.log.line(/the visitor is about to stop/);
+  await expect(visit(visitor.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  expect(await roundTrip(socket, 'still served')).toBe('still served');
+  socket.end();
+  await readAll(socket);
+  expect(await visitor.child.exited).toEqual({ code: 0, signal: null });
+  expect(visitor.child.output).not.toContain(password);
+});

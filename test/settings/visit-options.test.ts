@@ -1,0 +1,38 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { SettingsError } from '../../src/settings/sources.ts';
+import { readVisitOptions } from '../../src/settings/visit-options.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const passwordFile = path.join(temporaryDirectory(), 'password');
+writeFileSync(passwordFile, 'from-file\n');
+const flags = { server: 'h:1', type: 'p2p', password: 'k', listen: '22' };
+
+test.each([
+  ['2222', { host: '127.0.0.1', port: 2222 }],
+  ['0', { host: '127.0.0.1', port: 0 }],
+  ['0.0.0.0:2222', { host: '0.0.0.0', port: 2222 }],
+  ['[::1]:65535', { host: '::1', port: 65535 }],
+])('the local port %s is understood', (listen, expected) => {
+  expect(readVisitOptions({ ...flags, listen }, {})).toEqual({
+    server: { host: 'h', port: 1 }, tls: undefined, type: 'p2p', password: 'k', listen: expected, logLevel: 'info', logFormat: 'text',
+  });
+});
+
+test('the password comes from a flag, a file or the environment', () => {
+  expect(readVisitOptions({ ...flags, password: undefined, passwordFile }, { ADIT_VISIT_PASSWORD: 'e' }).password).toBe('from-file');
+  expect(readVisitOptions({ ...flags, password: undefined }, { ADIT_VISIT_PASSWORD: 'e' }).password).toBe('e');
+});
+
+test('everything that is wrong is said at once, and the password is not shown', () => {
+  expect(() => readVisitOptions({ server: 'h', type: 'tcp', password: 'hush', passwordFile, listen: 'x:y', logLevel: 'loud' }, {})).toThrow(new SettingsError([
+    '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
+    '--type: must be secret or p2p',
+    '--password-file: must not be given together with --password',
+    '--listen: must be PORT or HOST:PORT, such as 2222, not "x:y"',
+    '--log-level: must be one of trace, debug, info, warn, error, fatal, silent',
+  ]));
+  expect(() => readVisitOptions({ ...flags, password: undefined }, {})).toThrow('the password is missing: give --password PASSWORD or --password-file FILE');
+  expect(() => readVisitOptions({ ...flags, listen: '65536' }, {})).toThrow('--listen: must be PORT or HOST:PORT');
+});

@@ -1,0 +1,79 @@
+import { expect, test } from '@jest/globals';
+import { socketPair } from '../../src/wire/socket-pair.ts';
+import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
+import { eventually } from '../support/eventually.ts';
+
+const origin = { remoteAddress: '192.0.2.1', remotePort: 7 };
+
+/** Notes what happens on a socket. */
+class Notes implements SocketSink {
+  readonly seen: string[] = [];
+  onData(chunk: Buffer): void { this.seen.push(chunk.toString()); }
+  onEnd(): void { this.seen.push('end'); }
+  onDrain(): void { this.seen.push('drain'); }
+  onClose(error?: Error): void { this.seen.push(error ? `close: ${error.message}` : 'close'); }
+}
+
+function pair(): { one: ByteSocket; other: ByteSocket; ones: Notes; others: Notes } {
+  const [one, other] = socketPair(origin);
+  const [ones, others] = [new Notes(), new Notes()];
+  one.attach(ones);
+  other.attach(others);
+  return { one, other, ones, others };
+}
+
+test('both directions carry bytes and end by themselves; both ends close in good order', async () => {
+  const { one, other, ones, others } = pair();
+  expect(one).toMatchObject(origin);
+  one.write(Buffer.from('question'));
+  one.end();
+  await eventually(() => others.seen, (seen) => seen.includes('end'));
+  other.write(Buffer.from('answer'));
+  other.end();
+  await eventually(() => [ones.seen, others.seen], (all) => all.every((seen) => seen.includes('close')));
+  expect(ones.seen).toEqual(['answer', 'end', 'close']);
+  expect(others.seen).toEqual(['question', 'end', 'close']);
+});
+
+test('a paused reader makes the writer wait, and wakes it when everything is taken', async () => {
+  const { one, other, ones, others } = pair();
+  other.pause();
+  expect(one.write(Buffer.alloc(60_000, 'a'))).toBe(true);
+  expect(one.write(Buffer.alloc(60_000, 'b'))).toBe(false);
+  expect(one.pending).toBe(120_000);
+  one.end();
+  await new Promise((resolve) => { setImmediate(resolve); });
+  expect(others.seen).toEqual([]);
+  other.resume();
+  expect(others.seen.map((text) => text.slice(0, 3))).toEqual(['aaa', 'bbb', 'end']);
+  expect(one.pending).toBe(0);
+  expect(ones.seen).toEqual(['drain']);
+});
+
+test('what is written before a reader is attached waits for it, and what was read too far comes first', async () => {
+  const [one, other] = socketPair(origin);
+  one.write(Buffer.from('second'));
+  other.unread(Buffer.from('first'));
+  const notes = new Notes();
+  other.attach(notes);
+  expect(notes.seen).toEqual([]);
+  await eventually(() => notes.seen, (seen) => seen.length === 2);
+  expect(notes.seen).toEqual(['first', 'second']);
+});
+
+test('closing one end closes the other with an error, once, also when nobody listens yet', async () => {
+  const { one, ones, others } = pair();
+  one.destroy(true);
+  one.destroy(true);
+  await eventually(() => [ones.seen, others.seen], (all) => all.every((seen) => seen.length > 0));
+  expect(ones.seen).toEqual(['close']);
+  expect(others.seen).toEqual(['close: the other end was closed']);
+
+  const [near, far] = socketPair(origin);
+  near.destroy(true);
+  const late = new Notes();
+  far.attach(late);
+  await eventually(() => late.seen, (seen) => seen.length > 0);
+  expect(late.seen).toEqual(['close: the other end was closed']);
+  expect(far.write(Buffer.from('lost'))).toBe(true);
+});
