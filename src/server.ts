@@ -3,7 +3,6 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import type { Logger } from 'pino';
-import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import { Engine } from './engine/engine.ts';
 import { createApp } from './http/app.ts';
 import { createCallers } from './http/callers.ts';
@@ -12,18 +11,16 @@ import { createLegacyRouter } from './legacy/router.ts';
 import { createLogger } from './log.ts';
 import { readyMessage } from './ready-message.ts';
 import { Attempts } from './rules/attempts.ts';
-import { auditChanges } from './schema/audit/listener.ts';
-import { Changes } from './schema/changes.ts';
-import { createContext, type Services } from './schema/context.ts';
-import { applyToEngine, wantedState } from './schema/engine-changes.ts';
+import { createContext } from './schema/context.ts';
+import { wantedState } from './schema/engine-changes.ts';
 import { schema } from './schema/schema.ts';
-import { Live } from './schema/subscriptions/live.ts';
+import { createServices, type Services } from './schema/services.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
 import { pruneRegularly } from './store/pruning.ts';
 import { StateSaver } from './store/state-saver.ts';
-import { openStore, type Retention, type Store } from './store/store.ts';
+import { openStore, type Retention } from './store/store.ts';
 import { version } from './version.ts';
 
 /**
@@ -40,8 +37,10 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log });
     opened.push(() => store.close());
     const identity = await bridgeIdentity(settings);
+    const attempts = new Attempts();
     const engine = new Engine({
       bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, allowPorts: settings.allowPorts, log,
+      attempts,
     });
     opened.push(() => engine.close());
     await store.forgetRunningState();
@@ -52,7 +51,11 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => saver.stop());
     const pruning = pruneRegularly(store, retentionOf(settings), log);
     opened.push(() => pruning.stop());
-    const web = await listen(createHttp(settings, store, engine, saver, bridge, stopping.signal, log), settings);
+    const services = createServices({
+      store, engine, attempts, log, now: Date.now, freshState: () => saver.fresh(),
+      settings: { version, bridge, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername },
+    });
+    const web = await listen(createHttp(settings, services, stopping.signal), settings);
     opened.push(() => close(web));
     const stop = stopSignal(log);
     process.stdout.write(readyMessage({ settings, generated, bridge, http: addressOf(web) }));
@@ -68,13 +71,9 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   }
 }
 
-function createHttp(settings: Settings, store: Store, engine: Engine, saver: StateSaver, bridge: BridgeAddress, stopping: AbortSignal, log: Logger): http.Server {
-  const changes = new Changes();
-  changes.subscribe(applyToEngine(engine));
-  const live = new Live({ store, engine, changes, log });
-  changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
+function createHttp(settings: Settings, services: Services, stopping: AbortSignal): http.Server {
+  const { store, live, log } = services;
   stopping.addEventListener('abort', () => live.close());
-  const services: Services = { store, engine, changes, live, attempts: new Attempts(), log, freshState: () => saver.fresh(), settings: { version, bridge, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername } };
   const callers = createCallers({ services, settings });
   let requests = 0;
   const app = createApp({

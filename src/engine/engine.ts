@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Attempts } from '../rules/attempts.ts';
 import { turnedAwayBy } from '../rules/ip-access.ts';
 import type { PortRange } from '../rules/port-range.ts';
 import { keyedModes, transportOf } from '../rules/tunnel-mode.ts';
@@ -42,6 +43,8 @@ export interface EngineOptions {
   /** Most visitor connections at once, all tunnels together. */
   readonly maxVisitors?: number;
   readonly bridgeTiming?: Partial<BridgeTiming>;
+  /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
+  readonly attempts?: Attempts;
   /** ms since the epoch. */
   readonly now?: () => number;
 }
@@ -93,7 +96,7 @@ export class Engine implements EngineFace {
     const sockets = options.sockets ?? netBackend;
     this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
     this.#bridge = new Bridge({
-      sockets, log: options.log, now: this.#now, clients: this.#clients, timing: options.bridgeTiming ?? {},
+      sockets, log: options.log, now: this.#now, clients: this.#clients, attempts: options.attempts ?? new Attempts(), timing: options.bridgeTiming ?? {},
       visited: (keyId) => this.#passwords.get(keyId),
       onSeen: (entry) => {
         this.#changed(entry.meter);

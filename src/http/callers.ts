@@ -5,7 +5,7 @@ import { createSignatureCheck } from '../legacy/signature.ts';
 import { identify, isAdministrator, type LoginSettings } from '../schema/access/login.ts';
 import { Sessions } from '../schema/access/sessions.ts';
 import { tokenCaller } from '../schema/access/tokens.ts';
-import type { Services } from '../schema/context.ts';
+import type { Services } from '../schema/services.ts';
 import { AditError, errorCodes } from '../schema/errors.ts';
 import { isForeign } from './origin.ts';
 
@@ -16,8 +16,6 @@ const cookieName = 'beegosessionID';
 export interface CallerOptions {
   readonly services: Services;
   readonly settings: LoginSettings & { readonly authKey: string; readonly basePath: string };
-  /** ms since the epoch */
-  readonly now?: () => number;
 }
 
 /** Who calls, for both APIs. */
@@ -30,10 +28,10 @@ export interface HttpCallers extends Callers {
  * Establishes who makes a call (contract 3.1, 3.3, D27). A token counts before everything else, since it is never more than what a
  * signature gives; a valid signature counts before a session, a bad one lets the session decide.
  */
-export function createCallers({ services, settings, now = Date.now }: CallerOptions): HttpCallers {
+export function createCallers({ services, settings }: CallerOptions): HttpCallers {
+  const { attempts, now } = services;
   const signatureFault = createSignatureCheck(settings.authKey, now);
-  const sessions = new Sessions(services, settings, now);
-  const { attempts } = services;
+  const sessions = new Sessions(services, settings);
 
   async function byToken(token: string, address: string): Promise<Identified> {
     const caller = await tokenCaller(services, token, now());
@@ -60,16 +58,18 @@ export function createCallers({ services, settings, now = Date.now }: CallerOpti
     async logIn(request, response, username, password) {
       if (isForeignWrite(request)) throw new AditError('FOREIGN_ORIGIN');
       const address = addressOf(request);
-      if (attempts.begin(address, username, now()) > 0) return false;
+      const attempt = attempts.begin('login', address, username, now());
+      if (attempt.wait > 0) return false;
       const identity = await identify(services, settings, username, password);
       if (identity === undefined) {
         services.log.info({ address }, 'a login failed');
+        attempt.failed();
         return false;
       }
-      attempts.succeeded(address, username);
+      attempt.succeeded();
       // A session of before, perhaps planted by somebody else, is not carried on.
       await closePresent(request);
-      setCookie(request, response, await sessions.open(identity));
+      setCookie(request, response, await sessions.open(identity, address));
       return true;
     },
 
@@ -80,17 +80,18 @@ export function createCallers({ services, settings, now = Date.now }: CallerOpti
 
     checkAdministrator(request, username, password) {
       const address = addressOf(request);
-      const wait = attempts.begin(address, username, now());
-      if (wait > 0) return wait;
+      const attempt = attempts.begin('login', address, username, now());
+      if (attempt.wait > 0) return attempt.wait;
       const right = isAdministrator(settings, username, password);
-      if (right) attempts.succeeded(address, username);
+      if (right) attempt.succeeded();
+      else attempt.failed();
       return right;
     },
   };
 
   async function closePresent(request: Request): Promise<void> {
     const cookie = cookieOf(request);
-    if (cookie !== undefined) await sessions.close(cookie);
+    if (cookie !== undefined) await sessions.close(cookie, addressOf(request));
   }
 
   function setCookie(request: Request, response: Response, value: string): void {

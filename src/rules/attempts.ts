@@ -1,58 +1,137 @@
 import ipaddr from 'ipaddr.js';
 import { FailureLimit } from './failure-limit.ts';
+import { Penalties, PENALTY_RULES } from './penalties.ts';
 
 /** From one address ten failures a minute, whomever they were for. */
 const perAddress = { allowed: 10, windowMs: 60_000, sources: 10_000 };
 /** For one name more: a stranger must not be able to keep its owner out, while guessing from many addresses is slowed too. */
 const perName = { allowed: 60, windowMs: 60_000, sources: 10_000 };
 
-/** A source that has to wait. */
+/** The credentials that are guessed at and then refused for a while: of a login, the present password where it is changed, of an IP white list. */
+const refused = ['login', 'password', 'ipWhitePassword'] as const;
+
+/** A credential that a caller names with the guess. */
+export type NamedCredential = typeof refused[number];
+
+/** What is guessed. Wrong keys of agents, and of the visitors that connect as they do, are not refused but answered more and more slowly. */
+export type Credential = NamedCredential | 'vkey';
+
+/** A source that has to wait. Each credential has a count of its own: an agent with an old key keeps nobody from logging in. */
 export interface Lockout {
+  readonly credential: Credential;
   readonly kind: 'address' | 'name';
   /** The address (of IPv6 its /56 network), or the name that was tried. */
   readonly source: string;
-  /** ms since the epoch */
-  readonly until: number;
+  /** When nothing is held against it any more. */
+  readonly until: Date;
 }
 
-/**
- * Slows down the guessing of passwords, by the address it comes from and by the name it is for. An attempt counts from its
- * beginning, so that trying many at once is no way around; a successful one is taken back.
- */
-export class Attempts {
-  readonly #limits = { address: new FailureLimit(perAddress), name: new FailureLimit(perName) };
+/** A wrong guess that is worth telling. */
+export type Suspicion = { readonly credential: Credential; readonly address: string; readonly name: string } & (
+  /** The first for a while from this address. */
+  | { readonly news: 'failure' }
+  | { readonly news: 'lockout'; readonly lockout: Lockout }
+);
 
-  /** @returns ms until another attempt may be made; 0 = this one counts and may be looked at. @param now ms since the epoch */
-  begin(address: string, name: string, now: number): number {
-    const [where, who] = [networkOf(address), nameKey(name)];
-    const wait = Math.max(this.#limits.address.wait(where, now), this.#limits.name.wait(who, now));
-    if (wait > 0) return wait;
-    this.#limits.address.add(where, now);
-    this.#limits.name.add(who, now);
-    return 0;
+/** One guess. It counts until it turns out to be right, so that trying many at once is no way around. */
+export interface Attempt {
+  /** ms until another may be made; 0 = this one may be looked at. */
+  readonly wait: number;
+  /** It was a wrong one. */
+  failed(): void;
+  /** It was a right one, and counts no more. */
+  succeeded(): void;
+}
+
+/** The one place that slows down guessing, by the address it comes from and by the name it is for. */
+export class Attempts {
+  readonly #limits: Readonly<Record<NamedCredential, Readonly<Record<Lockout['kind'], FailureLimit>>>> = {
+    login: newLimits(), password: newLimits(), ipWhitePassword: newLimits(),
+  };
+  readonly #agents = new Penalties();
+  readonly #watchers = new Set<(suspicion: Suspicion) => void>();
+
+  /**
+   * Begins a guess.
+   * @param name whose credential it is to be; cut to 64 characters
+   * @param now ms since the epoch
+   * @example
+   *     const attempt = attempts.begin('ipWhitePassword', caller.address, `client ${id}`, Date.now());
+   *     if (attempt.wait > 0) return refused;
+   *     if (wrong) { attempt.failed(); return refused; }
+   *     attempt.succeeded();
+   */
+  begin(credential: NamedCredential, address: string, name: string, now: number): Attempt {
+    const limits = this.#limits[credential];
+    const sources = { address: networkOf(address), name: name.slice(0, 64) };
+    const wait = Math.max(limits.address.wait(sources.address, now), limits.name.wait(sources.name, now));
+    if (wait === 0) for (const kind of kinds) limits[kind].add(sources[kind], now);
+    return {
+      wait,
+      failed: () => {
+        const suspicion = { credential, ...sources };
+        for (const kind of kinds) {
+          const news = limits[kind].news(sources[kind]);
+          if (news === 'waits') this.#tell({ ...suspicion, news: 'lockout', lockout: lockoutOf(credential, kind, sources[kind], now + limits[kind].wait(sources[kind], now)) });
+          else if (news === 'first' && kind === 'address') this.#tell({ ...suspicion, news: 'failure' });
+        }
+      },
+      succeeded: () => {
+        for (const kind of kinds) limits[kind].takeBack(sources[kind]);
+      },
+    };
   }
 
-  /** The attempt that began last was a right one. */
-  succeeded(address: string, name: string): void {
-    this.#limits.address.takeBack(networkOf(address));
-    this.#limits.name.takeBack(nameKey(name));
+  /** Takes the next turn of an address from which agents or visitors offer keys, see {@link Penalties.turn}. @returns ms to wait, Infinity = don't look at its key */
+  keyTurn(address: string, now: number): number {
+    return this.#agents.turn(networkOf(address), now);
+  }
+
+  /** An agent, or a visitor of a secret tunnel, offered a wrong key. */
+  keyFailed(address: string, now: number): void {
+    const source = networkOf(address);
+    const news = this.#agents.fail(source, now);
+    const suspicion = { credential: 'vkey', address: source, name: '' } as const;
+    if (news === 'first') this.#tell({ ...suspicion, news: 'failure' });
+    else if (news === 'waits') this.#tell({ ...suspicion, news: 'lockout', lockout: lockoutOf('vkey', 'address', source, now + PENALTY_RULES.expiry) });
   }
 
   /** Who has to wait. @param now ms since the epoch */
   lockouts(now: number): Lockout[] {
-    return (['address', 'name'] as const).flatMap((kind) =>
-      this.#limits[kind].waiting(now).map(({ source, until }) => ({ kind, source, until })));
+    return [...refused, 'vkey' as const].flatMap((credential) => this.#lockoutsOf(credential, now));
   }
 
-  /** Lets a source try again at once. @returns false when it didn't have to wait */
-  free({ kind, source }: Pick<Lockout, 'kind' | 'source'>): boolean {
-    return this.#limits[kind].forget(source);
+  /** Lets a source try everything again at once. @returns the lockouts that this ends */
+  free({ kind, source }: Pick<Lockout, 'kind' | 'source'>, now: number): Lockout[] {
+    const ended = this.lockouts(now).filter((one) => one.kind === kind && one.source === source);
+    for (const credential of refused) this.#limits[credential][kind].forget(source);
+    if (kind === 'address') this.#agents.forget(source);
+    return ended;
+  }
+
+  /** Calls `watcher` at once for what is worth telling: twice a minute for an address at most. It must not throw. */
+  watch(watcher: (suspicion: Suspicion) => void): void {
+    this.#watchers.add(watcher);
+  }
+
+  #lockoutsOf(credential: Credential, now: number): Lockout[] {
+    if (credential === 'vkey') return this.#agents.waiting(now).map(({ source, until }) => lockoutOf(credential, 'address', source, until));
+    return kinds.flatMap((kind) => this.#limits[credential][kind].waiting(now).map(({ source, until }) => lockoutOf(credential, kind, source, until)));
+  }
+
+  #tell(suspicion: Suspicion): void {
+    for (const watcher of this.#watchers) watcher(suspicion);
   }
 }
 
-/** What a stranger can make the server remember is bounded. */
-function nameKey(name: string): string {
-  return name.slice(0, 64);
+const kinds = ['address', 'name'] as const;
+
+function newLimits(): Record<Lockout['kind'], FailureLimit> {
+  return { address: new FailureLimit(perAddress), name: new FailureLimit(perName) };
+}
+
+function lockoutOf(credential: Credential, kind: Lockout['kind'], source: string, until: number): Lockout {
+  return { credential, kind, source, until: new Date(until) };
 }
 
 /** One IPv6 caller has a whole network of addresses. */

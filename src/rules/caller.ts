@@ -1,5 +1,5 @@
 /** How a caller has proven who they are. */
-export type ProvenBy = 'signature' | 'session' | 'token' | 'password';
+export type ProvenBy = 'signature' | 'session' | 'token' | 'password' | 'vkey';
 
 /** What is known of a caller besides the role: for the audit log and the rules about reading and logging in. */
 export interface Credentials {

@@ -8,11 +8,14 @@ export interface FailureRules {
   readonly sources: number;
 }
 
+/** What of a failure is worth telling: it is the source's first for a while, or from now on the source has to wait. */
+export type News = 'first' | 'waits';
+
 /** Counts failed attempts by source (an address, say), so that guessing gets only so many tries. */
 export class FailureLimit {
   readonly #rules: FailureRules;
   /** In the order in which their windows began. */
-  readonly #windows = new Map<string, { failures: number; readonly ends: number }>();
+  readonly #windows = new Map<string, { failures: number; readonly ends: number; told?: News }>();
 
   constructor(rules: FailureRules) {
     this.#rules = rules;
@@ -41,6 +44,16 @@ export class FailureLimit {
     }
   }
 
+  /** @returns what is new of a failure that was added: each of it once in a window */
+  news(source: string): News | undefined {
+    const window = this.#windows.get(source);
+    if (window === undefined || window.told === 'waits') return undefined;
+    const news = window.failures >= this.#rules.allowed ? 'waits' : 'first';
+    if (window.told === news) return undefined;
+    window.told = news;
+    return news;
+  }
+
   /** One failure of the source was none. */
   takeBack(source: string): void {
     const window = this.#windows.get(source);
@@ -56,8 +69,8 @@ export class FailureLimit {
       .map(([source, { ends }]) => ({ source, until: ends }));
   }
 
-  /** Lets the source try again at once. @returns false when nothing was held against it */
-  forget(source: string): boolean {
-    return this.#windows.delete(source);
+  /** Lets the source try again at once. */
+  forget(source: string): void {
+    this.#windows.delete(source);
   }
 }

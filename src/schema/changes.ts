@@ -1,6 +1,7 @@
 import type { PortLease } from '../engine/face.ts';
-import type { Caller } from '../rules/caller.ts';
-import type { ApiToken, Client, GlobalSettings, Host, PlatformDomain, Tunnel, User } from '../store/generated/sqlite/client.ts';
+import type { Credential, Lockout } from '../rules/attempts.ts';
+import type { Caller, Credentials } from '../rules/caller.ts';
+import type { ApiToken, Client, GlobalSettings, Host, PlatformDomain, Session, Tunnel, User } from '../store/generated/sqlite/client.ts';
 
 /** A client with the owner whose state and expiry decide with its own. */
 export type ClientWithOwner = Client & { readonly user: User | null };
@@ -8,13 +9,23 @@ export type ClientWithOwner = Client & { readonly user: User | null };
 /** The global settings with the platform domains: they are saved together. */
 export type GlobalState = GlobalSettings & { readonly platformDomains: readonly PlatformDomain[] };
 
+/** A wrong guess, the first for a while from its address. */
+export interface FailedAttempt {
+  readonly credential: Credential;
+  /** What was given as the name; blank = an agent, which gives none. */
+  readonly name: string;
+}
+
+/** Who makes a change: somebody who calls, or the program itself. */
+export type Author = Caller | (Credentials & { readonly kind: 'server' });
+
 type Action<Row> =
   | { readonly action: 'create'; readonly after: Row }
   | { readonly action: 'update'; readonly before: Row; readonly after: Row }
   | { readonly action: 'delete'; readonly before: Row };
 
-/** A stored change: the rows before and after, who made it and when. */
-export type Change = { readonly caller: Caller; readonly at: Date } & (
+/** A change: the rows before and after, who made it and when. Stored, but for attempts and lockouts. */
+export type Change = { readonly caller: Author; readonly at: Date } & (
   | { readonly resource: 'client' } & Action<ClientWithOwner>
   /** `lease` holds the port of a listener that has to be opened anew. */
   | { readonly resource: 'tunnel'; readonly lease?: PortLease } & Action<Tunnel>
@@ -23,6 +34,10 @@ export type Change = { readonly caller: Caller; readonly at: Date } & (
   | { readonly resource: 'user'; readonly clients: readonly ClientWithOwner[] } & Action<User>
   | { readonly resource: 'apiToken' } & Action<ApiToken>
   | { readonly resource: 'globalSettings' } & Action<GlobalState>
+  /** A login, a logout. */
+  | { readonly resource: 'session' } & Action<Pick<Session, 'id' | 'kind' | 'userId' | 'clientId'>>
+  | { readonly resource: 'lockout' } & Action<Lockout>
+  | { readonly resource: 'failedAttempt'; readonly action: 'create'; readonly after: FailedAttempt }
 );
 
 /** Called once for each change, after it was committed. The mutation answers when all are through. */

@@ -3,38 +3,13 @@ import type { EngineFace } from '../engine/face.ts';
 import type { Attempts } from '../rules/attempts.ts';
 import type { Caller } from '../rules/caller.ts';
 import type { Store } from '../store/store.ts';
-import type { Change, Changes } from './changes.ts';
+import type { Change } from './changes.ts';
 import { Loaders } from './loaders.ts';
+import type { SchemaSettings, Services } from './services.ts';
 import type { Live } from './subscriptions/live.ts';
-
-/** What the schema has to know of the settings. */
-export interface SchemaSettings {
-  /** The program's version. */
-  readonly version: string;
-  /** Where agents connect to: the ports in use, also when a setting was 0. `fingerprint`: SHA-256 of the TLS certificate, 64 hex digits. */
-  readonly bridge: { readonly port: number; readonly tls: { readonly port: number; readonly fingerprint: string } };
-  readonly allowLocalProxy: boolean;
-  /** No user may have this name: the login would never reach them. */
-  readonly adminUsername: string;
-}
 
 /** A change without what the context adds. */
 type ChangeOf<T> = T extends Change ? Omit<T, 'caller' | 'at'> : never;
-
-/** What lives as long as the server. */
-export interface Services {
-  readonly store: Store;
-  readonly engine: EngineFace;
-  readonly settings: SchemaSettings;
-  readonly changes: Changes;
-  /** Failed guesses of passwords. */
-  readonly attempts: Attempts;
-  readonly log: Logger;
-  /** Saves what the engine has to say, unless that was done within the last second. */
-  readonly freshState: () => Promise<void>;
-  /** Tells subscribers what happens. */
-  readonly live: Live;
-}
 
 /** What a resolver gets. Made for each request, the legacy ones included, so it holds nothing that isn't asked for. */
 export class Context {
@@ -44,7 +19,7 @@ export class Context {
   readonly store: Store;
   readonly engine: EngineFace;
   readonly settings: SchemaSettings;
-  /** Failed guesses of passwords. */
+  /** Slows down guessing. */
   readonly attempts: Attempts;
   readonly #services: Services;
   #loaders: Loaders | undefined;
@@ -79,7 +54,12 @@ export class Context {
 
   /** Tells of a change that was committed, made by this caller now. Resolves when the engine has applied it. */
   publish(change: ChangeOf<Change>): Promise<void> {
-    return this.#services.changes.publish({ ...change, caller: this.caller, at: new Date() });
+    return this.#services.changes.publish({ ...change, caller: this.caller, at: new Date(this.now()) });
+  }
+
+  /** ms since the epoch */
+  now(): number {
+    return this.#services.now();
   }
 
   /** What subscribers listen to. */

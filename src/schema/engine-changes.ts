@@ -79,6 +79,9 @@ function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
       return change.action === 'delete' ? [] : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }];
     case 'host':
       return [change.action === 'delete' ? { kind: 'hostRemoved', id: change.before.id } : { kind: 'host', host: wantedHost(change.after) }];
-    case 'apiToken': return [];
+    case 'apiToken':
+    case 'session':
+    case 'lockout':
+    case 'failedAttempt': return [];
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { Attempts } from '../../src/rules/attempts.ts';
 import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { ByteSocket } from '../../src/wire/socket.ts';
@@ -171,4 +172,16 @@ test('the agent notices a frozen server too and connects again', async () => {
   relay.freeze();
   expect((await log.line(/^connection to .* lost/)).msg).toMatch(/no sign of life/);
   expect((await back).msg).toMatch(/as client 1$/);
+});
+
+test('an address that guesses keys is listed with those of other guesses, and let in at once when it is freed', async () => {
+  const attempts = new Attempts();
+  const server = await startEngine({ ...both, attempts });
+  const { log } = launchAgent(server, { vkey: 'guessed', random: () => 0 });
+  for (let i = 0; i < 4; i++) await log.next(/^refused by .*: the server does not know this vkey/);
+  const source = '127.0.0.1';
+  expect(attempts.lockouts(Date.now())).toEqual([{ credential: 'vkey', kind: 'address', source, until: expect.any(Date) }]);
+  expect(attempts.keyTurn(source, Date.now())).toBeGreaterThan(0);
+  expect(attempts.free({ kind: 'address', source }, Date.now())).toHaveLength(1);
+  expect(attempts.keyTurn(source, Date.now())).toBe(0);
 });

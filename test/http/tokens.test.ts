@@ -98,7 +98,7 @@ eachDialect('API tokens', (databases) => {
     const attempt = () => api.call('/login/verify', { username: 'alice', password: 'wrong' });
     for (let n = 0; n < 10; n++) await attempt();
     expect((await api.call('/login/verify', { username: 'alice', password: 'alices password' })).body).toMatchObject({ status: 0 });
-    expect(await graphql('{ lockouts { kind source } }', administrators)).toEqual({ data: { lockouts: [{ kind: 'ADDRESS', source: '127.0.0.1' }] } });
+    expect(await graphql('{ lockouts { credential kind source } }', administrators)).toEqual({ data: { lockouts: [{ credential: 'LOGIN', kind: 'ADDRESS', source: '127.0.0.1' }] } });
     expect(await graphql('mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }', administrators)).toEqual({ data: { freeLockout: true } });
     expect((await api.call('/login/verify', { username: 'alice', password: 'alices password' })).body).toMatchObject({ status: 1 });
   });

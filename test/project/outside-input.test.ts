@@ -80,7 +80,7 @@ const rules: Parser[] = [
   ['port ranges', parsePortRanges, PortRangeError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['a location', hostLocation],
   ['a platform pattern', platformWildcard], ['a platform prefix', platformPrefix], ['a bind address', canonicalBindAddress],
   ["a visitor's address", (text) => turnedAwayBy(text, { globalBlackList: [text], ipWhite: false, whiteList: [], blackList: [] })],
-  ['the source of an attempt', (text) => new Attempts().begin(text, text, 0)],
+  ['the source of an attempt', (text) => new Attempts().begin('login', text, text, 0)],
   ['a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', text], ['timestamp', text]]))],
   ['the timestamp of a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', 'x'], ['timestamp', text]]))],
 ];

@@ -1,44 +1,90 @@
 import { expect, test } from '@jest/globals';
-import { Attempts } from '../../src/rules/attempts.ts';
+import { Attempts, type Suspicion } from '../../src/rules/attempts.ts';
 
 const now = 1_000_000;
+/** ms that a wrong guess at a login has to wait; one that needn't has failed afterwards. */
+function fail(attempts: Attempts, address: string, name: string, at = now): number {
+  const attempt = attempts.begin('login', address, name, at);
+  if (attempt.wait === 0) attempt.failed();
+  return attempt.wait;
+}
 const times = (count: number, attempt: () => number) => Array.from({ length: count }, attempt);
 
 test('ten failures from an address are put up with in a minute, for whatever names; right passwords count nothing', () => {
   const attempts = new Attempts();
   for (let n = 0; n < 50; n++) {
-    expect(attempts.begin('192.0.2.1', 'right', now)).toBe(0);
-    attempts.succeeded('192.0.2.1', 'right');
+    const attempt = attempts.begin('login', '192.0.2.1', 'right', now);
+    expect(attempt.wait).toBe(0);
+    attempt.succeeded();
   }
-  expect(times(10, () => attempts.begin('192.0.2.1', `name ${Math.random()}`, now))).toEqual(times(10, () => 0));
-  expect(attempts.begin('192.0.2.1', 'another', now + 1000)).toBe(59_000);
-  expect(attempts.begin('192.0.2.2', 'another', now)).toBe(0);
-  expect(attempts.begin('192.0.2.1', 'another', now + 60_000)).toBe(0);
+  expect(times(10, () => fail(attempts, '192.0.2.1', `name ${Math.random()}`))).toEqual(times(10, () => 0));
+  expect(fail(attempts, '192.0.2.1', 'another', now + 1000)).toBe(59_000);
+  expect(fail(attempts, '192.0.2.2', 'another')).toBe(0);
+  expect(fail(attempts, '192.0.2.1', 'another', now + 60_000)).toBe(0);
+});
+
+test('attempts that are made at once count before they are answered', () => {
+  const attempts = new Attempts();
+  expect(times(12, () => attempts.begin('login', '192.0.2.1', 'victim', now).wait)).toEqual([...times(10, () => 0), 60_000, 60_000]);
 });
 
 test('a right password takes back its own attempt, not the failures before it', () => {
   const attempts = new Attempts();
-  for (let n = 0; n < 9; n++) attempts.begin('192.0.2.1', 'victim', now);
-  attempts.begin('192.0.2.1', 'own account', now);
-  attempts.succeeded('192.0.2.1', 'own account');
-  expect(attempts.begin('192.0.2.1', 'victim', now)).toBe(0);
-  expect(attempts.begin('192.0.2.1', 'victim', now)).toBe(60_000);
+  for (let n = 0; n < 9; n++) fail(attempts, '192.0.2.1', 'victim');
+  attempts.begin('login', '192.0.2.1', 'own account', now).succeeded();
+  expect(fail(attempts, '192.0.2.1', 'victim')).toBe(0);
+  expect(fail(attempts, '192.0.2.1', 'victim')).toBe(60_000);
 });
 
 test('a name is guarded against many addresses, and freed by itself', () => {
   const attempts = new Attempts();
-  expect(times(60, () => attempts.begin(`192.0.2.${Math.random()}`, 'victim', now)).every((wait) => wait === 0)).toBe(true);
-  expect(attempts.begin('198.51.100.1', 'victim', now)).toBe(60_000);
-  expect(attempts.lockouts(now)).toEqual([{ kind: 'name', source: 'victim', until: now + 60_000 }]);
-  expect([attempts.free({ kind: 'name', source: 'victim' }), attempts.free({ kind: 'name', source: 'victim' })]).toEqual([true, false]);
-  expect(attempts.begin('198.51.100.1', 'victim', now)).toBe(0);
+  expect(times(60, () => fail(attempts, `192.0.2.${Math.random()}`, 'victim')).every((wait) => wait === 0)).toBe(true);
+  expect(fail(attempts, '198.51.100.1', 'victim')).toBe(60_000);
+  const lockout = { credential: 'login', kind: 'name', source: 'victim', until: new Date(now + 60_000) };
+  expect(attempts.lockouts(now)).toEqual([lockout]);
+  expect([attempts.free({ kind: 'name', source: 'victim' }, now), attempts.free({ kind: 'name', source: 'victim' }, now)]).toEqual([[lockout], []]);
+  expect(fail(attempts, '198.51.100.1', 'victim')).toBe(0);
+});
+
+test('each credential has a count of its own; all are listed, and freed together', () => {
+  const attempts = new Attempts();
+  for (const credential of ['login', 'password', 'ipWhitePassword'] as const) {
+    for (let n = 0; n < 10; n++) attempts.begin(credential, '192.0.2.1', `name ${n}`, now);
+  }
+  for (let n = 0; n < 3; n++) attempts.keyFailed('192.0.2.1', now);
+  expect(attempts.keyTurn('192.0.2.1', now)).toBeGreaterThan(0);
+  expect(attempts.lockouts(now).map(({ credential, kind, source }) => [credential, kind, source])).toEqual(
+    ['login', 'password', 'ipWhitePassword', 'vkey'].map((credential) => [credential, 'address', '192.0.2.1']));
+  expect(attempts.free({ kind: 'address', source: '192.0.2.1' }, now)).toHaveLength(4);
+  expect([attempts.lockouts(now), fail(attempts, '192.0.2.1', 'x'), attempts.keyTurn('192.0.2.1', now)]).toEqual([[], 0, 0]);
+});
+
+test('an agent with an old key keeps nobody from logging in, and wrong passwords keep no agent off', () => {
+  const attempts = new Attempts();
+  for (let n = 0; n < 100; n++) attempts.keyFailed('192.0.2.1', now);
+  expect(fail(attempts, '192.0.2.1', 'x')).toBe(0);
+  for (let n = 0; n < 100; n++) fail(attempts, '192.0.2.2', 'x');
+  expect(attempts.keyTurn('192.0.2.2', now)).toBe(0);
+});
+
+test('of all failures of an address in a minute the first is told, and the lockout', () => {
+  const attempts = new Attempts();
+  const told: Suspicion[] = [];
+  attempts.watch((suspicion) => told.push(suspicion));
+  for (let n = 0; n < 20; n++) fail(attempts, '192.0.2.1', `name ${n}`);
+  for (let n = 0; n < 20; n++) attempts.keyFailed('2001:db8::1', now);
+  expect(told.map(({ news, credential, address, name }) => [news, credential, address, name])).toEqual([
+    ['failure', 'login', '192.0.2.1', 'name 0'], ['lockout', 'login', '192.0.2.1', 'name 9'],
+    ['failure', 'vkey', '2001:db8::/56', ''], ['lockout', 'vkey', '2001:db8::/56', ''],
+  ]);
+  expect(told.flatMap((suspicion) => 'lockout' in suspicion ? [suspicion.lockout] : [])).toEqual(attempts.lockouts(now));
 });
 
 test('the addresses of an IPv6 network count as one, and a mapped IPv4 address as itself', () => {
   const attempts = new Attempts();
-  for (let n = 0; n < 10; n++) attempts.begin(`2001:db8:0:${n}::${n}`, `name ${n}`, now);
-  for (let n = 0; n < 10; n++) attempts.begin('::ffff:192.0.2.1', `mapped ${n}`, now);
+  for (let n = 0; n < 10; n++) fail(attempts, `2001:db8:0:${n}::${n}`, `name ${n}`);
+  for (let n = 0; n < 10; n++) fail(attempts, '::ffff:192.0.2.1', `mapped ${n}`);
   expect(attempts.lockouts(now).map(({ source }) => source)).toEqual(['2001:db8::/56', '192.0.2.1']);
-  expect(attempts.begin('2001:db8:0:ff::1', 'x', now)).toBeGreaterThan(0);
-  expect(attempts.begin('2001:db8:0:100::1', 'x', now)).toBe(0);
+  expect(fail(attempts, '2001:db8:0:ff::1', 'x')).toBeGreaterThan(0);
+  expect(fail(attempts, '2001:db8:0:100::1', 'x')).toBe(0);
 });

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { hidden, hiddenNew } from '../../src/schema/audit/masked.ts';
 import { eachDialect } from '../support/database.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const entries = z.object({ total: z.number(), rows: z.array(z.object({
@@ -52,6 +53,19 @@ eachDialect('the audit log', (databases) => {
     expect(stored).not.toContain('argon2');
     expect(JSON.parse(rows[0]?.after ?? '')).toMatchObject({ vkey: hidden, basicPassword: hiddenNew, webPasswordHash: hidden, ipWhitePassword: hidden });
     expect(JSON.parse(rows[3]?.after ?? '')).toMatchObject({ basicPassword: hidden });
+  });
+
+  test('is not filled by strangers, from however many addresses they guess', async () => {
+    const api = await openTestSchema(databases);
+    const { attempts, store } = api.services;
+    for (let n = 0; n < 300; n++) {
+      for (let m = 0; m < 10; m++) attempts.begin('login', `198.51.${n >> 8}.${n & 255}`, `name ${n} ${m}`, Date.now()).failed();
+    }
+    const page = await eventuallyAsync(() => store.auditPage({ offset: 0, limit: 0 }), ({ total }) => total >= 200, 20_000);
+    expect(page.total).toBe(200);
+    expect(await store.db.auditEntry.groupBy({ by: ['resource'], _count: true, orderBy: { resource: 'asc' } })).toEqual([
+      { resource: 'failedAttempt', _count: 100 }, { resource: 'lockout', _count: 100 },
+    ]);
   });
 
   test('is read in pages and by filters, by administrators alone, and forgets what is old', async () => {

@@ -6,12 +6,9 @@ import { createGraphql } from '../../src/http/graphql.ts';
 import { createLegacyRouter, type LegacyOptions } from '../../src/legacy/router.ts';
 import { sign } from '../../src/legacy/signature.ts';
 import { Attempts } from '../../src/rules/attempts.ts';
-import { auditChanges } from '../../src/schema/audit/listener.ts';
-import { Changes } from '../../src/schema/changes.ts';
 import { createContext } from '../../src/schema/context.ts';
-import { applyToEngine } from '../../src/schema/engine-changes.ts';
 import { schema } from '../../src/schema/schema.ts';
-import { Live } from '../../src/schema/subscriptions/live.ts';
+import { createServices } from '../../src/schema/services.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { TestDatabases } from './database.ts';
 import { openTestStore } from './database.ts';
@@ -95,16 +92,15 @@ export function testApis(databases: TestDatabases): TestApis {
 
 async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Promise<Api & { stop: () => Promise<void> }> {
   const engine = new FakeEngine();
-  const changes = new Changes();
-  changes.subscribe(applyToEngine(engine));
   const log = new LogRecorder();
-  const live = new Live({ store, engine, changes, log: log.logger });
-  changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
-  const services = { store, engine, changes, attempts: new Attempts(), freshState: () => Promise.resolve(), live, log: log.logger, settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin' } };
   const clock: Api['clock'] = { now: undefined };
   const now = () => clock.now ?? Date.now();
+  const services = createServices({
+    store, engine, attempts: new Attempts(), freshState: () => Promise.resolve(), log: log.logger, now,
+    settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin' },
+  });
   const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, ...settings } as const;
-  const callers = createCallers({ services, settings: used, now });
+  const callers = createCallers({ services, settings: used });
   let requests = 0;
   const legacy = createLegacyRouter({
     schema, log: log.logger, now, settings: used, callers,
@@ -126,7 +122,7 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
     signed: (path, parameters, options) => call(path, { ...signature(used.authKey, now()), ...parameters }, options),
     async reset() {
       await emptyStore(store);
-      services.attempts.free({ kind: 'address', source: '127.0.0.1' });
+      services.attempts.free({ kind: 'address', source: '127.0.0.1' }, now());
       for (const state of [engine.clients, engine.wantedClients, engine.wantedTunnels, engine.taken, engine.broken]) state.clear();
     },
     stop: () => new Promise((resolve) => {

@@ -3,8 +3,9 @@ import { createServer, type Server } from 'node:http';
 import { afterAll } from '@jest/globals';
 import pino from 'pino';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
-import { type CallerOptions, createCallers } from '../../src/http/callers.ts';
+import { createCallers } from '../../src/http/callers.ts';
 import { createGraphql } from '../../src/http/graphql.ts';
+import type { ServiceParts } from '../../src/schema/services.ts';
 import { testDatabases } from './database.ts';
 import { openTestSchema, type TestSchema } from './schema.ts';
 
@@ -26,7 +27,7 @@ export function basic(username = credentials.adminUsername, password = credentia
 }
 
 /** Starts applications in the suite that it is called in, and stops them when it ends. */
-export function testApps(): (options?: Partial<AppOptions & Pick<CallerOptions, 'now'>>) => Promise<TestApp> {
+export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, 'now'>>) => Promise<TestApp> {
   const databases = testDatabases('sqlite');
   const servers: Server[] = [];
   afterAll(() => Promise.all(servers.map(async (server) => {
@@ -35,9 +36,9 @@ export function testApps(): (options?: Partial<AppOptions & Pick<CallerOptions, 
     await closed;
   })));
   return async ({ settings = { basePath: '', trustedProxies: [] }, now, ...options } = {}) => {
-    const api = await openTestSchema(databases);
+    const api = await openTestSchema(databases, {}, now);
     const own = { ...credentials, allowVkeyLogin: false, basePath: settings.basePath };
-    const callers = createCallers({ services: api.services, settings: own, now });
+    const callers = createCallers({ services: api.services, settings: own });
     const graphql = createGraphql({ services: api.services, settings: own, callers });
     const app = createApp({ settings, graphql, legacy: (_request, _response, next) => next(), health: {}, version: '1.2.3', log: pino({ level: 'silent' }), ...options });
     const server = createServer(app).listen(0, '127.0.0.1');

@@ -3,13 +3,10 @@ import pino from 'pino';
 import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
 import { Attempts } from '../../src/rules/attempts.ts';
-import { auditChanges } from '../../src/schema/audit/listener.ts';
-import { Changes } from '../../src/schema/changes.ts';
-import { createContext, type Services } from '../../src/schema/context.ts';
-import { applyToEngine } from '../../src/schema/engine-changes.ts';
+import { createContext } from '../../src/schema/context.ts';
 import { createErrorMask } from '../../src/schema/errors.ts';
 import { schema } from '../../src/schema/schema.ts';
-import { Live } from '../../src/schema/subscriptions/live.ts';
+import { createServices, type Services } from '../../src/schema/services.ts';
 import { openTestStore, type TestDatabases } from './database.ts';
 import { FakeEngine } from './engine.ts';
 
@@ -47,20 +44,16 @@ export const schemaSettings: Services['settings'] = {
   version: '1.2.3', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin',
 };
 
-/** Makes one on an empty database. */
-export async function openTestSchema(databases: TestDatabases, settings: Partial<Services['settings']> = {}): Promise<TestSchema> {
+/** Makes one on an empty database. @param now ms since the epoch */
+export async function openTestSchema(databases: TestDatabases, settings: Partial<Services['settings']> = {}, now: () => number = Date.now): Promise<TestSchema> {
   const engine = new FakeEngine();
-  const changes = new Changes();
-  changes.subscribe(applyToEngine(engine));
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => logged.push(entry.parse(JSON.parse(line))) });
   const store = await openTestStore(databases);
-  const live = new Live({ store, engine, changes, log });
-  changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
-  const services = {
-    store, engine, changes, attempts: new Attempts(), freshState: () => Promise.resolve(), live, log,
+  const services = createServices({
+    store, engine, attempts: new Attempts(), freshState: () => Promise.resolve(), log, now,
     settings: { ...schemaSettings, ...settings },
-  };
+  });
   const mask = createErrorMask(log);
   const run: TestSchema['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
     const { data, errors = [] } = await graphql({ schema, source, variableValues, contextValue: createContext(services, caller, 'test') });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Attempts } from '../../rules/attempts.ts';
 import { HandshakeError } from '../../wire/handshake-error.ts';
 import { acceptHandshake, newSessionId, type Offer, type Role } from '../../wire/handshake.ts';
 import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
@@ -10,7 +11,6 @@ import type { ClientEntry, Clients } from '../clients.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import { AgentSession } from './agent-session.ts';
 import { HandshakeGate } from './handshake-gate.ts';
-import { Penalties } from './penalties.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
 
@@ -49,6 +49,8 @@ export interface BridgeOptions {
   readonly clients: Clients;
   /** The tunnel whose password has this key id. */
   readonly visited: (keyId: string) => VisitedTunnel | undefined;
+  /** Slows down the guessing of keys. */
+  readonly attempts: Attempts;
   readonly timing: Partial<BridgeTiming>;
   /** A client's agent came or went. */
   readonly onSeen: (entry: ClientEntry) => void;
@@ -62,7 +64,6 @@ export class Bridge {
   readonly #visits = new Map<string, VisitorSession>();
   readonly #unfinished = new Set<ByteSocket>();
   readonly #gate = new HandshakeGate();
-  readonly #penalties = new Penalties();
   readonly #closed = new AbortController();
   #servers: SocketServer[] = [];
   #tls: BridgeAddress['tls'] | undefined;
@@ -205,7 +206,7 @@ export class Bridge {
    * from a quick answer.
    */
   async #turn(socket: ByteSocket, offer: Offer): Promise<boolean> {
-    const wait = this.#penalties.turn(socket.remoteAddress, this.#options.now());
+    const wait = this.#options.attempts.keyTurn(socket.remoteAddress, this.#options.now());
     if (wait === Number.POSITIVE_INFINITY) {
       this.#refuse(offer, 'busy');
       return false;
@@ -216,7 +217,7 @@ export class Bridge {
 
   /** Somebody offered a key that nobody has. */
   #refuseKey(socket: ByteSocket, offer: Offer, warning: string, text?: string): void {
-    this.#penalties.fail(socket.remoteAddress, this.#options.now());
+    this.#options.attempts.keyFailed(socket.remoteAddress, this.#options.now());
     this.#options.log.warn({ address: socket.remoteAddress }, warning);
     this.#refuse(offer, 'unknown-key', { text });
   }

@@ -1,5 +1,5 @@
 import type { Caller } from '../../rules/caller.ts';
-import type { Lockout } from '../../rules/attempts.ts';
+import type { Credential, Lockout } from '../../rules/attempts.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { User } from '../user/type.ts';
@@ -36,19 +36,28 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
 const LockoutKind = builder.enumType('LockoutKind', {
   description: 'What has to wait.',
   values: {
-    ADDRESS: { description: 'An address: too many wrong passwords came from it.' },
-    NAME: { description: 'A name: too many wrong passwords were tried for it.' },
+    ADDRESS: { value: 'address', description: 'An address: too many wrong guesses came from it.' },
+    NAME: { value: 'name', description: 'A name: too many wrong guesses were made for it.' },
   },
-});
+} as const);
 
-const kinds = { ADDRESS: 'address', NAME: 'name' } as const;
+const CredentialType = builder.enumType('Credential', {
+  description: 'What was guessed wrong.',
+  values: {
+    LOGIN: { value: 'login', description: 'Name and password of a login.' },
+    PASSWORD: { value: 'password', description: 'The present password, where somebody changes it.' },
+    IP_WHITE_PASSWORD: { value: 'ipWhitePassword', description: 'The password by which visitors add themselves to the `ipWhiteList` of a client.' },
+    VKEY: { value: 'vkey', description: 'The key of an agent, or of a visitor of a secret tunnel. It is not refused but answered more and more slowly.' },
+  },
+} as const satisfies { description: string; values: Record<string, { value: Credential; description: string }> });
 
 const LockoutType = builder.objectRef<Lockout>('Lockout').implement({
-  description: 'A source of wrong passwords that has to wait.',
+  description: 'A source of wrong guesses that has to wait.',
   fields: (t) => ({
-    kind: t.field({ type: LockoutKind, description: 'What it is.', resolve: ({ kind }) => kind === 'address' ? 'ADDRESS' : 'NAME' }),
+    kind: t.expose('kind', { type: LockoutKind, description: 'What it is.' }),
+    credential: t.expose('credential', { type: CredentialType, description: 'What was guessed wrong. Each is counted by itself.' }),
     source: t.exposeString('source', { description: 'The address (of IPv6 its network), or the name.' }),
-    until: t.field({ type: 'DateTime', description: 'When it may try again.', resolve: ({ until }) => new Date(until) }),
+    until: t.expose('until', { type: 'DateTime', description: 'When nothing is held against it any more.' }),
   }),
 });
 
@@ -62,17 +71,21 @@ builder.queryFields((t) => ({
   lockouts: t.field({
     type: [LockoutType],
     authScopes: { administrator: true },
-    description: 'The addresses and names that have to wait after too many wrong passwords. For administrators.',
-    resolve: (_root, _args, { attempts }) => attempts.lockouts(Date.now()),
+    description: 'The addresses and names that have to wait after too many wrong guesses, whatever they guessed. For administrators.',
+    resolve: (_root, _args, context) => context.attempts.lockouts(context.now()),
   }),
 }));
 
 builder.mutationField('freeLockout', (t) => t.boolean({
   authScopes: { administrator: true },
-  description: 'Lets an address or a name try again at once. Answers whether it had to wait. For administrators.',
+  description: 'Lets an address or a name try everything again at once. Answers whether it had to wait. For administrators.',
   args: {
     kind: t.arg({ type: LockoutKind, required: true, description: 'What it is.' }),
     source: t.arg.string({ required: true, description: 'As it is listed.' }),
   },
-  resolve: (_root, { kind, source }, { attempts }) => attempts.free({ kind: kinds[kind], source }),
+  resolve: async (_root, lockout, context) => {
+    const ended = context.attempts.free(lockout, context.now());
+    for (const before of ended) await context.publish({ resource: 'lockout', action: 'delete', before });
+    return ended.length > 0;
+  },
 }));

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClientWithOwner } from '../changes.ts';
-import type { Services } from '../context.ts';
+import type { Services } from '../services.ts';
 import { mayLogIn, mayServe } from './active.ts';
 import { verifyPassword } from './password.ts';
 
@@ -35,7 +35,7 @@ export function isAdministrator({ adminUsername, adminPassword }: LoginSettings,
  * @returns undefined when nobody has this name with this password
  */
 export async function identify(services: Services, settings: LoginSettings, username: string, password: string): Promise<Identity | undefined> {
-  const { db } = services.store;
+  const { store: { db }, now } = services;
   const administrator = isAdministrator(settings, username, password);
   // PostgreSQL can't look for this character.
   const name = username.includes('\0') ? '' : username;
@@ -43,18 +43,18 @@ export async function identify(services: Services, settings: LoginSettings, user
   const userKnows = await verifyPassword(password, user?.passwordHash);
   const client = await webClient(services, name, password);
   if (administrator) return { kind: 'admin' };
-  if (user !== null && userKnows && mayLogIn(user)) return { kind: 'user', userId: user.id };
+  if (user !== null && userKnows && mayLogIn(user, now())) return { kind: 'user', userId: user.id };
   if (client !== undefined) return { kind: 'client', clientId: client.id, by: 'web' };
   if (settings.allowVkeyLogin && name === 'user' && !password.includes('\0')) return vkeyClient(services, password);
   return undefined;
 }
 
 /** The first client with this web login that may be used. Each name costs as many verifications as any other, had by clients or not. */
-async function webClient({ store }: Services, webUsername: string, password: string): Promise<Client | undefined> {
+async function webClient({ store, now }: Services, webUsername: string, password: string): Promise<Client | undefined> {
   const clients = webUsername === '' ? [] : await webNamesakes(store, webUsername);
   for (let index = 0; index < namesakes; index++) {
     const client = clients[index];
-    if (await verifyPassword(password, client?.webPasswordHash) && client !== undefined && mayServe(client)) return client;
+    if (await verifyPassword(password, client?.webPasswordHash) && client !== undefined && mayServe(client, now())) return client;
   }
   return undefined;
 }
@@ -64,9 +64,9 @@ export function webNamesakes({ db }: Pick<Store, 'db'>, webUsername: string): Pr
   return db.client.findMany({ where: { webUsername }, include: { user: true }, orderBy: { id: 'asc' }, take: namesakes });
 }
 
-async function vkeyClient({ store }: Services, vkey: string): Promise<Identity | undefined> {
+async function vkeyClient({ store, now }: Services, vkey: string): Promise<Identity | undefined> {
   const client = await store.db.client.findUnique({ where: { vkey }, include: { user: true } });
-  if (client === null || client.userId !== null || client.webUsername !== '' || !mayServe(client)) return undefined;
+  if (client === null || client.userId !== null || client.webUsername !== '' || !mayServe(client, now())) return undefined;
   return { kind: 'client', clientId: client.id, by: 'vkey' };
 }
 

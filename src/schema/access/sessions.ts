@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../rules/caller.ts';
 import type { Prisma } from '../../store/generated/sqlite/client.ts';
-import type { Services } from '../context.ts';
-import { mayLogIn, mayServe } from './active.ts';
+import type { Services } from '../services.ts';
+import { idleMs, isAlive, mayLogIn, mayServe } from './active.ts';
 import type { Identity, LoginSettings } from './login.ts';
 import { newSecret, secretDigest } from './secret.ts';
 
-/** A session that isn't used for this long is over, in ms (contract section 0: an hour). */
-const idleMs = 3_600_000;
-/** And in any case after this long. */
-const longestMs = 7 * 24 * 3_600_000;
 /** Its use is written down this often at most. */
 const noteMs = 60_000;
 
@@ -20,18 +16,16 @@ type Row = Prisma.SessionGetPayload<{ include: typeof withOwners }>;
 export class Sessions {
   readonly #services: Services;
   readonly #settings: LoginSettings;
-  readonly #now: () => number;
 
-  constructor(services: Services, settings: LoginSettings, now: () => number) {
+  constructor(services: Services, settings: LoginSettings) {
     this.#services = services;
     this.#settings = settings;
-    this.#now = now;
   }
 
-  /** Begins a session, and with each the long unused ones go. @returns the cookie's value */
-  async open(identity: Identity): Promise<string> {
-    const { db } = this.#services.store;
-    const [cookie, now] = [newSecret(), new Date(this.#now())];
+  /** Begins a session, and with each the long unused ones go. @param address where the login comes from @returns the cookie's value */
+  async open(identity: Identity, address: string): Promise<string> {
+    const { store: { db }, changes } = this.#services;
+    const [cookie, now] = [newSecret(), new Date(this.#services.now())];
     const data = {
       id: secretDigest(cookie),
       kind: identity.kind,
@@ -41,8 +35,9 @@ export class Sessions {
       lastSeenAt: now,
     };
     const client = data.clientId === null ? null : await db.client.findUnique({ where: { id: data.clientId } });
-    await db.session.deleteMany({ where: { lastSeenAt: { lt: new Date(this.#now() - idleMs) } } });
-    await db.session.create({ data: { ...data, stamp: this.#stamp(cookie, { ...data, client }) } });
+    await db.session.deleteMany({ where: { lastSeenAt: { lt: new Date(now.getTime() - idleMs) } } });
+    const after = await db.session.create({ data: { ...data, stamp: this.#stamp(cookie, { ...data, client }) } });
+    await changes.publish({ resource: 'session', action: 'create', after, caller: { ...whoIs(identity), address }, at: now });
     return cookie;
   }
 
@@ -50,20 +45,21 @@ export class Sessions {
   async caller(cookie: string): Promise<Caller | undefined> {
     const id = secretDigest(cookie);
     const row = await this.#services.store.db.session.findUnique({ where: { id }, include: withOwners });
-    if (row === null || !this.#isAlive(row) || row.stamp !== this.#stamp(cookie, row)) return undefined;
-    const caller = callerOf(row);
+    if (row === null || !isAlive(row, this.#services.now()) || row.stamp !== this.#stamp(cookie, row)) return undefined;
+    const caller = callerOf(row, this.#services.now());
     if (caller !== undefined) this.#note(row);
     return caller && { ...caller, by: 'session', sessionId: id };
   }
 
-  /** Ends the session of a cookie. */
-  async close(cookie: string): Promise<void> {
-    await this.#services.store.db.session.deleteMany({ where: { id: secretDigest(cookie) } });
-  }
-
-  #isAlive({ createdAt, lastSeenAt }: Row): boolean {
-    const now = this.#now();
-    return now - lastSeenAt.getTime() < idleMs && now - createdAt.getTime() < longestMs;
+  /** Ends the session of a cookie, if there is one. @param address where the logout comes from */
+  async close(cookie: string, address: string): Promise<void> {
+    const caller = await this.caller(cookie);
+    const { store: { db }, changes, now } = this.#services;
+    const where = { id: secretDigest(cookie) };
+    const before = await db.session.findUnique({ where });
+    const { count } = await db.session.deleteMany({ where });
+    if (before === null || count === 0) return;
+    await changes.publish({ resource: 'session', action: 'delete', before, caller: { kind: 'anonymous', ...caller, address }, at: new Date(now()) });
   }
 
   /**
@@ -79,7 +75,7 @@ export class Sessions {
 
   /** Not awaited: nobody's answer has to wait for it. */
   #note({ id, lastSeenAt }: Row): void {
-    const now = this.#now();
+    const now = this.#services.now();
     if (now - lastSeenAt.getTime() < noteMs) return;
     const { store, log } = this.#services;
     store.db.session.updateMany({ where: { id }, data: { lastSeenAt: new Date(now) } })
@@ -87,8 +83,16 @@ export class Sessions {
   }
 }
 
-function callerOf({ kind, user, client }: Row): Caller | undefined {
+function callerOf({ kind, user, client }: Row, now: number): Caller | undefined {
   if (kind === 'admin') return { kind };
-  if (user !== null) return mayLogIn(user) ? { kind: 'user', userId: user.id } : undefined;
-  return client !== null && mayServe(client) ? { kind: 'client', clientId: client.id } : undefined;
+  if (user !== null) return mayLogIn(user, now) ? { kind: 'user', userId: user.id } : undefined;
+  return client !== null && mayServe(client, now) ? { kind: 'client', clientId: client.id } : undefined;
+}
+
+function whoIs(identity: Identity): Caller {
+  switch (identity.kind) {
+    case 'admin': return { kind: 'admin', by: 'password' };
+    case 'user': return { kind: 'user', userId: identity.userId, by: 'password' };
+    case 'client': return { kind: 'client', clientId: identity.clientId, by: identity.by === 'vkey' ? 'vkey' : 'password' };
+  }
 }

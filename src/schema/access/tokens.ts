@@ -1,6 +1,6 @@
 import type { Caller } from '../../rules/caller.ts';
 import { isPast } from '../../rules/expiry.ts';
-import type { Services } from '../context.ts';
+import type { Services } from '../services.ts';
 import { mayLogIn } from './active.ts';
 import { newSecret, secretDigest } from './secret.ts';
 
@@ -19,7 +19,7 @@ export function newToken(): { readonly token: string; readonly hash: string } {
 export async function tokenCaller({ store, log }: Services, token: string, now: number): Promise<Caller | undefined> {
   if (!token.startsWith(prefix)) return undefined;
   const row = await store.db.apiToken.findUnique({ where: { hash: secretDigest(token) }, include: { user: true } });
-  if (row === null || isPast(row.expiresAt, now) || (row.user !== null && !mayLogIn(row.user))) return undefined;
+  if (row === null || isPast(row.expiresAt, now) || (row.user !== null && !mayLogIn(row.user, now))) return undefined;
   if (now - (row.lastUsedAt?.getTime() ?? 0) >= noteMs) {
     // Not awaited: nobody's answer has to wait for it.
     store.db.apiToken.updateMany({ where: { id: row.id }, data: { lastUsedAt: new Date(now) } })

@@ -29,6 +29,12 @@ export function auditChanges(store: Store, written: (entry: AuditEntry) => void)
   };
 }
 
+/** Beginning of a session's id: enough to tell which login a logout ends. */
+const sessionIdLength = 12;
+
 function idOf(change: Change): string {
-  return String(change.action === 'delete' ? change.before.id : change.after.id);
+  if (change.resource === 'failedAttempt') return change.after.name;
+  if (change.resource === 'lockout') return (change.action === 'delete' ? change.before : change.after).source;
+  const { id } = change.action === 'delete' ? change.before : change.after;
+  return change.resource === 'session' ? String(id).slice(0, sessionIdLength) : String(id);
 }

@@ -1,5 +1,6 @@
-import type { ApiToken, Client, Host, Tunnel, User } from '../../store/generated/sqlite/client.ts';
-import type { Change, GlobalState } from '../changes.ts';
+import type { Lockout } from '../../rules/attempts.ts';
+import type { ApiToken, Client, Host, Session, Tunnel, User } from '../../store/generated/sqlite/client.ts';
+import type { Change, FailedAttempt, GlobalState } from '../changes.ts';
 
 /** How a column gets into the audit log: as it is, or only whether it has a value. */
 type Shown = 'value' | 'secret';
@@ -32,6 +33,10 @@ const platformDomain: Partial<Record<keyof GlobalState['platformDomains'][number
   id: 'value', wildcard: 'value', certFilePath: 'secret', keyFilePath: 'secret',
 };
 
+const session: Partial<Record<keyof Session, Shown>> = { kind: 'value', userId: 'value', clientId: 'value' };
+const lockout: Record<keyof Lockout, Shown> = { credential: 'value', kind: 'value', source: 'value', until: 'value' };
+const failedAttempt: Record<keyof FailedAttempt, Shown> = { credential: 'value', name: 'value' };
+
 /** What stands for a secret that is set. */
 export const hidden = '(hidden)';
 /** What stands for a secret that the change has set to another one. */
@@ -50,6 +55,9 @@ export function maskedChange(change: Change): { readonly before: Masked | null; 
     case 'host': return pair(host, before, after);
     case 'user': return pair(user, before, after);
     case 'apiToken': return pair(apiToken, before, after);
+    case 'session': return pair(session, before, after);
+    case 'lockout': return pair(lockout, before, after);
+    case 'failedAttempt': return pair(failedAttempt, before, after);
     case 'globalSettings': return {
       before: 'before' in change ? globalState(change.before) : null,
       after: 'after' in change ? globalState(change.after, 'before' in change ? change.before : undefined) : null,

@@ -11,10 +11,10 @@ builder.queryFields((t) => ({
     authScopes: { administrator: true },
     description: 'Who changed what, the newest first.',
     args: {
-      resource: t.arg.string({ description: 'Only changes of this kind of record: client, tunnel, host, user, apiToken or globalSettings.' }),
+      resource: t.arg.string({ description: 'Only changes of this kind of record: client, tunnel, host, user, apiToken, globalSettings, session, failedAttempt or lockout.' }),
       resourceId: t.arg.string({ description: 'Only changes of the record with this id.' }),
       action: t.arg.string({ description: 'Only create, update or delete.' }),
-      callerKind: t.arg.string({ description: 'Only changes by admin, user or client.' }),
+      callerKind: t.arg.string({ description: 'Only changes by admin, user, client, anonymous or server.' }),
       callerId: t.arg.int({ description: 'Only changes by the user or client with this id.' }),
       from: t.arg({ type: 'DateTime', description: 'Only changes since then.' }),
       to: t.arg({ type: 'DateTime', description: 'Only changes before then.' }),

@@ -1,5 +1,5 @@
 import { builder } from '../builder.ts';
-import type { SchemaSettings } from '../context.ts';
+import type { SchemaSettings } from '../services.ts';
 
 const Server = builder.objectRef<SchemaSettings>('Server').implement({
   description: 'The server that answers.',

@@ -63,6 +63,7 @@ interface Subscriber {
 export class Live {
   readonly #store: Store;
   readonly #log: Logger;
+  readonly #now: () => number;
   readonly #subscribers = new Set<Subscriber>();
   readonly #stops: ReadonlyArray<() => void>;
   /** By kind and id: whose it was before. */
@@ -71,9 +72,10 @@ export class Live {
   #ticker: NodeJS.Timeout | undefined;
   #ticks = 0;
 
-  constructor({ store, engine, changes, log }: { readonly store: Store; readonly engine: EngineFace; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ store, engine, changes, log, now }: { readonly store: Store; readonly engine: EngineFace; readonly changes: Changes; readonly log: Logger; readonly now: () => number }) {
     this.#store = store;
     this.#log = log;
+    this.#now = now;
     this.#stops = [engine.watch(({ kind, id }) => this.#gather(kind, id)), changes.subscribe((change) => this.#changed(change))];
   }
 
@@ -166,7 +168,10 @@ export class Live {
         for (const client of change.clients) this.#gather('client', client.id);
         break;
       case 'apiToken':
+      case 'session':
       case 'globalSettings': break;
+      case 'lockout':
+      case 'failedAttempt': return;
     }
     // Whoever lost access by it is told nothing more.
     if (this.#subscribers.size > 0) this.#inBackground(this.#endInvalid());
@@ -209,7 +214,7 @@ export class Live {
   }
 
   async #endInvalid(): Promise<void> {
-    const valid = await validCallers(this.#store, Array.from(this.#subscribers, ({ caller }) => caller));
+    const valid = await validCallers(this.#store, Array.from(this.#subscribers, ({ caller }) => caller), this.#now());
     for (const subscriber of this.#subscribers) if (!valid(subscriber.caller)) subscriber.end();
   }
 

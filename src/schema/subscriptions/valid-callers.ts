@@ -1,13 +1,14 @@
-import { mayLogIn, mayServe } from '../access/active.ts';
+import { isAlive, mayLogIn, mayServe } from '../access/active.ts';
 import type { Caller } from '../../rules/caller.ts';
 import { isPast } from '../../rules/expiry.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
  * Finds out who of those that have proven who they are before may still be told anything: the account is there, enabled and not
- * expired, and neither session nor token was ended. A few statements for any number of callers.
+ * expired, and neither session nor token was ended or has run out. A few statements for any number of callers.
+ * @param now ms since the epoch
  */
-export async function validCallers({ db }: Store, callers: readonly Caller[]): Promise<(caller: Caller) => boolean> {
+export async function validCallers({ db }: Store, callers: readonly Caller[], now: number): Promise<(caller: Caller) => boolean> {
   const idsOf = <T>(ids: readonly (T | undefined)[]): T[] => [...new Set(ids.filter((id) => id !== undefined))];
   const userIds = idsOf(callers.map((caller) => caller.kind === 'user' ? caller.userId : undefined));
   const clientIds = idsOf(callers.map((caller) => caller.kind === 'client' ? caller.clientId : undefined));
@@ -16,13 +17,13 @@ export async function validCallers({ db }: Store, callers: readonly Caller[]): P
   const [users, clients, sessions, tokens] = await Promise.all([
     userIds.length === 0 ? [] : db.user.findMany({ where: { id: { in: userIds } } }),
     clientIds.length === 0 ? [] : db.client.findMany({ where: { id: { in: clientIds } }, include: { user: true } }),
-    sessionIds.length === 0 ? [] : db.session.findMany({ where: { id: { in: sessionIds } }, select: { id: true } }),
+    sessionIds.length === 0 ? [] : db.session.findMany({ where: { id: { in: sessionIds } }, select: { id: true, createdAt: true, lastSeenAt: true } }),
     tokenIds.length === 0 ? [] : db.apiToken.findMany({ where: { id: { in: tokenIds } }, select: { id: true, expiresAt: true } }),
   ]);
-  const liveUsers = new Set(users.filter(mayLogIn).map(({ id }) => id));
-  const liveClients = new Set(clients.filter(mayServe).map(({ id }) => id));
-  const liveSessions = new Set(sessions.map(({ id }) => id));
-  const liveTokens = new Set(tokens.filter(({ expiresAt }) => !isPast(expiresAt)).map(({ id }) => id));
+  const liveUsers = new Set(users.filter((user) => mayLogIn(user, now)).map(({ id }) => id));
+  const liveClients = new Set(clients.filter((client) => mayServe(client, now)).map(({ id }) => id));
+  const liveSessions = new Set(sessions.filter((session) => isAlive(session, now)).map(({ id }) => id));
+  const liveTokens = new Set(tokens.filter(({ expiresAt }) => !isPast(expiresAt, now)).map(({ id }) => id));
   return (caller) => {
     if (caller.sessionId !== undefined && !liveSessions.has(caller.sessionId)) return false;
     if (caller.tokenId !== undefined && !liveTokens.has(caller.tokenId)) return false;

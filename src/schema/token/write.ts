@@ -32,12 +32,15 @@ export async function createToken(context: Context, plan: TokenPlan): Promise<Ma
   if (textOf('name', plan.name)?.trim() === '') throw new AditError('INVALID_INPUT', { field: 'name', reason: 'blank' });
   const { token, hash } = newToken();
   return context.change(async () => {
-    const apiToken = await context.store.transaction(async (tx) => {
+    const { apiToken, replaced } = await context.store.transaction(async (tx) => {
       if (plan.userId !== null) await userById(tx, plan.userId);
-      if (plan.legacy) await tx.apiToken.deleteMany({ where: { userId: plan.userId, legacy: true } });
+      const former = { userId: plan.userId, legacy: true };
+      const replaced = plan.legacy ? await tx.apiToken.findMany({ where: former }) : [];
+      if (plan.legacy) await tx.apiToken.deleteMany({ where: former });
       if (await tx.apiToken.count({ where: { userId: plan.userId } }) >= most) throw new AditError('TOKEN_LIMIT', { most });
-      return tx.apiToken.create({ data: { ...plan, hash } });
+      return { apiToken: await tx.apiToken.create({ data: { ...plan, hash } }), replaced };
     });
+    for (const before of replaced) await context.publish({ resource: 'apiToken', action: 'delete', before });
     await context.publish({ resource: 'apiToken', action: 'create', after: apiToken });
     return { token, apiToken };
   });

@@ -1,6 +1,6 @@
 import { canonicalBindAddress } from '../../rules/bind-address.ts';
 import { builder } from '../builder.ts';
-import type { SchemaSettings } from '../context.ts';
+import type { SchemaSettings } from '../services.ts';
 import { invalidInput } from '../errors.ts';
 import { pathLength, secretOf, targetsOf, textOf } from '../input.ts';
 import { ProxyProtocol, TunnelMode } from './enums.ts';

@@ -50,9 +50,13 @@ function whose({ caller }: Context, id: number | undefined): number {
 }
 
 /** Guessing it through a session that was left open is slowed like the login. */
-async function checkCurrent({ caller, attempts }: Context, id: number, password: string, present: string): Promise<void> {
-  const [address, name] = [caller.address ?? '', `user ${id}`];
-  const waits = attempts.begin(address, name, Date.now()) > 0;
-  if (waits || !await verifyPassword(password, present)) throw new AditError('CURRENT_PASSWORD_WRONG');
-  attempts.succeeded(address, name);
+async function checkCurrent(context: Context, id: number, password: string, present: string): Promise<void> {
+  const { caller, attempts } = context;
+  const attempt = attempts.begin('password', caller.address ?? '', `user ${id}`, context.now());
+  if (attempt.wait > 0) throw new AditError('CURRENT_PASSWORD_WRONG');
+  if (!await verifyPassword(password, present)) {
+    attempt.failed();
+    throw new AditError('CURRENT_PASSWORD_WRONG');
+  }
+  attempt.succeeded();
 }

@@ -1,6 +1,6 @@
 import { checkedPassword } from '../access/password.ts';
 import { builder } from '../builder.ts';
-import type { SchemaSettings } from '../context.ts';
+import type { SchemaSettings } from '../services.ts';
 import { AditError } from '../errors.ts';
 import { limitOf, textOf } from '../input.ts';
 

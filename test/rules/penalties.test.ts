@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Penalties } from '../../src/engine/bridge/penalties.ts';
+import { Penalties } from '../../src/rules/penalties.ts';
 
 const RULES = { free: 2, firstDelay: 100, longestDelay: 1000, expiry: 60_000, addresses: 3 };
 
@@ -35,4 +35,12 @@ test('no more addresses are remembered than allowed: the one that failed longest
   expect(penalties.size).toBe(3);
   expect(penalties.turn('a', 0)).toBe(0);
   expect(penalties.turn('d', 0)).toBeGreaterThan(0);
+});
+
+test('is listed while it has to wait, and forgiven when somebody says so', () => {
+  const penalties = failed(1, 'a', failed(2, 'b'));
+  expect(penalties.waiting(0)).toEqual([{ source: 'b', until: 60_000 }]);
+  expect(penalties.waiting(60_001)).toEqual([]);
+  penalties.forget('b');
+  expect([penalties.waiting(0), penalties.turn('b', 0)]).toEqual([[], 0]);
 });

@@ -1,3 +1,5 @@
+import type { News } from './failure-limit.ts';
+
 /** How wrong keys are slowed down. Times in ms. */
 export interface PenaltyRules {
   /** Failures before the first delay: a person mistyping a key is not to wait. */
@@ -58,8 +60,8 @@ export class Penalties {
     return slot - now;
   }
 
-  /** `address` offered a wrong key. */
-  fail(address: string, now: number): void {
+  /** `address` offered a wrong key. @returns what is new of it: the first failure, or that it has to wait from now on; each once */
+  fail(address: string, now: number): News | undefined {
     const entry = this.#entries.get(address) ?? { failures: 0, lastFailure: now, nextSlot: 0 };
     if (now - entry.lastFailure > this.#rules.expiry) entry.failures = 0;
     entry.failures++;
@@ -72,5 +74,20 @@ export class Penalties {
         break;
       }
     }
+    if (entry.failures === this.#rules.free) return 'waits';
+    return entry.failures === 1 ? 'first' : undefined;
+  }
+
+  /** The addresses that have to wait, and when they are forgiven, in ms since the epoch. */
+  waiting(now: number): { readonly source: string; readonly until: number }[] {
+    return [...this.#entries]
+      .map(([source, { failures, lastFailure }]) => ({ source, failures, until: lastFailure + this.#rules.expiry }))
+      .filter(({ failures, until }) => failures >= this.#rules.free && until >= now)
+      .map(({ source, until }) => ({ source, until }));
+  }
+
+  /** Forgives an address at once. */
+  forget(address: string): void {
+    this.#entries.delete(address);
   }
 }

@@ -1,0 +1,52 @@
+import type { Logger } from 'pino';
+import type { EngineFace } from '../engine/face.ts';
+import type { Attempts } from '../rules/attempts.ts';
+import type { Store } from '../store/store.ts';
+import { tellOfGuesses } from './audit/guesses.ts';
+import { auditChanges } from './audit/listener.ts';
+import { Changes } from './changes.ts';
+import { applyToEngine } from './engine-changes.ts';
+import { Live } from './subscriptions/live.ts';
+
+/** What the schema has to know of the settings. */
+export interface SchemaSettings {
+  /** The program's version. */
+  readonly version: string;
+  /** Where agents connect to: the ports in use, also when a setting was 0. `fingerprint`: SHA-256 of the TLS certificate, 64 hex digits. */
+  readonly bridge: { readonly port: number; readonly tls: { readonly port: number; readonly fingerprint: string } };
+  readonly allowLocalProxy: boolean;
+  /** No user may have this name: the login would never reach them. */
+  readonly adminUsername: string;
+}
+
+/** What the schema is put together from. */
+export interface ServiceParts {
+  readonly store: Store;
+  readonly engine: EngineFace;
+  readonly settings: SchemaSettings;
+  /** Slows down guessing; the engine's too. */
+  readonly attempts: Attempts;
+  readonly log: Logger;
+  /** Saves what the engine has to say, unless that was done within the last second. */
+  readonly freshState: () => Promise<void>;
+  /** ms since the epoch */
+  readonly now: () => number;
+}
+
+/** What lives as long as the server. */
+export interface Services extends ServiceParts {
+  readonly changes: Changes;
+  /** Tells subscribers what happens. */
+  readonly live: Live;
+}
+
+/** Connects what listens to changes: the engine, the audit log, the subscribers. */
+export function createServices(parts: ServiceParts): Services {
+  const { store, engine, log, now } = parts;
+  const changes = new Changes();
+  changes.subscribe(applyToEngine(engine));
+  const live = new Live({ store, engine, changes, log, now });
+  changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
+  tellOfGuesses({ ...parts, changes });
+  return { ...parts, changes, live };
+}
