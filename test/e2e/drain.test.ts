@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { eventuallyAsync } from '../support/eventually.ts';
-import { serve } from '../support/served.ts';
+import { serve, type ServeOptions } from '../support/served.ts';
 import { closed, readAll, refusal, roundTrip, startEcho, visit } from '../support/target.ts';
 
 /** A server told to stop while a visitor is connected. */
-async function stopping() {
-  const served = await serve((await startEcho()).address);
+async function stopping(options?: ServeOptions) {
+  const served = await serve((await startEcho()).address, options);
   const visitor = await visit(served.tunnel.port);
   expect(await roundTrip(visitor, 'before')).toBe('before');
   served.server.child.kill('SIGTERM');
@@ -13,8 +13,11 @@ async function stopping() {
   return { ...served, visitor };
 }
 
-test('SIGTERM lets an open connection finish, refuses new ones, and ends with exit code 0', async () => {
-  const { server, tunnel, visitor } = await stopping();
+test.each<[string, ServeOptions]>([
+  ['in the clear', {}],
+  ['over TLS', { client: { crypt: 1 } }],
+])('SIGTERM lets an open connection finish, refuses new ones, and ends with exit code 0, %s', async (_, options) => {
+  const { server, tunnel, visitor } = await stopping(options);
   for (const port of [tunnel.port, server.httpPort]) await eventuallyAsync(() => refusal(port), (reason) => reason === 'ECONNREFUSED');
   expect(await roundTrip(visitor, 'during')).toBe('during');
   const rest = readAll(visitor);

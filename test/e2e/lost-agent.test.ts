@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { eventuallyAsync } from '../support/eventually.ts';
-import { getClient, type ServerProcess } from '../support/processes.ts';
-import { serve } from '../support/served.ts';
+import { getClient, startServer, type ServerProcess } from '../support/processes.ts';
+import { serve, type ServeOptions } from '../support/served.ts';
 import { closed, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 
 /** An agent that says nothing is gone after this many ms. */
@@ -9,8 +9,11 @@ const LOST_MS = 15_000;
 
 const connected = async (server: ServerProcess, id: number) => (await getClient(server, id)).IsConnect;
 
-test('a killed agent is gone, and its visitors with it', async () => {
-  const { server, agent, clientId, tunnel } = await serve((await startEcho()).address);
+test.each<[string, ServeOptions]>([
+  ['in the clear', {}],
+  ['over TLS', { client: { crypt: 1 } }],
+])('a killed agent is gone, and its visitors with it, %s', async (_, options) => {
+  const { server, agent, clientId, tunnel } = await serve((await startEcho()).address, options);
   const visitor = await visit(tunnel.port);
   expect(await roundTrip(visitor, 'hello')).toBe('hello');
   expect(await connected(server, clientId)).toBe(true);
@@ -38,3 +41,15 @@ test('a frozen agent is gone within 15 s, its visitors are closed, and it is bac
   await eventuallyAsync(() => connected(server, clientId), (is) => is, 10_000);
   expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');
 }, 40_000);
+
+test('an agent over TLS finds a server that was killed and came back, by the fingerprint it had before', async () => {
+  const { server, agent, tunnel } = await serve((await startEcho()).address, { way: 'pinned' });
+  expect(await roundTrip(await visit(tunnel.port), 'hello')).toBe('hello');
+  const { dataDir, httpPort, bridgePort, tlsPort, fingerprint } = server;
+  await server.child.end();
+  const after = agent.output.length;
+  const again = await startServer({ dataDir, httpPort, bridgePort, tlsPort });
+  expect(again.fingerprint).toBe(fingerprint);
+  await agent.says(/connected to .* over TLS/, after);
+  expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');
+}, 20_000);

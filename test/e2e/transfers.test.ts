@@ -5,7 +5,7 @@ import { sized } from '../support/endurance.ts';
 import { programPath } from '../support/find-program.ts';
 import { startVisitorProcess, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
-import { serve } from '../support/served.ts';
+import { serve, type ServeOptions } from '../support/served.ts';
 import { sshPrograms, startSshd } from '../support/sshd.ts';
 import { standardTransfers, transfer, transferTarget } from '../support/transfers.ts';
 
@@ -13,9 +13,16 @@ const MB = 1024 * 1024;
 const LARGEST = sized(8, 64) * MB;
 const AT_ONCE = 4;
 
-test(`36 streams of 1 byte to ${LARGEST / MB} MB arrive as they were sent, both ways, with half closes and slow readers`, async () => {
+test.each<[string, ServeOptions]>([
+  ['in the clear', {}],
+  ['over TLS, as the client wants', { client: { crypt: 1 } }],
+  ['over TLS, as the agent wants', { way: 'pinned' }],
+  ['compressed', { client: { compress: 1 } }],
+  ['compressed over TLS', { client: { compress: 1, crypt: 1 } }],
+])(`36 streams of 1 byte to ${LARGEST / MB} MB arrive as they were sent, both ways, with half closes and slow readers, %s`, async (_, options) => {
   const target = await transferTarget();
-  const { tunnel } = await serve(`127.0.0.1:${target.port}`);
+  const { tunnel, agent } = await serve(`127.0.0.1:${target.port}`, options);
+  expect(agent.output.includes('over TLS')).toBe(options.way === 'pinned' || options.client?.['crypt'] === 1);
   const waiting = standardTransfers(LARGEST);
   expect(waiting).toHaveLength(36);
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {

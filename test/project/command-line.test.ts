@@ -57,7 +57,7 @@ describe('the command line', () => {
     const occupant = net.createServer().listen(0, '127.0.0.1');
     await once(occupant, 'listening');
     const { port } = occupant.address() as AddressInfo;
-    const { code, stdout, stderr } = await adit(['server', '--bridge-port', '0', '--http-port', `${port}`, '--log-level', 'error']);
+    const { code, stdout, stderr } = await adit(['server', '--bridge-port', '0', '--bridge-tls-port', '0', '--http-port', `${port}`, '--log-level', 'error']);
     occupant.close();
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `adit: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` });
   });
@@ -67,6 +67,7 @@ describe('the command line', () => {
     ['an unknown command', ['serve'], "unknown command 'serve'"],
     ['an agent without its server', ['agent', '--vkey', 'k'], "required option '--server <HOST:PORT>' not specified"],
     ['an unknown flag of the agent', ['agent', '--server', 'h:1', '--vkey', 'k', '--fast'], "unknown option '--fast'"],
+    ['a bad fingerprint', ['agent', '--server', 'h:1', '--vkey', 'k', '--tls-fingerprint', 'ab:cd'], '--tls-fingerprint: must be a SHA-256 fingerprint, 64 hex digits'],
     ['a bad server', ['agent', '--server', 'h', '--vkey', 'k'], '--server: must be HOST:PORT'],
   ])('refuses %s with exit code 2', async (_, args, message) => {
     const { code, stderr } = await adit(args);

@@ -13,7 +13,7 @@ test.each([
   ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the server %s is understood', (server, expected) => {
-  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ server: expected, vkey: 'k', logLevel: 'info', logFormat: 'text' });
+  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ server: expected, tls: undefined, vkey: 'k', logLevel: 'info', logFormat: 'text' });
 });
 
 test.each(['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', 'a b:1', ':80'])('the server %j is refused', (server) => {
@@ -28,6 +28,17 @@ test.each<[string, AgentFlags, NodeJS.ProcessEnv, string]>([
   ['a file that the environment names', {}, { ADIT_VKEY_FILE: vkeyFile }, 'from-file'],
 ])('the key comes from %s', (_, flags, environment, expected) => {
   expect(readAgentOptions({ server: 'h:1', ...flags }, environment).vkey).toBe(expected);
+});
+
+test('TLS is off unless asked for; a pinned fingerprint asks for it', () => {
+  const digits = '0123456789abcdef'.repeat(4);
+  const tlsOf = (flags: AgentFlags) => readAgentOptions({ server: 'h:1', vkey: 'k', ...flags }, {}).tls;
+  expect(tlsOf({})).toBeUndefined();
+  expect(tlsOf({ tls: true })).toEqual({ fingerprint: '' });
+  for (const text of [digits, digits.toUpperCase(), digits.match(/../g)?.join(':') ?? '', `SHA256:${digits}`, ` sha-256=${digits}\n`]) {
+    expect(tlsOf({ tlsFingerprint: text })).toEqual({ fingerprint: digits });
+  }
+  for (const text of ['', digits.slice(1), `${digits}0`, digits.replace('a', 'g')]) expect(() => tlsOf({ tls: true, tlsFingerprint: text })).toThrow('--tls-fingerprint: must be a SHA-256 fingerprint');
 });
 
 test('everything that is wrong is said at once, and the key is not shown', () => {

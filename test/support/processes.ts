@@ -39,9 +39,18 @@ export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, 
   return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint };
 }
 
+/** How an agent goes to the server: in the clear unless the server wants TLS, or over TLS with the server's certificate pinned. */
+export type AgentWay = 'plain' | 'pinned';
+
+/** What an agent has to know of a server. */
+export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerProcess, 'tlsPort' | 'fingerprint'>>;
+
 /** Starts an agent and waits until it is connected. */
-export async function startAgent({ bridgePort }: Pick<ServerProcess, 'bridgePort'>, vkey: string, environment: ServerOptions['environment'] = {}): Promise<Child> {
-  const child = new Child(process.execPath, [program, 'agent', '--server', `127.0.0.1:${bridgePort}`], { ...environment, ADIT_VKEY: vkey });
+export async function startAgent(
+  { bridgePort, tlsPort, fingerprint }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain',
+): Promise<Child> {
+  const flags = way === 'plain' ? ['--server', `127.0.0.1:${bridgePort}`] : ['--server', `127.0.0.1:${tlsPort}`, '--tls-fingerprint', `${fingerprint}`];
+  const child = new Child(process.execPath, [program, 'agent', ...flags], { ...environment, ADIT_VKEY: vkey });
   await child.says(/connected to/);
   return child;
 }

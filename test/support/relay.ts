@@ -13,6 +13,8 @@ export class Relay {
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
   readonly #frozen = new WeakSet<net.Socket>();
+  /** Bytes that came by, both directions. */
+  bytes = 0;
 
   /** Starts a relay to a port of this machine. */
   static async start(port: number): Promise<Relay> {
@@ -23,15 +25,15 @@ export class Relay {
   }
 
   private constructor(port: number) {
-    this.#server = net.createServer((near) => {
-      const far = net.connect(port, '127.0.0.1');
+    this.#server = net.createServer({ allowHalfOpen: true }, (near) => {
+      const far = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
       for (const [from, to] of [[near, far], [far, near]] as const) {
         this.#sockets.add(from);
         from.on('error', () => undefined).on('close', () => {
           this.#sockets.delete(from);
           if (!this.#frozen.has(to)) to.destroy();
         });
-        from.pipe(to);
+        from.on('data', (chunk: Buffer) => { this.bytes += chunk.length; }).pipe(to);
       }
     });
   }
@@ -49,6 +51,11 @@ export class Relay {
       this.#frozen.add(socket);
       socket.unpipe().pause();
     }
+  }
+
+  /** Puts bytes of its own into every connection, both directions. */
+  inject(bytes: Buffer): void {
+    for (const socket of this.#sockets) socket.write(bytes);
   }
 
   close(): void {
