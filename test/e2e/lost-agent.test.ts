@@ -52,4 +52,4 @@ test('an agent over TLS finds a server that was killed and came back, by the fin
   expect(again.fingerprint).toBe(fingerprint);
   await agent.says(/connected to .* over TLS/, after);
   expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');
-}, 20_000);
+}, 40_000);
