@@ -1,13 +1,17 @@
+import { type AddressSet, addressSet, turnedAwayBy } from '../rules/ip-access.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
 import type { ClientState, WantedClient } from './face.ts';
-import type { Meter } from './limits/meter.ts';
+import type { Account } from './limits/account.ts';
 import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
 
 /** One client: what is wanted of it, its agent while that is connected, and what was last seen of it. */
 export class ClientEntry {
-  wanted: WantedClient;
-  readonly meter: Meter;
+  #wanted: WantedClient;
+  /** The lists of `wanted`, ready to be asked. */
+  #whiteList: AddressSet;
+  #blackList: AddressSet;
+  readonly meter: Account;
   readonly tunnels = new Set<TunnelRunner>();
   session: AgentSession | undefined;
   /** It was cut off already because it may not serve. */
@@ -17,9 +21,29 @@ export class ClientEntry {
   #localAddress = '';
   #version = '';
 
-  constructor(wanted: WantedClient, meter: Meter) {
-    this.wanted = wanted;
+  constructor(wanted: WantedClient, meter: Account) {
+    this.#wanted = wanted;
+    this.#whiteList = addressSet(wanted.ipWhiteList);
+    this.#blackList = addressSet(wanted.blackIpList);
     this.meter = meter;
+  }
+
+  get wanted(): WantedClient {
+    return this.#wanted;
+  }
+
+  /** Takes new settings. Lists that changed are made ready, which no connection has to wait for then. */
+  configure(wanted: WantedClient): void {
+    const before = this.#wanted;
+    this.#wanted = wanted;
+    if (!sameLines(wanted.ipWhiteList, before.ipWhiteList)) this.#whiteList = addressSet(wanted.ipWhiteList);
+    if (!sameLines(wanted.blackIpList, before.blackIpList)) this.#blackList = addressSet(wanted.blackIpList);
+    this.meter.setLimits(wanted);
+  }
+
+  /** The list that turns a visitor away; undefined = he is let in. */
+  turnedAwayBy(address: string, globalBlackList: AddressSet): ReturnType<typeof turnedAwayBy> {
+    return turnedAwayBy(address, { globalBlackList, ipWhite: this.#wanted.ipWhite, whiteList: this.#whiteList, blackList: this.#blackList });
   }
 
   /** Why its agent and its tunnels may not serve; "" = they may (contract D13). */
@@ -42,14 +66,18 @@ export class ClientEntry {
   }
 
   state(now: number): ClientState {
-    const { connections, rate, inlet, export: exported } = this.meter;
+    const { connections, refusals, rate, inlet, export: exported } = this.meter;
     return {
       connected: this.session !== undefined,
       address: this.#address, localAddress: this.#localAddress, version: this.#version,
-      connections, rate, inletBytes: inlet, exportBytes: exported,
+      connections, refusals, rate, inletBytes: inlet, exportBytes: exported,
       lastOnlineAt: this.session ? now : this.#lastOnlineAt,
     };
   }
+}
+
+function sameLines(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((line, index) => line === other[index]);
 }
 
 /** All clients, by id and by what an agent names itself with in its handshake. */
@@ -80,7 +108,7 @@ export class Clients {
       this.#byKeyId.delete(keyIdOf(entry.wanted.vkey));
       this.#byKeyId.set(keyIdOf(wanted.vkey), entry);
     }
-    entry.wanted = wanted;
+    entry.configure(wanted);
   }
 
   remove(entry: ClientEntry): void {

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { Attempts } from '../rules/attempts.ts';
-import { turnedAwayBy } from '../rules/ip-access.ts';
 import type { PortRange } from '../rules/port-range.ts';
 import { keyedModes, transportOf } from '../rules/tunnel-mode.ts';
 import { keyIdOf } from '../wire/handshake.ts';
@@ -10,9 +9,12 @@ import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
-  type ClientState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type StateBatch,
+  type ClientState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type RefusalCause, type StateBatch,
   type TunnelState, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
+import { Account } from './limits/account.ts';
+import { Admission } from './limits/admission.ts';
+import { Alarm } from './limits/alarm.ts';
 import { Meter, type StoredBytes, Ticker } from './limits/meter.ts';
 import { Visitors } from './limits/visitors.ts';
 import { PortBook } from './ports/port-book.ts';
@@ -24,7 +26,7 @@ import type { Carrier } from './tunnels/tunnel-mode.ts';
 import { TunnelRunner } from './tunnels/tunnel-runner.ts';
 import { Hosts } from './vhost/hosts.ts';
 
-/** How often expired clients are looked for, in ms (contract D13); every use checks too. */
+/** How often expired clients are looked for at least, in ms (contract D13): the clock may be set. Every use checks too. */
 const SWEEP_MS = 60_000;
 /** How often "last online" of connected clients goes to the store, in ms: after a crash it is at most this old. */
 const ONLINE_MS = 10 * 60_000;
@@ -73,6 +75,7 @@ export class Engine implements EngineFace {
   readonly #ticker = new Ticker();
   readonly #batches: StateBatches;
   readonly #visitors: Visitors;
+  readonly #admission: Admission;
   readonly #hosts: Hosts;
   readonly #reserver: PortReserver;
   readonly #bridge: Bridge;
@@ -80,11 +83,11 @@ export class Engine implements EngineFace {
   readonly #now: () => number;
   readonly #options: EngineOptions;
   readonly #timers: NodeJS.Timeout[] = [];
+  readonly #expiry = new Alarm(() => this.#inBackground(() => this.#sweep()));
   readonly #watchers = new Set<(event: EngineEvent) => void>();
   /** Changes happen one after another. */
   #turn: Promise<unknown> = Promise.resolve();
   #closing = false;
-  #blackIpList: readonly string[] = [];
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -93,6 +96,7 @@ export class Engine implements EngineFace {
     this.#hosts = new Hosts(this.#ticker);
     this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     this.#visitors = new Visitors(options.maxVisitors);
+    this.#admission = new Admission(this.#visitors, this.#now);
     const sockets = options.sockets ?? netBackend;
     this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
     this.#bridge = new Bridge({
@@ -107,12 +111,13 @@ export class Engine implements EngineFace {
 
   /** Takes the stored state at boot and opens the listeners. One that cannot be opened is tried again; see its tunnel's state. */
   async load(stored: StoredState): Promise<void> {
-    this.#blackIpList = stored.blackIpList;
+    this.#admission.blackIpList = stored.blackIpList;
     for (const client of stored.clients) this.#addClient(client, client);
     for (const tunnel of stored.tunnels) this.#addTunnel(tunnel, tunnel);
     for (const host of stored.hosts) this.#hosts.set(host, host);
     await Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.sync()));
-    this.#timers.push(setInterval(() => this.#inBackground(() => this.#sweep()), SWEEP_MS).unref(), setInterval(() => this.#batches.markOnline(), ONLINE_MS).unref());
+    this.#timers.push(setInterval(() => this.#batches.markOnline(), ONLINE_MS).unref());
+    this.#expiry.within(this.#untilExpiry());
   }
 
   /**
@@ -212,6 +217,17 @@ export class Engine implements EngineFace {
     for (const entry of this.#clients.all()) {
       if (!entry.suspended && entry.blocked(now) !== '') await this.#syncClient(entry);
     }
+    this.#expiry.within(this.#untilExpiry());
+  }
+
+  /** ms until the next client expires, and the next sweep is due. */
+  #untilExpiry(): number {
+    const now = this.#now();
+    let ms = SWEEP_MS;
+    for (const { wanted, suspended } of this.#clients.all()) {
+      if (wanted.expiresAt !== null && !suspended) ms = Math.min(ms, wanted.expiresAt - now);
+    }
+    return ms;
   }
 
   /** How many handshakes, sessions and visitors there are and were; for health and metrics. */
@@ -237,6 +253,7 @@ export class Engine implements EngineFace {
   async close(): Promise<void> {
     this.#closing = true;
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    this.#expiry.stop();
     await this.#bridge.close();
     await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.close())));
     this.#ticker.stop();
@@ -253,8 +270,10 @@ export class Engine implements EngineFace {
   }
 
   #addClient(client: WantedClient, stored: StoredBytes): ClientEntry {
-    const entry = new ClientEntry(client, new Meter(this.#ticker, 'client', client.id, stored));
+    const account = new Account(this.#ticker, client, stored, () => this.#inBackground(async () => this.#admission.enforce(entry)));
+    const entry = new ClientEntry(client, account);
     this.#clients.add(entry);
+    this.#awaitExpiry(entry);
     return entry;
   }
 
@@ -269,6 +288,7 @@ export class Engine implements EngineFace {
         const entry = this.#clients.get(clientId);
         return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
       },
+      refused: (clientId, cause) => this.#clients.get(clientId)?.meter.countRefusal(cause),
       changed: (meter) => this.#changed(meter),
       later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),
     }, new Meter(this.#ticker, 'tunnel', wanted.id, stored), wanted);
@@ -301,20 +321,22 @@ export class Engine implements EngineFace {
     return blocked === 'disabled' ? 'the client is disabled' : blocked === 'expired' ? 'the client has expired' : '';
   }
 
-  #admit(clientId: number, address: string): Carrier | undefined {
+  #admit(clientId: number, address: string): Carrier | RefusalCause {
     const entry = this.#clients.get(clientId);
-    if (!entry?.session || this.#visitors.full) return undefined;
-    const { ipWhite, ipWhiteList, blackIpList } = entry.wanted;
-    if (turnedAwayBy(address, { globalBlackList: this.#blackIpList, ipWhite, whiteList: ipWhiteList, blackList: blackIpList })) return undefined;
-    if (entry.blocked(this.#now()) !== '') {
-      this.#inBackground(() => this.#syncClient(entry));
-      return undefined;
-    }
-    return { session: entry.session, client: entry.meter };
+    if (!entry) return 'disabled';
+    const admitted = this.#admission.admit(entry, address);
+    // The sweep is late, or the clock was set.
+    if (admitted === 'expired') this.#inBackground(() => this.#syncClient(entry));
+    return admitted;
   }
 
   async #applyBlackList(list: readonly string[]): Promise<void> {
-    this.#blackIpList = list;
+    this.#admission.blackIpList = list;
+    for (const entry of this.#clients.all()) this.#admission.enforce(entry);
+  }
+
+  #awaitExpiry({ wanted }: ClientEntry): void {
+    if (wanted.expiresAt !== null) this.#expiry.within(wanted.expiresAt - this.#now());
   }
 
   async #applyClient(client: WantedClient): Promise<void> {
@@ -331,6 +353,8 @@ export class Engine implements EngineFace {
     entry.session?.compress(client.compress);
     for (const runner of entry.tunnels) runner.clientChanged();
     await this.#syncClient(entry);
+    this.#admission.enforce(entry);
+    this.#awaitExpiry(entry);
   }
 
   /** Brings session and listeners in line with what the client may do now. */

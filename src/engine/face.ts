@@ -121,6 +121,15 @@ export class PortUnavailableError extends Error {
   override readonly name = 'PortUnavailableError';
 }
 
+/** Why connections of visitors are refused. */
+export const refusalCauses = [
+  'offline', 'disabled', 'expired', 'globalBlackList', 'whiteList', 'blackList', 'connections', 'flow', 'capacity', 'agentCapacity', 'noTarget',
+] as const;
+/** @see refusalCauses */
+export type RefusalCause = typeof refusalCauses[number];
+/** Refused connections since the server started, by cause; a cause that is absent had none. */
+export type Refusals = Readonly<Partial<Record<RefusalCause, number>>>;
+
 /** Running state of a client. Bytes are totals since the client was made. */
 export interface ClientState {
   readonly connected: boolean;
@@ -131,6 +140,8 @@ export interface ClientState {
   readonly version: string;
   /** Open visitor connections. */
   readonly connections: number;
+  /** Over all its tunnels and hosts. */
+  readonly refusals: Refusals;
   /** Bytes moved in the last whole second, both directions. */
   readonly rate: number;
   readonly inletBytes: number;
@@ -146,6 +157,7 @@ export interface TunnelState {
   /** Why it isn't although it is wanted; "" = nothing wrong. */
   readonly error: string;
   readonly connections: number;
+  readonly refusals: Refusals;
   readonly rate: number;
   readonly inletBytes: number;
   readonly exportBytes: number;

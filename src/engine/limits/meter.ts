@@ -1,3 +1,7 @@
+import type { RefusalCause } from '../face.ts';
+
+const NO_REFUSALS: Partial<Record<RefusalCause, number>> = {};
+
 /** Totals as the store has them, in bytes. */
 export interface StoredBytes {
   readonly inletBytes: number;
@@ -16,6 +20,8 @@ export class Meter {
   connections = 0;
   /** Bytes of both directions in the last whole second. */
   rate = 0;
+  /** Refused connections by cause. */
+  refusals = NO_REFUSALS;
   #atLastTick: number;
   #active = false;
   readonly #ticker: Ticker;
@@ -43,6 +49,11 @@ export class Meter {
   countExport(bytes: number): void {
     this.export += bytes;
     if (!this.#active) this.#activate();
+  }
+
+  countRefusal(cause: RefusalCause): void {
+    if (this.refusals === NO_REFUSALS) this.refusals = {};
+    this.refusals[cause] = (this.refusals[cause] ?? 0) + 1;
   }
 
   #activate(): void {

@@ -1,14 +1,16 @@
-import type { Stream } from '../../wire/mux.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { AgentSession } from '../bridge/agent-session.ts';
+import type { RefusalCause } from '../face.ts';
+import type { Account } from '../limits/account.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
+import { Connection } from './connection.ts';
 
-/** The open visitor connections of one tunnel: carried, counted and closed here whatever the tunnel's mode. */
+/** The open visitor connections of one tunnel: carried, counted, limited and closed here whatever the tunnel's mode. */
 export class Connections {
   readonly #tunnel: Meter;
   readonly #visitors: Visitors;
-  readonly #open = new Set<Stream>();
+  readonly #open = new Set<Connection>();
 
   constructor(tunnel: Meter, visitors: Visitors) {
     this.#tunnel = tunnel;
@@ -17,30 +19,25 @@ export class Connections {
 
   /**
    * Connects `socket` with what `payload` names on the agent's side; the bytes count for the tunnel and for `client`. The socket is
-   * reset when the session takes no more.
+   * reset when the session takes no more, or when the client has as many connections as it may by now.
    */
-  carry(socket: ByteSocket, session: AgentSession, client: Meter, payload: Buffer): void {
+  carry(socket: ByteSocket, session: AgentSession, client: Account, payload: Buffer): void {
     const tunnel = this.#tunnel;
-    const stream = session.open(payload);
+    const stream = client.full ? undefined : session.open(payload);
     if (!stream) {
-      socket.destroy(true);
+      this.#refuse(socket, client, client.full ? 'connections' : 'agentCapacity');
       return;
     }
-    this.#open.add(stream);
+    const connection = new Connection(socket, stream, { tunnel, client });
+    this.#open.add(connection);
+    client.open.add(connection);
     this.#visitors.enter();
     tunnel.connections++;
     client.connections++;
-    stream.join(socket, {
-      onSent: (bytes) => {
-        tunnel.countInlet(bytes);
-        client.countInlet(bytes);
-      },
-      onReceived: (bytes) => {
-        tunnel.countExport(bytes);
-        client.countExport(bytes);
-      },
+    stream.join(connection, {
       onClose: () => {
-        this.#open.delete(stream);
+        this.#open.delete(connection);
+        client.open.delete(connection);
         this.#visitors.leave();
         tunnel.connections--;
         client.connections--;
@@ -48,8 +45,14 @@ export class Connections {
     });
   }
 
+  #refuse(socket: ByteSocket, client: Account, cause: RefusalCause): void {
+    this.#tunnel.countRefusal(cause);
+    client.countRefusal(cause);
+    socket.destroy(true);
+  }
+
   /** Resets every connection. */
   closeAll(): void {
-    for (const stream of this.#open) stream.reset();
+    for (const connection of this.#open) connection.cut();
   }
 }

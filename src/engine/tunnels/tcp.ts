@@ -21,6 +21,7 @@ class TcpTunnel implements TunnelServer {
 
   onSocket(socket: ByteSocket): void {
     const payload = this.#payloads[this.#next % this.#payloads.length];
+    if (!payload) this.#context.refused('noTarget');
     const carrier = payload && this.#context.admit(socket.remoteAddress);
     if (!carrier) {
       socket.destroy(true);

@@ -1,24 +1,27 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { AgentSession } from '../bridge/agent-session.ts';
-import type { WantedTunnel } from '../face.ts';
-import type { Meter } from '../limits/meter.ts';
+import type { RefusalCause, WantedTunnel } from '../face.ts';
+import type { Account } from '../limits/account.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import type { Connections } from './connections.ts';
 
 /** Who carries a new connection and for whom it counts. */
 export interface Carrier {
   readonly session: AgentSession;
-  readonly client: Meter;
+  readonly client: Account;
 }
 
 /** What a running tunnel sees of the engine. */
 export interface TunnelContext {
   readonly connections: Connections;
   /**
-   * Asked for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached.
+   * Asked for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached. That
+   * is counted already.
    * @param address the visitor's, IPv4-mapped ones as IPv4
    */
   admit(address: string): Carrier | undefined;
+  /** Counts a connection that was refused for another cause. */
+  refused(cause: RefusalCause): void;
 }
 
 /** One running tunnel: serves what arrives at its port, or what visitors' programs bring. */

@@ -4,7 +4,7 @@ import type { ByteSocket, SocketBackend } from '../../wire/socket.ts';
 import type { VisitType } from '../../wire/visit-messages.ts';
 import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
-import type { TunnelState, WantedTunnel } from '../face.ts';
+import type { RefusalCause, TunnelState, WantedTunnel } from '../face.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { bindHeldPort, type HeldPort } from '../ports/held-port.ts';
@@ -25,9 +25,11 @@ export interface RunnerContext {
   readonly visitors: Visitors;
   /** Why nothing may be served at the moment ("the client is disabled", say); "" = go on. */
   blocked(clientId: number): string;
-  admit(clientId: number, address: string): Carrier | undefined;
   /** Whether the client's agent is connected, and how its visitors are to come. */
   client(clientId: number): VisitedTunnel['client'];
+  admit(clientId: number, address: string): Carrier | RefusalCause;
+  /** A connection of the client's visitors was refused. */
+  refused(clientId: number, cause: RefusalCause): void;
   /** Its listener was opened or closed, or has another fault. */
   changed(meter: Meter): void;
   /** Calls `attempt` after `ms`, in turn with every other change of wanted state. */
@@ -66,8 +68,8 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   get state(): TunnelState {
-    const { connections, rate, inlet, export: exported } = this.meter;
-    return { running: this.#running, error: this.#error, connections, rate, inletBytes: inlet, exportBytes: exported, visitors: this.#visits.states };
+    const { connections, refusals, rate, inlet, export: exported } = this.meter;
+    return { running: this.#running, error: this.#error, connections, refusals, rate, inletBytes: inlet, exportBytes: exported, visitors: this.#visits.states };
   }
 
   /** Whether its own listener is what stands in the way of another one on this port. */
@@ -218,7 +220,18 @@ export class TunnelRunner implements VisitedTunnel {
   #makeServer(): TunnelServer | undefined {
     return tunnelModes.get(this.#wanted.mode)?.serve({
       connections: this.#connections,
-      admit: (address) => this.#context.admit(this.#wanted.clientId, address),
+      admit: (address) => {
+        const admitted = this.#context.admit(this.#wanted.clientId, address);
+        if (typeof admitted !== 'string') return admitted;
+        this.#refused(admitted);
+        return undefined;
+      },
+      refused: (cause) => this.#refused(cause),
     }, this.#wanted);
+  }
+
+  #refused(cause: RefusalCause): void {
+    this.meter.countRefusal(cause);
+    this.#context.refused(this.#wanted.clientId, cause);
   }
 }

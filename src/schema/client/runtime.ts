@@ -1,6 +1,7 @@
 import type { ClientState } from '../../engine/face.ts';
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
+import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
 
 /**
  * The running state of a client. What the engine doesn't know yet, because the agent hasn't come since the server started, is
@@ -14,6 +15,7 @@ export function clientRuntime(row: Client, state: ClientState | undefined): Clie
     localAddress: row.localAddress,
     version: row.agentVersion,
     connections: state?.connections ?? 0,
+    refusals: state?.refusals ?? {},
     rate: state?.rate ?? 0,
     inletBytes: state?.inletBytes ?? Number(row.inletBytes),
     exportBytes: state?.exportBytes ?? Number(row.exportBytes),
@@ -30,6 +32,11 @@ export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').imp
     localAddress: t.exposeString('localAddress', { description: 'The addresses in its own network that the agent reported last.' }),
     version: t.exposeString('version', { description: "The agent's version, as last reported." }),
     connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
+    refusals: t.field({
+      type: [Refusal],
+      description: "Visitors' connections that were refused since the server started, by cause.",
+      resolve: ({ refusals }) => refusalsOf(refusals),
+    }),
     rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
     inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the client was made.' }),
     exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the client was made.' }),

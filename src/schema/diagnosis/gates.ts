@@ -1,5 +1,6 @@
 import { effectiveExpiry } from '../../rules/expiry.ts';
-import { turnedAwayBy } from '../../rules/ip-access.ts';
+import { type AccessLists, type AddressSet, addressSet, turnedAwayBy } from '../../rules/ip-access.ts';
+import { canonicalAddress } from '../../rules/ip-address.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import type { ClientWithOwner } from '../changes.ts';
@@ -71,22 +72,40 @@ export function quotaGate({ engine }: Context, client: Client): Gate {
 }
 
 /** Whether a visitor is let in (contract 4.9). @param address undefined = nobody in particular */
-export async function accessGate({ store }: Context, client: Client, address: string | undefined): Promise<Gate> {
+export async function accessGate({ store, caller }: Context, client: Client, address: string | undefined): Promise<Gate> {
   const globals = await store.db.globalSettings.findUnique({ where: { id: 1 } });
   const lists = {
-    globalBlackList: splitIpList(globals?.blackIpList ?? ''),
+    globalBlackList: addressSet(splitIpList(globals?.blackIpList ?? '')),
     ipWhite: client.ipWhite,
-    whiteList: splitIpList(client.ipWhiteList),
-    blackList: splitIpList(client.blackIpList),
+    whiteList: addressSet(splitIpList(client.ipWhiteList)),
+    blackList: addressSet(splitIpList(client.blackIpList)),
   };
+  const faults = [
+    ...malformed('the whitelist', lists.whiteList), ...malformed('the blacklist', lists.blackList),
+    ...caller.kind === 'admin' ? malformed('the global blacklist', lists.globalBlackList) : [],
+  ];
+  const gate = listGate(client, address, lists);
+  return faults.length === 0 ? gate : {
+    ...gate,
+    explanation: `${gate.explanation}; not understood and so passed over: ${faults.join(', ')}`,
+    remedy: gate.remedy === '' ? 'correct these lines: an address or a network like 192.0.2.0/24 each' : gate.remedy,
+  };
+}
+
+function malformed(list: string, { malformed }: AddressSet): string[] {
+  return malformed.map((line) => `"${line.slice(0, 50)}" of ${list}`).slice(0, 10);
+}
+
+function listGate({ id }: Client, address: string | undefined, lists: AccessLists): Gate {
   if (address === undefined) {
-    const open = !lists.ipWhite && lists.globalBlackList.length === 0 && lists.blackList.length === 0;
+    const open = !lists.ipWhite && lists.globalBlackList.empty && lists.blackList.empty;
     return open ? passed('ACCESS', 'no list turns visitors away') : unknown('ACCESS', 'lists decide by the address of the visitor', 'ask again with a visitor address');
   }
+  if (canonicalAddress(address) === undefined) return unknown('ACCESS', 'the visitor address is no IP address', 'ask again with an IP address');
   switch (turnedAwayBy(address, lists)) {
     case 'globalBlackList': return stopped('ACCESS', `${address} is on the global blacklist`, 'take it off the global blacklist');
-    case 'whiteList': return stopped('ACCESS', `${address} is not on the whitelist of client ${client.id}`, `add it, or switch the whitelist of client ${client.id} off`);
-    case 'blackList': return stopped('ACCESS', `${address} is on the blacklist of client ${client.id}`, `take it off the blacklist of client ${client.id}`);
+    case 'whiteList': return stopped('ACCESS', `${address} is not on the whitelist of client ${id}`, `add it, or switch the whitelist of client ${id} off`);
+    case 'blackList': return stopped('ACCESS', `${address} is on the blacklist of client ${id}`, `take it off the blacklist of client ${id}`);
     case undefined: return passed('ACCESS', `${address} is let in`);
   }
 }

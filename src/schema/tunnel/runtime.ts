@@ -1,11 +1,12 @@
 import type { TunnelState, VisitorState } from '../../engine/face.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
+import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
 
 /** The running state of a tunnel; of one that the engine doesn't know, what the row remembers. */
 export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): TunnelState {
   return state ?? {
-    running: false, error: '', connections: 0, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), visitors: [],
+    running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), visitors: [],
   };
 }
 
@@ -26,6 +27,11 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
     error: t.exposeString('error', { description: "Why it isn't although the tunnel is started; blank = nothing is wrong." }),
     connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
     visitors: t.field({ type: [Visitor], description: 'The programs that visit it (secret, p2p).', resolve: ({ visitors }) => visitors }),
+    refusals: t.field({
+      type: [Refusal],
+      description: "Visitors' connections that were refused since the server started, by cause.",
+      resolve: ({ refusals }) => refusalsOf(refusals),
+    }),
     rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
     inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the tunnel was made.' }),
     exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the tunnel was made.' }),

@@ -1,0 +1,67 @@
+import type { WantedClient } from '../face.ts';
+import { Meter, type StoredBytes, type Ticker } from './meter.ts';
+import { RateLimit } from './rate-limit.ts';
+
+/** A connection that can be ended from here. */
+export interface OpenConnection {
+  /** The visitor's. */
+  readonly remoteAddress: string;
+  cut(): void;
+}
+
+/** What a client has used and may use. */
+export class Account extends Meter {
+  /** What its connections share; undefined = unlimited. */
+  rateLimit: RateLimit | undefined;
+  /** Its visitors' connections, oldest first. */
+  readonly open = new Set<OpenConnection>();
+  readonly #onExhausted: () => void;
+  #flowLimit = 0;
+  #maxConnections = 0;
+  #told = false;
+
+  /** @param onExhausted the flow limit is passed: its connections have to be cut; told once until the limits change */
+  constructor(ticker: Ticker, { id, ...limits }: WantedClient, stored: StoredBytes, onExhausted: () => void) {
+    super(ticker, 'client', id, stored);
+    this.#onExhausted = onExhausted;
+    this.setLimits(limits);
+  }
+
+  /** Takes other limits; they hold for the next byte. */
+  setLimits({ rateLimit, flowLimit, maxConnections }: Pick<WantedClient, 'rateLimit' | 'flowLimit' | 'maxConnections'>): void {
+    this.#flowLimit = flowLimit;
+    this.#maxConnections = maxConnections;
+    this.#told = false;
+    if (rateLimit === 0) {
+      const lifted = this.rateLimit;
+      this.rateLimit = undefined;
+      lifted?.lift();
+    } else if (this.rateLimit) this.rateLimit.bytesPerSecond = rateLimit;
+    else this.rateLimit = new RateLimit(rateLimit);
+  }
+
+  /** It has as many connections as it may. */
+  get full(): boolean {
+    return this.#maxConnections > 0 && this.connections >= this.#maxConnections;
+  }
+
+  /** Connections that it has beyond what it may: the newest. */
+  get excess(): OpenConnection[] {
+    return this.#maxConnections > 0 && this.connections > this.#maxConnections ? [...this.open].slice(this.#maxConnections) : [];
+  }
+
+  /** More bytes have moved than may (contract 4.9). */
+  get exhausted(): boolean {
+    return this.#flowLimit > 0 && this.inlet + this.export > this.#flowLimit;
+  }
+
+  /** Whether the bytes that were counted last may still pass. */
+  mayPass(): boolean {
+    if (!this.exhausted) return true;
+    if (!this.#told) {
+      this.#told = true;
+      this.#onExhausted();
+    }
+    return false;
+  }
+}
