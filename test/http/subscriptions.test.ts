@@ -8,7 +8,7 @@ import { subscribe } from '../support/sse.ts';
 
 const start = testApps();
 const online: ClientState = {
-  connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 2, rate: 1000, inletBytes: 600, exportBytes: 400, lastOnlineAt: 1,
+  connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 2, refusals: {}, rate: 1000, inletBytes: 600, exportBytes: 400, lastOnlineAt: 1,
 };
 const clientChanged = 'subscription { clientChanged { id client { remark runtime { connected } } } }';
 

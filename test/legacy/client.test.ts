@@ -55,7 +55,7 @@ eachDialect('the endpoints under /client', (databases) => {
     test('answers what the agent does now', async () => {
       await addClient({ flow_limit: '5' });
       api.engine.clients.set(1, {
-        connected: true, address: '203.0.113.9', localAddress: '192.168.1.20', version: '0.1.0', connections: 3, rate: 512,
+        connected: true, address: '203.0.113.9', localAddress: '192.168.1.20', version: '0.1.0', connections: 3, refusals: {}, rate: 512,
         inletBytes: 2097152, exportBytes: 1048576, lastOnlineAt: new Date(2026, 10, 21, 10).getTime(),
       });
       expect(await record()).toEqual({ code: 1, data: {

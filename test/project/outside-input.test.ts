@@ -10,7 +10,7 @@ import { canonicalBindAddress } from '../../src/rules/bind-address.ts';
 import { parseExpireTime } from '../../src/rules/expire-time.ts';
 import { hostLocation } from '../../src/rules/host-location.ts';
 import { hostPattern, requestedHost } from '../../src/rules/host-name.ts';
-import { turnedAwayBy } from '../../src/rules/ip-access.ts';
+import { addressSet, turnedAwayBy } from '../../src/rules/ip-access.ts';
 import { cleanIpList } from '../../src/rules/ip-list.ts';
 import { platformPrefix, platformWildcard } from '../../src/rules/platform-domain.ts';
 import { parsePortRanges, PortRangeError } from '../../src/rules/port-range.ts';
@@ -79,7 +79,7 @@ const rules: Parser[] = [
   ['targets', (text) => [targetLines([text]), malformedTarget([text]), dialTargets(text)]],
   ['port ranges', parsePortRanges, PortRangeError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['a location', hostLocation],
   ['a platform pattern', platformWildcard], ['a platform prefix', platformPrefix], ['a bind address', canonicalBindAddress],
-  ["a visitor's address", (text) => turnedAwayBy(text, { globalBlackList: [text], ipWhite: false, whiteList: [], blackList: [] })],
+  ["a visitor's address", (text) => turnedAwayBy(text, { globalBlackList: addressSet([text]), ipWhite: true, whiteList: addressSet([`${text}/8`]), blackList: addressSet([]) })],
   ['the source of an attempt', (text) => new Attempts().begin('login', text, text, 0)],
   ['a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', text], ['timestamp', text]]))],
   ['the timestamp of a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', 'x'], ['timestamp', text]]))],

@@ -1,12 +1,16 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { turnedAwayBy } from '../../src/rules/ip-access.ts';
+import ipaddr from 'ipaddr.js';
+import { AddressSet, addressSet, turnedAwayBy } from '../../src/rules/ip-access.ts';
 import { anyText, cases, hold } from '../support/outside-input.ts';
 
-const open = { globalBlackList: [], ipWhite: false, whiteList: [], blackList: [] };
+const open = { globalBlackList: addressSet([]), ipWhite: false, whiteList: addressSet([]), blackList: addressSet([]) };
 
 test('the global blacklist goes first, then the whitelist while it is on, then the blacklist', () => {
-  const all = { globalBlackList: ['1.1.1.1'], ipWhite: true, whiteList: ['2.2.2.2', '3.3.3.3', '1.1.1.1'], blackList: ['3.3.3.3', '4.4.4.4'] };
+  const all = {
+    globalBlackList: addressSet(['1.1.1.1']), ipWhite: true,
+    whiteList: addressSet(['2.2.2.2', '3.3.3.3', '1.1.1.1']), blackList: addressSet(['3.3.3.3', '4.4.4.4']),
+  };
   expect(turnedAwayBy('1.1.1.1', all)).toBe('globalBlackList');
   expect(turnedAwayBy('4.4.4.4', all)).toBe('whiteList');
   expect(turnedAwayBy('3.3.3.3', all)).toBe('blackList');
@@ -15,17 +19,54 @@ test('the global blacklist goes first, then the whitelist while it is on, then t
   expect(turnedAwayBy('5.5.5.5', open)).toBeUndefined();
 });
 
-test('an address is the same in all its spellings', () => {
-  for (const [visitor, listed] of [['::ffff:1.2.3.4', '1.2.3.4'], ['2001:DB8::0:1', '2001:db8::1'], [' 1.2.3.4 ', '1.2.3.4']] as const) {
-    expect(turnedAwayBy(visitor, { ...open, blackList: [listed] })).toBe('blackList');
-    expect(turnedAwayBy(listed, { ...open, globalBlackList: [visitor] })).toBe('globalBlackList');
-  }
+test.each([
+  ['::ffff:1.2.3.4', '1.2.3.4'], ['2001:DB8::0:1', '2001:db8::1'], [' 1.2.3.4 ', '1.2.3.4'], ['::FFFF:102:304', '1.2.3.4'], ['fe80::1%eth0', 'fe80::1'],
+])('%j and %j are one address, whoever is listed', (one, other) => {
+  expect(new AddressSet([other]).has(one)).toBe(true);
+  expect(new AddressSet([one]).has(other)).toBe(true);
 });
 
-test('any text is let in or turned away by the list it is on', () => {
-  const text = fc.oneof(fc.ipV4(), fc.ipV6(), anyText);
-  fc.assert(fc.property(text, fc.array(text, { maxLength: 2 }), (address, blackList) => {
-    hold(turnedAwayBy(address, { ...open, blackList: [...blackList, address] }) === 'blackList', 'is turned away');
-    hold(turnedAwayBy(address, { ...open, ipWhite: true, whiteList: [address] }) === undefined, 'is let in');
+test.each([
+  ['10.1.2.3/8', ['10.0.0.0', '10.255.255.255', '::ffff:10.9.9.9'], ['11.0.0.0', '9.255.255.255', '::a00:1']],
+  ['192.0.2.128/25', ['192.0.2.128', '192.0.2.255'], ['192.0.2.127']],
+  ['192.0.2.7/32', ['192.0.2.7'], ['192.0.2.6']],
+  ['0.0.0.0/0', ['0.0.0.0', '255.255.255.255'], ['::1', '2001:db8::1']],
+  ['2001:db8::/32', ['2001:db8::1', '2001:DB8:ffff::'], ['2001:db9::', '32.1.13.184']],
+  ['::/0', ['::1', 'fe80::1%eth0'], ['1.2.3.4', '::ffff:1.2.3.4']],
+  ['::ffff:10.0.0.0/104', ['10.4.5.6', '::ffff:10.4.5.6'], ['11.0.0.0']],
+])('the network %s holds its addresses and no others', (network, inside, outside) => {
+  const set = new AddressSet([network]);
+  expect(set.malformed).toEqual([]);
+  expect(inside.filter((address) => !set.has(address))).toEqual([]);
+  expect(outside.filter((address) => set.has(address))).toEqual([]);
+});
+
+test('lines that are no address hold nobody, are told, and do not disturb the others', () => {
+  const lines = ['1.2.3', '010.0.0.1', 'example.com', '*', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/', '10.0.0.0/8/8', '::ffff:10.0.0.0/90', '2001:db8::/129', '1.2.3.4-9', '', ' '];
+  const set = new AddressSet([...lines, '9.9.9.9']);
+  expect(set.malformed).toEqual(lines);
+  expect(set.has('9.9.9.9')).toBe(true);
+  for (const address of [...lines, '1.2.3.4', '10.0.0.1', '8.0.0.1', '::1', '2001:db8::1']) expect(set.has(address)).toBe(false);
+});
+
+test('any network holds what ipaddr.js says that it holds', () => {
+  const network = fc.oneof(
+    fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }), fc.ipV4()),
+    fc.tuple(fc.ipV6().filter((text) => !text.includes('.')), fc.integer({ min: 0, max: 128 }), fc.ipV6().filter((text) => !text.includes('.'))),
+  );
+  fc.assert(fc.property(network, ([address, prefix, visitor]) => {
+    const [one, other] = [ipaddr.parse(address), ipaddr.parse(visitor)];
+    fc.pre(![one, other].some((parsed) => parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()));
+    const set = new AddressSet([`${address}/${prefix}`]);
+    hold(set.has(visitor) === other.match(one, prefix), 'holds whom it is to hold');
+    hold(set.has(address), 'holds the address it was given as');
+  }), cases);
+});
+
+test('any text is an address that is held, or told to be none', () => {
+  fc.assert(fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), anyText), (text) => {
+    const set = new AddressSet([text]);
+    hold(set.malformed.length === (set.empty ? 1 : 0), 'is told when it holds nobody');
+    if (!text.includes('/')) hold(set.has(text) === !set.empty, 'is held');
   }), cases);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -11,7 +12,7 @@ const ask = `query ($host: String!, $path: String, $scheme: RequestScheme!, $fro
 const askTunnel = `query ($id: Int!, $from: String, $probe: Boolean) {
   diagnoseTunnel(id: $id, visitorAddress: $from, probe: $probe) { tunnel { id } gates { ${gate} } stoppedBy { name explanation } probes { target reached error } }
 }`;
-const online = { connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 0, rate: 0, inletBytes: 0, exportBytes: 0, lastOnlineAt: Date.now() };
+const online = { connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, lastOnlineAt: Date.now() };
 const newClient = (api: TestSchema, input = {}) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
 const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) => api.id('mutation ($input: HostInput!) { createHost(input: $input) { id } }', { input });
 const diagnosis = (api: TestSchema, variables: Readonly<Record<string, unknown>>) => api.record(ask, { scheme: 'http', ...variables });
@@ -88,6 +89,8 @@ eachDialect('diagnosis', (databases) => {
     expect(await stop()).toMatchObject({ name: 'QUOTA', explanation: `client ${clientId} has 2 of 2 connections` });
     api.engine.clients.set(clientId, { ...online, inletBytes: 2 ** 20, exportBytes: 1 });
     expect(await stop()).toMatchObject({ name: 'QUOTA', explanation: `client ${clientId} has used 1 of 1 MiB` });
+    api.engine.clients.set(clientId, { ...online, inletBytes: 2 ** 20, exportBytes: 1, refusals: { flow: 2, connections: 1 } });
+    expect(await stop()).toMatchObject({ explanation: `client ${clientId} has used 1 of 1 MiB; since the server started 3 connections were refused here` });
     await db.client.update({ where: { id: clientId }, data: { expiresAt: new Date(0) } });
     expect(await stop()).toMatchObject({ name: 'OWNER', remedy: `give client ${clientId} a later expiry` });
     await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date(0) } });
@@ -96,6 +99,23 @@ eachDialect('diagnosis', (databases) => {
     expect(await stop()).toMatchObject({ name: 'OWNER', remedy: 'enable the user alice' });
     await db.client.update({ where: { id: clientId }, data: { enabled: false } });
     expect(await stop()).toMatchObject({ name: 'ENABLED', remedy: `enable client ${clientId}` });
+  });
+
+  test('lines of access lists that are not understood are told, whoever asks, and let nobody in or out', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api, { ipWhite: true, ipWhiteList: ['10.0.0.0/8', '10.0.0'], blackIpList: ['10.1.0.0/16', 'rubbish'] });
+    await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
+    api.engine.clients.set(clientId, { ...online, refusals: { whiteList: 1 } });
+    const access = async (from: string) => {
+      const { gates } = z.object({ gates: z.array(z.object({ name: z.string(), outcome: z.string(), explanation: z.string(), remedy: z.string() })) }).parse(await diagnosis(api, { host: 'a.com', from }));
+      return gates.find(({ name }) => name === 'ACCESS');
+    };
+    const faults = 'not understood and so passed over: "10.0.0" of the whitelist, "rubbish" of the blacklist';
+    const note = 'since the server started 1 connection was refused here';
+    const remedy = 'correct these lines: an address or a network like 192.0.2.0/24 each';
+    expect(await access('10.2.0.1')).toEqual({ name: 'ACCESS', outcome: 'PASSED', explanation: `10.2.0.1 is let in; ${note}; ${faults}`, remedy });
+    expect(await access('::ffff:10.1.0.1')).toMatchObject({ outcome: 'STOPPED', explanation: expect.stringMatching(/is on the blacklist.*rubbish/) });
+    expect(await access('rubbish')).toMatchObject({ outcome: 'UNKNOWN', explanation: expect.stringMatching(/no IP address/) });
   });
 
   test('a tunnel goes through the same gates', async () => {

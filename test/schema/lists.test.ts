@@ -7,7 +7,7 @@ import { countStatements } from '../support/statements.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const online: ClientState = {
-  connected: true, address: '203.0.113.9', localAddress: '192.168.1.20', version: '0.1.0', connections: 2, rate: 10, inletBytes: 100, exportBytes: 200,
+  connected: true, address: '203.0.113.9', localAddress: '192.168.1.20', version: '0.1.0', connections: 2, refusals: {}, rate: 10, inletBytes: 100, exportBytes: 200,
   lastOnlineAt: Date.UTC(2026, 10, 21, 10),
 };
 
@@ -100,16 +100,17 @@ eachDialect('lists', (databases) => {
     const [id = 0] = await seedClients(api.services.store, 1, () => ({
       lastOnlineAt: new Date('2026-11-20T00:00:00Z'), lastAddress: '198.51.100.1', localAddress: '10.0.0.1', agentVersion: '0.0.9', inletBytes: 2n ** 53n - 1n, exportBytes: 7n,
     }));
-    const operation = 'query ($id: Int!) { client(id: $id) { runtime { connected address localAddress version connections rate inletBytes exportBytes lastOnlineAt } } }';
+    const operation = 'query ($id: Int!) { client(id: $id) { runtime { connected address localAddress version connections refusals { cause count } rate inletBytes exportBytes lastOnlineAt } } }';
     const remembered = {
-      connected: false, address: '198.51.100.1', localAddress: '10.0.0.1', version: '0.0.9', connections: 0, rate: 0,
+      connected: false, address: '198.51.100.1', localAddress: '10.0.0.1', version: '0.0.9', connections: 0, refusals: [], rate: 0,
       inletBytes: Number.MAX_SAFE_INTEGER, exportBytes: 7, lastOnlineAt: '2026-11-20T00:00:00.000Z',
     };
     expect(await api.record(operation, { id })).toEqual({ runtime: remembered });
-    api.engine.clients.set(id, { ...online, connected: false, address: '', localAddress: '', version: '', lastOnlineAt: null, inletBytes: 9, connections: 0, rate: 0 });
+    api.engine.clients.set(id, { ...online, connected: false, address: '', localAddress: '', version: '', lastOnlineAt: null, inletBytes: 9, connections: 0, refusals: {}, rate: 0 });
     expect(await api.record(operation, { id })).toEqual({ runtime: { ...remembered, inletBytes: 9, exportBytes: 200 } });
-    api.engine.clients.set(id, online);
-    expect(await api.record(operation, { id })).toEqual({ runtime: { ...online, lastOnlineAt: '2026-11-21T10:00:00.000Z' } });
+    api.engine.clients.set(id, { ...online, refusals: { blackList: 2, offline: 3 * 2 ** 30 } });
+    const refusals = [{ cause: 'OFFLINE', count: 2 ** 31 - 1 }, { cause: 'BLACK_LIST', count: 2 }];
+    expect(await api.record(operation, { id })).toEqual({ runtime: { ...online, refusals, lastOnlineAt: '2026-11-21T10:00:00.000Z' } });
   });
 
   test('a second mutation of an operation does not answer with what the first one looked up', async () => {

@@ -1,3 +1,4 @@
+import type { ClientState, RefusalCause } from '../../engine/face.ts';
 import { effectiveExpiry } from '../../rules/expiry.ts';
 import { type AccessLists, type AddressSet, addressSet, turnedAwayBy } from '../../rules/ip-access.ts';
 import { canonicalAddress } from '../../rules/ip-address.ts';
@@ -60,19 +61,28 @@ export function ownerGate(client: ClientWithOwner, now: Date): Gate {
 
 /** Whether the client's traffic and connections leave room for another one (contract 4.9). */
 export function quotaGate({ engine }: Context, client: Client): Gate {
-  const { inletBytes, exportBytes, connections } = clientRuntime(client, engine.clientState(client.id));
+  const state = engine.clientState(client.id);
+  const { inletBytes, exportBytes, connections } = clientRuntime(client, state);
   const megabytes = (inletBytes + exportBytes) / 2 ** 20;
+  const note = refusedNote(state, ['flow', 'connections', 'capacity', 'agentCapacity']);
   if (client.flowLimit > 0 && megabytes > client.flowLimit) {
-    return stopped('QUOTA', `client ${client.id} has used ${Math.floor(megabytes)} of ${client.flowLimit} MiB`, `raise the traffic limit of client ${client.id}`);
+    return stopped('QUOTA', `client ${client.id} has used ${Math.floor(megabytes)} of ${client.flowLimit} MiB${note}`, `raise the traffic limit of client ${client.id}`);
   }
   if (client.maxConnections > 0 && connections >= client.maxConnections) {
-    return stopped('QUOTA', `client ${client.id} has ${connections} of ${client.maxConnections} connections`, `wait for one to end, or raise the limit of client ${client.id}`);
+    return stopped('QUOTA', `client ${client.id} has ${connections} of ${client.maxConnections} connections${note}`, `wait for one to end, or raise the limit of client ${client.id}`);
   }
-  return passed('QUOTA', `traffic and connections of client ${client.id} are within their limits`);
+  return passed('QUOTA', `traffic and connections of client ${client.id} are within their limits${note}`);
+}
+
+/** How many connections the client's visitors were refused at a gate; "" = none. */
+function refusedNote(state: ClientState | undefined, causes: readonly RefusalCause[]): string {
+  const counts = causes.flatMap((cause) => state?.refusals[cause] ?? []);
+  const count = counts.reduce((sum, some) => sum + some, 0);
+  return count === 0 ? '' : `; since the server started ${count} ${count === 1 ? 'connection was' : 'connections were'} refused here`;
 }
 
 /** Whether a visitor is let in (contract 4.9). @param address undefined = nobody in particular */
-export async function accessGate({ store, caller }: Context, client: Client, address: string | undefined): Promise<Gate> {
+export async function accessGate({ store, engine, caller }: Context, client: Client, address: string | undefined): Promise<Gate> {
   const globals = await store.db.globalSettings.findUnique({ where: { id: 1 } });
   const lists = {
     globalBlackList: addressSet(splitIpList(globals?.blackIpList ?? '')),
@@ -84,7 +94,8 @@ export async function accessGate({ store, caller }: Context, client: Client, add
     ...malformed('the whitelist', lists.whiteList), ...malformed('the blacklist', lists.blackList),
     ...caller.kind === 'admin' ? malformed('the global blacklist', lists.globalBlackList) : [],
   ];
-  const gate = listGate(client, address, lists);
+  const listed = listGate(client, address, lists);
+  const gate = { ...listed, explanation: listed.explanation + refusedNote(engine.clientState(client.id), ['globalBlackList', 'whiteList', 'blackList']) };
   return faults.length === 0 ? gate : {
     ...gate,
     explanation: `${gate.explanation}; not understood and so passed over: ${faults.join(', ')}`,
@@ -115,5 +126,5 @@ export function agentGate({ engine }: Context, client: Client, localProxy: boole
   if (localProxy) return passed('AGENT', 'the server dials the target itself');
   const state = engine.clientState(client.id);
   if (state?.connected) return passed('AGENT', `the agent of client ${client.id} is connected from ${state.address}`);
-  return stopped('AGENT', `the agent of client ${client.id} is not connected`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');
+  return stopped('AGENT', `the agent of client ${client.id} is not connected${refusedNote(state, ['offline'])}`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');
 }

@@ -1,0 +1,159 @@
+import type net from 'node:net';
+import { expect, test } from '@jest/globals';
+import type { WantedClient } from '../../src/engine/face.ts';
+import { closed, refusal, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
+import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+
+const here = '127.0.0.1';
+
+/** An engine whose client is limited, with its agent and a tunnel to an echo. */
+async function limited(limits: Partial<WantedClient>, moved = fresh) {
+  const server = await startEngine({ stored: { clients: [{ ...CLIENT, ...limits, ...moved }] } });
+  const { log } = await startAgent(server);
+  const tunnel = await openTunnel(server, { targets: [(await startEcho()).address] });
+  return { server, log, tunnel };
+}
+
+function change({ engine }: TestEngine, limits: Partial<WantedClient>): Promise<void> {
+  return engine.apply({ kind: 'client', client: { ...CLIENT, ...limits } });
+}
+
+async function greeted(port: number): Promise<net.Socket> {
+  const visitor = await visit(port);
+  expect(await roundTrip(visitor, 'hello')).toBe('hello');
+  return visitor;
+}
+
+test.each([
+  ['the blacklist', 'blackList', { blackIpList: ['192.0.2.1', '127.0.0.0/8'] }],
+  ['the whitelist', 'whiteList', { ipWhite: true, ipWhiteList: ['192.0.2.0/24', 'not an address'] }],
+  ['a whitelist of which no line is understood', 'whiteList', { ipWhite: true, ipWhiteList: ['127.0.0'] }],
+] as const)('%s turns a visitor away, which is counted for tunnel and client', async (_, cause, limits) => {
+  const { server, tunnel } = await limited(limits);
+  await visitUntilClosed(tunnel.port);
+  await visitUntilClosed(tunnel.port);
+  expect(server.engine.tunnelState(tunnel.id)?.refusals).toEqual({ [cause]: 2 });
+  expect(server.engine.clientState(CLIENT.id)?.refusals).toEqual({ [cause]: 2 });
+});
+
+test.each([
+  ['a black list of the client', { blackIpList: [here] }],
+  ['a white list of the client', { ipWhite: true, ipWhiteList: ['192.0.2.0/24'] }],
+])('%s that comes to hold cuts open connections, and lets them in again when it goes', async (_, limits) => {
+  const { server, tunnel } = await limited({});
+  const visitor = await greeted(tunnel.port);
+  await change(server, limits);
+  await closed(visitor);
+  await visitUntilClosed(tunnel.port);
+  await change(server, {});
+  expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');
+});
+
+test('the global blacklist cuts open connections of every client, and of no address that it does not hold', async () => {
+  const { server, tunnel } = await limited({});
+  const visitor = await greeted(tunnel.port);
+  await server.engine.apply({ kind: 'blackIpList', list: ['127.0.0.2', 'rubbish', '10.0.0.0/8'] });
+  expect(await roundTrip(visitor, 'still here')).toBe('still here');
+  await server.engine.apply({ kind: 'blackIpList', list: ['::ffff:127.0.0.0/120'] });
+  await closed(visitor);
+  await visitUntilClosed(tunnel.port);
+  expect(server.engine.tunnelState(tunnel.id)?.refusals).toEqual({ globalBlackList: 1 });
+});
+
+test('a change that has nothing to do with a visitor leaves the connection alone', async () => {
+  const { server, tunnel } = await limited({ maxConnections: 5, blackIpList: ['192.0.2.1'] });
+  const visitor = await greeted(tunnel.port);
+  await change(server, { maxConnections: 1, flowLimit: 2 ** 30, rateLimit: 2 ** 30, ipWhite: true, ipWhiteList: [here], basicUser: 'x' });
+  expect(await roundTrip(visitor, 'still here')).toBe('still here');
+});
+
+test('of a burst over two tunnels exactly as many are let in as the client may have, and one more when one goes', async () => {
+  const { server, tunnel } = await limited({ maxConnections: 7 });
+  const other = await openTunnel(server, { targets: [(await startEcho()).address] });
+  const sockets = await Promise.all(Array.from({ length: 100 }, (_, n) => visit(n % 2 === 0 ? tunnel.port : other.port)));
+  const answers = await Promise.all(sockets.map((socket) => Promise.race([roundTrip(socket, 'in').catch(() => 'out'), closed(socket).then(() => 'out')])));
+  expect(answers.filter((answer) => answer === 'in')).toHaveLength(7);
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connections: 7, refusals: { connections: 93 } });
+  const index = answers.indexOf('in');
+  const gone = sockets[index];
+  if (!gone) throw new Error('nobody was let in');
+  gone.end();
+  await closed(gone);
+  await greeted(tunnel.port);
+  expect(server.engine.clientState(CLIENT.id)?.connections).toBe(7);
+});
+
+test('a lower limit of connections cuts the newest that are too many', async () => {
+  const { server, tunnel } = await limited({});
+  const visitors: net.Socket[] = [];
+  for (let n = 0; n < 4; n++) visitors.push(await greeted(tunnel.port));
+  await change(server, { maxConnections: 2 });
+  const [first, second, third, fourth] = visitors;
+  if (!first || !second || !third || !fourth) throw new Error('four visitors');
+  await Promise.all([closed(third), closed(fourth)]);
+  expect(await roundTrip(first, 'a') + await roundTrip(second, 'b')).toBe('ab');
+  expect(server.engine.clientState(CLIENT.id)?.connections).toBe(2);
+});
+
+test('when the flow limit is passed open connections are cut and new ones refused; a higher limit lets them in again', async () => {
+  const limit = 3 * 2 ** 20;
+  const { server, tunnel } = await limited({ flowLimit: limit }, { inletBytes: 2 ** 20, exportBytes: 0 });
+  const idle = await greeted(tunnel.port);
+  const busy = await visit(tunnel.port);
+  busy.on('data', () => undefined);
+  const chunk = Buffer.alloc(64 * 1024);
+  const writing = setInterval(() => busy.write(chunk), 1);
+  await Promise.all([closed(busy), closed(idle)]);
+  clearInterval(writing);
+  const { inletBytes = 0, exportBytes = 0 } = server.engine.clientState(CLIENT.id) ?? {};
+  expect(inletBytes + exportBytes).toBeGreaterThan(limit);
+  expect(inletBytes + exportBytes).toBeLessThan(limit + 2 ** 20);
+  await visitUntilClosed(tunnel.port);
+  expect(server.engine.clientState(CLIENT.id)?.refusals).toEqual({ flow: 1 });
+  await change(server, { flowLimit: limit * 2 });
+  await greeted(tunnel.port);
+});
+
+test('a flow limit that is set below what was used already cuts at once', async () => {
+  const { server, tunnel } = await limited({}, { inletBytes: 0, exportBytes: 5 * 2 ** 20 });
+  const visitor = await greeted(tunnel.port);
+  await change(server, { flowLimit: 2 ** 20 });
+  await closed(visitor);
+  expect(server.engine.clientState(CLIENT.id)?.connections).toBe(0);
+});
+
+test('an expiry that passes cuts agent and visitors at its time, without a sweep having to come', async () => {
+  const expiresAt = Date.now() + 400;
+  const { server, log, tunnel } = await limited({ expiresAt });
+  const visitor = await greeted(tunnel.port);
+  await closed(visitor);
+  const late = Date.now() - expiresAt;
+  expect(late).toBeGreaterThanOrEqual(-5);
+  expect(late).toBeLessThan(1000);
+  await log.line(/the client has expired/);
+  expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: false, error: 'the client has expired' });
+  expect(await refusal(tunnel.port)).toBe('ECONNREFUSED');
+});
+
+test('an expiry that is brought forward holds at its new time', async () => {
+  const { server, tunnel } = await limited({ expiresAt: Date.now() + 3_600_000 });
+  const visitor = await greeted(tunnel.port);
+  await change(server, { expiresAt: Date.now() + 200 });
+  await closed(visitor);
+  expect(server.engine.clientState(CLIENT.id)?.connected).toBe(false);
+});
+
+test('visitors without an agent, without a target and beyond what the server takes are counted by their causes', async () => {
+  const server = await startEngine({ maxVisitors: 1 });
+  const { address } = await startTarget();
+  const tunnel = await openTunnel(server, { targets: [address] });
+  await visitUntilClosed(tunnel.port);
+  await startAgent(server);
+  const empty = await openTunnel(server, { targets: [] });
+  await visitUntilClosed(empty.port);
+  await visit(tunnel.port);
+  await visitUntilClosed(tunnel.port);
+  expect(server.engine.tunnelState(tunnel.id)?.refusals).toEqual({ offline: 1, capacity: 1 });
+  expect(server.engine.tunnelState(empty.id)?.refusals).toEqual({ noTarget: 1 });
+  expect(server.engine.clientState(CLIENT.id)?.refusals).toEqual({ offline: 1, capacity: 1, noTarget: 1 });
+});
