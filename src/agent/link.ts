@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { DatagramBudget } from '../wire/datagram-socket.ts';
 import type { Stream } from '../wire/mux.ts';
 import { decodeOpen } from '../wire/open.ts';
 import { type AgentInfo, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
@@ -6,6 +7,7 @@ import { messageOf } from '../wire/system-error.ts';
 import { NoTargetError } from './dial.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
 import { answerRequest } from './requests/registry.ts';
+import type { RequestContext } from './requests/request-handler.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
 /** Requests being answered at once (targets being dialled, mostly): what a flood of visitors may cost here. */
@@ -25,6 +27,7 @@ export class Link {
   readonly clientId: number;
   readonly #options: LinkOptions;
   readonly #session: ServerSession;
+  readonly #context: RequestContext;
   #answering = 0;
   #lastWarning = 0;
 
@@ -44,6 +47,7 @@ export class Link {
       onOpen: (stream, payload) => void this.#onOpen(stream, payload),
       onControl: (message) => this.#onControl(message),
     });
+    this.#context = { sockets: options.sockets, datagrams: new DatagramBudget(), hold: () => this.#session.hold() };
   }
 
   /** It runs over TLS. */
@@ -76,7 +80,7 @@ export class Link {
     }
     this.#answering++;
     try {
-      await answerRequest(request, stream, { sockets: this.#options.sockets, hold: () => this.#session.hold() });
+      await answerRequest(request, stream, this.#context);
     } catch (error) {
       this.#warn(error instanceof NoTargetError ? `no target answers: ${error.message}` : messageOf(error));
       stream.reset();

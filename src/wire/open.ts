@@ -5,6 +5,10 @@ const openRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('tcp'), targets: z.array(z.string().max(300)).min(1).max(5000) }),
   /** Dial a target, close it again, and answer with a message: why it failed, "" = it took the connection. */
   z.object({ kind: z.literal('probe'), target: z.string().max(300), timeoutMs: z.int().min(1).max(60_000) }),
+  /** Exchange datagrams (`datagram-socket.ts`) with the first target whose name is known. */
+  z.object({ kind: z.literal('udp'), targets: z.array(z.string().max(300)).min(1).max(5000) }),
+  /** Exchange datagrams with everybody: each begins with the address it goes to or came from (`socks-address.ts`). */
+  z.object({ kind: z.literal('udpAny') }),
 ]);
 
 type AnyRequest = z.output<typeof openRequest>;

@@ -3,11 +3,15 @@ import type { OpenKind, OpenRequest } from '../../wire/open.ts';
 import { answerProbe } from './probe.ts';
 import type { RequestContext, RequestHandler } from './request-handler.ts';
 import { answerTcp } from './tcp.ts';
+import { answerUdp } from './udp.ts';
+import { answerUdpAny } from './udp-any.ts';
 
 /** What the agent does for each kind of request. */
 const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
   tcp: answerTcp,
   probe: answerProbe,
+  udp: answerUdp,
+  udpAny: answerUdpAny,
 };
 
 /** Answers a request. Rejects when it can't; the stream is then still to be reset. */

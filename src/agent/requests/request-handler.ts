@@ -1,3 +1,4 @@
+import type { DatagramBudget } from '../../wire/datagram-socket.ts';
 import type { Stream } from '../../wire/mux.ts';
 import type { OpenKind, OpenRequest } from '../../wire/open.ts';
 import type { SocketBackend } from '../../wire/socket.ts';
@@ -5,6 +6,8 @@ import type { SocketBackend } from '../../wire/socket.ts';
 /** What answering a request may need of the session it came in. */
 export interface RequestContext {
   readonly sockets: SocketBackend;
+  /** What the datagrams of all its sessions may have waiting. */
+  readonly datagrams: DatagramBudget;
   /** Something began that a session waits for when it closes. @returns what to call, once, when it is over */
   readonly hold: () => () => void;
 }

@@ -1,0 +1,42 @@
+import { DatagramSocket } from '../../wire/datagram-socket.ts';
+import { readSocksAddress, socksAddress } from '../../wire/socks-address.ts';
+import { UdpSocket } from '../../wire/udp-socket.ts';
+import { NameCache } from '../name-cache.ts';
+import type { RequestHandler } from './request-handler.ts';
+
+/** Datagrams that wait until the name they go to is known; more are dropped. */
+const MAX_RESOLVING = 256;
+
+/**
+ * Joins the stream with a UDP socket that speaks with everybody: each datagram begins with the address it goes to or came from, in the
+ * form of SOCKS5 (`wire/socks-address.ts`). Names are resolved here.
+ */
+export const answerUdpAny: RequestHandler<'udpAny'> = async (_request, stream, { datagrams }) => {
+  const socket = await UdpSocket.bind({ host: '', port: 0 });
+  const names = new NameCache();
+  let resolving = 0;
+  const local = new DatagramSocket({
+    remoteAddress: '', remotePort: 0, budget: datagrams,
+    onDatagram: (bytes) => {
+      const to = readSocksAddress(bytes, 0);
+      if (!to || to.port === 0) local.drop();
+      else if (to.numeric) send(to.host, to.port, bytes.subarray(to.end));
+      else if (resolving < MAX_RESOLVING) void sendByName(to.host, to.port, bytes.subarray(to.end));
+      else local.drop();
+    },
+    onClose: () => void socket.close(),
+  });
+  const send = (address: string, port: number, bytes: Buffer): void => socket.send(bytes, { address: socket.reachable(address), port });
+  const sendByName = async (name: string, port: number, bytes: Buffer): Promise<void> => {
+    resolving++;
+    const address = await names.resolve(name);
+    resolving--;
+    if (address === undefined) local.drop();
+    else send(address, port, bytes);
+  };
+  socket.serve({
+    onDatagram: (bytes, { address, port }) => local.send(Buffer.concat([socksAddress(address, port), bytes])),
+    onDropped: () => local.drop(),
+  });
+  stream.join(local);
+};

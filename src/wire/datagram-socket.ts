@@ -1,0 +1,188 @@
+import type { ByteSocket, SocketSink } from './socket.ts';
+
+/** A length that no datagram has: a record of four more bytes, how many datagrams were dropped. */
+const DROPPED = 0xffff;
+const LENGTH_BYTES = 2;
+const DROPPED_BYTES = LENGTH_BYTES + 4;
+/** This much is handed on at once, without waiting for the end of the turn. */
+const BATCH = 64 * 1024;
+const EMPTY = Buffer.alloc(0);
+
+/** The most bytes that wait, all those together that share a budget, before datagrams are dropped. */
+export const MAX_WAITING = 256 * 1024;
+/** Longest datagram that a stream carries, in bytes; UDP has none that is longer. */
+export const MAX_DATAGRAM = DROPPED - 1;
+
+/** How much of a tunnel's or an agent's datagrams may wait. */
+export class DatagramBudget {
+  #waiting = 0;
+
+  /** False = it would be too much. */
+  take(bytes: number): boolean {
+    if (this.#waiting + bytes > MAX_WAITING) return false;
+    this.#waiting += bytes;
+    return true;
+  }
+
+  /** Bytes wait no longer. */
+  give(bytes: number): void {
+    this.#waiting -= bytes;
+  }
+}
+
+/** Whose datagrams a session carries, and who hears of those from the peer. */
+export interface DatagramSession {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly budget: DatagramBudget;
+  /** A datagram from the peer; the receiver owns it. */
+  onDatagram(bytes: Buffer): void;
+  /** The peer had to drop so many. */
+  onPeerDropped?(count: number): void;
+  /** The session is over, however it came to that. Called once, always last. */
+  onClose(): void;
+}
+
+/**
+ * The local end of a stream that carries datagrams, borders and all: each is a length (u16) and its bytes, those of one turn of the
+ * event loop go together. It never makes anybody wait: what finds no room is dropped, counted, and told to the peer.
+ */
+export class DatagramSocket implements ByteSocket {
+  readonly pending = 0;
+  readonly #session: DatagramSession;
+  #sink: SocketSink | undefined;
+  #paused = false;
+  #flushing = false;
+  /** Datagrams that wait, their lengths not yet before them. */
+  #queue: Buffer[] = [];
+  /** Bytes of the queue with their lengths. */
+  #queued = 0;
+  #dropped = 0;
+  /** The beginning of a datagram whose rest is still to come. */
+  #rest: Buffer = EMPTY;
+  #ended = false;
+  #closed = false;
+
+  constructor(session: DatagramSession) {
+    this.#session = session;
+  }
+
+  get remoteAddress(): string {
+    return this.#session.remoteAddress;
+  }
+
+  get remotePort(): number {
+    return this.#session.remotePort;
+  }
+
+  /** Sends a datagram to the peer. The bytes must not be changed afterwards. False = it was dropped. */
+  send(bytes: Buffer): boolean {
+    const size = LENGTH_BYTES + bytes.length;
+    if (this.#ended || bytes.length > MAX_DATAGRAM || !this.#session.budget.take(size)) {
+      this.#dropped++;
+      return false;
+    }
+    this.#queue.push(bytes);
+    this.#queued += size;
+    if (this.#queued >= BATCH) this.#flush();
+    else this.#flushSoon();
+    return true;
+  }
+
+  /** A datagram from the peer could not be delivered: the peer is told the number. */
+  drop(): void {
+    this.#dropped++;
+    this.#flushSoon();
+  }
+
+  /** Ends the session in good order. */
+  close(): void {
+    if (this.#ended) return;
+    this.#flush();
+    this.#ended = true;
+    this.#sink?.onEnd();
+  }
+
+  #flushSoon(): void {
+    if (this.#flushing || this.#paused || !this.#sink) return;
+    this.#flushing = true;
+    setImmediate(() => {
+      this.#flushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#paused || this.#ended || !this.#sink || (this.#queued === 0 && this.#dropped === 0)) return;
+    const batch = Buffer.allocUnsafe(this.#queued + (this.#dropped > 0 ? DROPPED_BYTES : 0));
+    let at = 0;
+    for (const bytes of this.#queue) {
+      at = batch.writeUInt16BE(bytes.length, at);
+      batch.set(bytes, at);
+      at += bytes.length;
+    }
+    if (this.#dropped > 0) batch.writeUInt32BE(this.#dropped, batch.writeUInt16BE(DROPPED, at));
+    this.#dropped = 0;
+    this.#forgetQueue();
+    this.#sink.onData(batch);
+  }
+
+  #forgetQueue(): void {
+    this.#session.budget.give(this.#queued);
+    this.#queue = [];
+    this.#queued = 0;
+  }
+
+  // The stream
+
+  attach(sink: SocketSink): void {
+    this.#sink = sink;
+    this.#flushSoon();
+  }
+
+  unread(): void {
+    throw new Error('datagrams are not read too far');
+  }
+
+  write(chunk: Buffer): boolean {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    let at = 0;
+    while (bytes.length - at >= LENGTH_BYTES && !this.#closed) {
+      const length = bytes.readUInt16BE(at);
+      const end = at + (length === DROPPED ? DROPPED_BYTES : LENGTH_BYTES + length);
+      if (end > bytes.length) break;
+      if (length === DROPPED) this.#session.onPeerDropped?.(bytes.readUInt32BE(at + LENGTH_BYTES));
+      else this.#session.onDatagram(bytes.subarray(at + LENGTH_BYTES, end));
+      at = end;
+    }
+    this.#rest = at === bytes.length ? EMPTY : bytes.subarray(at);
+    return true;
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#flushSoon();
+  }
+
+  end(): void {
+    this.close();
+    this.#finish();
+  }
+
+  destroy(): void {
+    this.#ended = true;
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#forgetQueue();
+    this.#session.onClose();
+    this.#sink?.onClose();
+  }
+}
