@@ -39,8 +39,8 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const identity = await bridgeIdentity(settings);
     const attempts = new Attempts();
     const engine = new Engine({
-      bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, allowPorts: settings.allowPorts, log,
-      attempts,
+      bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, allowPorts: settings.allowPorts,
+      udpIdleMs: settings.udpIdleSeconds * 1000, attempts, log,
     });
     opened.push(() => engine.close());
     await store.forgetRunningState();

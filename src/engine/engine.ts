@@ -30,6 +30,8 @@ import { Hosts } from './vhost/hosts.ts';
 const SWEEP_MS = 60_000;
 /** How often "last online" of connected clients goes to the store, in ms: after a crash it is at most this old. */
 const ONLINE_MS = 10 * 60_000;
+/** How long a visitor's UDP session may be idle unless the settings say otherwise, in ms. */
+const UDP_IDLE_MS = 60_000;
 
 /** What the engine is made of. */
 export interface EngineOptions {
@@ -44,6 +46,8 @@ export interface EngineOptions {
   readonly sockets?: SocketBackend;
   /** Most visitor connections at once, all tunnels together. */
   readonly maxVisitors?: number;
+  /** How long a visitor's UDP session may be idle, in ms. */
+  readonly udpIdleMs?: number;
   readonly bridgeTiming?: Partial<BridgeTiming>;
   /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
   readonly attempts?: Attempts;
@@ -282,6 +286,7 @@ export class Engine implements EngineFace {
       log: this.#log,
       sockets: this.#reserver.sockets,
       visitors: this.#visitors,
+      udpIdleMs: this.#options.udpIdleMs ?? UDP_IDLE_MS,
       blocked: (clientId) => this.#blocked(clientId),
       admit: (clientId, address) => this.#admit(clientId, address),
       client: (clientId) => {

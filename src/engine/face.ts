@@ -161,6 +161,8 @@ export interface TunnelState {
   readonly rate: number;
   readonly inletBytes: number;
   readonly exportBytes: number;
+  /** Datagrams that were dropped (udp) since the server started: too many waited, or the visitor was refused. */
+  readonly dropped: number;
   /** The programs that visit it (secret, p2p). */
   readonly visitors: readonly VisitorState[];
 }

@@ -47,6 +47,7 @@ export const settingsSchema = z.object({
   trafficMinuteDays: integer(1, 36_500, 'days').prefault(2).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each minute is kept' }),
   trafficHourDays: integer(1, 36_500, 'days').prefault(60).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each hour is kept' }),
   trafficDayDays: integer(1, 36_500, 'days').prefault(1100).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each day is kept' }),
+  udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'how long a session of a udp tunnel may be idle before it ends' }),
   drainSeconds: integer(0, 3600, 'seconds').prefault(30).register(settingInfo, { value: 'SECONDS', help: 'how long open connections may go on after SIGTERM' }),
 });
 

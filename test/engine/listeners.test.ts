@@ -163,7 +163,7 @@ describe('boot', () => {
     await Promise.all([one.release(), two.release()]);
     const tunnel = { ...tunnelOf({ id: 901, port: one.port }), inletBytes: 7, exportBytes: 8 };
     const { engine } = await startEngine({ stored: { tunnels: [tunnel, { ...tunnel, id: 902, port: two.port, enabled: false }] } });
-    expect(engine.tunnelState(901)).toEqual({ running: true, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: 7, exportBytes: 8 });
+    expect(engine.tunnelState(901)).toMatchObject({ running: true, error: '', connections: 0, rate: 0, inletBytes: 7, exportBytes: 8 });
     expect(engine.tunnelState(902)).toMatchObject({ running: false, error: '' });
   });
 

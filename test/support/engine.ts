@@ -80,7 +80,7 @@ export class FakeEngine implements EngineFace {
     if (wanted === undefined) return undefined;
     const broken = this.broken.has(id);
     const error = broken ? 'its port is occupied' : '';
-    return { running: wanted.enabled && !broken, error, connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, visitors: [] };
+    return { running: wanted.enabled && !broken, error, connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, dropped: 0, visitors: [] };
   }
 
   hostState(id: number): HostState | undefined {

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { describe, test } from '@jest/globals';
 import { findProgram } from './find-program.ts';
 
@@ -24,4 +25,11 @@ export function describeWith(programs: string | readonly string[], name: string,
     return;
   }
   describe.skip(`${name} (skipped: ${reason})`, suite);
+}
+
+/** A suite that needs a machine with IPv6; elsewhere it is skipped, as `describeWith` says. */
+export function describeWithIpv6(name: string, suite: () => void): void {
+  const present = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
+  if (present) describe(name, suite);
+  else describe.skip(`${name} (skipped: IPv6 is missing)`, suite);
 }

@@ -20,6 +20,8 @@ export default class SkippedReporter {
 
   /** Called by jest to learn whether the run failed because of us. */
   getLastError() {
-    return process.env.ADIT_REQUIRE_PROGRAMS === '1' && this.#skipped.size > 0 ? new Error('No suite may be skipped here') : undefined;
+    // IPv6 is the machine's: nobody can install it.
+    const avoidable = [...this.#skipped.keys()].filter((suite) => !suite.endsWith('IPv6 is missing)'));
+    return process.env.ADIT_REQUIRE_PROGRAMS === '1' && avoidable.length > 0 ? new Error('No suite may be skipped here') : undefined;
   }
 }

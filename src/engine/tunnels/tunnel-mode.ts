@@ -14,6 +14,8 @@ export interface Carrier {
 /** What a running tunnel sees of the engine. */
 export interface TunnelContext {
   readonly connections: Connections;
+  /** How long a visitor's UDP session may be idle, in ms. */
+  readonly udpIdleMs: number;
   /**
    * Asked for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached. That
    * is counted already.
@@ -26,6 +28,8 @@ export interface TunnelContext {
 
 /** One running tunnel: serves what arrives at its port, or what visitors' programs bring. */
 export interface TunnelServer {
+  /** Datagrams that were dropped since the server started. */
+  readonly dropped?: number;
   /** Takes over a visitor's connection: one that the TCP listener accepted, or that a visitor's program brought. */
   onSocket?(socket: ByteSocket): void;
   /** Takes the UDP port over, whenever it was opened. */

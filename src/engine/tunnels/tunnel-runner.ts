@@ -23,6 +23,8 @@ export interface RunnerContext {
   readonly log: Logger;
   readonly sockets: SocketBackend;
   readonly visitors: Visitors;
+  /** How long a visitor's UDP session may be idle, in ms. */
+  readonly udpIdleMs: number;
   /** Why nothing may be served at the moment ("the client is disabled", say); "" = go on. */
   blocked(clientId: number): string;
   /** Whether the client's agent is connected, and how its visitors are to come. */
@@ -69,7 +71,10 @@ export class TunnelRunner implements VisitedTunnel {
 
   get state(): TunnelState {
     const { connections, refusals, rate, inlet, export: exported } = this.meter;
-    return { running: this.#running, error: this.#error, connections, refusals, rate, inletBytes: inlet, exportBytes: exported, visitors: this.#visits.states };
+    return {
+      running: this.#running, error: this.#error, connections, refusals, rate, inletBytes: inlet, exportBytes: exported,
+      dropped: this.#server?.dropped ?? 0, visitors: this.#visits.states,
+    };
   }
 
   /** Whether its own listener is what stands in the way of another one on this port. */
@@ -220,6 +225,7 @@ export class TunnelRunner implements VisitedTunnel {
   #makeServer(): TunnelServer | undefined {
     return tunnelModes.get(this.#wanted.mode)?.serve({
       connections: this.#connections,
+      udpIdleMs: this.#context.udpIdleMs,
       admit: (address) => {
         const admitted = this.#context.admit(this.#wanted.clientId, address);
         if (typeof admitted !== 'string') return admitted;

@@ -6,7 +6,7 @@ import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
 /** The running state of a tunnel; of one that the engine doesn't know, what the row remembers. */
 export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): TunnelState {
   return state ?? {
-    running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), visitors: [],
+    running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), dropped: 0, visitors: [],
   };
 }
 
@@ -35,5 +35,6 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
     rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
     inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the tunnel was made.' }),
     exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the tunnel was made.' }),
+    dropped: t.exposeFloat('dropped', { description: 'Datagrams that were dropped since the server started (udp): too many waited, or their visitor was refused.' }),
   }),
 });

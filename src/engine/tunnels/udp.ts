@@ -1,0 +1,67 @@
+import { DatagramBudget, DatagramSocket } from '../../wire/datagram-socket.ts';
+import { type UdpAddress, unmapped } from '../../wire/udp-socket.ts';
+import type { WantedTunnel } from '../face.ts';
+import type { UdpPort } from '../ports/udp-port.ts';
+import { TargetTurns } from './target-turns.ts';
+import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+import { UdpSessions } from './udp-sessions.ts';
+
+/** Forwards datagrams: each visitor's address has a session of its own with one of the targets, used in turn. */
+class UdpTunnel implements TunnelServer {
+  readonly #context: TunnelContext;
+  readonly #sessions: UdpSessions;
+  /** Shared by all sessions: visitors can forge their addresses, so what one of them may have waiting is no limit. */
+  readonly #budget = new DatagramBudget();
+  #targets: TargetTurns;
+  #dropped = 0;
+
+  constructor(context: TunnelContext, wanted: WantedTunnel) {
+    this.#context = context;
+    this.#sessions = new UdpSessions(context.udpIdleMs);
+    this.#targets = new TargetTurns('udp', wanted.targets);
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  configure(wanted: WantedTunnel): void {
+    this.#targets = new TargetTurns('udp', wanted.targets);
+  }
+
+  onPort(port: UdpPort): void {
+    port.serve({
+      onDatagram: (bytes, from) => {
+        const session = this.#sessions.use(from) ?? this.#begin(port, from);
+        if (session?.send(bytes) !== true) this.#dropped++;
+      },
+      onDropped: () => { this.#dropped++; },
+      onClose: () => this.#sessions.closeAll(),
+    });
+  }
+
+  /** undefined = the visitor is refused. */
+  #begin(port: UdpPort, visitor: UdpAddress): DatagramSocket | undefined {
+    const remoteAddress = unmapped(visitor.address);
+    const payload = this.#targets.next;
+    if (!payload) this.#context.refused('noTarget');
+    const carrier = payload && this.#context.admit(remoteAddress);
+    if (!carrier) return undefined;
+    this.#targets.advance();
+    const session = new DatagramSocket({
+      remoteAddress, remotePort: visitor.port, budget: this.#budget,
+      onDatagram: (bytes) => {
+        this.#sessions.use(visitor);
+        port.send(bytes, visitor);
+      },
+      onPeerDropped: (count) => { this.#dropped += count; },
+      onClose: () => this.#sessions.remove(visitor, session),
+    });
+    this.#sessions.add(visitor, session);
+    this.#context.connections.carry(session, carrier.session, carrier.client, payload);
+    return session;
+  }
+}
+
+/** UDP: the datagrams at the server's port to the agent's target and back. */
+export const udpMode: TunnelMode = { name: 'udp', serve: (context, wanted) => new UdpTunnel(context, wanted) };

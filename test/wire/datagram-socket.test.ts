@@ -1,0 +1,72 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { DatagramBudget, DatagramSocket, MAX_WAITING } from '../../src/wire/datagram-socket.ts';
+
+/** A socket, what it received and what it handed to its stream. */
+function open(budget = new DatagramBudget()) {
+  const seen = { datagrams: [] as Buffer[], dropped: 0, sent: [] as Buffer[], ended: 0, closed: 0 };
+  const socket = new DatagramSocket({
+    remoteAddress: '', remotePort: 0, budget,
+    onDatagram: (bytes) => seen.datagrams.push(bytes),
+    onPeerDropped: (count) => { seen.dropped += count; },
+    onClose: () => { seen.closed++; },
+  });
+  socket.attach({ onData: (chunk) => seen.sent.push(chunk), onEnd: () => { seen.ended++; }, onDrain: () => undefined, onClose: () => undefined });
+  return { socket, seen };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+
+test('datagrams keep their borders, however the stream cuts their bytes', async () => {
+  const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 65_534 })), { maxLength: 8 });
+  await fc.assert(fc.asyncProperty(sizes, fc.array(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 20 }), async (lengths, cuts) => {
+    const [from, to] = [open(), open()];
+    const datagrams = lengths.map((length, i) => Buffer.alloc(length, i + 1));
+    const taken = datagrams.filter((bytes) => from.socket.send(bytes));
+    await turn();
+    const stream = Buffer.concat(from.seen.sent);
+    for (let at = 0, i = 0; at < stream.length; i++) {
+      const end = at + (cuts[i % cuts.length] ?? 1);
+      to.socket.write(stream.subarray(at, end));
+      at = end;
+    }
+    expect(to.seen.datagrams.map((bytes) => bytes.length)).toEqual(taken.map((bytes) => bytes.length));
+    expect(to.seen.datagrams.every((bytes, i) => taken[i]?.equals(bytes))).toBe(true);
+    expect(to.seen.dropped).toBe(datagrams.length - taken.length);
+  }), { numRuns: 200 });
+});
+
+test('what is sent in one turn goes to the stream at once', async () => {
+  const { socket, seen } = open();
+  for (let i = 0; i < 100; i++) socket.send(Buffer.from('x'));
+  expect(seen.sent).toEqual([]);
+  await turn();
+  expect(seen.sent.map(({ length }) => length)).toEqual([300]);
+});
+
+test('a paused stream has 256 KB waiting at most, all sessions of a budget together; the peer learns what was dropped', async () => {
+  const budget = new DatagramBudget();
+  const [one, two, peer] = [open(budget), open(budget), open()];
+  one.socket.pause();
+  two.socket.pause();
+  const results = Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? one : two).socket.send(Buffer.alloc(9998)));
+  expect(results.filter(Boolean).length).toBe(Math.floor(MAX_WAITING / 10_000));
+  two.socket.destroy(); // what it had waiting waits no longer
+  expect(one.socket.send(Buffer.alloc(9998))).toBe(true);
+  one.socket.resume();
+  await turn();
+  for (const chunk of one.seen.sent) peer.socket.write(chunk);
+  expect(peer.seen.datagrams.length).toBe(14);
+  expect(peer.seen.dropped).toBe(2);
+});
+
+test('an end on either side closes both in good order', () => {
+  const [near, far] = [open(), open()];
+  near.socket.close();
+  expect(near.seen).toMatchObject({ ended: 1, closed: 0 });
+  far.socket.end();
+  expect(far.seen).toMatchObject({ ended: 1, closed: 1 });
+  near.socket.end();
+  expect(near.seen).toMatchObject({ ended: 1, closed: 1 });
+  expect(near.socket.send(Buffer.from('late'))).toBe(false);
+});
