@@ -37,7 +37,7 @@ function table(rows: readonly (readonly string[])[]): string[] {
 function comparisons(metric: Metric, samples: Samples): string[] {
   const [own, ...others] = Array.from(samples, ([side, list]) => ({ side, value: median(valuesOf(metric, list)) }));
   if (!own) return [];
-  const limit = metric.limit === undefined ? [] : [`  ${metric.name}: ${verdict(own.value <= metric.limit, `at most ${metric.limit}`)}`];
+  const limit = metric.limit === undefined ? [] : [`  ${metric.name}: ${verdict(metric.more ? own.value >= metric.limit : own.value <= metric.limit, `at ${metric.more ? 'least' : 'most'} ${metric.limit}`)}`];
   return [...limit, ...others.map(({ side, value }) => {
     const ratio = own.value / value;
     const goal = metric.goals?.[side];

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import process from 'node:process';
 import { Child } from '../test/support/child.ts';
 import { programPath } from '../test/support/find-program.ts';
 import { freePort } from '../test/support/free-port.ts';
@@ -18,11 +19,13 @@ export interface Targets {
   readonly http: number;
   /** Sends back what it gets, and keeps connections open. */
   readonly echo: number;
+  /** The same for datagrams. */
+  readonly udp: number;
 }
 
 /** Starts the targets, cheap ones, so that they are never the bottleneck; all sides lead to the same. */
 export async function startTargets(): Promise<Targets> {
-  return { http: await startNginx(), echo: await startEcho() };
+  return { http: await startNginx(), echo: await startEcho(), udp: await startUdpEcho() };
 }
 
 async function startNginx(): Promise<number> {
@@ -52,4 +55,9 @@ async function startEcho(): Promise<number> {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
   return address.port;
+}
+
+async function startUdpEcho(): Promise<number> {
+  const [, port] = await new Child(process.execPath, [path.join(import.meta.dirname, 'udp-echo.mjs')]).says(/listening on (\d+)/);
+  return Number(port);
 }

@@ -14,18 +14,19 @@ import { bulk } from './works/bulk.ts';
 import { fairness } from './works/fairness.ts';
 import { keepAlive, newConnections } from './works/http.ts';
 import { idle } from './works/idle.ts';
+import { udp } from './works/udp.ts';
 import type { Sample, Work } from './works/work.ts';
 
 /**
  * Measures a tunnel beside haproxy (one hop) and OpenSSH -R, on this machine: every work on every side in turn, round after
  * round, and prints medians and ratios.
  *
- *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle] [--sides Adit,haproxy]
+ *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle,udp] [--sides Adit,haproxy]
  *
  * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
  */
 
-const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle];
+const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle, udp];
 const sides: readonly Side[] = [adit, haproxy, openssh];
 
 const { values: options } = parseArgs({ options: {
@@ -54,10 +55,11 @@ async function main(): Promise<void> {
   print(`load of the machine before: ${loadavg().map((load) => load.toFixed(2)).join(' ')}; ${rounds} rounds of ${seconds} s; median (least - most)\n`);
 
   for (const work of chosenWorks) {
-    const samples = new Map(chosenSides.map(({ name }): [string, Sample[]] => [name, []]));
+    const capable = work.udp ? chosenSides.filter((side) => running.get(side)?.ports.udp !== undefined) : chosenSides;
+    const samples = new Map(capable.map(({ name }): [string, Sample[]] => [name, []]));
     // Round 0 warms up and is thrown away.
     for (let round = work.fresh ? 1 : 0; round <= rounds; round++) {
-      for (const side of rotated(chosenSides, round)) {
+      for (const side of rotated(capable, round)) {
         process.stderr.write(`${work.name}, round ${round} of ${rounds}: ${side.name}\n`);
         const sample = await quiet.measure(() => measure(work, side));
         if (round > 0) samples.get(side.name)?.push(sample);

@@ -1,7 +1,7 @@
 import { openTunnel, startAgent, startServer, write } from '../../test/support/processes.ts';
 import type { Side } from './side.ts';
 
-/** This program: server and agent, a tcp tunnel to each target. */
+/** This program: server and agent, a tunnel to each target. */
 export const adit: Side = {
   name: 'Adit',
   programs: [],
@@ -14,6 +14,7 @@ export const adit: Side = {
       ports: {
         http: (await openTunnel(server, client, `127.0.0.1:${targets.http}`)).port,
         echo: (await openTunnel(server, client, `127.0.0.1:${targets.echo}`)).port,
+        udp: (await openTunnel(server, client, `127.0.0.1:${targets.udp}`, 'udp')).port,
       },
       pids: [server.child.pid, agent.pid],
       stop: async () => {

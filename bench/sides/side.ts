@@ -13,7 +13,7 @@ export interface Side {
 export interface RunningSide {
   readonly name: string;
   /** Ports of this machine that lead to the targets. */
-  readonly ports: Targets;
+  readonly ports: Omit<Targets, 'udp'> & Partial<Pick<Targets, 'udp'>>;
   /** Its processes; their descendants count too. */
   readonly pids: readonly number[];
   stop(): Promise<void>;

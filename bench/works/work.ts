@@ -8,7 +8,7 @@ export interface Metric {
   readonly more: boolean;
   /** What Adit's figure is to be, as a multiple of another side's: at least when more is better, else at most. */
   readonly goals?: Readonly<Record<string, number>>;
-  /** The most that Adit's own figure may be. */
+  /** What Adit's own figure is to be: at least when more is better, else at most. */
   readonly limit?: number;
 }
 
@@ -28,6 +28,8 @@ export interface Work {
   readonly programs: readonly string[];
   /** Each measurement wants the side just started. */
   readonly fresh: boolean;
+  /** Carries datagrams, which only Adit does. */
+  readonly udp?: boolean;
   readonly metrics: readonly Metric[];
   /** @param seconds how long to measure, about */
   measure(side: RunningSide, seconds: number): Promise<Sample>;

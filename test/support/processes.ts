@@ -109,8 +109,8 @@ export async function getTunnel(server: ServerProcess, id: number): Promise<z.ou
   return tunnel.parse(await call(server, '/index/getonetunnel/', { id })).data;
 }
 
-/** Opens a tcp tunnel on a port that the server picks. @returns its id and port */
-export async function openTunnel(server: ServerProcess, clientId: number, target: string): Promise<{ readonly id: number; readonly port: number }> {
-  const id = await write(server, '/index/add/', { client_id: clientId, type: 'tcp', port: 0, target });
+/** Opens a tunnel, a tcp one unless told otherwise, on a port that the server picks. @returns its id and port */
+export async function openTunnel(server: ServerProcess, clientId: number, target: string, type: 'tcp' | 'udp' = 'tcp'): Promise<{ readonly id: number; readonly port: number }> {
+  const id = await write(server, '/index/add/', { client_id: clientId, type, port: 0, target });
   return { id, port: (await getTunnel(server, id)).Port };
 }
