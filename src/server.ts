@@ -10,18 +10,24 @@ import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import { createLogger } from './log.ts';
 import { readyMessage } from './ready-message.ts';
+import { regularly } from './regularly.ts';
 import { Attempts } from './rules/attempts.ts';
 import { createContext } from './schema/context.ts';
 import { wantedState } from './schema/engine-changes.ts';
+import { sweepExpiries } from './schema/expiry/sweep.ts';
 import { schema } from './schema/schema.ts';
 import { createServices, type Services } from './schema/services.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
-import { pruneRegularly } from './store/pruning.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { openStore, type Retention } from './store/store.ts';
 import { version } from './version.ts';
+
+/** How often history that is older than is to be kept is deleted, in ms. */
+const PRUNE_MS = 3_600_000;
+/** How often expiries that have passed are made known, in ms (contract D13). */
+const SWEEP_MS = 60_000;
 
 /**
  * Runs the server: settings -> store -> engine -> schema -> HTTP, then the ready message on stdout. SIGTERM or SIGINT drains it, a
@@ -49,12 +55,14 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const saver = new StateSaver(engine, (batch) => store.saveCounters(batch), log);
     saver.start();
     opened.push(() => saver.stop());
-    const pruning = pruneRegularly(store, retentionOf(settings), log);
+    const pruning = regularly(PRUNE_MS, () => store.prune(retentionOf(settings)), log, 'old history could not be deleted; tried again in an hour');
     opened.push(() => pruning.stop());
     const services = createServices({
       store, engine, attempts, log, now: Date.now, freshState: () => saver.fresh(),
       settings: { version, bridge, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername },
     });
+    const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be told of; tried again in a minute');
+    opened.push(() => sweep.stop());
     const web = await listen(createHttp(settings, services, stopping.signal), settings);
     opened.push(() => close(web));
     const stop = stopSignal(log);

@@ -11,6 +11,6 @@ export function expiresAfterOwner(own: Date | null, owners: Date | null): boolea
 }
 
 /** Whether an expiry has passed (contract D13). null = never. @param now ms since the epoch */
-export function isPast(expiry: Date | null, now: number = Date.now()): boolean {
+export function isPast(expiry: Date | null, now: number): boolean {
   return expiry !== null && expiry.getTime() <= now;
 }

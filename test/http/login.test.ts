@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Api, testAdminPassword, testApis } from '../support/api.ts';
 import { eachDialect } from '../support/database.ts';
+import { subscribe, type Subscription } from '../support/sse.ts';
 
 const incorrect = { status: 0, msg: 'username or password incorrect' };
 const success = { status: 1, msg: 'login success' };
@@ -50,6 +51,26 @@ eachDialect('logins and sessions', (databases) => {
     expect([out.status, out.headers.get('location')]).toEqual([302, '/login/index']);
     expect(await totals(second)).toBe(401);
     expect(JSON.stringify(await api.store.db.session.findMany())).not.toContain(second.cookie.slice('beegosessionID='.length));
+  });
+
+  test('what a session listens to ends with it: unused for an hour, logged out, or of a web login that is another now', async () => {
+    const listen = async (headers: Record<string, string>) => {
+      const events = await subscribe(api, 'subscription { clientChanged { id } }', headers);
+      expect(events.contentType).toBe('text/event-stream');
+      return events;
+    };
+    const ended = async (events: Subscription) => {
+      while (await events.next() !== undefined);
+    };
+    const [alice, web] = [await logIn('alice', 'alices password'), await logIn('web', 'web password')];
+    const [loggedOut, changed] = [await listen(alice), await listen(web)];
+    await api.call('/login/out', {}, { method: 'GET', encoding: 'query', headers: alice });
+    await ended(loggedOut);
+    await api.signed('/client/edit/', { id: 1, web_password: 'another one' });
+    await ended(changed);
+    const idle = await listen(await logIn('alice', 'alices password'));
+    api.clock.now = Date.now() + 3_601_000;
+    await ended(idle);
   });
 
   test('a session ends when it is not used for an hour', async () => {

@@ -11,7 +11,7 @@ type Shown = 'value' | 'secret';
 const client: Partial<Record<keyof Client, Shown>> = {
   id: 'value', vkey: 'secret', remark: 'value', enabled: 'value', disabledByAdmin: 'value', basicUser: 'value', basicPassword: 'secret', compress: 'value',
   crypt: 'value', configAllowed: 'value', rateLimit: 'value', flowLimit: 'value', maxConnections: 'value', maxTunnels: 'value', webUsername: 'value',
-  webPasswordHash: 'secret', blackIpList: 'value', ipWhite: 'value', ipWhitePassword: 'secret', ipWhiteList: 'value', expiresAt: 'value', userId: 'value',
+  webPasswordHash: 'secret', blackIpList: 'value', ipWhite: 'value', ipWhitePassword: 'secret', ipWhiteList: 'value', expiresAt: 'value', expired: 'value', userId: 'value',
 };
 const tunnel: Partial<Record<keyof Tunnel, Shown>> = {
   id: 'value', clientId: 'value', mode: 'value', remark: 'value', port: 'value', serverIp: 'value', target: 'value', localProxy: 'value', password: 'secret',
@@ -25,6 +25,7 @@ const host: Partial<Record<keyof Host, Shown>> = {
 };
 const user: Partial<Record<keyof User, Shown>> = {
   id: 'value', username: 'value', passwordHash: 'secret', enabled: 'value', remark: 'value', maxClients: 'value', maxTunnels: 'value', expiresAt: 'value',
+  expired: 'value',
 };
 const apiToken: Partial<Record<keyof ApiToken, Shown>> = {
   id: 'value', userId: 'value', name: 'value', hash: 'secret', readOnly: 'value', legacy: 'value', expiresAt: 'value',

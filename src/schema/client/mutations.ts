@@ -1,6 +1,6 @@
 import { effectiveExpiry, expiresAfterOwner, isPast } from '../../rules/expiry.ts';
 import { newVerifyKey } from '../../rules/vkey.ts';
-import type { User } from '../../store/generated/sqlite/client.ts';
+import type { Client as ClientRow, User } from '../../store/generated/sqlite/client.ts';
 import { giveBackClientSlot, moveClientSlot, takeClientSlot } from '../../store/totals.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { usableClient } from '../access.ts';
@@ -11,7 +11,7 @@ import { checkMovedRoutes } from '../host/route-check.ts';
 import { uniqueOr } from '../unique.ts';
 import { clientColumns, ClientInput, type ClientValues, ownSettings } from './input.ts';
 import { Client } from './type.ts';
-import { nextWebLogin, noWebLogin } from './web-login.ts';
+import { nextWebLogin, noWebLogin, type WebLogin } from './web-login.ts';
 
 const id = { required: true, description: "The client's id." } as const;
 
@@ -57,7 +57,8 @@ async function createClient(context: Context, given: ClientValues) {
       const owner = await ownerById(tx, input.ownerId ?? null);
       checkExpiry(columns.expiresAt ?? null, owner);
       if (!await takeClientSlot(tx, owner?.id ?? null)) throw new AditError('OWNER_CLIENT_QUOTA');
-      return tx.client.create({ data: { ...columns, ...webLogin, vkey, userId: owner?.id }, include: { user: true } });
+      const expired = hasExpired(context, columns.expiresAt ?? null, owner);
+      return tx.client.create({ data: { ...columns, ...webLogin, vkey, expired, userId: owner?.id }, include: { user: true } });
     });
     await context.publish({ resource: 'client', action: 'create', after });
     return after;
@@ -75,15 +76,19 @@ async function updateClient(context: Context, id: number, given: ClientValues) {
       const owner = input.ownerId === undefined ? before.user : await ownerById(tx, input.ownerId);
       const moved = (owner?.id ?? null) !== before.userId;
       // A later edit of something else may not fail for what the owner's expiry has become meanwhile.
-      if (columns.expiresAt !== undefined || moved) checkExpiry(columns.expiresAt === undefined ? before.expiresAt : columns.expiresAt, owner);
+      const own = columns.expiresAt === undefined ? before.expiresAt : columns.expiresAt;
+      if (columns.expiresAt !== undefined || moved) checkExpiry(own, owner);
       if (moved) {
         await checkMovedRoutes(tx, before, owner?.id ?? null);
         const slot = await moveClientSlot(tx, before, owner?.id ?? null);
         if (slot !== 'moved') throw new AditError(slot === 'clientsFull' ? 'OWNER_CLIENT_QUOTA' : 'USER_TUNNEL_QUOTA');
       }
+      const nextLogin = webLogin(before);
+      // The sessions of a login that is another now are over, and with them what they listen to.
+      if (isAnother(before, { ...nextLogin, vkey: columns.vkey ?? before.vkey })) await tx.session.deleteMany({ where: { clientId: id } });
       const after = await tx.client.update({
         where: { id },
-        data: { ...columns, ...webLogin(before), userId: owner?.id ?? null },
+        data: { ...columns, ...nextLogin, expired: hasExpired(context, own, owner), userId: owner?.id ?? null },
         include: { user: true },
       });
       return { before, after };
@@ -99,7 +104,7 @@ function setClientEnabled(context: Context, id: number, enabled: boolean) {
     const { before, after } = await context.store.transaction(async (tx) => {
       const before = await usableClient(context, tx, id);
       const byAdmin = context.caller.kind === 'admin';
-      if (enabled && !byAdmin && (before.disabledByAdmin || isPast(effectiveExpiry(before.expiresAt, before.user?.expiresAt)))) throw new AditError('FORBIDDEN');
+      if (enabled && !byAdmin && (before.disabledByAdmin || hasExpired(context, before.expiresAt, before.user))) throw new AditError('FORBIDDEN');
       const data = { enabled, disabledByAdmin: !enabled && (byAdmin || before.disabledByAdmin) };
       return { before, after: await tx.client.update({ where: { id }, data, include: { user: true } }) };
     });
@@ -131,6 +136,16 @@ async function ownerById(tx: Transaction, ownerId: number | null): Promise<User 
   const owner = await tx.user.findUnique({ where: { id: ownerId } });
   if (owner === null) throw new AditError('OWNER_NOT_FOUND');
   return owner;
+}
+
+function hasExpired(context: Context, own: Date | null, owner: User | null): boolean {
+  return isPast(effectiveExpiry(own, owner?.expiresAt), context.now());
+}
+
+type Credentials = WebLogin & Pick<ClientRow, 'vkey'>;
+
+function isAnother(before: Credentials, after: Credentials): boolean {
+  return before.webUsername !== after.webUsername || before.webPasswordHash !== after.webPasswordHash || before.vkey !== after.vkey;
 }
 
 function checkExpiry(own: Date | null, owner: User | null): void {

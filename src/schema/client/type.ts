@@ -18,7 +18,7 @@ export const Client = builder.prismaObject('Client', {
       resolve: (row, _args, context) => {
         if (!row.enabled) return false;
         const expiry = expiryOf(row, context);
-        return expiry instanceof Promise ? expiry.then((at) => !isPast(at)) : !isPast(expiry);
+        return expiry instanceof Promise ? expiry.then((at) => !isPast(at, context.now())) : !isPast(expiry, context.now());
       },
     }),
     basicUser: t.exposeString('basicUser', { description: 'The user name that proxies and hosts ask visitors for.' }),

@@ -70,7 +70,7 @@ async function gatesOf(context: Context, { row, client }: StoredRule, visitorAdd
   return [
     passed('ROUTE', `host ${row.id} takes the request: ${row.host}, location ${row.location}, scheme ${row.scheme}`),
     enabledGate('host', row.enabled, client),
-    ownerGate(client, new Date()),
+    ownerGate(client, new Date(context.now())),
     quotaGate(context, client),
     await accessGate(context, client, visitorAddress),
     agentGate(context, client, row.localProxy),

@@ -22,7 +22,7 @@ export async function diagnoseTunnel(context: Context, id: number, visitorAddres
   const row = await context.store.db.tunnel.findUnique({ where: { id }, include: { client: { include: { user: true } } } });
   if (row === null || !mayUseClient(context.caller, row.client)) return null;
   const { client, ...tunnel } = row;
-  const [enabled, owner] = [enabledGate('tunnel', tunnel.enabled, client), ownerGate(client, new Date())];
+  const [enabled, owner] = [enabledGate('tunnel', tunnel.enabled, client), ownerGate(client, new Date(context.now()))];
   const agent = agentGate(context, client, tunnel.localProxy);
   const dials = probe && agent.outcome === 'PASSED' && !tunnel.localProxy && probedModes.includes(tunnel.mode);
   const probes = dials ? await probeTargets(context, client.id, tunnel.target) : [];

@@ -97,7 +97,7 @@ builder.subscriptionFields((t) => ({
       const { engine, live, caller } = context;
       return live.everySecond(caller, clientId, () => {
         const state = resource === 'client' ? engine.clientState(id) : engine.tunnelState(id);
-        return state && { at: new Date(), rate: state.rate, connections: state.connections, inletBytes: state.inletBytes, exportBytes: state.exportBytes };
+        return state && { at: new Date(context.now()), rate: state.rate, connections: state.connections, inletBytes: state.inletBytes, exportBytes: state.exportBytes };
       });
     },
     resolve: (tick) => tick,

@@ -11,7 +11,7 @@ export const User = builder.prismaObject('User', {
     username: t.exposeString('username', { description: 'The login name.' }),
     enabled: t.boolean({
       description: 'False = no login, and no client of the user serves: switched off, or expired.',
-      resolve: (row) => row.enabled && !isPast(row.expiresAt),
+      resolve: (row, _args, context) => row.enabled && !isPast(row.expiresAt, context.now()),
     }),
     remark: t.exposeString('remark', { authScopes: { administrator: true }, description: "The administrator's note. For administrators." }),
     maxClients: t.exposeInt('maxClients', { description: 'The most clients the user may own; 0 = unlimited.' }),

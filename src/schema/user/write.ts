@@ -1,3 +1,4 @@
+import { isPast } from '../../rules/expiry.ts';
 import { addUserToTotal, removeUserFromTotal } from '../../store/totals.ts';
 import type { User } from '../../store/generated/sqlite/client.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -17,7 +18,7 @@ export async function createUser(context: Context, input: UserValues): Promise<U
   return context.change(async () => {
     const after = await storeUser(context, async (tx) => {
       await addUserToTotal(tx);
-      return tx.user.create({ data: { ...columns, username, passwordHash } });
+      return tx.user.create({ data: { ...columns, username, passwordHash, expired: isPast(columns.expiresAt ?? null, context.now()) } });
     });
     await context.publish({ resource: 'user', action: 'create', after, clients: [] });
     return after;
@@ -35,7 +36,9 @@ export async function updateUser(context: Context, id: number, input: UserValues
       checkClientQuota(before, columns.maxClients);
       const expiryMoves = columns.expiresAt !== undefined && columns.expiresAt?.getTime() !== before.expiresAt?.getTime();
       if (expiryMoves) await checkExpiry(tx, id, columns.expiresAt ?? null);
-      const after = await tx.user.update({ where: { id }, data: { ...columns, passwordHash } });
+      const expired = expiryMoves ? isPast(columns.expiresAt ?? null, context.now()) : undefined;
+      const after = await tx.user.update({ where: { id }, data: { ...columns, passwordHash, expired } });
+      if (expired !== undefined) await expireClientsWith(tx, id, expired, context.now());
       if (passwordHash !== undefined) await tx.session.deleteMany({ where: { userId: id } });
       return { before, after, clients: expiryMoves ? await clientsOf(tx, id) : [] };
     });
@@ -64,6 +67,7 @@ export function deleteUser(context: Context, id: number): Promise<number> {
     const { before, clients } = await context.store.transaction(async (tx) => {
       const before = await userById(tx, id);
       const ids = (await tx.client.findMany({ where: { userId: id }, select: { id: true } })).map((client) => client.id);
+      await expireClientsWith(tx, id, false, context.now());
       await tx.client.updateMany({ where: { userId: id }, data: { userId: null, enabled: false, disabledByAdmin: true } });
       await removeUserFromTotal(tx);
       await tx.user.delete({ where: { id } });
@@ -79,6 +83,12 @@ export async function userById(tx: Transaction, id: number): Promise<User> {
   const user = await tx.user.findUnique({ where: { id } });
   if (user === null) throw new AditError('NOT_FOUND', { resource: 'user' });
   return user;
+}
+
+/** Brings the clients' `expired` in line with their owner's and their own time. */
+async function expireClientsWith(tx: Transaction, userId: number, ownerExpired: boolean, now: number): Promise<void> {
+  await tx.client.updateMany({ where: { userId }, data: { expired: ownerExpired } });
+  if (!ownerExpired) await tx.client.updateMany({ where: { userId, expiresAt: { lte: new Date(now) } }, data: { expired: true } });
 }
 
 /** Whose state for the engine goes with the user's. */
