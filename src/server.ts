@@ -20,6 +20,7 @@ import { createServices, type Services } from './schema/services.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
+import { lockDataDir } from './store/data-lock.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { openStore, type Retention } from './store/store.ts';
 import { version } from './version.ts';
@@ -40,6 +41,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   const stopping = new AbortController();
   const opened: Array<() => Promise<unknown>> = [];
   try {
+    if (settings.databaseUrl === '') opened.push(lockDataDir(settings.dataDir));
     const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log });
     opened.push(() => store.close());
     const identity = await bridgeIdentity(settings);

@@ -1,4 +1,3 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { messageOf, StoreError } from './errors.ts';
@@ -6,6 +5,7 @@ import { PrismaClient } from './generated/sqlite/client.ts';
 import { applyMigrations, readMigrations } from './migrations.ts';
 import type { MigrationDatabase } from './migrations.ts';
 import { clientOptions } from './prisma-options.ts';
+import { makePrivate } from './private-file.ts';
 import { SqliteAdapterFactory } from './sqlite-adapter.ts';
 import { SqliteReader } from './hot/sqlite-reader.ts';
 
@@ -16,7 +16,8 @@ export const databaseFileName = 'adit.db';
 export async function openSqlite(dataDir: string) {
   const file = path.join(dataDir, databaseFileName);
   try {
-    makePrivate(dataDir, file);
+    // It holds secrets. SQLite gives its -wal and -shm files the same mode.
+    makePrivate(file);
     const applied = await migrateSqlite(file);
     const db = new PrismaClient({ ...clientOptions, adapter: new SqliteAdapterFactory(file) });
     await db.$connect();
@@ -25,13 +26,6 @@ export async function openSqlite(dataDir: string) {
     if (error instanceof StoreError) throw new StoreError(`${file}: ${error.message}`, { cause: error });
     throw new StoreError(`can't open the database ${file}: ${messageOf(error)}`, { cause: error });
   }
-}
-
-/** The file holds secrets: nobody else may read it. SQLite gives its -wal and -shm files the same mode. */
-function makePrivate(dataDir: string, file: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  closeSync(openSync(file, 'a', 0o600));
-  chmodSync(file, 0o600);
 }
 
 /** Applies the program's migrations to a file. @returns their names */

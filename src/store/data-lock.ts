@@ -1,0 +1,34 @@
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { messageOf, StoreError } from './errors.ts';
+import { makePrivate } from './private-file.ts';
+
+/** The file's name inside the data directory. */
+const lockFileName = 'adit.lock';
+
+/**
+ * Claims a data directory for this process: two servers on one SQLite file would each believe in what the other has changed. The lock
+ * is SQLite's own on an empty database beside it, which the system takes back with the process, however that ends.
+ * @returns the way to give it back
+ * @throws {StoreError} when another process has it
+ */
+export function lockDataDir(dataDir: string): () => Promise<void> {
+  const file = path.join(dataDir, lockFileName);
+  let lock: Database.Database | undefined;
+  try {
+    makePrivate(file);
+    lock = new Database(file, { timeout: 0 });
+    lock.pragma('journal_mode = MEMORY'); // nothing is written, so no journal is to lie about
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock?.close();
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
+      throw new StoreError(`another server is running on the data directory ${path.resolve(dataDir)}`, { cause: error });
+    }
+    throw new StoreError(`can't lock the data directory ${path.resolve(dataDir)}: ${messageOf(error)}`, { cause: error });
+  }
+  const held = lock;
+  return async () => {
+    held.close();
+  };
+}
