@@ -34,6 +34,7 @@ interface Origin {
  * further than the door without having proven who they are, so introspection is for known callers alone too.
  */
 export function createGraphql({ services, settings, callers }: GraphqlOptions): RequestHandler {
+  const maskError = createErrorMask(services.log);
   const yoga = createYoga<Origin>({
     schema,
     graphqlEndpoint: `${settings.basePath}/graphql`,
@@ -44,8 +45,8 @@ export function createGraphql({ services, settings, callers }: GraphqlOptions): 
     batching: false,
     maxRequestBodySize: bodyLimit,
     logging: false,
-    maskedErrors: { maskError: createErrorMask(services.log) },
-    plugins: [callerContext(services), ...queryLimits],
+    maskedErrors: { maskError },
+    plugins: [callerContext(services), ...queryLimits, maskedValidation(maskError)],
   });
 
   return express.Router().use(requireOwnOrigin, async (request, response) => {
@@ -82,6 +83,16 @@ function refuse(response: Response, outcome: Exclude<Authentication, { kind: 'kn
 
 function fail(response: Response, status: number, code: ErrorCode, message: string): void {
   response.status(status).json({ errors: [{ message, extensions: { code } }] });
+}
+
+/** What validation says would get to the caller past the mask. */
+function maskedValidation(maskError: ReturnType<typeof createErrorMask>): Plugin {
+  return {
+    onValidate: () => ({ result, setResult }) => {
+      const errors: readonly unknown[] = result;
+      setResult(errors.map(maskError));
+    },
+  };
 }
 
 /** Gives resolvers the context of the schema. It is made of the one that yoga has built, since yoga would copy it. */

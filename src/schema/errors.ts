@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
+import { withoutValues } from './graphql-messages.ts';
 
 /** What the parts of an error beside its code may hold; they reach the caller. */
 export type ErrorParams = Readonly<Record<string, string | number>>;
@@ -90,13 +91,14 @@ export function invalidInput(field: string, reason: string, params: ErrorParams 
 }
 
 /**
- * Makes the function that decides what of an error a caller sees. Errors of our own table and GraphQL's own (syntax,
- * validation, coercion) pass; anything else is logged with an id, and the caller gets only the id.
+ * Makes the function that decides what of an error a caller sees. Errors of our own table pass, and GraphQL's own (syntax, validation,
+ * coercion) without the values that they quote; anything else is logged with an id, and the caller gets only the id.
  */
 export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
   return (error) => {
     const cause = rootCause(error);
-    if (cause instanceof AditError || cause instanceof GraphQLError) return asGraphQL(error);
+    if (cause instanceof AditError) return asGraphQL(error);
+    if (cause instanceof GraphQLError) return withoutValues(asGraphQL(error));
     const masked = new AditError('INTERNAL', { id: randomUUID() });
     log.error({ err: cause, errorId: masked.extensions['id'] }, 'a request failed');
     const { nodes, source, positions, path } = asGraphQL(error);
