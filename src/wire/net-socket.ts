@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { ByteSocket, ConnectOptions, ListenOptions, SocketBackend, SocketServer, SocketSink } from './socket.ts';
+import type { ByteSocket, ConnectOptions, ListenOptions, SocketAddress, SocketBackend, SocketServer, SocketSink } from './socket.ts';
+import { unmapped } from './mapped-address.ts';
 import { channelSecretOf, secureAccepted, secureDialled, serverContext } from './tls.ts';
 
 /**
@@ -52,8 +53,7 @@ class NetSocket implements ByteSocket {
 
   constructor(socket: net.Socket) {
     this.#socket = socket;
-    const address = socket.remoteAddress ?? '';
-    this.remoteAddress = address.startsWith('::ffff:') ? address.slice(7) : address;
+    this.remoteAddress = unmapped(socket.remoteAddress ?? '');
     this.remotePort = socket.remotePort ?? 0;
     if (socket instanceof TLSSocket) this.channelSecret = () => channelSecretOf(socket);
     socket.on('error', (error) => { this.#error = error; });
@@ -62,6 +62,10 @@ class NetSocket implements ByteSocket {
       if (!this.#handingOver) this.#sink?.onClose(this.#error);
     });
     socket.on('drain', () => this.#sink?.onDrain());
+  }
+
+  get local(): SocketAddress {
+    return { address: unmapped(this.#socket.localAddress ?? ''), port: this.#socket.localPort ?? 0 };
   }
 
   get pending(): number {

@@ -1,4 +1,4 @@
-import type { ByteSocket, SocketSink } from './socket.ts';
+import type { ByteSocket, SocketAddress, SocketSink } from './socket.ts';
 
 /** Bytes that wait for one end before the other is told to wait. */
 const HIGH_WATER = 64 * 1024;
@@ -7,12 +7,13 @@ const HIGH_WATER = 64 * 1024;
 export interface PairOrigin {
   readonly remoteAddress: string;
   readonly remotePort: number;
+  readonly local?: SocketAddress;
 }
 
 /**
  * Two sockets that are connected with each other inside this process: what is written to one is read from the other, with
  * back-pressure and half close. Joins two streams.
- * @param origin what both ends give as the peer's address
+ * @param origin what both ends give as the peer's address and their own
  */
 export function socketPair(origin: PairOrigin): [ByteSocket, ByteSocket] {
   const near = new PairedSocket(origin);
@@ -22,6 +23,7 @@ export function socketPair(origin: PairOrigin): [ByteSocket, ByteSocket] {
 class PairedSocket implements ByteSocket {
   readonly remoteAddress: string;
   readonly remotePort: number;
+  readonly local?: SocketAddress;
   readonly peer: PairedSocket;
   #sink: SocketSink | undefined;
   /** The sink was attached in an earlier turn. */
@@ -43,6 +45,7 @@ class PairedSocket implements ByteSocket {
   constructor(origin: PairOrigin, peer?: PairedSocket) {
     this.remoteAddress = origin.remoteAddress;
     this.remotePort = origin.remotePort;
+    this.local = origin.local;
     this.peer = peer ?? new PairedSocket(origin, this);
   }
 

@@ -15,11 +15,20 @@ export interface SocketSink {
   onClose(error?: Error): void;
 }
 
+/** One end of a connection. */
+export interface SocketAddress {
+  /** IPv4-mapped IPv6 addresses are given as IPv4. "" = the connection is gone already. */
+  readonly address: string;
+  readonly port: number;
+}
+
 /** A connected byte stream with half close and back-pressure. */
 export interface ByteSocket {
   /** The peer's address; IPv4-mapped IPv6 addresses are given as IPv4. "" when the peer is gone already. */
   readonly remoteAddress: string;
   readonly remotePort: number;
+  /** Our end: what the peer has connected with. Absent = it is none of the machine's addresses. */
+  readonly local?: SocketAddress;
   /**
    * TLS: a secret that only the two ends of this very connection share (RFC 9266), for proofs that nobody between them can pass on.
    * Absent = no TLS. To be called after the first byte was read or the connection was dialled; undefined = the connection is gone.

@@ -1,5 +1,6 @@
 import dgram from 'node:dgram';
 import { isIP, isIPv4 } from 'node:net';
+import { mapped } from './mapped-address.ts';
 import { errnoOf } from './system-error.ts';
 
 /** Bytes that may wait for the kernel to take them before further datagrams are dropped. */
@@ -28,7 +29,6 @@ export interface UdpHandlers {
   onClose?(): void;
 }
 
-const MAPPED = '::ffff:';
 const NOBODY: UdpHandlers = { onDatagram: () => undefined };
 
 /** Node resolves what it is given, in a later turn; addresses are none the better for it. */
@@ -94,7 +94,7 @@ export class UdpSocket {
 
   /** How an IP address is to be written for this socket: one that speaks IPv6 wants IPv4 addresses mapped. */
   reachable(address: string): string {
-    return isIPv4(address) && !isIPv4(this.local.address) ? MAPPED + address : address;
+    return isIPv4(address) && !isIPv4(this.local.address) ? mapped(address) : address;
   }
 
   /** Sends a datagram, of a connected socket without `to`. The bytes must not be changed afterwards. */
@@ -133,9 +133,4 @@ function bound(type: dgram.SocketType, port: number, address: string | undefined
     });
     socket.bind({ port, address });
   });
-}
-
-/** An IPv4 address that came in the clothes of IPv6, as IPv4; any other as it is. */
-export function unmapped(address: string): string {
-  return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Mux, type MuxOptions, type Stream } from '../../wire/mux.ts';
 import { byeSchema } from '../../wire/session-messages.ts';
-import type { ByteSocket } from '../../wire/socket.ts';
+import type { ByteSocket, SocketAddress } from '../../wire/socket.ts';
 import { type Reason, reasons } from './reasons.ts';
 
 /**
@@ -27,6 +27,8 @@ export abstract class BridgeSession {
   /** The address of the agent or visitor as the bridge sees it. */
   readonly address: string;
   readonly port: number;
+  /** What it has connected with. */
+  readonly local: SocketAddress | undefined;
   /** It runs over TLS. */
   readonly secure: boolean;
   protected readonly mux: Mux;
@@ -39,6 +41,7 @@ export abstract class BridgeSession {
     this.key = key;
     this.address = socket.remoteAddress;
     this.port = socket.remotePort;
+    this.local = socket.local;
     this.secure = socket.channelSecret !== undefined;
     this.log = log.child({ address: this.address, port: this.port });
     this.mux = new Mux(socket, 'server', {

@@ -62,7 +62,7 @@ export class VisitorSession extends BridgeSession {
       stream.reset();
       return;
     }
-    const [near, far] = socketPair({ remoteAddress: this.address, remotePort: this.port });
+    const [near, far] = socketPair({ remoteAddress: this.address, remotePort: this.port, local: this.local });
     stream.join(near);
     this.#tunnel.onVisitor(far);
   }

@@ -1,4 +1,4 @@
-import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
+import type { ByteSocket, SocketAddress, SocketSink } from '../../wire/socket.ts';
 import type { Account } from '../limits/account.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { RateParty } from '../limits/rate-limit.ts';
@@ -60,6 +60,10 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
 
   get remotePort(): number {
     return this.#visitor.remotePort;
+  }
+
+  get local(): SocketAddress | undefined {
+    return this.#visitor.local;
   }
 
   // The stream

@@ -1,5 +1,6 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { WantedTunnel } from '../face.ts';
+import { proxyHeader } from './proxy-header.ts';
 import { TargetTurns } from './target-turns.ts';
 import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
@@ -7,25 +8,30 @@ import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
 class TcpTunnel implements TunnelServer {
   readonly #context: TunnelContext;
   #targets: TargetTurns;
+  #proxyProtocol: WantedTunnel['proxyProtocol'];
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
     this.#targets = new TargetTurns('tcp', wanted.targets);
+    this.#proxyProtocol = wanted.proxyProtocol;
   }
 
   configure(wanted: WantedTunnel): void {
     this.#targets = new TargetTurns('tcp', wanted.targets);
+    this.#proxyProtocol = wanted.proxyProtocol;
   }
 
   onSocket(socket: ByteSocket): void {
     const payload = this.#targets.next;
     if (!payload) this.#context.refused('noTarget');
     const carrier = payload && this.#context.admit(socket.remoteAddress);
-    if (!carrier) {
+    const header = this.#proxyProtocol === '' ? undefined : proxyHeader(this.#proxyProtocol, socket);
+    if (!carrier || header?.length === 0) {
       socket.destroy(true);
       return;
     }
     this.#targets.advance();
+    if (header) socket.unread(header);
     this.#context.connections.carry(socket, carrier.session, carrier.client, payload);
   }
 }

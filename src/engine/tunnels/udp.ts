@@ -1,5 +1,6 @@
 import { DatagramBudget, DatagramSocket } from '../../wire/datagram-socket.ts';
-import { type UdpAddress, unmapped } from '../../wire/udp-socket.ts';
+import { unmapped } from '../../wire/mapped-address.ts';
+import type { UdpAddress } from '../../wire/udp-socket.ts';
 import type { WantedTunnel } from '../face.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import { TargetTurns } from './target-turns.ts';
