@@ -15,6 +15,7 @@ import {
 import { Account } from './limits/account.ts';
 import { Admission } from './limits/admission.ts';
 import { Alarm } from './limits/alarm.ts';
+import { ClientLogins } from './limits/client-logins.ts';
 import { Meter, type StoredBytes, Ticker } from './limits/meter.ts';
 import { Visitors } from './limits/visitors.ts';
 import { PortBook } from './ports/port-book.ts';
@@ -22,6 +23,7 @@ import { BoundLease } from './ports/port-lease.ts';
 import { bindFreePort, bindPort, type PortReserver } from './ports/reserve-port.ts';
 import { StateBatches } from './state-batches.ts';
 import { tunnelModes } from './tunnels/registry.ts';
+import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
 import type { Carrier } from './tunnels/tunnel-mode.ts';
 import { TunnelRunner } from './tunnels/tunnel-runner.ts';
 import { Hosts } from './vhost/hosts.ts';
@@ -49,6 +51,7 @@ export interface EngineOptions {
   /** How long a visitor's UDP session may be idle, in ms. */
   readonly udpIdleMs?: number;
   readonly bridgeTiming?: Partial<BridgeTiming>;
+  readonly proxyTiming?: Partial<ProxyTiming>;
   /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
   readonly attempts?: Attempts;
   /** ms since the epoch. */
@@ -81,6 +84,7 @@ export class Engine implements EngineFace {
   readonly #visitors: Visitors;
   readonly #admission: Admission;
   readonly #hosts: Hosts;
+  readonly #logins: ClientLogins;
   readonly #reserver: PortReserver;
   readonly #bridge: Bridge;
   readonly #log: Logger;
@@ -101,10 +105,12 @@ export class Engine implements EngineFace {
     this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     this.#visitors = new Visitors(options.maxVisitors);
     this.#admission = new Admission(this.#visitors, this.#now);
+    const attempts = options.attempts ?? new Attempts();
+    this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, attempts, this.#now);
     const sockets = options.sockets ?? netBackend;
     this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
     this.#bridge = new Bridge({
-      sockets, log: options.log, now: this.#now, clients: this.#clients, attempts: options.attempts ?? new Attempts(), timing: options.bridgeTiming ?? {},
+      sockets, log: options.log, now: this.#now, clients: this.#clients, attempts, timing: options.bridgeTiming ?? {},
       visited: (keyId) => this.#passwords.get(keyId),
       onSeen: (entry) => {
         this.#changed(entry.meter);
@@ -294,6 +300,7 @@ export class Engine implements EngineFace {
         return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
       },
       refused: (clientId, cause) => this.#clients.get(clientId)?.meter.countRefusal(cause),
+      logins: this.#logins, timing: { ...PROXY_TIMING, ...this.#options.proxyTiming },
       changed: (meter) => this.#changed(meter),
       later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),
     }, new Meter(this.#ticker, 'tunnel', wanted.id, stored), wanted);

@@ -124,6 +124,7 @@ export class PortUnavailableError extends Error {
 /** Why connections of visitors are refused. */
 export const refusalCauses = [
   'offline', 'disabled', 'expired', 'globalBlackList', 'whiteList', 'blackList', 'connections', 'flow', 'capacity', 'agentCapacity', 'noTarget',
+  'login', 'malformed',
 ] as const;
 /** @see refusalCauses */
 export type RefusalCause = typeof refusalCauses[number];

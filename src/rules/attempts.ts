@@ -7,8 +7,8 @@ const perAddress = { allowed: 10, windowMs: 60_000, sources: 10_000 };
 /** For one name more: a stranger must not be able to keep its owner out, while guessing from many addresses is slowed too. */
 const perName = { allowed: 60, windowMs: 60_000, sources: 10_000 };
 
-/** The credentials that are guessed at and then refused for a while: of a login, the present password where it is changed, of an IP white list. */
-const refused = ['login', 'password', 'ipWhitePassword'] as const;
+/** The credentials that are guessed at and then refused for a while: of a login, the present password where it is changed, of an IP white list, of a client's proxies and hosts. */
+const refused = ['login', 'password', 'ipWhitePassword', 'basic'] as const;
 
 /** A credential that a caller names with the guess. */
 export type NamedCredential = typeof refused[number];
@@ -46,7 +46,7 @@ export interface Attempt {
 /** The one place that slows down guessing, by the address it comes from and by the name it is for. */
 export class Attempts {
   readonly #limits: Readonly<Record<NamedCredential, Readonly<Record<Lockout['kind'], FailureLimit>>>> = {
-    login: newLimits(), password: newLimits(), ipWhitePassword: newLimits(),
+    login: newLimits(), password: newLimits(), ipWhitePassword: newLimits(), basic: newLimits(),
   };
   readonly #agents = new Penalties();
   readonly #watchers = new Set<(suspicion: Suspicion) => void>();

@@ -48,6 +48,7 @@ export const settingsSchema = z.object({
   trafficHourDays: integer(1, 36_500, 'days').prefault(60).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each hour is kept' }),
   trafficDayDays: integer(1, 36_500, 'days').prefault(1100).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each day is kept' }),
   udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'how long a session of a udp tunnel may be idle before it ends' }),
+  dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, { value: 'SECONDS', help: 'how long a target that the visitor of a proxy names may take to answer' }),
   drainSeconds: integer(0, 3600, 'seconds').prefault(30).register(settingInfo, { value: 'SECONDS', help: 'how long open connections may go on after SIGTERM' }),
 });
 

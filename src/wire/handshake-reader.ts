@@ -1,10 +1,9 @@
 import { HandshakeError } from './handshake-error.ts';
+import { closeSoon } from './linger.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
 
 /** A peer that says this much before it is let in is no agent. */
 const MAX_BUFFERED = 16 * 1024;
-/** A refused peer gets this long to read its refusal. */
-const LINGER_MS = 1000;
 
 /** Reads exact lengths from a socket within one time limit for the whole handshake. */
 export class HandshakeReader implements SocketSink {
@@ -51,13 +50,7 @@ export class HandshakeReader implements SocketSink {
   /** Ends the time limit and closes the socket, after what was written to it is out. */
   fail(): void {
     clearTimeout(this.#timer);
-    this.#socket.end();
-    this.closeSoon();
-  }
-
-  /** Closes the socket for good when the peer had time to read what we said last. */
-  closeSoon(): void {
-    this.#socket.attach(new Lingering(this.#socket));
+    closeSoon(this.#socket);
   }
 
   #stop(failure: HandshakeError): void {
@@ -81,32 +74,5 @@ export class HandshakeReader implements SocketSink {
 
   onClose(error?: Error): void {
     this.#stop(new HandshakeError('closed', `the connection was lost during the handshake${error ? `: ${error.message}` : ''}`, { cause: error }));
-  }
-}
-
-/** Ignores what still comes and closes when the peer does, or after a second. */
-class Lingering implements SocketSink {
-  readonly #socket: ByteSocket;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(socket: ByteSocket) {
-    this.#socket = socket;
-    this.#timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  }
-
-  onData(): void {
-    // Nothing the peer says matters any more.
-  }
-
-  onEnd(): void {
-    this.#socket.destroy();
-  }
-
-  onDrain(): void {
-    // Nothing waits to be written.
-  }
-
-  onClose(): void {
-    clearTimeout(this.#timer);
   }
 }

@@ -13,6 +13,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { HandshakeReader } from './handshake-reader.ts';
 import { HandshakeError, refusalSchema, type Refusal } from './handshake-error.ts';
+import { closeSoon } from './linger.ts';
 import type { ByteSocket } from './socket.ts';
 
 /** Version of the wire protocol; both sides must speak the same. */
@@ -147,8 +148,7 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, keyOf }: 
       refuse(refusal) {
         const json = withLength(refusal);
         socket.write(proven ? Buffer.concat([Buffer.of(VERDICT.provenRefusal), mac(key, 'refusal', json), json]) : Buffer.concat([Buffer.of(VERDICT.refused), json]));
-        socket.end();
-        reader.closeSoon();
+        closeSoon(socket);
       },
     };
   } catch (error) {

@@ -21,8 +21,8 @@ export class MessageSocket implements ByteSocket {
   #closed = false;
 
   /** @param onMessage called once with the peer's message; undefined = the stream was cut off before its end */
-  constructor(message: string, onMessage: (message: Buffer | undefined) => void = () => undefined) {
-    this.#message = Buffer.from(message);
+  constructor(message: string | Buffer, onMessage: (message: Buffer | undefined) => void = () => undefined) {
+    this.#message = typeof message === 'string' ? Buffer.from(message) : message;
     this.#onMessage = onMessage;
   }
 

@@ -60,6 +60,8 @@ class PairedSocket implements ByteSocket {
     setImmediate(() => {
       if (this.#sink !== sink) return;
       this.#flowing = true;
+      // A sink that takes over from another one is told of the end, too.
+      this.#sawEnd = false;
       if (this.#closed) sink.onClose(this.#error);
       else this.#deliver();
     });

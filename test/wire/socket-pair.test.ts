@@ -77,3 +77,13 @@ test('closing one end closes the other with an error, once, also when nobody lis
   expect(late.seen).toEqual(['close: the other end was closed']);
   expect(far.write(Buffer.from('lost'))).toBe(true);
 });
+
+test('a reader that takes over is told of the end, too', async () => {
+  const [one, other] = socketPair(origin);
+  const [first, second] = [new Notes(), new Notes()];
+  one.end();
+  other.attach(first);
+  await eventually(() => first.seen, (seen) => seen.includes('end'));
+  other.attach(second);
+  expect(await eventually(() => second.seen, (seen) => seen.length > 0)).toEqual(['end']);
+});

@@ -1,5 +1,6 @@
 import type { Stream } from '../../wire/mux.ts';
 import type { OpenKind, OpenRequest } from '../../wire/open.ts';
+import { answerDial } from './dial.ts';
 import { answerProbe } from './probe.ts';
 import type { RequestContext, RequestHandler } from './request-handler.ts';
 import { answerTcp } from './tcp.ts';
@@ -12,6 +13,7 @@ const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
   probe: answerProbe,
   udp: answerUdp,
   udpAny: answerUdpAny,
+  dial: answerDial,
 };
 
 /** Answers a request. Rejects when it can't; the stream is then still to be reset. */

@@ -1,7 +1,9 @@
-import type { TunnelMode } from './tunnel-mode.ts';
+import { httpProxyMode } from './http-proxy.ts';
 import { secretMode } from './secret.ts';
+import { socks5Mode } from './socks5.ts';
 import { tcpMode } from './tcp.ts';
+import type { TunnelMode } from './tunnel-mode.ts';
 import { udpMode } from './udp.ts';
 
 /** The tunnel modes that the engine serves, by their name. */
-export const tunnelModes: ReadonlyMap<string, TunnelMode> = new Map([tcpMode, secretMode, udpMode].map((mode) => [mode.name, mode]));
+export const tunnelModes: ReadonlyMap<string, TunnelMode> = new Map([tcpMode, secretMode, udpMode, httpProxyMode, socks5Mode].map((mode) => [mode.name, mode]));

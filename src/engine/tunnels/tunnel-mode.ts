@@ -1,9 +1,11 @@
+import type { Login } from '../../rules/login.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { AgentSession } from '../bridge/agent-session.ts';
 import type { RefusalCause, WantedTunnel } from '../face.ts';
 import type { Account } from '../limits/account.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import type { Connections } from './connections.ts';
+import type { ProxyTiming } from './proxy-timing.ts';
 
 /** Who carries a new connection and for whom it counts. */
 export interface Carrier {
@@ -24,6 +26,11 @@ export interface TunnelContext {
   admit(address: string): Carrier | undefined;
   /** Counts a connection that was refused for another cause. */
   refused(cause: RefusalCause): void;
+  /** Whether the client's proxies ask for user name and password. */
+  asksForLogin(): boolean;
+  /** Whether what a visitor gives are the client's. Wrong ones make his address wait. */
+  acceptsLogin(given: Login, address: string): boolean;
+  readonly timing: ProxyTiming;
 }
 
 /** One running tunnel: serves what arrives at its port, or what visitors' programs bring. */

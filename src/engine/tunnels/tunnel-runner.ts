@@ -5,6 +5,7 @@ import type { VisitType } from '../../wire/visit-messages.ts';
 import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
 import type { RefusalCause, TunnelState, WantedTunnel } from '../face.ts';
+import type { ClientLogins } from '../limits/client-logins.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { bindHeldPort, type HeldPort } from '../ports/held-port.ts';
@@ -12,6 +13,7 @@ import { listenProblem } from '../ports/listen-error.ts';
 import type { PortAddress } from '../ports/port-book.ts';
 import { Connections } from './connections.ts';
 import { tunnelModes } from './registry.ts';
+import type { ProxyTiming } from './proxy-timing.ts';
 import type { Carrier, TunnelServer } from './tunnel-mode.ts';
 import { Visits } from './visits.ts';
 
@@ -32,6 +34,8 @@ export interface RunnerContext {
   admit(clientId: number, address: string): Carrier | RefusalCause;
   /** A connection of the client's visitors was refused. */
   refused(clientId: number, cause: RefusalCause): void;
+  readonly logins: ClientLogins;
+  readonly timing: ProxyTiming;
   /** Its listener was opened or closed, or has another fault. */
   changed(meter: Meter): void;
   /** Calls `attempt` after `ms`, in turn with every other change of wanted state. */
@@ -233,6 +237,9 @@ export class TunnelRunner implements VisitedTunnel {
         return undefined;
       },
       refused: (cause) => this.#refused(cause),
+      asksForLogin: () => this.#context.logins.of(this.#wanted.clientId) !== undefined,
+      acceptsLogin: (given, address) => this.#context.logins.accept(this.#wanted.clientId, given, address),
+      timing: this.#context.timing,
     }, this.#wanted);
   }
 

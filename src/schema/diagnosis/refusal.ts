@@ -19,6 +19,8 @@ const RefusalCauseType = builder.enumType('RefusalCause', {
     FLOW: { value: 'flow', description: 'The client had used the traffic that it may.' },
     CAPACITY: { value: 'capacity', description: 'The server had as many connections as it takes.' },
     AGENT_CAPACITY: { value: 'agentCapacity', description: 'The agent had as many connections as it takes, or was about to stop.' },
+    LOGIN: { value: 'login', description: "The visitor did not know the user name and password that the client's proxies ask for." },
+    MALFORMED: { value: 'malformed', description: 'What the visitor said was not the protocol that is spoken there.' },
     NO_TARGET: { value: 'noTarget', description: 'There was no target.' },
   } satisfies Record<string, { readonly value: RefusalCause; readonly description: string }>,
 });

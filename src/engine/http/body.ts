@@ -1,0 +1,145 @@
+import { type Field, listOf, parseField, MAX_FIELDS, type RequestHead, type ResponseHead, valuesOf } from './head.ts';
+import { HttpSyntaxError } from './syntax-error.ts';
+
+/** How the end of a message's body is known; `close` = by the end of the connection. */
+export type Framing = { readonly kind: 'length'; readonly bytes: number } | { readonly kind: 'chunked' } | { readonly kind: 'close' };
+
+const EMPTY: Framing = { kind: 'length', bytes: 0 };
+
+/** How long the body of a request is. @throws {HttpSyntaxError} when there could be two opinions about it */
+export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'fields'>): Framing {
+  const coded = codings(minor, fields);
+  if (coded.length === 0) return declaredLength(fields) ?? EMPTY;
+  if (coded.length > 1 || coded[0] !== 'chunked') throw new HttpSyntaxError('the only transfer coding that is known here is chunked', 501);
+  return { kind: 'chunked' };
+}
+
+/** How long the body of a response to a request of that method is. @throws {HttpSyntaxError} when there could be two opinions about it */
+export function responseFraming({ status, minor, fields }: Pick<ResponseHead, 'status' | 'minor' | 'fields'>, method: string): Framing {
+  const coded = codings(minor, fields);
+  const length = declaredLength(fields);
+  if (coded.length > 0 && (coded.at(-1) !== 'chunked' || coded.indexOf('chunked') < coded.length - 1)) {
+    throw new HttpSyntaxError('the last transfer coding is not chunked');
+  }
+  if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return EMPTY;
+  return coded.length > 0 ? { kind: 'chunked' } : length ?? { kind: 'close' };
+}
+
+function codings(minor: 0 | 1, fields: readonly Field[]): string[] {
+  const sent = valuesOf(fields, 'transfer-encoding');
+  if (sent.length === 0) return [];
+  const coded = listOf(fields, 'transfer-encoding');
+  if (coded.length === 0) throw new HttpSyntaxError('Transfer-Encoding is empty');
+  if (valuesOf(fields, 'content-length').length > 0) throw new HttpSyntaxError('Content-Length beside Transfer-Encoding');
+  if (minor === 0) throw new HttpSyntaxError('HTTP/1.0 knows no Transfer-Encoding');
+  return coded;
+}
+
+function declaredLength(fields: readonly Field[]): Framing | undefined {
+  const [length, ...more] = valuesOf(fields, 'content-length');
+  if (length === undefined) return undefined;
+  if (more.length > 0 || !/^\d{1,15}$/.test(length)) throw new HttpSyntaxError('Content-Length is no single number');
+  return { kind: 'length', bytes: Number(length) };
+}
+
+/** Longest line of a chunk's size with its extensions, in bytes. */
+const MAX_SIZE_LINE = 256;
+/** Longest trailer, in bytes. */
+const MAX_TRAILER = 8 * 1024;
+const LF = 0x0a;
+
+/**
+ * Finds the end of a body in what arrives, without changing a byte of it. Chunked: sizes, line ends and trailer are checked as
+ * strictly as a head is, before anything is passed on.
+ */
+export class BodyEnd {
+  readonly #framing: Framing;
+  #state: 'size' | 'data' | 'dataEnd' | 'trailer' | 'over';
+  /** Bytes of the body, or of the present chunk, still to come. */
+  #missing = 0;
+  /** The line being read: a chunk's size, or one of the trailer. */
+  #line = '';
+  #trailerBytes = 0;
+  #trailerFields = 0;
+
+  constructor(framing: Framing) {
+    this.#framing = framing;
+    this.#missing = framing.kind === 'length' ? framing.bytes : 0;
+    this.#state = framing.kind === 'chunked' ? 'size' : framing.kind === 'length' && framing.bytes === 0 ? 'over' : 'data';
+  }
+
+  /** The whole body was seen. */
+  get over(): boolean {
+    return this.#state === 'over';
+  }
+
+  /** How many of the bytes that come next belong to the body. @throws {HttpSyntaxError} */
+  take(bytes: Buffer): number {
+    if (this.over) return 0;
+    if (this.#framing.kind === 'close') return bytes.length;
+    if (this.#framing.kind === 'chunked') return this.#takeChunks(bytes);
+    const taken = Math.min(bytes.length, this.#missing);
+    this.#missing -= taken;
+    if (this.#missing === 0) this.#state = 'over';
+    return taken;
+  }
+
+  /** The connection has ended. @throws {HttpSyntaxError} in the middle of the body */
+  end(): void {
+    if (!this.over && this.#framing.kind !== 'close') throw new HttpSyntaxError('the connection ended in the middle of a body');
+    this.#state = 'over';
+  }
+
+  #takeChunks(bytes: Buffer): number {
+    let at = 0;
+    while (at < bytes.length && !this.over) {
+      if (this.#state === 'data') {
+        const taken = Math.min(bytes.length - at, this.#missing);
+        at += taken;
+        this.#missing -= taken;
+        if (this.#missing === 0) this.#state = 'dataEnd';
+      } else {
+        at = this.#takeLine(bytes, at);
+      }
+    }
+    return at;
+  }
+
+  /** Goes on with the present line; when it is whole it has its effect. */
+  #takeLine(bytes: Buffer, from: number): number {
+    const newline = bytes.indexOf(LF, from);
+    const end = newline < 0 ? bytes.length : newline + 1;
+    const longest = this.#state === 'trailer' ? MAX_TRAILER - this.#trailerBytes : MAX_SIZE_LINE;
+    if (this.#line.length + end - from > longest) throw new HttpSyntaxError('a line of a chunked body is too long');
+    this.#line += bytes.toString('latin1', from, end);
+    const whole = newline >= 0;
+    const cr = this.#line.indexOf('\r');
+    if (whole ? cr < 0 || cr !== this.#line.length - 2 : cr >= 0 && cr !== this.#line.length - 1) throw new HttpSyntaxError('a line of a chunked body has no good end');
+    if (whole) {
+      const line = this.#line.slice(0, -2);
+      this.#line = '';
+      this.#onLine(line);
+    } else if (this.#state === 'dataEnd' && !'\r\n'.startsWith(this.#line)) {
+      throw new HttpSyntaxError('a chunk is longer than its size');
+    }
+    return end;
+  }
+
+  #onLine(line: string): void {
+    if (this.#state === 'dataEnd') {
+      if (line !== '') throw new HttpSyntaxError('a chunk is longer than its size');
+      this.#state = 'size';
+    } else if (this.#state === 'size') {
+      const [, digits] = /^([0-9A-Fa-f]{1,12})(?:;[\t\x20-\x7e\x80-\xff]*)?$/.exec(line) ?? [];
+      if (digits === undefined) throw new HttpSyntaxError("a chunk's size is no number");
+      this.#missing = Number.parseInt(digits, 16);
+      this.#state = this.#missing === 0 ? 'trailer' : 'data';
+    } else if (line === '') {
+      this.#state = 'over';
+    } else {
+      this.#trailerBytes += line.length;
+      if (++this.#trailerFields > MAX_FIELDS) throw new HttpSyntaxError('the trailer has too many fields');
+      parseField(line);
+    }
+  }
+}

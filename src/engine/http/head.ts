@@ -1,0 +1,134 @@
+import { HttpSyntaxError } from './syntax-error.ts';
+
+/** Longest head in bytes, its empty line included. */
+export const MAX_HEAD = 32 * 1024;
+/** Most fields of a head, and of a trailer. */
+export const MAX_FIELDS = 128;
+
+/** A header field as it was sent; the value is Latin-1, without the blanks around it. */
+export interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+interface Head {
+  /** The y of HTTP/1.y. */
+  readonly minor: 0 | 1;
+  readonly fields: readonly Field[];
+  /** Bytes of it, its empty line included. */
+  readonly length: number;
+}
+
+/** The head of a request. */
+export interface RequestHead extends Head {
+  readonly method: string;
+  /** As it was sent: origin, absolute, authority or asterisk form. */
+  readonly target: string;
+}
+
+/** The head of a response. */
+export interface ResponseHead extends Head {
+  readonly status: number;
+  readonly reason: string;
+}
+
+const END = '\r\n\r\n';
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** A CR or LF that is none of a line's end, or a NUL. The last byte may be the CR of an LF that is still to come. */
+const stray = /(?<!\r)\n|\r(?!\n|$)|\0/;
+/** No control characters but the tab. */
+const printable = /^[\t\x20-\x7e\x80-\xff]*$/;
+const requestLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e\x80-\xff]+) HTTP\/(\d)\.(\d)$/;
+const statusLine = /^HTTP\/(\d)\.(\d) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
+
+/**
+ * Reads the head of a request at the beginning of `bytes` (RFC 9112, and nothing that it only tolerates).
+ * @returns undefined while its end is missing
+ * @throws {HttpSyntaxError}
+ */
+export function parseRequestHead(bytes: Buffer): RequestHead | undefined {
+  const head = split(bytes);
+  if (!head) return undefined;
+  const match = requestLine.exec(head.start);
+  if (!match) throw new HttpSyntaxError('the request line is malformed');
+  const [, method = '', target = ''] = match;
+  return { method, target, minor: minorOf(match[3], match[4]), fields: head.fields, length: head.length };
+}
+
+/**
+ * Reads the head of a response at the beginning of `bytes`.
+ * @returns undefined while its end is missing
+ * @throws {HttpSyntaxError}
+ */
+export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
+  const head = split(bytes);
+  if (!head) return undefined;
+  const match = statusLine.exec(head.start);
+  if (!match) throw new HttpSyntaxError('the status line is malformed');
+  return { status: Number(match[3]), reason: match[4] ?? '', minor: minorOf(match[1], match[2]), fields: head.fields, length: head.length };
+}
+
+/** One line of a head or trailer, without its line end. @throws {HttpSyntaxError} */
+export function parseField(line: string): Field {
+  const colon = line.indexOf(':');
+  const name = line.slice(0, Math.max(colon, 0));
+  // Blanks before the colon, and lines that continue the one before, fail here too.
+  if (!token.test(name)) throw new HttpSyntaxError('a header field is malformed');
+  const value = trim(line, colon + 1);
+  if (!printable.test(value)) throw new HttpSyntaxError('a header field holds control characters');
+  return { name, value };
+}
+
+/** The values of all fields of that name, in their order. @param name in lower case */
+export function valuesOf(fields: readonly Field[], name: string): string[] {
+  const values = [];
+  for (const field of fields) {
+    if (field.name.length === name.length && field.name.toLowerCase() === name) values.push(field.value);
+  }
+  return values;
+}
+
+/** The elements of a comma-separated field, in lower case. @param name in lower case */
+export function listOf(fields: readonly Field[], name: string): string[] {
+  return valuesOf(fields, name).flatMap((value) => value.split(',')).map((item) => trim(item, 0).toLowerCase()).filter((item) => item !== '');
+}
+
+/** The bytes of a head: its first line, its fields, its empty line. */
+export function formatHead(start: string, fields: Iterable<Field>): Buffer {
+  let text = `${start}\r\n`;
+  for (const { name, value } of fields) text += `${name}: ${value}\r\n`;
+  return Buffer.from(`${text}\r\n`, 'latin1');
+}
+
+function split(bytes: Buffer): { readonly start: string; readonly fields: Field[]; readonly length: number } | undefined {
+  const at = bytes.subarray(0, MAX_HEAD).indexOf(END);
+  const text = bytes.toString('latin1', 0, at < 0 ? Math.min(bytes.length, MAX_HEAD) : at);
+  if (stray.test(text)) throw new HttpSyntaxError('a line ends in another way than by CR LF, or holds a NUL');
+  if (at < 0) {
+    if (bytes.length >= MAX_HEAD) throw new HttpSyntaxError(`the head is longer than ${MAX_HEAD} bytes`, 431);
+    return undefined;
+  }
+  const [start = '', ...lines] = text.split('\r\n');
+  if (lines.length > MAX_FIELDS) throw new HttpSyntaxError(`there are more than ${MAX_FIELDS} header fields`, 431);
+  return { start, fields: lines.map(parseField), length: at + END.length };
+}
+
+function minorOf(major: string | undefined, minor: string | undefined): 0 | 1 {
+  if (major !== '1') throw new HttpSyntaxError('only HTTP/1.0 and HTTP/1.1 are spoken here', 505);
+  return minor === '0' ? 0 : 1;
+}
+
+/**
+ * Cuts spaces and tabs off both ends of the rest of a line: no other blanks, which String.trim knows and other programs don't, and
+ * not in quadratic time, as a regular expression may.
+ */
+function trim(line: string, from: number): string {
+  let [start, end] = [from, line.length];
+  while (start < end && isBlank(line.charCodeAt(start))) start++;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}

@@ -1,0 +1,75 @@
+import { formatTarget, parseTarget } from '../../rules/targets.ts';
+import { type Framing, requestFraming } from './body.ts';
+import { type Field, formatHead, listOf, type RequestHead, valuesOf } from './head.ts';
+import { HttpSyntaxError } from './syntax-error.ts';
+
+/** What a visitor of a forward proxy wants. */
+export type ProxyRequest =
+  /** A tunnel. */
+  | { readonly kind: 'connect'; /** host:port */ readonly target: string }
+  | {
+    readonly kind: 'forward';
+    /** host:port */
+    readonly target: string;
+    readonly method: string;
+    readonly minor: 0 | 1;
+    /** What the target gets. */
+    readonly head: Buffer;
+    readonly body: Framing;
+    /** No further request comes on this connection. */
+    readonly last: boolean;
+  };
+
+/** Fields that concern one connection only (RFC 9110, 7.6.1), and those for the proxy. Transfer-Encoding stays: chunks are passed as they are. */
+const hopByHop = new Set(['connection', 'proxy-connection', 'keep-alive', 'proxy-authorization', 'proxy-authenticate', 'te', 'upgrade']);
+/** What Connection must not take away: without it the message has another length, or another host. */
+const indispensable = new Set(['host', 'content-length', 'transfer-encoding']);
+
+/** Reads a request to a forward proxy. @throws {HttpSyntaxError} */
+export function readProxyRequest(head: RequestHead): ProxyRequest {
+  const hosts = valuesOf(head.fields, 'host');
+  if (hosts.length > 1) throw new HttpSyntaxError('there are several Host fields');
+  if (hosts.length === 0 && head.minor === 1) throw new HttpSyntaxError('the Host field is missing');
+  const body = requestFraming(head);
+  if (head.method === 'CONNECT') return { kind: 'connect', target: connectTarget(head, body) };
+  const { authority, path } = splitUrl(head);
+  const last = head.minor === 0 || [...listOf(head.fields, 'connection'), ...listOf(head.fields, 'proxy-connection')].includes('close');
+  const fields = [{ name: 'Host', value: authority }, ...withoutHopByHop(head.fields).filter(({ name }) => name.toLowerCase() !== 'host')];
+  if (last) fields.push({ name: 'Connection', value: 'close' });
+  return {
+    kind: 'forward', target: targetOf(/:\d+$/.test(authority) ? authority : `${authority}:80`), method: head.method, minor: head.minor,
+    head: formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fields), body, last,
+  };
+}
+
+/** The fields that concern more than the connection they came on. @throws {HttpSyntaxError} when what is needed would go with the others */
+export function withoutHopByHop(fields: readonly Field[]): Field[] {
+  const named = new Set(listOf(fields, 'connection'));
+  for (const name of indispensable) {
+    if (named.has(name)) throw new HttpSyntaxError(`Connection names ${name}`);
+  }
+  return fields.filter(({ name }) => {
+    const lower = name.toLowerCase();
+    return !hopByHop.has(lower) && !named.has(lower);
+  });
+}
+
+function connectTarget({ target }: RequestHead, body: Framing): string {
+  if (body.kind !== 'length' || body.bytes > 0) throw new HttpSyntaxError('CONNECT has no body');
+  return targetOf(target);
+}
+
+/** The absolute form: its authority as it was sent, and what the target sees. */
+function splitUrl({ method, target }: RequestHead): { readonly authority: string; readonly path: string } {
+  if (target.startsWith('/') || target === '*') throw new HttpSyntaxError('this is a proxy: ask for a whole URL');
+  const [, authority, rest] = /^http:\/\/([^/?#]+)([^#]*)$/i.exec(target) ?? [];
+  if (authority === undefined || rest === undefined) throw new HttpSyntaxError('only http:// URLs are fetched here, everything else goes by CONNECT');
+  if (rest === '') return { authority, path: method === 'OPTIONS' ? '*' : '/' };
+  return { authority, path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+function targetOf(authority: string): string {
+  const target = authority.includes(':') ? parseTarget(authority) : undefined;
+  if (!target) throw new HttpSyntaxError('the target is no host with a port');
+  return formatTarget(target);
+}

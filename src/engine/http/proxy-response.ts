@@ -1,0 +1,35 @@
+import { type Framing, responseFraming } from './body.ts';
+import { formatHead, listOf, type ResponseHead } from './head.ts';
+import { withoutHopByHop } from './proxy-request.ts';
+import { HttpSyntaxError } from './syntax-error.ts';
+
+/** What a target answered. */
+export interface ProxyResponse {
+  /** What the visitor gets. */
+  readonly head: Buffer;
+  readonly body: Framing;
+  /** 1xx: the response proper is still to come. */
+  readonly interim: boolean;
+  /** The target takes no further request on this connection. */
+  readonly last: boolean;
+  /** The visitor's connection ends with this response. */
+  readonly closes: boolean;
+}
+
+/**
+ * Reads the response to a request of a visitor.
+ * @throws {HttpSyntaxError} also for what the visitor cannot understand: chunks in HTTP/1.0, another protocol
+ */
+export function readProxyResponse(head: ResponseHead, request: { readonly method: string; readonly minor: 0 | 1; readonly last: boolean }): ProxyResponse {
+  if (head.status === 101) throw new HttpSyntaxError('the target changes the protocol, which nobody asked for');
+  const body = responseFraming(head, request.method);
+  if (body.kind === 'chunked' && request.minor === 0) throw new HttpSyntaxError('chunks for a visitor that speaks HTTP/1.0');
+  const interim = head.status < 200;
+  const closes = !interim && (request.last || body.kind === 'close');
+  const fields = withoutHopByHop(head.fields);
+  if (closes) fields.push({ name: 'Connection', value: 'close' });
+  return {
+    head: formatHead(`HTTP/1.1 ${head.status} ${head.reason}`, fields), body, interim, closes,
+    last: !interim && (head.minor === 0 || body.kind === 'close' || listOf(head.fields, 'connection').includes('close')),
+  };
+}

@@ -1,0 +1,36 @@
+import type { Attempts } from '../../rules/attempts.ts';
+import { type Login, sameLogin } from '../../rules/login.ts';
+import type { WantedClient } from '../face.ts';
+
+/** The logins that the proxies and hosts of clients ask for. */
+export class ClientLogins {
+  readonly #clientOf: (id: number) => WantedClient | undefined;
+  readonly #attempts: Attempts;
+  readonly #now: () => number;
+
+  /** @param clientOf undefined = there is none of that id */
+  constructor(clientOf: (id: number) => WantedClient | undefined, attempts: Attempts, now: () => number) {
+    this.#clientOf = clientOf;
+    this.#attempts = attempts;
+    this.#now = now;
+  }
+
+  /** What a client asks for: both parts have to be set (contract 4.6); undefined = nothing. */
+  of(clientId: number): Login | undefined {
+    const { basicUser, basicPassword } = this.#clientOf(clientId) ?? {};
+    return basicUser && basicPassword ? { user: basicUser, password: basicPassword } : undefined;
+  }
+
+  /** Whether a visitor may pass. An address that guessed wrong too often is not listened to for a while. */
+  accept(clientId: number, given: Login, address: string): boolean {
+    const wanted = this.of(clientId);
+    if (!wanted) return true;
+    // The address is a part of the name: with a limit by client alone, a stranger could close it to everybody.
+    const attempt = this.#attempts.begin('basic', address, `client ${clientId} from ${address}`, this.#now());
+    if (attempt.wait > 0) return false;
+    const right = sameLogin(given, wanted);
+    if (right) attempt.succeeded();
+    else attempt.failed();
+    return right;
+  }
+}

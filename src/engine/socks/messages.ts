@@ -1,0 +1,109 @@
+import type { Login } from '../../rules/login.ts';
+import { formatTarget, parseTarget, type Target } from '../../rules/targets.ts';
+import { readSocksAddress, type SocksAddress, socksAddress } from '../../wire/socks-address.ts';
+
+/** The reply codes of RFC 1928 that this server gives by itself; the others are those of failed dials. */
+export const Reply = { OK: 0, FAILURE: 1, UNKNOWN_COMMAND: 7, UNKNOWN_ADDRESS: 8 } as const;
+/** The ways to log in of RFC 1928. */
+export const Method = { NONE: 0, PASSWORD: 2, UNACCEPTABLE: 0xff } as const;
+
+/** A message that is none of SOCKS5. */
+export class SocksError extends Error {
+  override readonly name = 'SocksError';
+  /** What the visitor is told: a reply code. */
+  readonly reply: number;
+
+  constructor(message: string, reply: number = Reply.FAILURE) {
+    super(message);
+    this.reply = reply;
+  }
+}
+
+/** What the visitor says first: how he can log in. */
+export interface Greeting {
+  readonly methods: readonly number[];
+  readonly length: number;
+}
+
+/** What a visitor asks for. */
+export interface SocksRequest {
+  readonly command: 'connect' | 'associate';
+  /** host:port; of `associate` the address that datagrams will come from, "" = not known. */
+  readonly target: string;
+  readonly length: number;
+}
+
+const VERSION = 5;
+const LOGIN_VERSION = 1;
+const COMMANDS: ReadonlyMap<number, SocksRequest['command'] | undefined> = new Map([[1, 'connect'], [3, 'associate']]);
+const NAME = 3;
+const ADDRESS_TYPES: ReadonlySet<number> = new Set([1, NAME, 4]);
+
+/** Reads the greeting; undefined while bytes are missing. @throws {SocksError} */
+export function parseGreeting(bytes: Buffer): Greeting | undefined {
+  if (bytes.length > 0 && bytes[0] !== VERSION) throw new SocksError('not SOCKS5');
+  const length = 2 + (bytes[1] ?? 0);
+  if (bytes.length < 2 || bytes.length < length) return undefined;
+  return { methods: [...bytes.subarray(2, length)], length };
+}
+
+/** Reads user name and password (RFC 1929); undefined while bytes are missing. @throws {SocksError} */
+export function parseLogin(bytes: Buffer): (Login & { readonly length: number }) | undefined {
+  if (bytes.length > 0 && bytes[0] !== LOGIN_VERSION) throw new SocksError('not the login of SOCKS5');
+  const passwordAt = 2 + (bytes[1] ?? 0);
+  const length = passwordAt + 1 + (bytes[passwordAt] ?? 0);
+  if (bytes.length < 2 || bytes.length <= passwordAt || bytes.length < length) return undefined;
+  return { user: bytes.toString('utf8', 2, passwordAt), password: bytes.toString('utf8', passwordAt + 1, length), length };
+}
+
+/** Reads a request; undefined while bytes are missing. @throws {SocksError} */
+export function parseRequest(bytes: Buffer): SocksRequest | undefined {
+  if (bytes.length > 0 && bytes[0] !== VERSION) throw new SocksError('not SOCKS5');
+  if (bytes.length > 2 && bytes[2] !== 0) throw new SocksError('the reserved byte is not 0');
+  const address = readAddress(bytes, 3);
+  if (!address) return undefined;
+  const command = COMMANDS.get(bytes[1] ?? 0);
+  if (!command) throw new SocksError('a command that is not known here', Reply.UNKNOWN_COMMAND);
+  if (command === 'associate') return { command, target: '', length: address.end };
+  const target = targetOf(address);
+  if (target === undefined) throw new SocksError('the target is no host with a port');
+  return { command, target, length: address.end };
+}
+
+/** A reply; `bound` = the address that is told, all zeros if there is none to tell. */
+export function formatReply(reply: number, bound: Target = { host: '0.0.0.0', port: 0 }): Buffer {
+  return Buffer.concat([Buffer.of(VERSION, reply, 0), socksAddress(bound.host, bound.port)]);
+}
+
+/** The way to log in that was chosen. */
+export function formatMethod(method: number): Buffer {
+  return Buffer.of(VERSION, method);
+}
+
+/** Whether the login was right. */
+export function formatLoginResult(right: boolean): Buffer {
+  return Buffer.of(LOGIN_VERSION, right ? 0 : 1);
+}
+
+/** What a datagram of a visitor begins with, beside its address (RFC 1928, 7): two reserved bytes, and 0 for what is no fragment. */
+export const DATAGRAM_START = Buffer.alloc(3);
+
+/** The address of a visitor's datagram with its bytes; undefined = it is malformed, or a fragment, which is to be dropped. */
+export function parseDatagram(bytes: Buffer): Buffer | undefined {
+  if (!bytes.subarray(0, DATAGRAM_START.length).equals(DATAGRAM_START)) return undefined;
+  return readSocksAddress(bytes, DATAGRAM_START.length) && bytes.subarray(DATAGRAM_START.length);
+}
+
+/** @returns undefined while bytes are missing. @throws {SocksError} */
+function readAddress(bytes: Buffer, at: number): SocksAddress | undefined {
+  const type = bytes[at];
+  if (type !== undefined && !ADDRESS_TYPES.has(type)) throw new SocksError('an address of a type that is not known here', Reply.UNKNOWN_ADDRESS);
+  if (type === NAME && bytes[at + 1] === 0) throw new SocksError('an empty name');
+  return readSocksAddress(bytes, at);
+}
+
+/** host:port for the agent; undefined = it is none. The dot that makes a name absolute is dropped. */
+function targetOf({ host, port }: Target): string | undefined {
+  const target = parseTarget(formatTarget({ host: host.replace(/(?<=.)\.$/, ''), port }));
+  return target && formatTarget(target);
+}

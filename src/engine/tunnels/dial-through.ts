@@ -1,0 +1,42 @@
+import { decodeDialResult, type DialResult } from '../../wire/dial-result.ts';
+import { encodeOpen } from '../../wire/open.ts';
+import { PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import { socketPair } from '../../wire/socket-pair.ts';
+import type { Carrier, TunnelContext } from './tunnel-mode.ts';
+
+/** How much longer than the dial the agent's answer may take, in ms: the way there and back. */
+const WAY_MS = 2000;
+
+/** A connection to a target, which the agent is dialling. What is written meanwhile goes to the target when it answers. */
+export interface Dialled {
+  readonly socket: PullSocket;
+  /** What becomes of it. To be awaited before anything is read; if it is not `connected` the socket is gone. */
+  readonly result: Promise<DialResult>;
+}
+
+/** Has the agent dial a target (host:port) for a visitor; names are resolved there. */
+export function dialThrough(
+  { connections, timing: { dialMs } }: Pick<TunnelContext, 'connections' | 'timing'>, { session, client }: Carrier,
+  visitor: Pick<ByteSocket, 'remoteAddress' | 'remotePort'>, target: string,
+): Dialled {
+  const [near, far] = socketPair(visitor);
+  connections.carry(far, session, client, encodeOpen({ kind: 'dial', target, timeoutMs: dialMs }));
+  const socket = new PullSocket(near);
+  socket.deadline(dialMs + WAY_MS);
+  return { socket, result: resultOf(socket) };
+}
+
+async function resultOf(socket: PullSocket): Promise<DialResult> {
+  try {
+    const answer = await socket.parse((bytes) => ({ length: 1, result: decodeDialResult(bytes[0]) }));
+    socket.deadline(undefined);
+    const result = answer?.result ?? 'failed';
+    if (result !== 'connected') socket.destroy();
+    return result;
+  } catch (error) {
+    if (!(error instanceof SocketGoneError)) throw error;
+    socket.destroy();
+    return error.timeout ? 'timeout' : 'failed';
+  }
+}

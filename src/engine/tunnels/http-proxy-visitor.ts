@@ -1,0 +1,242 @@
+import { parseBasic } from '../../rules/login.ts';
+import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
+import { splice } from '../../wire/splice.ts';
+import { BodyEnd } from '../http/body.ts';
+import { parseRequestHead, parseResponseHead, type RequestHead, valuesOf } from '../http/head.ts';
+import { moveBody } from '../http/move-body.ts';
+import { type AnswerOptions, plainAnswer } from '../http/plain-answer.ts';
+import { type ProxyRequest, readProxyRequest } from '../http/proxy-request.ts';
+import { readProxyResponse, type ProxyResponse } from '../http/proxy-response.ts';
+import { HttpSyntaxError } from '../http/syntax-error.ts';
+import type { Dialled } from './dial-through.ts';
+import { type ProxyProblem, proxyProblems } from './proxy-answers.ts';
+import type { ProxyVisitor } from './proxy-visitors.ts';
+import type { TunnelContext } from './tunnel-mode.ts';
+
+/** Interim responses that one request may have. */
+const MAX_INTERIM = 16;
+
+/** Answered with an error page; the connection ends with it. */
+class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+
+  constructor(status: number, text: string, options?: ErrorOptions) {
+    super(text, options);
+    this.status = status;
+  }
+}
+
+/** The target's connection was one that had been used before, and is gone without an answer: the visitor is to try again. */
+class StaleConnectionError extends Error {
+  override readonly name = 'StaleConnectionError';
+}
+
+type Forward = Extract<ProxyRequest, { kind: 'forward' }>;
+
+/** Serves one visitor of an HTTP proxy, request by request. */
+export class HttpProxyVisitor {
+  readonly #visitor: ProxyVisitor;
+  readonly #socket: PullSocket;
+  readonly #context: TunnelContext;
+  /** The connection that carried the last request, for the next one to the same target. */
+  #kept: { readonly target: string; readonly socket: PullSocket } | undefined;
+  #requests = 0;
+  #method: string | undefined;
+  /** Why the body of the present request cannot be had. */
+  #fault: Error | undefined;
+  /** A response is under way: nothing else can be said any more. */
+  #answering = false;
+
+  constructor(visitor: ProxyVisitor, context: TunnelContext) {
+    this.#visitor = visitor;
+    this.#socket = visitor.socket;
+    this.#context = context;
+  }
+
+  /** Resolves when the connection has ended, or is a tunnel. Never rejects. */
+  async serve(): Promise<void> {
+    try {
+      while (await this.#serveRequest()) this.#requests++;
+      this.#socket.closeSoon();
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#kept?.socket.destroy();
+      this.#visitor.leave();
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof HttpSyntaxError) this.#context.refused('malformed');
+    const answer = answerTo(error);
+    if (this.#answering) this.#socket.destroy();
+    else this.#socket.closeSoon(answer && plainAnswer(answer.status, answer.message, { method: this.#method, closes: true }));
+  }
+
+  /** @returns whether there may be another one */
+  async #serveRequest(): Promise<boolean> {
+    const head = await this.#readHead();
+    if (!head) return false;
+    this.#method = head.method;
+    this.#answering = false;
+    const request = readProxyRequest(head);
+    if (!this.#mayPass(head)) return this.#askForLogin(request);
+    if (request.kind === 'forward') return this.#forward(request);
+    await this.#tunnel(request.target);
+    return false;
+  }
+
+  async #readHead(): Promise<RequestHead | undefined> {
+    this.#method = undefined;
+    const { headMs, idleMs } = this.#context.timing;
+    this.#socket.deadline(this.#requests === 0 ? headMs : idleMs);
+    const first = await this.#socket.read().catch(silence);
+    if (!first) return undefined;
+    this.#socket.unread(first);
+    this.#socket.deadline(headMs);
+    const head = await this.#socket.parse(parseRequestHead);
+    this.#socket.deadline(undefined);
+    return head;
+  }
+
+  #mayPass({ fields }: RequestHead): boolean {
+    if (!this.#context.asksForLogin()) return true;
+    const [shown, ...more] = valuesOf(fields, 'proxy-authorization');
+    const given = shown === undefined || more.length > 0 ? undefined : parseBasic(shown);
+    if (given === undefined) return false;
+    const accepted = this.#context.acceptsLogin(given, this.#visitor.address);
+    if (!accepted) this.#context.refused('login');
+    return accepted;
+  }
+
+  async #askForLogin(request: ProxyRequest): Promise<boolean> {
+    const goesOn = request.kind === 'connect' || (!request.last && request.body.kind === 'length' && request.body.bytes === 0);
+    const options: AnswerOptions = { method: this.#method, closes: !goesOn, fields: [{ name: 'Proxy-Authenticate', value: 'Basic realm="nps"' }] };
+    await this.#socket.write(plainAnswer(407, 'This proxy asks for a user name and a password.', options));
+    return goesOn;
+  }
+
+  #dial(target: string): Dialled {
+    const dialled = this.#visitor.dial(target);
+    if (!dialled) throw refusalFor('not-served');
+    this.#socket.onGone = () => dialled.socket.destroy();
+    return dialled;
+  }
+
+  async #tunnel(target: string): Promise<void> {
+    this.#dropKept();
+    const { socket, result } = this.#dial(target);
+    const dialled = await result;
+    if (dialled !== 'connected') throw refusalFor(dialled);
+    await this.#socket.write(Buffer.from('HTTP/1.1 200 Connection established\r\n\r\n'));
+    splice(this.#socket.release(), socket.release());
+  }
+
+  async #forward(request: Forward): Promise<boolean> {
+    const kept = this.#takeKept(request.target);
+    const { socket: upstream, result } = kept ? { socket: kept, result: undefined } : this.#dial(request.target);
+    this.#socket.onGone = () => upstream.destroy();
+    const body = new BodyEnd(request.body);
+    // While the agent dials the request is on its way already.
+    const upload = this.#upload(request, upstream, body);
+    try {
+      const dialled = result && await result;
+      if (dialled && dialled !== 'connected') throw refusalFor(dialled);
+      const { closes, last } = await this.#download(request, upstream, kept !== undefined);
+      await upload;
+      if (this.#fault) throw this.#fault;
+      if (last || !body.over) upstream.destroy();
+      else this.#keep(request.target, upstream);
+      return !closes && body.over && (this.#kept !== undefined || this.#visitor.wait());
+    } catch (error) {
+      upstream.destroy();
+      if (this.#fault) throw this.#fault;
+      throw error;
+    }
+  }
+
+  /** Never rejects: what the visitor does wrong is found in `#fault`, and what the target does wrong is seen in its answer. */
+  async #upload(request: Forward, upstream: PullSocket, body: BodyEnd): Promise<void> {
+    this.#fault = undefined;
+    try {
+      await upstream.write(request.head);
+      await moveBody(this.#socket, upstream, body);
+    } catch (error) {
+      // A target that takes no more may still have something to say.
+      if (upstream.gone) return;
+      this.#fault = error instanceof Error ? error : new Error(String(error));
+      upstream.destroy();
+    }
+  }
+
+  async #download(request: Forward, upstream: PullSocket, used: boolean): Promise<ProxyResponse> {
+    for (let heads = 0; heads <= MAX_INTERIM; heads++) {
+      const response = await this.#readResponse(request, upstream, used && heads === 0);
+      this.#answering = !response.interim;
+      if (!response.interim || request.minor === 1) await this.#socket.write(response.head);
+      if (!response.interim) {
+        await moveBody(upstream, this.#socket, new BodyEnd(response.body));
+        return response;
+      }
+    }
+    throw new Refusal(502, 'The target does not come to its answer.');
+  }
+
+  async #readResponse(request: Forward, upstream: PullSocket, stale: boolean): Promise<ProxyResponse> {
+    try {
+      const head = await upstream.parse(parseResponseHead);
+      if (head) return readProxyResponse(head, request);
+    } catch (error) {
+      if (error instanceof HttpSyntaxError) throw new Refusal(502, "The target's answer is malformed.", { cause: error });
+      if (!(error instanceof SocketGoneError)) throw error;
+    }
+    if (stale) throw new StaleConnectionError('the kept connection is gone');
+    throw new Refusal(502, 'The target closed the connection without an answer.');
+  }
+
+  #keep(target: string, socket: PullSocket): void {
+    this.#kept = { target, socket };
+    const drop = (): void => {
+      this.#dropKept();
+      if (!this.#visitor.wait()) this.#socket.closeSoon();
+    };
+    socket.onEnded = drop;
+    socket.onGone = drop;
+  }
+
+  /** The connection of the request before, if it leads to the same target and is still good. */
+  #takeKept(target: string): PullSocket | undefined {
+    if (this.#kept?.target !== target || !this.#kept.socket.idle) {
+      this.#dropKept();
+      return undefined;
+    }
+    const { socket } = this.#kept;
+    this.#kept = undefined;
+    socket.onEnded = undefined;
+    socket.onGone = undefined;
+    return socket;
+  }
+
+  #dropKept(): void {
+    this.#kept?.socket.destroy();
+    this.#kept = undefined;
+  }
+}
+
+function refusalFor(problem: ProxyProblem): Refusal {
+  return new Refusal(proxyProblems[problem].status, proxyProblems[problem].text);
+}
+
+/** What the visitor is told; undefined = nothing, the connection just ends. */
+function answerTo(error: unknown): { readonly status: number; readonly message: string } | undefined {
+  if (error instanceof Refusal || error instanceof HttpSyntaxError) return error;
+  if (error instanceof SocketGoneError && error.timeout) return { status: 408, message: 'The request did not come in time.' };
+  return undefined;
+}
+
+/** Whoever says nothing is told nothing. */
+function silence(error: unknown): undefined {
+  if (!(error instanceof SocketGoneError)) throw error;
+  return undefined;
+}

@@ -1,0 +1,12 @@
+/** How long proxies wait, in ms. */
+export interface ProxyTiming {
+  /** For an agent that dials what a visitor names. */
+  readonly dialMs: number;
+  /** For everything that a visitor of socks5 says up to his request; for the head of a request of httpProxy. */
+  readonly headMs: number;
+  /** For the next request of a visitor of httpProxy. */
+  readonly idleMs: number;
+}
+
+/** The times unless the settings, or tests, say otherwise. */
+export const PROXY_TIMING: ProxyTiming = { dialMs: 10_000, headMs: 10_000, idleMs: 60_000 };

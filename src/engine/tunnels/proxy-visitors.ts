@@ -1,0 +1,87 @@
+import { PullSocket } from '../../wire/pull-socket.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import { HandshakeGate } from '../bridge/handshake-gate.ts';
+import { dialThrough, type Dialled } from './dial-through.ts';
+import type { TunnelContext } from './tunnel-mode.ts';
+
+/**
+ * The visitors of one proxy whose connection is not yet (or no more) carried by a stream: those are counted and limited elsewhere,
+ * these here.
+ */
+export class ProxyVisitors {
+  readonly #context: TunnelContext;
+  readonly #gate = new HandshakeGate();
+  readonly #present = new Set<ProxyVisitor>();
+
+  constructor(context: TunnelContext) {
+    this.#context = context;
+  }
+
+  /** Takes a new connection; undefined = it was refused and is closed. */
+  enter(socket: ByteSocket): ProxyVisitor | undefined {
+    if (!this.#context.admit(socket.remoteAddress)) {
+      socket.destroy(true);
+      return undefined;
+    }
+    const visitor = new ProxyVisitor(socket, this.#context, this.#gate, () => this.#present.delete(visitor));
+    if (!visitor.wait()) {
+      socket.destroy(true);
+      return undefined;
+    }
+    this.#present.add(visitor);
+    return visitor;
+  }
+
+  /** Resets them all. */
+  closeAll(): void {
+    for (const visitor of this.#present) visitor.socket.destroy();
+  }
+}
+
+/** A visitor of a proxy, while the proxy speaks with him itself. */
+export class ProxyVisitor {
+  readonly address: string;
+  readonly socket: PullSocket;
+  readonly #bytes: ByteSocket;
+  readonly #context: TunnelContext;
+  readonly #gate: HandshakeGate;
+  readonly #onLeave: () => void;
+  #waiting = false;
+
+  constructor(socket: ByteSocket, context: TunnelContext, gate: HandshakeGate, onLeave: () => void) {
+    this.address = socket.remoteAddress;
+    this.#bytes = socket;
+    this.#context = context;
+    this.#gate = gate;
+    this.#onLeave = onLeave;
+    this.socket = new PullSocket(socket);
+  }
+
+  /** No stream carries him now. @returns false when there are too many such visitors: he has to go */
+  wait(): boolean {
+    if (this.#waiting) return true;
+    this.#waiting = this.#gate.enter(this.address);
+    if (!this.#waiting) this.#context.refused('capacity');
+    return this.#waiting;
+  }
+
+  /** Has the agent dial a target for him; undefined = he may have no connection now. */
+  dial(target: string): Dialled | undefined {
+    const carrier = this.#context.admit(this.address);
+    if (!carrier) return undefined;
+    const dialled = dialThrough(this.#context, carrier, this.#bytes, target);
+    this.#stopWaiting();
+    return dialled;
+  }
+
+  /** The proxy is done with him. */
+  leave(): void {
+    this.#stopWaiting();
+    this.#onLeave();
+  }
+
+  #stopWaiting(): void {
+    if (this.#waiting) this.#gate.leave(this.address);
+    this.#waiting = false;
+  }
+}

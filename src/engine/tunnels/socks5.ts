@@ -1,0 +1,31 @@
+import type { ByteSocket } from '../../wire/socket.ts';
+import { ProxyVisitors } from './proxy-visitors.ts';
+import { Socks5Visitor } from './socks5-visitor.ts';
+import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+
+/** Connects its visitors with the targets that they name; the agent dials, and resolves the names. */
+class Socks5 implements TunnelServer {
+  readonly #context: TunnelContext;
+  readonly #visitors: ProxyVisitors;
+
+  constructor(context: TunnelContext) {
+    this.#context = context;
+    this.#visitors = new ProxyVisitors(context);
+  }
+
+  configure(): void {
+    // Everything that it needs to know of the tunnel is where it listens.
+  }
+
+  onSocket(socket: ByteSocket): void {
+    const visitor = this.#visitors.enter(socket);
+    if (visitor) void new Socks5Visitor(visitor, this.#context).serve();
+  }
+
+  close(): void {
+    this.#visitors.closeAll();
+  }
+}
+
+/** A SOCKS5 proxy (RFC 1928, RFC 1929; contract 4.6). */
+export const socks5Mode: TunnelMode = { name: 'socks5', serve: (context) => new Socks5(context) };

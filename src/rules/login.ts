@@ -1,0 +1,30 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/** A user name with its password, in clear text. Never logged. */
+export interface Login {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Whether both parts are the same; what is compared takes the same time wherever they differ. */
+export function sameLogin(given: Login, wanted: Login): boolean {
+  const [user, password] = [same(given.user, wanted.user), same(given.password, wanted.password)];
+  return user && password;
+}
+
+function same(one: string, other: string): boolean {
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Reads `Basic` credentials (RFC 7617, UTF-8); undefined = the text is none. */
+export function parseBasic(text: string): Login | undefined {
+  const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(text) ?? [];
+  if (encoded === undefined) return undefined;
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  return colon < 0 ? undefined : { user: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
+}

@@ -1,0 +1,28 @@
+import { errnoOf } from './system-error.ts';
+
+/** What became of a dial. Their order is that of the wire: new ones are added at the end. */
+const results = ['connected', 'refused', 'host-unreachable', 'network-unreachable', 'timeout', 'unknown-name', 'forbidden', 'failed'] as const;
+
+/** What became of a dial: the first byte that the agent sends on a stream which was opened with the request `dial`. */
+export type DialResult = (typeof results)[number];
+
+const byErrno: Readonly<Record<string, DialResult>> = {
+  ECONNREFUSED: 'refused', EHOSTUNREACH: 'host-unreachable', EHOSTDOWN: 'host-unreachable', ENETUNREACH: 'network-unreachable',
+  ENETDOWN: 'network-unreachable', EADDRNOTAVAIL: 'network-unreachable', EAFNOSUPPORT: 'network-unreachable', ETIMEDOUT: 'timeout',
+  ENOTFOUND: 'unknown-name', ENODATA: 'unknown-name', EAI_AGAIN: 'unknown-name', EACCES: 'forbidden', EPERM: 'forbidden',
+};
+
+/** Why a dial failed, by the system's error. When a name has several addresses, what happened with the first of them. */
+export function dialFailure(error: unknown): DialResult {
+  return byErrno[errnoOf(error)] ?? 'failed';
+}
+
+/** The byte on the wire. */
+export function encodeDialResult(result: DialResult): Buffer {
+  return Buffer.of(results.indexOf(result));
+}
+
+/** Reads the byte; one of a newer agent is a failure. */
+export function decodeDialResult(byte: number | undefined): DialResult {
+  return results[byte ?? -1] ?? 'failed';
+}

@@ -1,0 +1,37 @@
+import type { ByteSocket, SocketSink } from './socket.ts';
+
+/** Connects two sockets: bytes both ways with back-pressure, each direction ending by itself, a reset of one passed on to the other. */
+export function splice(one: ByteSocket, other: ByteSocket): void {
+  one.attach(new Half(one, other));
+  other.attach(new Half(other, one));
+}
+
+/** Moves what is read from one socket to the other. */
+class Half implements SocketSink {
+  readonly #from: ByteSocket;
+  readonly #to: ByteSocket;
+  #ended = false;
+
+  constructor(from: ByteSocket, to: ByteSocket) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  onData(chunk: Buffer): void {
+    if (!this.#to.write(chunk)) this.#from.pause();
+  }
+
+  onEnd(): void {
+    this.#ended = true;
+    this.#to.end();
+  }
+
+  /** What was written to `from` is gone: the other direction goes on. */
+  onDrain(): void {
+    this.#to.resume();
+  }
+
+  onClose(error?: Error): void {
+    if (error || !this.#ended) this.#to.destroy(true);
+  }
+}

@@ -1,0 +1,296 @@
+import { once } from 'node:events';
+import type net from 'node:net';
+import { expect, test } from '@jest/globals';
+import { curl } from '../support/curl.ts';
+import { eventually } from '../support/eventually.ts';
+import { startHttpTarget } from '../support/http-target.ts';
+import { hashOf, receive, sendPayload } from '../support/payload.ts';
+import { describeWith } from '../support/programs.ts';
+import { closed, readAll, refusedPort, startTarget, visit } from '../support/target.ts';
+import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+import type { WantedTunnel } from '../../src/engine/face.ts';
+
+const LOGIN = { ...CLIENT, basicUser: 'mé', basicPassword: 'pass:wörd' };
+
+/** A proxy with its agent. */
+async function startProxy(options: Parameters<typeof startEngine>[0] = {}, tunnel: Partial<WantedTunnel> = {}): Promise<{ server: TestEngine; port: number; id: number }> {
+  const server = await startEngine(options);
+  await startAgent(server);
+  return { server, ...await openTunnel(server, { mode: 'httpProxy', ...tunnel }) };
+}
+
+/** Says `request` and ends; everything that the proxy answers. */
+async function ask(port: number, request: string): Promise<string> {
+  const visitor = await visit(port);
+  visitor.end(request, 'latin1');
+  return (await readAll(visitor)).toString('latin1');
+}
+
+/** Reads until `end` was said. */
+async function readUntil(socket: net.Socket, end: string): Promise<string> {
+  let said = '';
+  while (!said.includes(end)) {
+    const [chunk]: Buffer[] = await once(socket, 'data');
+    said += chunk?.toString('latin1');
+  }
+  return said;
+}
+
+/** A target that answers each request (without body) with `answers`, in turn, whatever it was. What it was asked is kept. */
+async function startScript(answers: readonly string[]): Promise<{ port: number; asked: string[]; connections: net.Socket[] }> {
+  const asked: string[] = [];
+  const { port, connections } = await startTarget((socket) => {
+    void (async () => {
+      for (;;) {
+        asked.push(await readUntil(socket, '\r\n\r\n'));
+        socket.write(answers[asked.length - 1] ?? '', 'latin1');
+      }
+    })().catch(() => undefined);
+  });
+  return { port, asked, connections };
+}
+
+describeWith('curl', 'curl through httpProxy', () => {
+  test('fetches by name and by address, and the target sees an ordinary request', async () => {
+    const { port } = await startProxy();
+    const target = await startHttpTarget();
+    for (const host of ['localhost', '127.0.0.1']) {
+      const url = `http://${host}:${target.port}/a/../b%20c?d=e`;
+      const { code, stdout } = await curl(['--path-as-is', '-x', `http://127.0.0.1:${port}`, url, '-H', 'Connection: X-Private', '-H', 'X-Private: 1', '-H', 'X-Kept: 1']);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'GET /a/../b%20c?d=e ' });
+      const { headers } = target.requests.at(-1) ?? {};
+      expect(headers).toMatchObject({ 'host': `${host}:${target.port}`, 'x-kept': '1' });
+      expect(Object.keys(headers ?? {})).not.toEqual(expect.arrayContaining(['x-private']));
+      expect(Object.keys(headers ?? {}).filter((name) => name.startsWith('proxy'))).toEqual([]);
+    }
+  });
+
+  test('fetches over IPv6 on both sides, from a listener on one address', async () => {
+    const { port } = await startProxy({}, { serverIp: '::1' });
+    const target = await startHttpTarget({ host: '::1' });
+    const { stdout } = await curl(['-x', `http://[::1]:${port}`, `http://[::1]:${target.port}/six`]);
+    expect(stdout).toBe('GET /six ');
+    expect((await curl(['-x', `http://127.0.0.1:${port}`, `http://[::1]:${target.port}/`])).code).not.toBe(0);
+  });
+
+  test('sends bodies by length and in chunks', async () => {
+    const { port } = await startProxy();
+    const target = await startHttpTarget();
+    const body = 'x'.repeat(300_000);
+    for (const [header, name] of [['Transfer-Encoding: chunked', 'transfer-encoding'], ['X-None: 1', 'content-length']] as const) {
+      const { stdout } = await curl(['-x', `http://127.0.0.1:${port}`, '-H', header, '--data-binary', '@-', `http://127.0.0.1:${target.port}/`], body);
+      expect(stdout).toBe(`POST / ${body}`);
+      expect(target.requests.at(-1)?.headers[name]).toBeDefined();
+    }
+  });
+
+  test('keeps its connection for several requests, also to several hosts, and the target its own', async () => {
+    const { server, port, id } = await startProxy();
+    const [one, two] = [await startHttpTarget(), await startHttpTarget()];
+    const urls = [`http://127.0.0.1:${one.port}/1`, `http://127.0.0.1:${one.port}/2`, `http://127.0.0.1:${two.port}/3`, `http://127.0.0.1:${one.port}/4`];
+    const { stdout } = await curl(['-x', `http://127.0.0.1:${port}`, '-w', '%{num_connects} ', ...urls]);
+    expect(stdout).toBe('GET /1 1 GET /2 0 GET /3 0 GET /4 0 ');
+    expect([one.connections, two.connections]).toEqual([2, 1]);
+    await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+  });
+
+  test('reaches a TLS server by CONNECT', async () => {
+    const { port } = await startProxy();
+    const target = await startHttpTarget({ tls: true });
+    const { code, stdout } = await curl(['-k', '-x', `http://127.0.0.1:${port}`, `https://localhost:${target.port}/s`, `https://localhost:${target.port}/t`]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'GET /s GET /t ' });
+    expect(target.connections).toBe(1);
+  });
+
+  test('has to log in where the client has user name and password', async () => {
+    const { server, port, id } = await startProxy();
+    await server.engine.apply({ kind: 'client', client: LOGIN });
+    const target = await startHttpTarget();
+    const [plain, secure] = [`http://127.0.0.1:${target.port}/`, `https://127.0.0.1:${target.port}/`];
+    const status = async (...args: string[]) => (await curl(['-x', `http://127.0.0.1:${port}`, '-o', '/dev/null', '-w', '%{http_code} %{http_connect}', ...args])).stdout;
+    expect(await status(plain)).toBe('407 000');
+    expect(await status(secure)).toBe('000 407');
+    expect(await status('--proxy-user', 'mé:wrong', plain)).toBe('407 000');
+    expect(await status('--proxy-user', 'mé:pass:wörd', plain)).toBe('200 000');
+    expect(target.requests[0]?.headers).not.toHaveProperty('proxy-authorization');
+    expect(await status('--proxy-anyauth', '--proxy-user', 'mé:pass:wörd', plain)).toBe('200 000');
+    expect(server.engine.tunnelState(id)?.refusals).toEqual({ login: 1 });
+    await server.engine.apply({ kind: 'client', client: { ...LOGIN, basicPassword: '' } });
+    expect(await status(plain)).toBe('200 000');
+  });
+
+  test('is told why a target cannot be reached', async () => {
+    const server = await startEngine({ proxyTiming: { dialMs: 200 } });
+    await startAgent(server);
+    const { port } = await openTunnel(server, { mode: 'httpProxy' });
+    const refused = await refusedPort();
+    const { stdout } = await curl(['-i', '-x', `http://127.0.0.1:${port}`, `http://127.0.0.1:${refused}/`]);
+    expect(stdout).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n[^]*\r\n\r\n502 Bad Gateway\n\nThe target refused the connection\.\n$/);
+    const { stdout: unknown } = await curl(['-i', '-x', `http://127.0.0.1:${port}`, 'http://no-such-name.invalid/']);
+    expect(unknown).toMatch(/^HTTP\/1\.1 502 [^]*The name of the target is not known/);
+    expect((await curl(['-x', `http://127.0.0.1:${port}`, '-w', '%{http_connect}', `https://127.0.0.1:${refused}/`])).stdout).toBe('502');
+  });
+});
+
+test('a tunnel by CONNECT carries bytes both ways, also those that came early, and each direction ends by itself', async () => {
+  const { server, port, id } = await startProxy();
+  const target = await startTarget((socket) => {
+    void (async () => {
+      await once(socket, 'readable');
+      socket.write('early');
+      const got = await receive(socket);
+      await sendPayload(socket, 3_000_000, 2);
+      socket.end();
+      expect(got).toEqual({ bytes: 3_000_005, hash: expect.any(String) });
+    })();
+  });
+  const visitor = await visit(port);
+  visitor.write(`CONNECT ${target.address} HTTP/1.1\r\nHost: ${target.address}\r\n\r\nearly`);
+  expect(await readUntil(visitor, 'early')).toBe('HTTP/1.1 200 Connection established\r\n\r\nearly');
+  const received = receive(visitor);
+  await sendPayload(visitor, 3_000_000, 1);
+  expect(await received).toEqual({ bytes: 3_000_000, hash: hashOf(3_000_000, 2) });
+  await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+  // The agent's word on the dial is a byte, too.
+  expect(server.engine.tunnelState(id)).toMatchObject({ inletBytes: 3_000_005, exportBytes: 3_000_006 });
+});
+
+test('requests that come at once are answered one after another, and a body passes as it is', async () => {
+  const { port } = await startProxy();
+  const chunks = '3;x=y\r\nabc\r\n0\r\nX-Trailer: 1\r\n\r\n';
+  const target = await startScript([
+    `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nX-Kept: 2\r\n\r\n${chunks}`,
+    'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', 'HTTP/1.1 204 No Content\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+  ]);
+  const request = (method: string, fields = '') => `${method} http://127.0.0.1:${target.port} HTTP/1.1\r\nHost: other\r\n${fields}\r\n`;
+  const answer = await ask(port, `${request('GET')}${request('GET')}${request('HEAD')}${request('OPTIONS')}${request('GET', 'Connection: close\r\n')}${request('GET')}`);
+  expect(answer).toBe([
+    `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nX-Kept: 2\r\n\r\n${chunks}`,
+    'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', 'HTTP/1.1 204 No Content\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok',
+  ].join(''));
+  const host = `Host: 127.0.0.1:${target.port}\r\n`;
+  expect(target.asked).toEqual([
+    `GET / HTTP/1.1\r\n${host}\r\n`, `GET / HTTP/1.1\r\n${host}\r\n`, `HEAD / HTTP/1.1\r\n${host}\r\n`, `OPTIONS * HTTP/1.1\r\n${host}\r\n`,
+    `GET / HTTP/1.1\r\n${host}Connection: close\r\n\r\n`,
+  ]);
+  expect(target.connections).toHaveLength(1);
+});
+
+test('a response without a length ends with its connection, for the visitor too', async () => {
+  const { port } = await startProxy();
+  const target = await startTarget((socket) => {
+    socket.once('data', () => socket.end('HTTP/1.0 200 OK\r\n\r\nall of it'));
+  });
+  const visitor = await visit(port);
+  visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+  expect((await readAll(visitor)).toString()).toBe('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it');
+});
+
+test('a response that is cut off is cut off for the visitor, in no good order', async () => {
+  const { port } = await startProxy();
+  const target = await startTarget((socket) => {
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this'));
+  });
+  const visitor = await visit(port);
+  const lost = once(visitor, 'error');
+  visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await readUntil(visitor, 'only this');
+  visitor.resume();
+  expect(await lost).toEqual([expect.objectContaining({ code: 'ECONNRESET' })]);
+});
+
+test('an answer that comes before the body was sent reaches the visitor', async () => {
+  const { port } = await startProxy();
+  const target = await startTarget((socket) => {
+    socket.once('data', () => socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n').destroySoon());
+  });
+  const visitor = await visit(port);
+  visitor.write(`POST http://${target.address}/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1000)}`);
+  expect(await readUntil(visitor, '\r\n\r\n')).toBe('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n');
+});
+
+test('a kept connection that the target has closed is replaced', async () => {
+  const { port } = await startProxy();
+  const target = await startTarget((socket) => {
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+  });
+  const visitor = await visit(port);
+  for (let round = 1; round <= 3; round++) {
+    visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await readUntil(visitor, '\r\n\r\n');
+    const used = target.connections[round - 1];
+    used?.end();
+    if (used) await closed(used);
+  }
+  expect(target.connections).toHaveLength(3);
+});
+
+test.each([
+  ['no HTTP', 'hello\r\n\r\n', 400], ['TLS', '\x16\x03\x01\x00\xf0', 400], ['a path', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['two Hosts', 'GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400], ['no Host', 'GET http://a/ HTTP/1.1\r\n\r\n', 400],
+  ['length and chunks', 'POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
+  ['a length that Connection takes away', 'POST http://a/ HTTP/1.1\r\nHost: a\r\nConnection: content-length\r\nContent-Length: 1\r\n\r\nx', 400],
+  ['https', 'GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400], ['a user', 'GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['no host', 'GET http:/// HTTP/1.1\r\nHost: a\r\n\r\n', 400], ['a fragment', 'GET http://a/#b HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['port 0', 'GET http://a:0/ HTTP/1.1\r\nHost: a\r\n\r\n', 400], ['an address without brackets', 'GET http://::1:80/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['CONNECT without a port', 'CONNECT a HTTP/1.1\r\nHost: a\r\n\r\n', 400], ['CONNECT to a port alone', 'CONNECT 80 HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['CONNECT with a body', 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx', 400],
+  ['another coding', 'POST http://a/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n', 501],
+  ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505], ['a long head', `GET http://a/${'a'.repeat(40_000)} HTTP/1.1\r\n\r\n`, 431],
+])('%s is refused and counted', async (_, request, status) => {
+  const { server, port, id } = await startProxy();
+  expect(await ask(port, request)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*Connection: close\r\n\r\n${status} `));
+  expect(server.engine.tunnelState(id)).toMatchObject({ refusals: { malformed: 1 }, connections: 0 });
+});
+
+test('a body whose chunks are malformed is refused, and the target does not see them', async () => {
+  const { port } = await startProxy();
+  const target = await startTarget();
+  const connected = target.accepted();
+  const visitor = await visit(port);
+  visitor.write(`POST http://${target.address}/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n`);
+  const accepted = await connected;
+  expect(await readUntil(accepted, 'abc\r\n')).toMatch(/\r\n\r\n3\r\nabc\r\n$/);
+  const rest = readAll(accepted).catch(() => Buffer.from('reset'));
+  visitor.write('-1\r\nevil');
+  expect(await readUntil(visitor, 'Bad Request')).toMatch(/^HTTP\/1\.1 400 /);
+  expect((await rest).toString()).toBe('reset');
+});
+
+test.each([
+  ['no HTTP', 'hello\r\n\r\n'], ['length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'], ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
+  ['interim responses without end', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(20)],
+])('an answer with %s makes a 502', async (_, answer) => {
+  const { port } = await startProxy();
+  const target = await startScript([answer]);
+  expect(await ask(port, `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(/HTTP\/1\.1 502 Bad Gateway\r\n/);
+});
+
+test('a visitor who does not come to the end of his request is told so, one who says nothing is just closed', async () => {
+  const { port } = await startProxy({ proxyTiming: { headMs: 300 } });
+  const [slow, silent] = [await visit(port), await visit(port)];
+  slow.write('GET http://a');
+  const [told, nothing] = await Promise.all([readAll(slow), readAll(silent)]);
+  expect(told.toString()).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+  expect(nothing.toString()).toBe('');
+});
+
+test('a visitor who leaves takes the dial with him, and a tunnel that is stopped its visitors', async () => {
+  const { server, port, id } = await startProxy();
+  const target = await startTarget();
+  const connected = target.accepted();
+  const visitor = await visit(port);
+  visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+  const accepted = await connected;
+  visitor.resetAndDestroy();
+  await closed(accepted);
+  await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+  const waiting = await visit(port);
+  waiting.write('GET ');
+  await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
+  await closed(waiting);
+  expect(target.connections).toHaveLength(1);
+});

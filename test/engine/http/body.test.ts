@@ -1,0 +1,136 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { BodyEnd, type Framing, requestFraming, responseFraming } from '../../../src/engine/http/body.ts';
+import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
+
+const runs = { numRuns: 5000 };
+const chunked: Framing = { kind: 'chunked' };
+const none: Framing = { kind: 'length', bytes: 0 };
+
+const fieldsOf = (lines: readonly string[]) => lines.map((line) => ({ name: line.slice(0, line.indexOf(':')), value: line.slice(line.indexOf(':') + 1) }));
+const ofRequest = (minor: 0 | 1, ...lines: string[]) => requestFraming({ minor, fields: fieldsOf(lines) });
+const ofResponse = (method: string, status: number, minor: 0 | 1, ...lines: string[]) => responseFraming({ status, minor, fields: fieldsOf(lines) }, method);
+
+test('the body of a request is as long as it says, chunked, or empty', () => {
+  expect(ofRequest(1)).toEqual(none);
+  expect(ofRequest(1, 'Content-Length:12')).toEqual({ kind: 'length', bytes: 12 });
+  expect(ofRequest(1, 'transfer-encoding:Chunked')).toEqual(chunked);
+});
+
+test('the body of a response is as long as it says, chunked, empty, or all until the end', () => {
+  expect(ofResponse('GET', 200, 1)).toEqual({ kind: 'close' });
+  expect(ofResponse('GET', 200, 1, 'Content-Length:12')).toEqual({ kind: 'length', bytes: 12 });
+  expect(ofResponse('GET', 200, 1, 'Transfer-Encoding:gzip, chunked')).toEqual(chunked);
+  for (const status of [100, 204, 304]) expect(ofResponse('GET', status, 1, 'Content-Length:12')).toEqual(none);
+  expect(ofResponse('HEAD', 200, 1, 'Transfer-Encoding:chunked')).toEqual(none);
+});
+
+test.each([
+  ['a length and chunks', 1, ['Content-Length:1', 'Transfer-Encoding:chunked'], 400],
+  ['two lengths', 1, ['Content-Length:1', 'Content-Length:2'], 400],
+  ['the same length twice', 1, ['Content-Length:1', 'content-length:1'], 400],
+  ['a list of lengths', 1, ['Content-Length:1, 1'], 400],
+  ['a length with a sign', 1, ['Content-Length:+1'], 400],
+  ['a negative length', 1, ['Content-Length:-1'], 400],
+  ['a hexadecimal length', 1, ['Content-Length:0x1'], 400],
+  ['an empty length', 1, ['Content-Length:'], 400],
+  ['a length beyond all numbers', 1, ['Content-Length:9999999999999999'], 400],
+  ['chunks in HTTP/1.0', 0, ['Transfer-Encoding:chunked'], 400],
+  ['an empty coding', 1, ['Transfer-Encoding:'], 400],
+  ['chunks twice', 1, ['Transfer-Encoding:chunked', 'Transfer-Encoding:chunked'], 501],
+  ['another coding', 1, ['Transfer-Encoding:gzip, chunked'], 501],
+  ['identity', 1, ['Transfer-Encoding:identity'], 501],
+  ['a blank that only some programs know', 1, ['Transfer-Encoding:\xa0chunked'], 501],
+] as const)('a request with %s is refused', (_, minor, lines, status) => {
+  expect(() => ofRequest(minor, ...lines)).toThrow(expect.objectContaining({ name: 'HttpSyntaxError', status }));
+});
+
+test.each([
+  ['a length and chunks', 1, ['Content-Length:1', 'Transfer-Encoding:chunked']],
+  ['two lengths', 1, ['Content-Length:1', 'Content-Length:1']],
+  ['chunks that are coded again', 1, ['Transfer-Encoding:chunked, gzip']],
+  ['chunks twice', 1, ['Transfer-Encoding:chunked, chunked']],
+  ['chunks in HTTP/1.0', 0, ['Transfer-Encoding:chunked']],
+] as const)('a response with %s is refused, to HEAD too', (_, minor, lines) => {
+  for (const method of ['GET', 'HEAD']) expect(() => ofResponse(method, 200, minor, ...lines)).toThrow(HttpSyntaxError);
+});
+
+/** Feeds `pieces` to a body; the bytes that belong to it. */
+function bodyOf(framing: Framing, pieces: readonly Uint8Array[]): { readonly taken: Buffer; readonly over: boolean } {
+  const end = new BodyEnd(framing);
+  const taken = [];
+  for (const piece of pieces) taken.push(piece.subarray(0, end.take(Buffer.from(piece))));
+  return { taken: Buffer.concat(taken), over: end.over };
+}
+
+test.each([
+  ['a size that is no number', 'x\r\n'], ['no size', '\r\n'], ['a size with a sign', '+1\r\na\r\n'], ['a size with a prefix', '0x1\r\na\r\n'],
+  ['a blank behind the size', '1 \r\na\r\n'], ['a blank before the size', ' 1\r\na\r\n'], ['a size beyond all numbers', 'fffffffffffff\r\n'],
+  ['a bare LF behind the size', '1\na\r\n'], ['a bare CR behind the size', '1\ra\r\n'], ['a chunk longer than its size', '1\r\nab\r\n'],
+  ['a bare LF behind a chunk', '1\r\na\n'], ['a byte and a CR behind a chunk', '1\r\n\0\x000\r'], ['a line without end', 'a'.repeat(300)], ['an extension without end', `1;${'a'.repeat(300)}`],
+  ['a NUL in an extension', '1;\0\r\n'], ['a trailer that is no field', '0\r\nA b\r\n'], ['a folded trailer', '0\r\nA: b\r\n c\r\n'],
+  ['a trailer without end', `0\r\n${'A: b\r\n'.repeat(2000)}`], ['a long trailer', `0\r\nA: ${'b'.repeat(9000)}`],
+])('a chunked body with %s is refused', (_, text) => {
+  expect(() => bodyOf(chunked, [Buffer.from(text, 'latin1')])).toThrow(HttpSyntaxError);
+  expect(() => bodyOf(chunked, Array.from(Buffer.from(text, 'latin1'), (byte) => Uint8Array.of(byte)))).toThrow(HttpSyntaxError);
+});
+
+test('a connection that ends in the middle of a body is an error, unless its end is that of the body', () => {
+  for (const [framing, text] of [[{ kind: 'length', bytes: 3 }, 'ab'], [chunked, '2\r\nab\r\n'], [chunked, '0\r\n']] as const) {
+    const end = new BodyEnd(framing);
+    end.take(Buffer.from(text));
+    expect(() => end.end()).toThrow(HttpSyntaxError);
+  }
+  const end = new BodyEnd({ kind: 'close' });
+  expect(end.take(Buffer.from('abc'))).toBe(3);
+  end.end();
+  expect(end.over).toBe(true);
+});
+
+const trailer = fc.array(fc.stringMatching(/^[A-Za-z-]{1,10}: ?[!-~]{0,20}$/), { maxLength: 3 });
+const extension = fc.stringMatching(/^(;[a-z]{1,5}(=[a-z"]{1,5})?){0,2}$/);
+const body = fc.tuple(fc.array(fc.tuple(fc.uint8Array({ minLength: 1, maxLength: 40 }), extension), { maxLength: 5 }), extension, trailer).map(([chunks, last, fields]) => Buffer.concat([
+  ...chunks.flatMap(([data, extra]) => [Buffer.from(`${data.length.toString(16)}${extra}\r\n`), data, Buffer.from('\r\n')]),
+  Buffer.from(`0${last}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`),
+]));
+
+function cutUp(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
+  return at.slice(1).map((to, i) => bytes.subarray(at[i], to));
+}
+
+test('a chunked body ends where it ends, however it is cut up and whatever follows it', () => {
+  fc.assert(fc.property(body, fc.uint8Array({ maxLength: 20 }), fc.array(fc.nat(), { maxLength: 8 }), (whole, more, cuts) => {
+    const { taken, over } = bodyOf(chunked, cutUp(Buffer.concat([whole, more]), cuts));
+    expect(over).toBe(true);
+    expect(taken.equals(whole)).toBe(true);
+  }), runs);
+});
+
+test('a body of a length ends where it ends', () => {
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 100 }), fc.uint8Array({ maxLength: 20 }), fc.array(fc.nat(), { maxLength: 8 }), (whole, more, cuts) => {
+    const { taken, over } = bodyOf({ kind: 'length', bytes: whole.length }, cutUp(Buffer.concat([whole, more]), cuts));
+    expect(over).toBe(true);
+    expect(taken.equals(whole)).toBe(true);
+  }), runs);
+});
+
+const nearly = fc.array(fc.oneof(
+  fc.constantFrom('0', '1', 'a', 'ff', '\r\n', '\r', '\n', ';', 'A: b', ':', ' ', '0\r\n\r\n', '2\r\nab\r\n', '\0'),
+  fc.string({ unit: 'binary', maxLength: 3 }),
+), { maxLength: 12 }).map((parts) => Buffer.from(parts.join(''), 'latin1'));
+
+test('any bytes are refused or taken, however they are cut up', () => {
+  fc.assert(fc.property(nearly, fc.array(fc.nat(), { maxLength: 6 }), (bytes, cuts) => {
+    const outcome = (pieces: readonly Buffer[]): string => {
+      try {
+        const { taken, over } = bodyOf(chunked, pieces);
+        return `${taken.toString('latin1')} ${over}`;
+      } catch (error) {
+        expect(error).toBeInstanceOf(HttpSyntaxError);
+        return 'refused';
+      }
+    };
+    expect(outcome(cutUp(bytes, cuts))).toBe(outcome([bytes]));
+  }), runs);
+});

@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import { expect, test } from '@jest/globals';
+import { SocksClient } from 'socks';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { curl } from '../support/curl.ts';
+import { eventually } from '../support/eventually.ts';
+import { startHttpTarget } from '../support/http-target.ts';
+import { hashOf, receive, sendPayload } from '../support/payload.ts';
+import { describeWith } from '../support/programs.ts';
+import { closed, readAll, refusedPort, startTarget, visit } from '../support/target.ts';
+import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+import type { WantedTunnel } from '../../src/engine/face.ts';
+
+const LOGIN = { ...CLIENT, basicUser: 'me', basicPassword: 'wörd' };
+const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
+
+async function startProxy(
+  options: Parameters<typeof startEngine>[0] = {}, tunnel: Partial<WantedTunnel> = {}, agent: Parameters<typeof startAgent>[1] = {},
+): Promise<{ server: TestEngine; port: number; id: number }> {
+  const server = await startEngine(options);
+  await startAgent(server, agent);
+  return { server, ...await openTunnel(server, { mode: 'socks5', ...tunnel }) };
+}
+
+/** Says `bytes` and ends; everything that the proxy answers, in hex. */
+async function ask(port: number, bytes: string): Promise<string> {
+  const visitor = await visit(port);
+  visitor.end(hex(bytes));
+  return (await readAll(visitor)).toString('hex');
+}
+
+/** CONNECT to an IPv4 address of this machine, in hex. */
+const connectTo = (port: number): string => `05010001 7f000001 ${port.toString(16).padStart(4, '0')}`;
+
+describeWith('curl', 'curl through socks5', () => {
+  test('fetches by name, which the agent resolves, by address and over IPv6', async () => {
+    const { port } = await startProxy();
+    const [four, six] = [await startHttpTarget(), await startHttpTarget({ host: '::1' })];
+    for (const [scheme, url, seen] of [
+      ['socks5h', `http://localhost:${four.port}/name`, '/name'], ['socks5', `http://127.0.0.1:${four.port}/four`, '/four'], ['socks5', `http://[::1]:${six.port}/six`, '/six'],
+    ] as const) {
+      expect(await curl(['-x', `${scheme}://127.0.0.1:${port}`, url])).toMatchObject({ code: 0, stdout: `GET ${seen} ` });
+    }
+  });
+
+  test('comes over IPv6 to a listener on one address', async () => {
+    const { port } = await startProxy({}, { serverIp: '::1' });
+    const target = await startHttpTarget();
+    expect((await curl(['-x', `socks5h://[::1]:${port}`, `http://localhost:${target.port}/`])).stdout).toBe('GET / ');
+    expect((await curl(['-x', `socks5h://127.0.0.1:${port}`, `http://localhost:${target.port}/`])).code).not.toBe(0);
+  });
+
+  test('has to log in where the client has user name and password', async () => {
+    const { server, port, id } = await startProxy();
+    await server.engine.apply({ kind: 'client', client: LOGIN });
+    const target = await startHttpTarget();
+    const code = async (login: string) => (await curl(['-x', `socks5h://${login}127.0.0.1:${port}`, `http://127.0.0.1:${target.port}/`])).code;
+    expect(await code('me:w%C3%B6rd@')).toBe(0);
+    expect(await code('me:wrong@')).toBe(97);
+    expect(await code('')).toBe(97);
+    expect(server.engine.tunnelState(id)?.refusals).toEqual({ login: 2 });
+    await server.engine.apply({ kind: 'client', client: { ...LOGIN, basicUser: '' } });
+    expect(await code('')).toBe(0);
+    expect(target.requests).toHaveLength(2);
+  });
+
+  test('is told why a target cannot be reached', async () => {
+    const { port } = await startProxy();
+    const { code, stderr } = await curl(['-x', `socks5h://127.0.0.1:${port}`, `http://127.0.0.1:${await refusedPort()}/`]);
+    expect(code).toBe(97);
+    expect(stderr).toMatch(/\(5\)/);
+    expect((await curl(['-x', `socks5h://127.0.0.1:${port}`, 'http://no-such-name.invalid/'])).stderr).toMatch(/\(4\)/);
+  });
+});
+
+test('a connection carries bytes both ways, also those that came early, and each direction ends by itself', async () => {
+  const { server, port, id } = await startProxy();
+  const target = await startTarget((socket) => {
+    void (async () => {
+      const got = await receive(socket);
+      socket.write(`${got.bytes} ${got.hash} `);
+      await sendPayload(socket, 3_000_000, 2);
+    })();
+  });
+  const visitor = await visit(port);
+  visitor.write(hex(`050100 ${connectTo(target.port)}`));
+  const received = receive(visitor);
+  await sendPayload(visitor, 3_000_000, 1);
+  const told = `3000000 ${hashOf(3_000_000, 1)} `;
+  expect((await received).bytes).toBe(2 + 10 + told.length + 3_000_000);
+  await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+  // The agent's word on the dial is a byte, too.
+  expect(server.engine.tunnelState(id)).toMatchObject({ inletBytes: 3_000_000, exportBytes: told.length + 3_000_001 });
+});
+
+test('a client library connects, and the target may end first', async () => {
+  const { port } = await startProxy();
+  const target = await startTarget((socket) => {
+    socket.write('hello');
+    socket.end();
+  });
+  const { socket } = await SocksClient.createConnection({
+    proxy: { host: '127.0.0.1', port, type: 5 }, command: 'connect', destination: { host: 'localhost', port: target.port },
+  });
+  expect((await readAll(socket)).toString()).toBe('hello');
+  socket.destroy();
+});
+
+test.each([
+  ['ECONNREFUSED', 5], ['EHOSTUNREACH', 4], ['ENETUNREACH', 3], ['ETIMEDOUT', 6], ['ENOTFOUND', 4], ['EACCES', 2], ['EMFILE', 1],
+])('an agent that fails to dial with %s makes reply %i', async (code, reply) => {
+  const sockets: typeof netBackend = {
+    ...netBackend,
+    connect: (options) => options.host === '192.0.2.1' ? Promise.reject(Object.assign(new Error('no'), { code })) : netBackend.connect(options),
+  };
+  const { port } = await startProxy({}, {}, { sockets });
+  expect(await ask(port, '050100 05010001 c0000201 0050')).toBe(`0500050${reply}0001000000000000`);
+});
+
+test('a target that never answers is given up after the time that the server says', async () => {
+  const sockets: typeof netBackend = {
+    ...netBackend,
+    connect: (options) => options.host === '192.0.2.1'
+      ? new Promise((_, reject) => { setTimeout(() => reject(Object.assign(new Error('no'), { code: 'ETIMEDOUT' })), options.timeoutMs); })
+      : netBackend.connect(options),
+  };
+  const { port } = await startProxy({ proxyTiming: { dialMs: 50 } }, {}, { sockets });
+  expect(await ask(port, '050100 05010001 c0000201 0050')).toBe('05000506000100000000'.padEnd(24, '0'));
+});
+
+test.each([
+  ['SOCKS4', '04 01 0050 7f000001 00', '05ff'], ['HTTP', '474554202f', '05ff'], ['another version of the request', '050100 04010001 7f000001 0050', '050005010001000000000000'],
+  ['an address of unknown type', '050100 05010002', '050005080001000000000000'], ['port 0', '050100 05010001 7f000001 0000', '050005010001000000000000'],
+  ['BIND', '050100 05020001 7f000001 0050', '050005070001000000000000'],
+])('%s is refused in the words of the protocol, and counted', async (_, said, answer) => {
+  const { server, port, id } = await startProxy();
+  expect(await ask(port, said)).toBe(answer);
+  expect(server.engine.tunnelState(id)).toMatchObject({ refusals: { malformed: 1 }, connections: 0 });
+});
+
+test('a visitor who can log in only in other ways is told so', async () => {
+  const { server, port, id } = await startProxy();
+  expect(await ask(port, '050102')).toBe('05ff');
+  await server.engine.apply({ kind: 'client', client: LOGIN });
+  expect(await ask(port, '050100')).toBe('05ff');
+  expect(await ask(port, '050102 05026d65')).toBe('05020101');
+  expect(server.engine.tunnelState(id)?.refusals).toEqual({ login: 2, malformed: 1 });
+});
+
+test('a visitor who does not come to the end of his request is closed, as are those of a tunnel that is stopped', async () => {
+  const { server, port, id } = await startProxy({ proxyTiming: { headMs: 300 } });
+  const visitors = [await visit(port), await visit(port)];
+  visitors[1]?.write(hex('050100 0501'));
+  const said = await Promise.all(visitors.map(readAll));
+  expect(said.map((bytes) => bytes.toString('hex'))).toEqual(['', '0500']);
+  const waiting = net.connect({ port, host: '127.0.0.1' });
+  await once(waiting, 'connect');
+  await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
+  await closed(waiting.on('error', () => undefined));
+  expect(server.engine.tunnelState(id)?.connections).toBe(0);
+});
+
+test('a visitor who leaves while the agent dials takes the dial with him', async () => {
+  let dialled = 0;
+  const sockets: typeof netBackend = {
+    ...netBackend,
+    connect: (options) => {
+      if (options.host !== '192.0.2.1') return netBackend.connect(options);
+      dialled++;
+      return new Promise(() => undefined);
+    },
+  };
+  const { server, port, id } = await startProxy({}, {}, { sockets });
+  const visitor = await visit(port);
+  visitor.write(hex('050100 05010001 c0000201 0050'));
+  await eventually(() => dialled, (count) => count === 1);
+  expect(server.engine.tunnelState(id)?.connections).toBe(1);
+  visitor.resetAndDestroy();
+  await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+});
