@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import express, { type RequestHandler, type Response } from 'express';
-import { execute, subscribe } from 'graphql';
+import { execute, type ExecutionResult, subscribe } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Caller } from '../rules/caller.ts';
 import { createContext } from '../schema/context.ts';
@@ -104,7 +104,12 @@ function callerContext(services: Services): Plugin<Origin> {
     },
     onSubscribe({ args, setSubscribeFn }) {
       const contextValue = createContext(services, args.contextValue.caller, randomUUID());
-      setSubscribeFn((given) => subscribe({ ...given, contextValue }));
+      setSubscribeFn(async (given) => inItsStream(await subscribe({ ...given, contextValue })));
     },
   };
+}
+
+/** A subscription that is refused says so in its stream, as one that ends later does: yoga's own status for it, 500, is one whose body nobody reads. */
+function inItsStream<T extends AsyncIterable<unknown> | ExecutionResult>(result: T): T {
+  return 'errors' in result ? { ...result, extensions: { ...result.extensions, http: { status: 200 } } } : result;
 }

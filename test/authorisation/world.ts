@@ -1,7 +1,7 @@
 import { hashPassword } from '../../src/schema/access/password.ts';
 import { newToken } from '../../src/schema/access/tokens.ts';
-import type { Session } from '../../src/store/generated/sqlite/client.ts';
 import { signature, testAdminPassword, testAuthKey, type Api } from '../support/api.ts';
+import { StoreCopy, type Differences } from '../support/store-copy.ts';
 
 /** Everybody who may make a call, as "done when" of the roles names them. */
 export const callers = [
@@ -10,9 +10,10 @@ export const callers = [
 ] as const;
 export type CallerName = typeof callers[number];
 
-/** Whose a record is, seen from the owner; the ids of clients, tunnels, hosts and users alike. */
+/** Whose a record is, seen from the owner; the ids of clients, tunnels, hosts, users and users' tokens alike. */
 export const targets = { own: 1, "another's": 2, unassigned: 3, missing: 99 } as const;
 export type Target = keyof typeof targets;
+export const targetNames = ['own', "another's", 'unassigned', 'missing'] as const satisfies readonly Target[];
 
 /** What a call carries. */
 export interface Carried {
@@ -21,71 +22,45 @@ export interface Carried {
   readonly parameters: Readonly<Record<string, string | number>>;
 }
 
-/** A server with clients, tunnels and hosts 1 of alice (the owner), 2 of bob, 3 of nobody, and users 3 disabled, 4 expired. */
+/**
+ * A server with clients, tunnels and hosts 1 of alice (the owner), 2 of bob, 3 of nobody; users 3 disabled, 4 expired; tokens 1 to 4 of
+ * those users, 5 of alice to read, 6 to 8 the legacy ones of users 1 to 3; and an address that has to wait.
+ */
 export interface World {
   readonly api: Api;
   readonly as: (caller: CallerName) => Carried;
-  /** Makes the records as they were. */
-  restore(): Promise<void>;
-  /** All records, to be compared. */
-  snapshot(): Promise<string>;
+  /** Makes everything as it was. */
+  restore(): void;
+  /** What is another than it was. */
+  differences(): Differences;
 }
 
 /** Every user's password. */
 export const password = 'the password of users';
+/** Where too many wrong passwords came from. */
+export const lockedAddress = '203.0.113.9';
 
 /** Makes the records and logs everybody in. */
 export async function openWorld(api: Api): Promise<World> {
-  const passwordHash = await hashPassword(password);
   const tokens = Array.from({ length: 5 }, newToken);
-  const tokenOf = (index: number): Carried => ({ headers: { authorization: `Bearer ${tokens[index]?.token}` }, parameters: {} });
-  let sessions: Session[] = [];
-  const { db } = api.store;
-
-  async function restore(): Promise<void> {
-    await api.reset();
-    await api.store.transaction(async (tx) => {
-      await tx.user.createMany({ data: [
-        { id: 1, username: 'alice', passwordHash, clientCount: 1, tunnelCount: 2, hostCount: 1 },
-        { id: 2, username: 'bob', passwordHash, clientCount: 1, tunnelCount: 2, hostCount: 1 },
-        { id: 3, username: 'carol', passwordHash, enabled: false },
-        { id: 4, username: 'dave', passwordHash, expiresAt: new Date(0) },
-      ] });
-      const client = { tunnelCount: 2, hostCount: 1 };
-      await tx.client.createMany({ data: [
-        { ...client, id: 1, vkey: 'key-1', userId: 1, webUsername: 'web', webPasswordHash: passwordHash }, { ...client, id: 2, vkey: 'key-2', userId: 2 }, { ...client, id: 3, vkey: 'key-3' },
-      ] });
-      await tx.tunnel.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, mode: 'tcp', port: 9000 + id, target: '127.0.0.1:22' })) });
-      await tx.host.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, host: `host${id}.example.com`, target: '127.0.0.1:80' })) });
-      await tx.platformDomain.create({ data: { id: 'd', wildcard: '*.platform.example.com' } });
-      await tx.total.createMany({ data: Object.entries({ users: 4, clients: 3, tunnels: 3, 'tunnels:tcp': 3, hosts: 3 }).map(([name, value]) => ({ name, value })) });
-      await tx.apiToken.createMany({ data: tokens.map(({ hash }, index) => ({ id: index + 1, name: 'test', hash, userId: Math.min(index, 3) + 1, readOnly: index === 4 })) });
-      await tx.apiToken.update({ where: { id: 5 }, data: { userId: 1 } });
-      await tx.apiToken.createMany({ data: [1, 2, 3].map((userId) => ({ userId, name: 'API key', hash: `legacy ${userId}`, legacy: true })) });
-      await tx.session.createMany({ data: sessions });
-    });
-  }
-
-  async function logIn(username: string, secret: string): Promise<Carried> {
-    const { headers } = await api.call('/login/verify', { username, password: secret });
-    return { headers: { cookie: headers.get('set-cookie')?.split(';')[0] ?? '' }, parameters: {} };
-  }
-
-  await restore();
-  const [owner, web, administrator] = [await logIn('alice', password), await logIn('web', password), await logIn('admin', testAdminPassword)];
-  sessions = await db.session.findMany();
+  await seed(api, await hashPassword(password), tokens.map(({ hash }) => hash));
+  const [owner, web, administrator] = [await logIn(api, 'alice', password), await logIn(api, 'web', password), await logIn(api, 'admin', testAdminPassword)];
+  const copy = await StoreCopy.of(api.store);
   const nobody: Carried = { headers: {}, parameters: {} };
+  const tokenOf = (index: number): Carried => ({ headers: { authorization: `Bearer ${tokens[index]?.token}` }, parameters: {} });
   const signed = (key: string, secondsAgo = 0): Carried => ({ headers: {}, parameters: signature(key, Date.now() - secondsAgo * 1000) });
 
+  const isLocked = () => api.attempts.lockouts(Date.now()).some(({ source }) => source === lockedAddress);
   return {
     api,
-    restore,
-    async snapshot() {
-      const records = [
-        await db.client.findMany(), await db.tunnel.findMany(), await db.host.findMany(), await db.user.findMany(), await db.platformDomain.findMany(),
-        await db.globalSettings.findMany(), await db.apiToken.findMany({ omit: { lastUsedAt: true } }), await db.total.findMany(),
-      ];
-      return JSON.stringify(records, (key, value: unknown) => key === 'createdAt' ? undefined : typeof value === 'bigint' ? String(value) : value);
+    restore() {
+      copy.restore();
+      api.forget();
+      // In ten minutes, so that it doesn't end by itself while the suite runs.
+      for (let n = 0; !isLocked(); n++) api.attempts.begin(lockedAddress, `name ${n}`, Date.now() + 600_000);
+    },
+    differences() {
+      return { ...copy.differences(), ...(!isLocked() && { [`Lockout ${lockedAddress}`]: null }) };
     },
     as(caller) {
       switch (caller) {
@@ -104,4 +79,32 @@ export async function openWorld(api: Api): Promise<World> {
       }
     },
   };
+}
+
+async function seed(api: Api, passwordHash: string, tokenHashes: readonly string[]): Promise<void> {
+  const { db } = api.store;
+  await api.reset(); // the kept totals of an empty store
+  const counts = { clientCount: 1, tunnelCount: 2, hostCount: 1 };
+  await db.user.createMany({ data: [
+    { id: 1, username: 'alice', passwordHash, ...counts }, { id: 2, username: 'bob', passwordHash, ...counts },
+    { id: 3, username: 'carol', passwordHash, enabled: false }, { id: 4, username: 'dave', passwordHash, expiresAt: new Date(0) },
+  ] });
+  const client = { tunnelCount: 2, hostCount: 1 };
+  await db.client.createMany({ data: [
+    { ...client, id: 1, vkey: 'key-1', userId: 1, webUsername: 'web', webPasswordHash: passwordHash }, { ...client, id: 2, vkey: 'key-2', userId: 2 }, { ...client, id: 3, vkey: 'key-3' },
+  ] });
+  await db.tunnel.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, mode: 'tcp', port: 9000 + id, target: '127.0.0.1:22' })) });
+  await db.host.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, host: `host${id}.example.com`, target: '127.0.0.1:80' })) });
+  await db.platformDomain.create({ data: { id: 'd', wildcard: '*.platform.example.com' } });
+  await db.globalSettings.create({ data: { id: 1, serverUrl: 'https://adit.example.com' } });
+  await db.total.createMany({ data: Object.entries({ users: 4, clients: 3, tunnels: 3, 'tunnels:tcp': 3, hosts: 3, audit: 1 }).map(([name, value]) => ({ name, value })) });
+  await db.apiToken.createMany({ data: tokenHashes.map((hash, index) => ({ id: index + 1, name: 'test', hash, userId: [1, 2, 3, 4, 1][index], readOnly: index === 4 })) });
+  await db.apiToken.createMany({ data: [1, 2, 3].map((userId) => ({ id: 5 + userId, userId, name: 'API key', hash: `legacy ${userId}`, legacy: true })) });
+  await db.trafficSample.createMany({ data: [1, 2, 3].map((id) => ({ resource: 'client', resourceId: id, step: 'day', at: 29_520_000, inletBytes: 100 * id, exportBytes: 0 })) });
+  await db.auditEntry.create({ data: { at: new Date(), callerKind: 'admin', method: 'signature', address: '', resource: 'client', resourceId: '1', action: 'create' } });
+}
+
+async function logIn(api: Api, username: string, secret: string): Promise<Carried> {
+  const { headers } = await api.call('/login/verify', { username, password: secret });
+  return { headers: { cookie: headers.get('set-cookie')?.split(';')[0] ?? '' }, parameters: {} };
 }

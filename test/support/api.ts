@@ -45,6 +45,8 @@ export interface Api {
   readonly store: Store;
   readonly engine: FakeEngine;
   readonly log: LogRecorder;
+  /** Failed guesses of passwords. */
+  readonly attempts: Attempts;
   /** The server's time in ms; undefined = the real one. */
   readonly clock: { now: number | undefined };
   /** A call as an administrator: signed for the server's time. */
@@ -53,6 +55,10 @@ export interface Api {
   call(path: string, parameters?: CallParameters, options?: CallOptions): Promise<ApiAnswer>;
   /** Makes store and engine as new, so that the next test finds no record and ids begin at 1. */
   reset(): Promise<void>;
+  /** Makes all but the store as new. */
+  forget(): void;
+  /** Ends all subscriptions. */
+  endSubscriptions(): void;
 }
 
 /** The key that `signed` signs with, unless the settings say otherwise. */
@@ -114,17 +120,22 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the API listens on no port');
 
+  const forget = () => {
+    services.attempts.free({ kind: 'address', source: '127.0.0.1' }, now());
+    for (const state of [engine.clients, engine.wantedClients, engine.wantedTunnels, engine.wantedHosts, engine.taken, engine.broken]) state.clear();
+  };
   const host = `127.0.0.1:${address.port}`;
   const url = `http://${host}${used.basePath}`;
   const call: Api['call'] = (path, parameters = {}, options = {}) => send(`${url}${path}`, parameters, options);
   return {
-    url, host, store, engine, log, clock, call,
+    url, host, store, engine, log, clock, call, attempts: services.attempts,
     signed: (path, parameters, options) => call(path, { ...signature(used.authKey, now()), ...parameters }, options),
     async reset() {
       await emptyStore(store);
-      services.attempts.free({ kind: 'address', source: '127.0.0.1' }, now());
-      for (const state of [engine.clients, engine.wantedClients, engine.wantedTunnels, engine.taken, engine.broken]) state.clear();
+      forget();
     },
+    forget,
+    endSubscriptions: () => live.close(),
     stop: () => new Promise((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();

@@ -18,11 +18,11 @@ afterEach(() => {
   for (const controller of open.splice(0)) controller.abort();
 });
 
-/** Subscribes by server-sent events; it ends with the test. */
-export async function subscribe({ url }: Pick<TestApp, 'url'>, query: string, headers: Record<string, string>, variables: object = {}): Promise<Subscription> {
+/** Subscribes by server-sent events; it ends with the test. @param search the query string, for a signature */
+export async function subscribe({ url }: Pick<TestApp, 'url'>, query: string, headers: Readonly<Record<string, string>>, variables: object = {}, search = ''): Promise<Subscription> {
   const controller = new AbortController();
   open.push(controller);
-  const response = await fetch(`${url}/graphql`, {
+  const response = await fetch(`${url}/graphql?${search}`, {
     method: 'POST', signal: controller.signal, headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers }, body: JSON.stringify({ query, variables }),
   });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,0 +1,184 @@
+import type { Differences } from '../support/store-copy.ts';
+import { effects } from './effects.ts';
+import { isAdministrator, type Least, seenBy, userOf } from './roles.ts';
+import { type CallerName, lockedAddress, password, type Target } from './world.ts';
+
+/** What is to become of a call: the field's value, or the code of the error. */
+export type Outcome = { readonly data: unknown } | string;
+
+/** What a root field is to ask for, and to do. */
+export interface ExpectedField {
+  /** The least that a caller has to be. */
+  readonly least: Least;
+  /** The call is about a record of somebody's: what becomes of it when that isn't the caller's. */
+  readonly notTheirs?: Outcome;
+  /** What becomes of an administrator's call about a record that isn't there. */
+  readonly notThere?: Outcome;
+  /** The field with its arguments and selection; `id` is the record's. */
+  readonly field: (id: number) => string;
+  /** The whole value for whoever is let in. */
+  readonly value: (id: number, caller: CallerName) => unknown;
+  /** What it does to the records, which is nothing for a query. */
+  readonly does?: (id: number, caller: CallerName) => Differences;
+  /** Makes the records different first. */
+  readonly given?: string;
+  /** Where the general rule doesn't hold. */
+  readonly except?: (caller: CallerName, target: Target) => Outcome | undefined;
+}
+
+const none: Outcome = { data: null };
+const seen = (caller: CallerName) => ({ total: seenBy(caller).length, rows: seenBy(caller).map((id) => ({ id })) });
+/** One record that is read: neither another's nor one that isn't there. */
+const read = { least: 'client login', notTheirs: none, notThere: none } as const;
+/** One record that is changed. */
+const changed = { least: 'client login', notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' } as const;
+const administrators = { least: 'administrator', notThere: 'NOT_FOUND' } as const;
+/** A user's own account; tokens make no other, which could outlast them. */
+const account = { least: 'user', notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' } as const;
+const notByToken = (caller: CallerName) => caller === 'user token' || caller === 'other user' ? 'FORBIDDEN' : undefined;
+const tokensOf: Readonly<Record<number, readonly number[]>> = { 1: [1, 5, 6], 2: [2, 7], 3: [3, 8] };
+
+const queries: Readonly<Record<string, ExpectedField>> = {
+  server: { least: 'client login', field: () => 'server { version bridgePort }', value: () => ({ version: '0.0.0', bridgePort: 8024 }) },
+  viewer: {
+    least: 'client login',
+    field: () => 'viewer { role readOnly user { id } client { id } }',
+    value: (_id, caller) => {
+      if (caller === 'legacy client login') return { role: 'CLIENT', readOnly: false, user: null, client: { id: 1 } };
+      return { role: isAdministrator(caller) ? 'ADMINISTRATOR' : 'USER', readOnly: caller === 'read-only token', user: isAdministrator(caller) ? null : { id: userOf(caller) }, client: null };
+    },
+  },
+  lockouts: { least: 'administrator', field: () => 'lockouts { kind source }', value: () => [{ kind: 'ADDRESS', source: lockedAddress }] },
+  user: { least: 'user', notTheirs: none, notThere: none, field: (id) => `user(id: ${id}) { id username }`, value: (id) => ({ id, username: ['alice', 'bob', 'carol'][id - 1] }) },
+  users: { least: 'administrator', field: () => 'users { total rows { id } }', value: () => ({ total: 4, rows: [1, 2, 3, 4].map((id) => ({ id })) }) },
+  apiTokens: { ...account, notThere: { data: [] }, field: (id) => `apiTokens(userId: ${id}) { id }`, value: (id) => tokensOf[id]?.map((token) => ({ id: token })) },
+  'apiTokens of the caller': {
+    least: 'user', field: () => 'apiTokens { id }', value: (_id, caller) => tokensOf[userOf(caller) ?? 0]?.map((token) => ({ id: token })) ?? [],
+  },
+  legacyApiToken: { ...account, notThere: none, field: (id) => `legacyApiToken(userId: ${id}) { id user { id } }`, value: (id) => ({ id: id + 5, user: { id } }) },
+  client: { ...read, field: (id) => `client(id: ${id}) { id verifyKey tunnels { rows { id } } }`, value: (id) => ({ id, verifyKey: `key-${id}`, tunnels: { rows: [{ id }] } }) },
+  clients: { least: 'client login', field: () => 'clients { total rows { id } }', value: (_id, caller) => seen(caller) },
+  'clients of an owner': {
+    least: 'client login', field: (id) => `clients(ownerId: ${id}) { total rows { id } }`,
+    // Others get what is theirs, whatever they ask for; user 3 and one that isn't there have none.
+    value: (id, caller) => !isAdministrator(caller) ? seen(caller) : id < 3 ? { total: 1, rows: [{ id }] } : { total: 0, rows: [] },
+  },
+  tunnel: { ...read, field: (id) => `tunnel(id: ${id}) { id client { id } }`, value: (id) => ({ id, client: { id } }) },
+  tunnels: { least: 'client login', field: () => 'tunnels { total rows { id } }', value: (_id, caller) => seen(caller) },
+  'tunnels of a client': {
+    ...changed, notThere: { data: { total: 0, rows: [] } }, field: (id) => `tunnels(clientId: ${id}) { total rows { id } }`, value: (id) => ({ total: 1, rows: [{ id }] }),
+  },
+  host: { ...read, field: (id) => `host(id: ${id}) { id client { id } }`, value: (id) => ({ id, client: { id } }) },
+  hosts: { least: 'client login', field: () => 'hosts { total rows { id } }', value: (_id, caller) => seen(caller) },
+  'hosts of a client': {
+    ...changed, notThere: { data: { total: 0, rows: [] } }, field: (id) => `hosts(clientId: ${id}) { total rows { id } }`, value: (id) => ({ total: 1, rows: [{ id }] }),
+  },
+  platformHostAvailable: {
+    least: 'client login', field: () => 'platformHostAvailable(platformDomainId: "d", platformPrefix: "x") { available host }',
+    value: () => ({ available: true, host: 'x.platform.example.com' }),
+  },
+  platformDomains: { least: 'client login', field: () => 'platformDomains { id wildcard }', value: () => [{ id: 'd', wildcard: '*.platform.example.com' }] },
+  globalSettings: { least: 'administrator', field: () => 'globalSettings { serverUrl }', value: () => ({ serverUrl: 'https://adit.example.com' }) },
+  diagnoseHost: {
+    least: 'client login', notTheirs: { data: { matched: false, rule: null } }, notThere: { data: { matched: false, rule: null } },
+    field: (id) => `diagnoseHost(host: "host${id}.example.com", scheme: http) { matched rule { id } }`, value: (id) => ({ matched: true, rule: { id } }),
+  },
+  diagnoseTunnel: { ...read, field: (id) => `diagnoseTunnel(id: ${id}) { tunnel { id } }`, value: (id) => ({ tunnel: { id } }) },
+  traffic: {
+    ...changed, field: (id) => `traffic(resource: client, id: ${id}, step: day, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`,
+    value: (id) => [{ inletBytes: 100 * id }],
+  },
+  'traffic of a user': { ...account, field: (id) => `traffic(resource: user, id: ${id}, step: day, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`, value: () => [] },
+  auditEntries: { least: 'administrator', field: () => 'auditEntries { total rows { resourceId action } }', value: () => ({ total: 1, rows: [{ resourceId: '1', action: 'create' }] }) },
+};
+
+const mutations: Readonly<Record<string, ExpectedField>> = {
+  createUser: { least: 'administrator', field: () => 'createUser(input: { username: "new", password: "new password" }) { id username }', value: () => ({ id: 5, username: 'new' }), does: effects.userMade },
+  updateUser: {
+    ...administrators, field: (id) => `updateUser(id: ${id}, input: { remark: "changed" }) { id remark }`, value: (id) => ({ id, remark: 'changed' }),
+    does: (id) => effects.column('User', id, { remark: 'changed' }),
+  },
+  setUserEnabled: { ...administrators, field: (id) => `setUserEnabled(id: ${id}, enabled: false) { id enabled }`, value: (id) => ({ id, enabled: false }), does: effects.userDisabled },
+  deleteUser: { ...administrators, field: (id) => `deleteUser(id: ${id})`, value: (id) => id, does: effects.userDeleted },
+  changePassword: {
+    least: 'client login', notTheirs: 'NOT_OWN_USER', notThere: 'NOT_FOUND', except: (caller) => caller === 'legacy client login' ? 'LEGACY_CLIENT_LOGIN' : undefined,
+    field: (id) => `changePassword(id: ${id}, currentPassword: "${password}", newPassword: "new password") { id }`, value: (id) => ({ id }), does: effects.passwordChanged,
+  },
+  freeLockout: { least: 'administrator', field: () => `freeLockout(kind: ADDRESS, source: "${lockedAddress}")`, value: () => true, does: () => ({ [`Lockout ${lockedAddress}`]: null }) },
+  createApiToken: {
+    least: 'user', except: notByToken, field: () => 'createApiToken(input: { name: "new" }) { apiToken { id user { id } } }',
+    value: (_id, caller) => ({ apiToken: { id: 9, user: isAdministrator(caller) ? null : { id: userOf(caller) } } }), does: (_id, caller) => effects.tokenMade(userOf(caller)),
+  },
+  'createApiToken for a user': {
+    ...account, except: notByToken, field: (id) => `createApiToken(input: { name: "new", userId: ${id} }) { apiToken { id user { id } } }`,
+    value: (id) => ({ apiToken: { id: 9, user: { id } } }), does: (id) => effects.tokenMade(id),
+  },
+  revokeApiToken: { ...account, notTheirs: 'NOT_FOUND', field: (id) => `revokeApiToken(id: ${id})`, value: (id) => id, does: (id) => effects.tokenRevoked(id) },
+  regenerateLegacyApiToken: {
+    ...account, except: notByToken, field: (id) => `regenerateLegacyApiToken(userId: ${id}) { apiToken { id user { id } } }`,
+    value: (id) => ({ apiToken: { id: 9, user: { id } } }), does: (id) => effects.legacyTokenMade(id),
+  },
+  revokeLegacyApiToken: { ...account, field: (id) => `revokeLegacyApiToken(userId: ${id})`, value: (id) => id + 5, does: (id) => effects.legacyTokenRevoked(id) },
+
+  createClient: {
+    least: 'client login', except: (caller) => caller === 'legacy client login' ? 'USER_ACCOUNT_REQUIRED' : undefined, field: () => 'createClient(input: { remark: "new" }) { id owner { id } }',
+    value: (_id, caller) => ({ id: 4, owner: isAdministrator(caller) ? null : { id: userOf(caller) } }), does: (_id, caller) => effects.clientMade(caller),
+  },
+  updateClient: {
+    ...changed, field: (id) => `updateClient(id: ${id}, input: { remark: "changed" }) { id remark }`, value: (id) => ({ id, remark: 'changed' }),
+    does: (id) => effects.column('Client', id, { remark: 'changed' }),
+  },
+  setClientEnabled: {
+    ...changed, least: 'user', field: (id) => `setClientEnabled(id: ${id}, enabled: false) { id enabled }`, value: (id) => ({ id, enabled: false }), does: effects.clientDisabled,
+  },
+  deleteClient: { ...changed, least: 'user', field: (id) => `deleteClient(id: ${id})`, value: (id) => id, does: (id) => effects.clientDeleted(id) },
+
+  createTunnel: {
+    ...changed, field: (id) => `createTunnel(input: { clientId: ${id}, mode: tcp, targets: ["22"] }) { id client { id } }`, value: (id) => ({ id: 4, client: { id } }),
+    does: (id) => effects.tunnelMade(id),
+  },
+  copyTunnel: { ...changed, field: (id) => `copyTunnel(id: ${id}) { id client { id } }`, value: (id) => ({ id: 4, client: { id } }), does: (id) => effects.tunnelMade(id) },
+  updateTunnel: {
+    ...changed, field: (id) => `updateTunnel(id: ${id}, input: { remark: "changed" }) { id remark }`, value: (id) => ({ id, remark: 'changed' }),
+    does: (id) => effects.column('Tunnel', id, { remark: 'changed' }),
+  },
+  'updateTunnel to another client': {
+    ...changed, field: (id) => `updateTunnel(id: 1, input: { clientId: ${id} }) { id client { id } }`, value: (id) => ({ id: 1, client: { id } }),
+    // The tunnel is the owner's; nobody but an administrator moves it to or from somebody else.
+    except: (caller) => caller === 'other user' ? 'FORBIDDEN' : undefined, does: (id) => effects.tunnelMoved(id),
+  },
+  startTunnel: {
+    ...changed, given: 'UPDATE "Tunnel" SET "enabled" = 0', field: (id) => `startTunnel(id: ${id}) { id runtime { running } }`, value: (id) => ({ id, runtime: { running: true } }),
+    does: (id) => effects.othersStopped('Tunnel', id),
+  },
+  stopTunnel: { ...changed, field: (id) => `stopTunnel(id: ${id}) { id enabled }`, value: (id) => ({ id, enabled: false }), does: (id) => effects.column('Tunnel', id, { enabled: 0 }) },
+  deleteTunnel: { ...changed, field: (id) => `deleteTunnel(id: ${id})`, value: (id) => id, does: (id) => effects.tunnelDeleted(id) },
+
+  createHost: {
+    ...changed, field: (id) => `createHost(input: { clientId: ${id}, host: "new.example.com", targets: ["80"] }) { id client { id } }`, value: (id) => ({ id: 4, client: { id } }),
+    does: (id) => effects.hostMade(id),
+  },
+  updateHost: {
+    ...changed, field: (id) => `updateHost(id: ${id}, input: { remark: "changed" }) { id remark }`, value: (id) => ({ id, remark: 'changed' }),
+    does: (id) => effects.column('Host', id, { remark: 'changed' }),
+  },
+  'updateHost to another client': {
+    ...changed, field: (id) => `updateHost(id: 1, input: { clientId: ${id} }) { id client { id } }`, value: (id) => ({ id: 1, client: { id } }),
+    except: (caller) => caller === 'other user' ? 'FORBIDDEN' : undefined, does: (id) => effects.hostMoved(id),
+  },
+  startHost: {
+    ...changed, given: 'UPDATE "Host" SET "enabled" = 0', field: (id) => `startHost(id: ${id}) { id enabled }`, value: (id) => ({ id, enabled: true }), does: (id) => effects.othersStopped('Host', id),
+  },
+  stopHost: { ...changed, field: (id) => `stopHost(id: ${id}) { id enabled }`, value: (id) => ({ id, enabled: false }), does: (id) => effects.column('Host', id, { enabled: 0 }) },
+  deleteHost: { ...changed, field: (id) => `deleteHost(id: ${id})`, value: (id) => id, does: (id) => effects.hostDeleted(id) },
+  saveGlobalSettings: {
+    least: 'administrator', field: () => 'saveGlobalSettings(input: { serverUrl: "https://other.example.com" }) { serverUrl }', value: () => ({ serverUrl: 'https://other.example.com' }),
+    does: () => effects.column('GlobalSettings', 1, { serverUrl: 'https://other.example.com' }),
+  },
+};
+
+/** By type and name of the field, with what is particular about the call after it. */
+export const expectedFields: Readonly<Record<string, ExpectedField>> = Object.fromEntries([
+  ...Object.entries(queries).map(([name, expected]) => [`Query.${name}`, expected] as const),
+  ...Object.entries(mutations).map(([name, expected]) => [`Mutation.${name}`, expected] as const),
+]);

@@ -1,0 +1,38 @@
+import type { CallerName, Target } from './world.ts';
+
+/** The least that a caller has to be. */
+export type Least = 'administrator' | 'user' | 'client login';
+
+const unknown: ReadonlySet<CallerName> = new Set(['anonymous', 'bad signature', 'expired signature', 'disabled user', 'expired user']);
+
+/** A caller who has not proven who they are, or is not let in any more. */
+export function isUnknown(caller: CallerName): boolean {
+  return unknown.has(caller);
+}
+
+export function isAdministrator(caller: CallerName): boolean {
+  return caller === 'signature' || caller === 'administrator session';
+}
+
+/** Whether a known caller is what a call asks for at least. */
+export function isAtLeast(caller: CallerName, least: Least): boolean {
+  if (isAdministrator(caller)) return true;
+  return least === 'client login' || (least === 'user' && caller !== 'legacy client login');
+}
+
+/** Whether a record is the caller's to use, as far as it is there. */
+export function isTheirs(caller: CallerName, target: Target): boolean {
+  return isAdministrator(caller) || target === (caller === 'other user' ? "another's" : 'own');
+}
+
+/** The user behind a caller; null = an administrator. The legacy client login is client 1's, whose owner is user 1. */
+export function userOf(caller: CallerName): number | null {
+  if (isAdministrator(caller)) return null;
+  return caller === 'other user' ? 2 : 1;
+}
+
+/** The ids of what a caller sees of clients, tunnels and hosts alike. */
+export function seenBy(caller: CallerName): readonly number[] {
+  if (isAdministrator(caller)) return [1, 2, 3];
+  return [caller === 'other user' ? 2 : 1];
+}

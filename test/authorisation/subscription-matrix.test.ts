@@ -1,0 +1,90 @@
+import { expect, test } from '@jest/globals';
+import { schema } from '../../src/schema/schema.ts';
+import { testApis, type Api } from '../support/api.ts';
+import { testDatabases } from '../support/database.ts';
+import { subscribe, type Subscription } from '../support/sse.ts';
+import { isAdministrator, isAtLeast, isTheirs, isUnknown, type Least } from './roles.ts';
+import { callers, openWorld, targetNames, targets, type CallerName, type Target } from './world.ts';
+
+interface Expected {
+  readonly least: Least;
+  /** The subscription, about the record of this id. */
+  readonly field: (id: number) => string;
+  /** Who may not hear of a record is told so; absent = just nothing. */
+  readonly refused?: { readonly notTheirs: string; readonly notThere: string };
+  /** What is told when everything is changed (`changeAll`). */
+  readonly told: (id: number) => readonly unknown[];
+  /** It is told again and again. */
+  readonly repeats?: true;
+  /** It is about no record of somebody's. */
+  readonly ofAll?: true;
+}
+
+/** What each subscription is to ask for and to tell. One that isn't here fails. */
+const expected: Readonly<Record<string, Expected>> = {
+  clientChanged: { least: 'client login', field: (id) => `clientChanged(id: ${id}) { id client { remark } }`, told: (id) => [{ id, client: { remark: 'changed' } }] },
+  tunnelChanged: { least: 'client login', field: (id) => `tunnelChanged(id: ${id}) { id tunnel { enabled } }`, told: (id) => [{ id, tunnel: { enabled: false } }] },
+  hostChanged: { least: 'client login', field: (id) => `hostChanged(id: ${id}) { id host { enabled } }`, told: (id) => [{ id, host: { enabled: false } }] },
+  trafficEverySecond: {
+    least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
+    field: (id) => `trafficEverySecond(resource: client, id: ${id}) { inletBytes }`, told: (id) => [{ inletBytes: 100 * id }],
+  },
+  auditAdded: {
+    least: 'administrator', ofAll: true, field: () => 'auditAdded { action resource resourceId }',
+    told: () => ['1', '2', '3'].flatMap((resourceId) => ['tunnel', 'host', 'client'].map((resource) => ({ action: 'update', resource, resourceId }))),
+  },
+};
+
+const apis = testApis(testDatabases('sqlite'));
+
+test('every subscription has its expectation, and nothing else has', () => {
+  expect(Object.keys(expected).toSorted()).toEqual(Object.keys(schema.getSubscriptionType()?.getFields() ?? {}).toSorted());
+});
+
+/** Tunnel, host and client of each number, one after the other. */
+async function changeAll(api: Api): Promise<void> {
+  for (const id of [1, 2, 3]) {
+    for (const [path, more] of [['/index/stop', {}], ['/index/hoststop', {}], ['/client/edit', { remark: 'changed' }]] as const) {
+      expect((await api.signed(path, { id, ...more })).body).toMatchObject({ status: 1 });
+    }
+  }
+}
+
+function toBeTold({ least, refused, told, ofAll }: Expected, caller: CallerName, target: Target): readonly unknown[] {
+  if (isUnknown(caller)) return [];
+  if (!isAtLeast(caller, least)) return ['FORBIDDEN'];
+  if (!ofAll && target === 'missing') return refused ? [isAdministrator(caller) ? refused.notThere : refused.notTheirs] : [];
+  if (!ofAll && !isTheirs(caller, target)) return refused ? [refused.notTheirs] : [];
+  return told(targets[target]);
+}
+
+/** What a subscription is told next: a value, or the code of an error; undefined = it has ended. */
+async function next(subscription: Subscription): Promise<unknown> {
+  const event = await subscription.next();
+  return event && (event.errors?.[0]?.extensions?.['code'] ?? Object.values(event.data ?? {})[0]);
+}
+
+test.each(Object.entries(expected))('%s', async (_name, rule) => {
+  const { api, as } = await openWorld(await apis.start());
+  for (const id of [1, 2, 3]) {
+    api.engine.clients.set(id, { connected: true, address: '', localAddress: '', version: '', connections: 0, rate: 0, inletBytes: 100 * id, exportBytes: 0, lastOnlineAt: 0 });
+  }
+  const calls = await Promise.all(callers.flatMap((caller) => targetNames.map(async (target) => {
+    const { headers, parameters } = as(caller);
+    const search = new URLSearchParams(Object.entries(parameters).map(([key, value]): [string, string] => [key, String(value)])).toString();
+    const subscription = await subscribe(api, `subscription { ${rule.field(targets[target])} }`, headers, {}, search);
+    return { caller, target, subscription, wanted: toBeTold(rule, caller, target) };
+  })));
+  expect(calls.map(({ caller, target, subscription }) => [caller, target, subscription.status])).toEqual(calls.map(({ caller, target }) => [caller, target, isUnknown(caller) ? 401 : 200]));
+
+  await changeAll(api);
+  await Promise.all(calls.map(async ({ caller, target, subscription, wanted }) => {
+    for (const value of wanted) expect([caller, target, await next(subscription)]).toEqual([caller, target, value]);
+  }));
+  // What they are to hear, all have heard: what they are not to, they would find before the end.
+  api.endSubscriptions();
+  if (rule.repeats) return;
+  const known = calls.filter(({ caller }) => !isUnknown(caller));
+  const rest = await Promise.all(known.map(async ({ caller, target, subscription }) => [caller, target, await next(subscription)]));
+  expect(rest).toEqual(known.map(({ caller, target }) => [caller, target, undefined]));
+});

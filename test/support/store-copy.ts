@@ -1,0 +1,96 @@
+import Database from 'better-sqlite3';
+import { z } from 'zod';
+import type { Store } from '../../src/store/store.ts';
+
+/** A row by column. */
+type Row = Record<string, unknown>;
+
+/** What became of records: those columns of each that are another now, all of a new one; null = it is gone. */
+export type Differences = Record<string, Row | null>;
+
+/** What is written without anybody asking for it. */
+const ignored: Readonly<Record<string, readonly string[]>> = { ApiToken: ['lastUsedAt'], Session: ['lastSeenAt'] };
+/** History: it grows with every change. */
+const history: ReadonlySet<string> = new Set(['AuditEntry', 'Total audit', 'TrafficSample', 'sqlite_sequence']);
+
+const databaseList = z.array(z.object({ name: z.string(), file: z.string() }));
+
+/**
+ * The records of a SQLite test store at one moment, to be brought back and compared with: a few statements of its own
+ * connection, where the store's client would need hundreds.
+ */
+export class StoreCopy {
+  readonly #database: Database.Database;
+  /** Reads all rows of a table. */
+  readonly #tables: ReadonlyMap<string, Database.Statement<[], Row>>;
+  readonly #before: ReadonlyMap<string, Row>;
+  readonly #restore: string;
+  #version: unknown;
+
+  private constructor(file: string) {
+    const database = this.#database = new Database(file);
+    database.pragma('synchronous = OFF');
+    database.pragma('busy_timeout = 5000');
+    // The rows are brought back in any order.
+    database.pragma('foreign_keys = OFF');
+    // Clients first: triggers copy some of theirs to tunnels and hosts.
+    const tables = database.prepare<[], { name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '_prisma_migrations' ORDER BY name <> 'Client'`).all()
+      .map(({ name }) => name);
+    for (const table of tables) database.exec(`CREATE TEMP TABLE "copy of ${table}" AS SELECT * FROM main."${table}"`);
+    this.#restore = [
+      'BEGIN IMMEDIATE', ...tables.map((table) => `DELETE FROM main."${table}"`), ...tables.map((table) => `INSERT INTO main."${table}" SELECT * FROM "copy of ${table}"`), 'COMMIT',
+    ].join(';');
+    this.#tables = new Map(tables.filter((name) => !history.has(name)).map((name) => [name, database.prepare<[], Row>(`SELECT * FROM main."${name}"`)]));
+    this.#before = this.#rows();
+    this.#version = this.#seenVersion();
+  }
+
+  /** Copies all that a store holds. */
+  static async of({ db }: Store): Promise<StoreCopy> {
+    const [main] = databaseList.parse(await db.$queryRaw`SELECT name, file FROM pragma_database_list`);
+    return new StoreCopy(main?.file ?? '');
+  }
+
+  /** Makes all records as they were; costs next to nothing when none was written since. */
+  restore(): void {
+    if (this.#seenVersion() === this.#version) return;
+    this.#database.exec(this.#restore);
+    this.#version = this.#seenVersion();
+  }
+
+  /** What is another than it was, by table and key: `Client 1`. Kept totals are among the records, history isn't. */
+  differences(): Differences {
+    if (this.#seenVersion() === this.#version) return {};
+    const now = this.#rows();
+    const differences: Differences = {};
+    for (const [key, row] of now) {
+      const before = this.#before.get(key) ?? {};
+      const columns = Object.entries(row).filter(([name, value]) => before[name] !== value);
+      if (columns.length > 0) differences[key] = Object.fromEntries(columns);
+    }
+    for (const key of this.#before.keys()) if (!now.has(key)) differences[key] = null;
+    return differences;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Another number after every write of anybody else. */
+  #seenVersion(): unknown {
+    return this.#database.pragma('data_version', { simple: true });
+  }
+
+  #rows(): Map<string, Row> {
+    const rows = new Map<string, Row>();
+    for (const [table, all] of this.#tables) {
+      for (const row of all.all()) {
+        for (const name of ignored[table] ?? []) delete row[name];
+        // A session's id is random; of each kind of caller there is one.
+        const key = `${table} ${String(table === 'Session' ? row['kind'] : row['id'] ?? row['name'])}`;
+        if (!history.has(key)) rows.set(key, row);
+      }
+    }
+    return rows;
+  }
+}
