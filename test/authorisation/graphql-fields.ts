@@ -48,7 +48,7 @@ const queries: Readonly<Record<string, ExpectedField>> = {
       return { role: isAdministrator(caller) ? 'ADMINISTRATOR' : 'USER', readOnly: caller === 'read-only token', user: isAdministrator(caller) ? null : { id: userOf(caller) }, client: null };
     },
   },
-  lockouts: { least: 'administrator', field: () => 'lockouts { kind source }', value: () => [{ kind: 'ADDRESS', source: lockedAddress }] },
+  lockouts: { least: 'administrator', field: () => 'lockouts { kind credential source }', value: () => [{ kind: 'ADDRESS', credential: 'LOGIN', source: lockedAddress }] },
   user: { least: 'user', notTheirs: none, notThere: none, field: (id) => `user(id: ${id}) { id username }`, value: (id) => ({ id, username: ['alice', 'bob', 'carol'][id - 1] }) },
   users: { least: 'administrator', field: () => 'users { total rows { id } }', value: () => ({ total: 4, rows: [1, 2, 3, 4].map((id) => ({ id })) }) },
   apiTokens: { ...account, notThere: { data: [] }, field: (id) => `apiTokens(userId: ${id}) { id }`, value: (id) => tokensOf[id]?.map((token) => ({ id: token })) },

@@ -135,7 +135,7 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
       forget();
     },
     forget,
-    endSubscriptions: () => live.close(),
+    endSubscriptions: () => services.live.close(),
     stop: () => new Promise((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
