@@ -4,10 +4,10 @@ import type { Stream } from '../wire/mux.ts';
 import { decodeOpen } from '../wire/open.ts';
 import { type AgentInfo, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
 import { messageOf } from '../wire/system-error.ts';
-import { NoTargetError } from './dial.ts';
+import { NoTargetError } from '../requests/dial-target.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
-import { answerRequest } from './requests/registry.ts';
-import type { RequestContext } from './requests/request-handler.ts';
+import { answerRequest } from '../requests/registry.ts';
+import type { RequestContext } from '../requests/request-handler.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
 /** Requests being answered at once (targets being dialled, mostly): what a flood of visitors may cost here. */

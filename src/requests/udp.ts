@@ -1,5 +1,5 @@
-import { DatagramSocket } from '../../wire/datagram-socket.ts';
-import { connectUdp } from '../connect-udp.ts';
+import { DatagramSocket } from '../wire/datagram-socket.ts';
+import { connectUdp } from './connect-udp.ts';
 import type { RequestHandler } from './request-handler.ts';
 
 /** Joins the stream, which carries datagrams, with a UDP socket that speaks with one target. */

@@ -1,7 +1,7 @@
-import { DatagramSocket } from '../../wire/datagram-socket.ts';
-import { readSocksAddress, socksAddress } from '../../wire/socks-address.ts';
-import { UdpSocket } from '../../wire/udp-socket.ts';
-import { NameCache } from '../name-cache.ts';
+import { DatagramSocket } from '../wire/datagram-socket.ts';
+import { readSocksAddress, socksAddress } from '../wire/socks-address.ts';
+import { UdpSocket } from '../wire/udp-socket.ts';
+import { NameCache } from './name-cache.ts';
 import type { RequestHandler } from './request-handler.ts';
 
 /** Datagrams that wait until the name they go to is known; more are dropped. */

@@ -1,4 +1,4 @@
-import { dial } from '../dial.ts';
+import { dial } from './dial-target.ts';
 import type { RequestHandler } from './request-handler.ts';
 
 /** Joins the stream with the first target that answers. */

@@ -1,5 +1,5 @@
-import type { Stream } from '../../wire/mux.ts';
-import type { OpenKind, OpenRequest } from '../../wire/open.ts';
+import type { Stream } from '../wire/mux.ts';
+import type { OpenKind, OpenRequest } from '../wire/open.ts';
 import { answerDial } from './dial.ts';
 import { answerProbe } from './probe.ts';
 import type { RequestContext, RequestHandler } from './request-handler.ts';

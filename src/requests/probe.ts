@@ -1,7 +1,7 @@
-import { MessageSocket } from '../../wire/message-socket.ts';
-import type { SocketBackend } from '../../wire/socket.ts';
-import { messageOf } from '../../wire/system-error.ts';
-import { dial } from '../dial.ts';
+import { MessageSocket } from '../wire/message-socket.ts';
+import type { SocketBackend } from '../wire/socket.ts';
+import { messageOf } from '../wire/system-error.ts';
+import { dial } from './dial-target.ts';
 import type { RequestHandler } from './request-handler.ts';
 
 /** Tries a target and says what came of it. */

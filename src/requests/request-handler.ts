@@ -1,7 +1,7 @@
-import type { DatagramBudget } from '../../wire/datagram-socket.ts';
-import type { Stream } from '../../wire/mux.ts';
-import type { OpenKind, OpenRequest } from '../../wire/open.ts';
-import type { SocketBackend } from '../../wire/socket.ts';
+import type { DatagramBudget } from '../wire/datagram-socket.ts';
+import type { Stream } from '../wire/mux.ts';
+import type { OpenKind, OpenRequest } from '../wire/open.ts';
+import type { SocketBackend } from '../wire/socket.ts';
 
 /** What answering a request may need of the session it came in. */
 export interface RequestContext {

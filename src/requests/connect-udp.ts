@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { formatTarget, parseTarget } from '../rules/targets.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { UdpSocket } from '../wire/udp-socket.ts';
-import { NoTargetError } from './dial.ts';
+import { NoTargetError } from './dial-target.ts';
 
 /** A UDP socket that speaks with a target. */
 export interface UdpConnection {

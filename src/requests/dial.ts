@@ -1,6 +1,6 @@
-import { parseTarget } from '../../rules/targets.ts';
-import { dialFailure, encodeDialResult } from '../../wire/dial-result.ts';
-import { MessageSocket } from '../../wire/message-socket.ts';
+import { parseTarget } from '../rules/targets.ts';
+import { dialFailure, encodeDialResult } from '../wire/dial-result.ts';
+import { MessageSocket } from '../wire/message-socket.ts';
 import type { RequestHandler } from './request-handler.ts';
 
 /** Joins the stream with a target and says first what became of the dial: a proxy has to tell its visitor. */
