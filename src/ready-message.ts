@@ -10,11 +10,13 @@ export interface Ready {
   readonly settings: Settings;
   readonly generated: LoadedSettings['generated'];
   readonly bridge: BridgeAddress;
+  /** The ports of the hosts. */
+  readonly hosts: { readonly httpPort: number; readonly httpsPort: number };
   readonly http: { readonly address: string; readonly port: number };
 }
 
 /** The message on stdout once everything listens: every address in use, new secrets (this once), and the next commands to type. */
-export function readyMessage({ settings, generated, bridge, http }: Ready): string {
+export function readyMessage({ settings, generated, bridge, hosts, http }: Ready): string {
   const url = `http://${reachable(http.address)}:${http.port}${settings.basePath}`;
   return `
 Adit ${version} is ready.
@@ -22,7 +24,7 @@ Adit ${version} is ready.
   GraphQL  ${url}/graphql
   Bridge   ${bracketed(bridge.host)}:${bridge.port}, over TLS :${bridge.tls.port} (agents connect here)
            TLS certificate SHA-256 ${bridge.tls.fingerprint}
-  Hosts    HTTP ${settings.vhostHttpPort}, HTTPS ${settings.vhostHttpsPort} (kept free: this version does not serve domains yet)
+  Hosts    HTTP ${bracketed(settings.vhostHost)}:${hosts.httpPort}, HTTPS :${hosts.httpsPort} (visitors of domains connect here)
 ${secrets(settings, generated)}${nextCommands(settings, generated, url, `--server ${reachable(bridge.host)}:${bridge.tls.port} --tls-fingerprint ${bridge.tls.fingerprint}`)}
 `;
 }

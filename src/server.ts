@@ -54,6 +54,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     await store.forgetRunningState();
     await engine.load(wantedState(await store.loadEngineState()));
     const bridge = await engine.listen();
+    const hosts = await engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort });
     const saver = new StateSaver(engine, (batch) => store.saveCounters(batch), log);
     saver.start();
     opened.push(() => saver.stop());
@@ -68,7 +69,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const web = await listen(createHttp(settings, services, stopping.signal), settings);
     opened.push(() => close(web));
     const stop = stopSignal(log);
-    process.stdout.write(readyMessage({ settings, generated, bridge, http: addressOf(web) }));
+    process.stdout.write(readyMessage({ settings, generated, bridge, hosts, http: addressOf(web) }));
 
     await stop;
     stopping.abort();

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Attempts } from '../rules/attempts.ts';
+import { addressSet } from '../rules/ip-access.ts';
 import type { PortRange } from '../rules/port-range.ts';
 import { keyedModes, transportOf } from '../rules/tunnel-mode.ts';
 import { keyIdOf } from '../wire/handshake.ts';
@@ -17,7 +18,7 @@ import { Admission } from './limits/admission.ts';
 import { Alarm } from './limits/alarm.ts';
 import { ClientLogins } from './limits/client-logins.ts';
 import { Meter, type StoredBytes, Ticker } from './limits/meter.ts';
-import { Visitors } from './limits/visitors.ts';
+import { MAX_VISITORS, Visitors } from './limits/visitors.ts';
 import { PortBook } from './ports/port-book.ts';
 import { BoundLease } from './ports/port-lease.ts';
 import { bindFreePort, bindPort, type PortReserver } from './ports/reserve-port.ts';
@@ -26,7 +27,12 @@ import { tunnelModes } from './tunnels/registry.ts';
 import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
 import type { Carrier } from './tunnels/tunnel-mode.ts';
 import { TunnelRunner } from './tunnels/tunnel-runner.ts';
+import { Certificates } from './vhost/certificates.ts';
+import { dialHost } from './vhost/dial.ts';
+import { type GateContext, gateOf } from './vhost/gate.ts';
 import { Hosts } from './vhost/hosts.ts';
+import { VHOST_TIMING, type VhostTiming } from './vhost/slow-visitors.ts';
+import { type VhostPlaces, VhostServer } from './vhost/vhost-server.ts';
 
 /** How often expired clients are looked for at least, in ms (contract D13): the clock may be set. Every use checks too. */
 const SWEEP_MS = 60_000;
@@ -52,6 +58,9 @@ export interface EngineOptions {
   readonly udpIdleMs?: number;
   readonly bridgeTiming?: Partial<BridgeTiming>;
   readonly proxyTiming?: Partial<ProxyTiming>;
+  readonly vhostTiming?: Partial<VhostTiming>;
+  /** Addresses and networks of proxies in front of the hosts: what they say of visitors is believed. */
+  readonly trustedProxies?: readonly string[];
   /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
   readonly attempts?: Attempts;
   /** ms since the epoch. */
@@ -85,6 +94,7 @@ export class Engine implements EngineFace {
   readonly #admission: Admission;
   readonly #hosts: Hosts;
   readonly #logins: ClientLogins;
+  readonly #vhost: VhostServer;
   readonly #reserver: PortReserver;
   readonly #bridge: Bridge;
   readonly #log: Logger;
@@ -101,14 +111,15 @@ export class Engine implements EngineFace {
     this.#options = options;
     this.#log = options.log;
     this.#now = options.now ?? Date.now;
-    this.#hosts = new Hosts(this.#ticker);
-    this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     this.#visitors = new Visitors(options.maxVisitors);
+    this.#hosts = new Hosts(this.#ticker, this.#visitors, new Certificates(options.log, this.#now));
+    this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     this.#admission = new Admission(this.#visitors, this.#now);
     const attempts = options.attempts ?? new Attempts();
     this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, attempts, this.#now);
     const sockets = options.sockets ?? netBackend;
     this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
+    this.#vhost = this.#makeVhost(sockets, options);
     this.#bridge = new Bridge({
       sockets, log: options.log, now: this.#now, clients: this.#clients, attempts, timing: options.bridgeTiming ?? {},
       visited: (keyId) => this.#passwords.get(keyId),
@@ -116,6 +127,18 @@ export class Engine implements EngineFace {
         this.#changed(entry.meter);
         for (const runner of entry.tunnels) runner.clientChanged();
       },
+    });
+  }
+
+  #makeVhost(sockets: SocketBackend, { trustedProxies = [], vhostTiming, log }: EngineOptions): VhostServer {
+    const trusted = addressSet(trustedProxies);
+    const gate: GateContext = { client: (id) => this.#clients.get(id)?.wanted, admit: (id, address) => this.#admit(id, address) };
+    return new VhostServer({
+      log, sockets, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, maxConnections: MAX_VISITORS,
+      trusts: (address) => trusted.has(address),
+      gate: (entry, visit) => gateOf(gate, entry, visit),
+      admits: (entry, address) => typeof this.#admit(entry.wanted.clientId, address) !== 'string',
+      dial: (entry, visitor) => dialHost(entry, visitor, (id, address) => this.#admit(id, address)),
     });
   }
 
@@ -137,6 +160,14 @@ export class Engine implements EngineFace {
   listen(): Promise<BridgeAddress> {
     const { bridgeHost, bridgePort, bridgeTls } = this.#options;
     return this.#bridge.listen({ host: bridgeHost, port: bridgePort, tls: bridgeTls });
+  }
+
+  /**
+   * Opens the ports of the hosts; resolves to them.
+   * @throws the system's error when one cannot be bound
+   */
+  listenHosts(places: VhostPlaces): ReturnType<VhostServer['listen']> {
+    return this.#vhost.listen(places);
   }
 
   reservePort(request: PortRequest): Promise<PortLease> {
@@ -253,6 +284,7 @@ export class Engine implements EngineFace {
     this.#closing = true;
     this.#bridge.drain();
     await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.closeListener())));
+    await this.#vhost.drain();
     await this.#visitors.gone(ms);
     const cut = this.#visitors.open;
     await this.close();
@@ -264,6 +296,7 @@ export class Engine implements EngineFace {
     this.#closing = true;
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     this.#expiry.stop();
+    await this.#vhost.close();
     await this.#bridge.close();
     await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.close())));
     this.#ticker.stop();

@@ -71,6 +71,15 @@ export class HostTable<Rule extends HostRule> {
     if (bucket.locations.size === 0) this.#buckets.delete(rule.host);
   }
 
+  /** The started rules of the pattern that a host is routed by, whatever the path: what is known of a TLS connection before its requests. */
+  named(host: string, scheme: 'http' | 'https'): Rule[] {
+    for (const pattern of patternsFor(host)) {
+      const rules = [...this.#buckets.get(pattern)?.locations.values() ?? []].flat().filter((rule) => serves(rule, scheme));
+      if (rules.length > 0) return rules;
+    }
+    return [];
+  }
+
   /** The rule that a request goes to. */
   match({ host, path, scheme }: HostRequest): Rule | undefined {
     for (const pattern of patternsFor(host)) {
@@ -96,7 +105,11 @@ function inBucket<Rule extends HostRule>({ locations, longest }: Bucket<Rule>, p
 }
 
 function serving<Rule extends HostRule>(rules: readonly Rule[] | undefined, scheme: 'http' | 'https'): Rule | undefined {
-  return rules?.find((rule) => rule.enabled && (rule.scheme === 'all' || rule.scheme === scheme));
+  return rules?.find((rule) => serves(rule, scheme));
+}
+
+function serves({ enabled, scheme }: HostRule, asked: 'http' | 'https'): boolean {
+  return enabled && (scheme === 'all' || scheme === asked);
 }
 
 /**

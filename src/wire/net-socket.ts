@@ -198,5 +198,10 @@ function listen({ host, port, identity, onSocket, onError }: ListenOptions): Pro
   });
 }
 
+/** A connected socket of Node's as the engine uses sockets, for those that come from elsewhere than `netBackend`. */
+export function byteSocket(socket: net.Socket): ByteSocket {
+  return new NetSocket(socket);
+}
+
 /** Sockets by Node's public API alone: works everywhere, and what every other backend falls back to. */
 export const netBackend: SocketBackend = { name: 'net', connect, listen };

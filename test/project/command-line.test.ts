@@ -57,7 +57,7 @@ describe('the command line', () => {
     const occupant = net.createServer().listen(0, '127.0.0.1');
     await once(occupant, 'listening');
     const { port } = occupant.address() as AddressInfo;
-    const { code, stdout, stderr } = await adit(['server', '--bridge-port', '0', '--bridge-tls-port', '0', '--http-port', `${port}`, '--log-level', 'error']);
+    const { code, stdout, stderr } = await adit(['server', '--bridge-port', '0', '--bridge-tls-port', '0', '--vhost-http-port', '0', '--vhost-https-port', '0', '--http-port', `${port}`, '--log-level', 'error']);
     occupant.close();
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `adit: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` });
   });

@@ -17,6 +17,9 @@ export interface ServerProcess {
   readonly tlsPort: number;
   /** Of the certificate on `tlsPort`. */
   readonly fingerprint: string;
+  /** Of the hosts: HTTP and HTTPS. */
+  readonly hostsPort: number;
+  readonly secureHostsPort: number;
 }
 
 /** How a server is started; left out = a new data directory, any free port. */
@@ -33,10 +36,12 @@ export interface ServerOptions {
 export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {} }: ServerOptions = {}): Promise<ServerProcess> {
   const child = new Child(process.execPath, [program, 'server'], {
     ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
+    ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0',
     ADIT_AUTH_KEY: authKey, ...environment,
   });
-  const [, http, bridge, tls, fingerprint = ''] = await child.says(/API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})/);
-  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint };
+  const [, http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(
+    /API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/);
+  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint, hostsPort: Number(hosts), secureHostsPort: Number(secureHosts) };
 }
 
 /** How an agent goes to the server: in the clear unless the server wants TLS, or over TLS with the server's certificate pinned. */

@@ -1,22 +1,32 @@
 import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
 import type { HostState, WantedHost } from '../face.ts';
 import { Meter, type StoredBytes, type Ticker } from '../limits/meter.ts';
+import type { Visitors } from '../limits/visitors.ts';
+import { Connections } from '../tunnels/connections.ts';
+import { TargetTurns } from '../tunnels/target-turns.ts';
+import type { Certificate, Certificates } from './certificates.ts';
 
 /** One host as it is routed to. A changed one is another entry with the same meter. */
 export class HostEntry implements HostRule {
   readonly wanted: WantedHost;
   readonly meter: Meter;
-  /** The target that is used first for the next connection. */
-  next = 0;
+  /** undefined = it has none: the target speaks TLS itself, if it is for HTTPS. */
+  readonly certificate: Certificate | undefined;
+  /** Those to its targets. */
+  readonly connections: Connections;
+  readonly targets: TargetTurns;
   readonly id: number;
   readonly host: string;
   readonly location: string;
   readonly scheme: WantedHost['scheme'];
   readonly enabled: boolean;
 
-  constructor(wanted: WantedHost, meter: Meter) {
+  constructor(wanted: WantedHost, meter: Meter, connections: Connections, certificate: Certificate | undefined) {
     this.wanted = wanted;
     this.meter = meter;
+    this.connections = connections;
+    this.targets = new TargetTurns('tcp', wanted.targets);
+    this.certificate = certificate;
     this.id = wanted.id;
     this.host = wanted.host;
     this.location = wanted.location;
@@ -28,19 +38,27 @@ export class HostEntry implements HostRule {
 /** All hosts, and which of them a request goes to. A change holds from the next request on. */
 export class Hosts {
   readonly #ticker: Ticker;
+  readonly #visitors: Visitors;
+  readonly #certificates: Certificates;
   readonly #table = new HostTable<HostEntry>();
   readonly #entries = new Map<number, HostEntry>();
   readonly #ofClient = new Map<number, Set<number>>();
 
-  constructor(ticker: Ticker) {
+  constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates) {
     this.#ticker = ticker;
+    this.#visitors = visitors;
+    this.#certificates = certificates;
   }
 
   /** Adds a host or changes it. @param stored what a new one has moved before */
   set(wanted: WantedHost, stored: StoredBytes = { inletBytes: 0, exportBytes: 0 }): void {
     const old = this.#entries.get(wanted.id);
     if (old && old.wanted.clientId !== wanted.clientId) this.#ofClient.get(old.wanted.clientId)?.delete(wanted.id);
-    const entry = new HostEntry(wanted, old?.meter ?? new Meter(this.#ticker, 'host', wanted.id, stored));
+    const meter = old?.meter ?? new Meter(this.#ticker, 'host', wanted.id, stored);
+    const connections = old?.connections ?? new Connections(meter, this.#visitors);
+    const entry = new HostEntry(wanted, meter, connections, this.#certificates.take(wanted));
+    if (old) this.#certificates.release(old.wanted);
+    if (!wanted.enabled || (old && old.wanted.clientId !== wanted.clientId)) connections.closeAll();
     this.#entries.set(wanted.id, entry);
     this.#table.set(entry);
     const ids = this.#ofClient.get(wanted.clientId);
@@ -52,7 +70,9 @@ export class Hosts {
     const entry = this.#entries.get(id);
     if (!entry) return;
     this.#entries.delete(id);
+    this.#certificates.release(entry.wanted);
     this.#table.delete(id);
+    entry.connections.closeAll();
     this.#ofClient.get(entry.wanted.clientId)?.delete(id);
     this.#ticker.forget(entry.meter);
   }
@@ -70,6 +90,12 @@ export class Hosts {
   /** The host that a request goes to (contract 4.7): the very rule that a diagnosis asks. */
   match(request: HostRequest): HostEntry | undefined {
     return this.#table.match(request);
+  }
+
+  /** The host that answers for a name in TLS, before any path is known: one with a certificate, if there is one. */
+  named(name: string): HostEntry | undefined {
+    const entries = this.#table.named(name, 'https');
+    return entries.find(({ certificate }) => certificate) ?? entries[0];
   }
 
   /** undefined = no such host */

@@ -1,14 +1,10 @@
+import { isPem } from '../../rules/certificate.ts';
 import { invalidInput } from '../errors.ts';
 import { pathLength, textOf } from '../input.ts';
 import type { Context } from '../context.ts';
 
 /** The most characters of a certificate or key as text (contract D32). */
 const pemLength = 64 * 1024;
-
-/** Whether a stored certificate or key is its text, and not the path of a file (contract 4.7). */
-export function isPem(stored: string): boolean {
-  return stored.includes('-----BEGIN');
-}
 
 /**
  * A certificate or key as it is stored: text, or the path of a file on the server, which only an administrator may name: with

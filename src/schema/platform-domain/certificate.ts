@@ -1,9 +1,9 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { CertificateFault, type CertificateFacts, certificatePair, isPem } from '../../rules/certificate.ts';
 import { probeHost } from '../../rules/platform-domain.ts';
 import type { PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import { AditError } from '../errors.ts';
-import { isPem } from '../host/certificate-text.ts';
 
 /** How a platform domain's certificate stands, in the words of contract 1.5. */
 export interface CertificateState {
@@ -25,20 +25,15 @@ const FILE_BYTES = 64 * 1024;
 /** What the check of a certificate reads of its entry. */
 type CertifiedDomain = Pick<PlatformDomain, 'wildcard' | 'certFilePath' | 'keyFilePath'>;
 
-/** What is wrong with a certificate; the text is shown to administrators. */
-class CertificateFault extends Error {
-  override readonly name = 'CertificateFault';
-}
-
 /**
  * Whether the certificate of a platform domain can serve its hosts now (contract 4.7).
  * @throws {AditError} PLATFORM_CERTIFICATE
  */
 export async function usableCertificate(domain: CertifiedDomain, now: Date = new Date()): Promise<void> {
   try {
-    const certificate = await loadPair(domain);
-    if (validFrom(certificate) > now || validTo(certificate) <= now) throw new CertificateFault('not yet valid or expired');
-    if (!isCovered(certificate, domain.wildcard)) throw new CertificateFault('does not cover the wildcard');
+    const { x509, validFrom, validTo } = await loadPair(domain);
+    if (validFrom > now || validTo <= now) throw new CertificateFault('not yet valid or expired');
+    if (!isCovered(x509, domain.wildcard)) throw new CertificateFault('does not cover the wildcard');
   } catch (error) {
     if (!(error instanceof CertificateFault)) throw error;
     throw new AditError('PLATFORM_CERTIFICATE', { wildcard: domain.wildcard, reason: error.message });
@@ -49,29 +44,20 @@ export async function usableCertificate(domain: CertifiedDomain, now: Date = new
 export async function certificateState(domain: CertifiedDomain, now: Date = new Date()): Promise<CertificateState> {
   const none = { expiresAt: null, daysRemaining: 0, readable: false };
   if (domain.certFilePath === '') return { ...none, status: 'no certificate, HTTP only' };
-  let certificate: X509Certificate;
+  let certificate: CertificateFacts;
   try {
     certificate = await loadPair(domain);
   } catch (error) {
     if (!(error instanceof CertificateFault)) throw error;
     return { ...none, status: error.message === 'unusable pair' ? 'cannot load' : error.message };
   }
-  const expiresAt = validTo(certificate);
+  const { x509, validFrom, validTo: expiresAt } = certificate;
   const daysRemaining = Math.max(0, Math.floor((expiresAt.getTime() - now.getTime()) / DAY_MS));
   const known = { expiresAt, daysRemaining, readable: true };
-  if (!isCovered(certificate, domain.wildcard)) return { ...known, status: 'does not cover wildcard' };
+  if (!isCovered(x509, domain.wildcard)) return { ...known, status: 'does not cover wildcard' };
   if (expiresAt <= now) return { ...known, status: 'expired' };
-  if (validFrom(certificate) > now) return { ...known, status: 'not yet valid' };
+  if (validFrom > now) return { ...known, status: 'not yet valid' };
   return { ...known, status: daysRemaining < SOON_DAYS ? `fewer than ${SOON_DAYS} days left` : 'valid' };
-}
-
-// Node 20 has the dates as text only.
-function validFrom(certificate: X509Certificate): Date {
-  return new Date(certificate.validFrom);
-}
-
-function validTo(certificate: X509Certificate): Date {
-  return new Date(certificate.validTo);
 }
 
 /** The names are asked as browsers ask: the old common name counts for nothing. */
@@ -80,23 +66,9 @@ function isCovered(certificate: X509Certificate, wildcard: string): boolean {
 }
 
 /** @throws {CertificateFault} */
-async function loadPair({ certFilePath, keyFilePath }: CertifiedDomain): Promise<X509Certificate> {
+async function loadPair({ certFilePath, keyFilePath }: CertifiedDomain): Promise<CertificateFacts> {
   const [certText, keyText] = await Promise.all([readPem(certFilePath), readPem(keyFilePath)]);
-  if (certText.trim() === '' || keyText.trim() === '') throw new CertificateFault('empty');
-  let certificate: X509Certificate;
-  try {
-    certificate = new X509Certificate(certText);
-  } catch {
-    throw new CertificateFault('cannot parse');
-  }
-  let pairs: boolean;
-  try {
-    pairs = certificate.checkPrivateKey(createPrivateKey(keyText));
-  } catch {
-    pairs = false; // no key, or one that needs a password
-  }
-  if (!pairs) throw new CertificateFault('unusable pair');
-  return certificate;
+  return certificatePair(certText, keyText);
 }
 
 /** The text of a file, or what is text already. @throws {CertificateFault} */

@@ -3,7 +3,7 @@ import { platformDomainId, platformWildcard } from '../../rules/platform-domain.
 import type { PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import { AditError, invalidInput } from '../errors.ts';
-import { isPem } from '../host/certificate-text.ts';
+import { isPem } from '../../rules/certificate.ts';
 import { pathLength, textOf } from '../input.ts';
 
 /** The most platform domains: each is read whenever a host gets a name. */

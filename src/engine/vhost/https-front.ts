@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import tls from 'node:tls';
+import type { Logger } from 'pino';
+import { byteSocket } from '../../wire/net-socket.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import { logAcceptErrors } from '../limits/accept-errors.ts';
+import { MAX_HELLO, readClientHello } from './client-hello.ts';
+import type { HostEntry } from './hosts.ts';
+import { serveHttp2 } from './http2-bridge.ts';
+
+/** Hello and handshake together may take so many ms. */
+const HANDSHAKE_MS = 10_000;
+/** Connections that are not yet through it. */
+const MAX_UNFINISHED = 4096;
+/** A fatal alert: nobody here has that name (RFC 6066, 3). */
+const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
+/** One that says that the handshake can't go on. */
+const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
+
+/** What the front needs of the engine. */
+export interface HttpsContext {
+  readonly log: Logger;
+  /** The host that answers for a name; undefined = none does. */
+  named(serverName: string): HostEntry | undefined;
+  /** Takes over a visitor's HTTP/1.x connection. */
+  serve(socket: ByteSocket): void;
+  /** Takes over a connection whose TLS the target speaks itself. */
+  passThrough(entry: HostEntry, socket: ByteSocket): void;
+}
+
+/** Listens for HTTPS: the name in the hello picks the certificate, or the target that has it. */
+export class HttpsFront {
+  readonly #context: HttpsContext;
+  readonly #server: net.Server;
+  readonly #tls: tls.Server;
+  /** Connections on their way, by the visitor's address and port: Node doesn't say which socket a TLS socket stands on. */
+  readonly #unfinished = new Map<string, net.Socket>();
+
+  constructor(context: HttpsContext) {
+    this.#context = context;
+    this.#server = net.createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 }, (socket) => this.#onSocket(socket));
+    this.#tls = tls.createServer({
+      ALPNProtocols: ['h2', 'http/1.1'], minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_MS, highWaterMark: 64 * 1024, allowHalfOpen: true,
+      SNICallback: (name, done) => void this.#answerSni(name, done),
+    }, (socket) => this.#onSecure(socket));
+    this.#tls.on('tlsClientError', (_error, socket) => socket.destroy());
+  }
+
+  /** Resolves to the port. @throws the system's error */
+  async listen(host: string, port: number): Promise<number> {
+    this.#server.listen({ host: host === '' ? undefined : host, port, backlog: 4096 });
+    await once(this.#server, 'listening');
+    this.#server.on('error', logAcceptErrors(this.#context.log, port));
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
+    return address.port;
+  }
+
+  /** Frees the port; connections that are through the handshake live on. */
+  async close(): Promise<void> {
+    for (const socket of this.#unfinished.values()) socket.destroy();
+    this.#server.close();
+    await new Promise<void>((resolve) => { setImmediate(resolve); });
+  }
+
+  #onSocket(socket: net.Socket): void {
+    socket.on('error', () => socket.destroy());
+    if (this.#unfinished.size >= MAX_UNFINISHED) {
+      socket.destroy();
+      return;
+    }
+    const key = keyOf(socket);
+    this.#unfinished.set(key, socket);
+    const timer = setTimeout(() => { if (this.#unfinished.get(key) === socket) socket.destroy(); }, HANDSHAKE_MS);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      if (this.#unfinished.get(key) === socket) this.#unfinished.delete(key);
+    });
+    let first: Buffer = Buffer.alloc(0);
+    const onData = (chunk: Buffer): void => {
+      first = Buffer.concat([first, chunk]);
+      const hello = readClientHello(first);
+      if (hello.kind === 'incomplete' && first.length <= MAX_HELLO) return;
+      socket.off('data', onData);
+      socket.pause();
+      if (hello.kind !== 'hello') {
+        socket.destroy();
+        return;
+      }
+      socket.unshift(first);
+      this.#onHello(socket, hello.serverName).catch((error: unknown) => {
+        this.#context.log.error({ err: error }, 'a TLS connection could not be served');
+        socket.destroy();
+      });
+    };
+    socket.on('data', onData);
+    socket.on('end', () => { if (this.#unfinished.get(key) === socket) socket.destroy(); });
+  }
+
+  async #onHello(socket: net.Socket, serverName: string): Promise<void> {
+    const entry = this.#context.named(serverName);
+    if (!entry) {
+      socket.end(UNRECOGNIZED_NAME, () => socket.destroy());
+      return;
+    }
+    if (!entry.certificate) {
+      this.#unfinished.delete(keyOf(socket));
+      this.#context.passThrough(entry, byteSocket(socket));
+      return;
+    }
+    const usable = await entry.certificate.context();
+    if (socket.destroyed) return;
+    if (usable) this.#tls.emit('connection', socket);
+    else socket.end(HANDSHAKE_FAILURE, () => socket.destroy());
+  }
+
+  async #answerSni(serverName: string, done: (error: Error | null, context?: tls.SecureContext) => void): Promise<void> {
+    try {
+      done(null, await this.#context.named(serverName.toLowerCase())?.certificate?.context());
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #onSecure(socket: tls.TLSSocket): void {
+    this.#unfinished.delete(keyOf(socket));
+    socket.on('error', () => socket.destroy());
+    if (socket.alpnProtocol === 'h2') serveHttp2(socket, (connection) => this.#context.serve(connection));
+    else this.#context.serve(byteSocket(socket));
+  }
+}
+
+function keyOf({ remoteAddress, remotePort }: net.Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

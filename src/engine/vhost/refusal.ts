@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { type Field, formatHead, valuesOf } from '../http/head.ts';
+
+/** Why a request was not served: the status, and who can mend it. Nothing in it tells of the inside. */
+const refusals = {
+  malformed: { status: 400, title: 'Bad request', text: 'The request is malformed. If a program sent it, its author can mend this.' },
+  forbidden: { status: 403, title: 'Not for this address', text: 'Visitors from your address are turned away. The owner of this site decides who is let in.' },
+  unauthorized: { status: 401, title: 'Name and password, please', text: 'The owner of this site gives them out.' },
+  noRoute: { status: 404, title: 'No such site', text: 'No site is set up here under this name and path. Check the address; its owner can set it up.' },
+  timeout: { status: 408, title: 'Too slow', text: 'The request did not arrive in time. Try again.' },
+  tooMany: { status: 429, title: 'Too many connections', text: 'This site has as many visitors as it may have at once. Try again in a moment; its owner can raise the limit.' },
+  tooLarge: { status: 431, title: 'The request is too long', text: 'Its head has too many or too long lines.' },
+  notSpoken: { status: 501, title: 'Not spoken here', text: 'The request asks for something that this server does not do.' },
+  refused: { status: 502, title: 'The site does not answer properly', text: 'The program behind this site refused the connection or broke it off. Its owner can mend this.' },
+  offline: { status: 503, title: 'The site is away', text: 'The machine behind this site is not connected, or was switched off. Its owner can mend this.' },
+  exhausted: { status: 503, title: 'The site has used up its traffic', text: 'Its owner, or whoever runs this server, can raise the limit.' },
+  silent: { status: 504, title: 'The site does not answer', text: 'The program behind this site did not answer in time. Its owner can mend this.' },
+  version: { status: 505, title: 'Not spoken here', text: 'Only HTTP/1.0 and HTTP/1.1 are spoken here.' },
+} as const;
+
+/** @see refusals */
+export type Refusal = keyof typeof refusals;
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 408: 'Request Timeout', 429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large', 501: 'Not Implemented', 502: 'Bad Gateway', 503: 'Service Unavailable', 504: 'Gateway Timeout',
+  505: 'HTTP Version Not Supported',
+};
+
+/** Ties an answer to the line of the log that tells more. */
+export function newRequestId(): string {
+  return randomBytes(6).toString('hex');
+}
+
+/** What a refusal is to look like. */
+export interface RefusalForm {
+  readonly id: string;
+  /** The visitor's program prefers JSON to a page. */
+  readonly json: boolean;
+  /** A HEAD request: the same head, no body. */
+  readonly headOnly: boolean;
+  /** The connection is closed after it. */
+  readonly close: boolean;
+}
+
+/** The status of a refusal. */
+export function statusOf(refusal: Refusal): number {
+  return refusals[refusal].status;
+}
+
+/** The whole response: a small plain page, or JSON. */
+export function refusalResponse(refusal: Refusal, { id, json, headOnly, close }: RefusalForm): Buffer {
+  const { status, title, text } = refusals[refusal];
+  const body = json ? JSON.stringify({ status, error: title, message: text, id }) : page(title, text, id);
+  const fields: Field[] = [
+    { name: 'Content-Type', value: json ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8' },
+    { name: 'Content-Length', value: String(Buffer.byteLength(body)) },
+    { name: 'Cache-Control', value: 'no-store' },
+    { name: 'X-Request-Id', value: id },
+  ];
+  if (status === 401) fields.push({ name: 'WWW-Authenticate', value: 'Basic realm="easyProxy"' });
+  if (status === 429 || status === 503) fields.push({ name: 'Retry-After', value: '5' });
+  if (!json) fields.push({ name: 'Content-Security-Policy', value: "default-src 'none'; style-src 'unsafe-inline'" });
+  if (close) fields.push({ name: 'Connection', value: 'close' });
+  const head = formatHead(`HTTP/1.1 ${status} ${reasons[status] ?? ''}`, fields);
+  return headOnly ? head : Buffer.concat([head, Buffer.from(body)]);
+}
+
+function page(title: string, text: string, id: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}small{opacity:.6}</style></head>
+<body><h1>${title}</h1><p>${text}</p><p><small>${id}</small></p></body></html>
+`;
+}
+
+/** Whether JSON is what the visitor's program asks for, rather than a page. */
+export function prefersJson(fields: readonly Field[]): boolean {
+  const accept = valuesOf(fields, 'accept').join(',').toLowerCase();
+  const json = accept.indexOf('json');
+  const html = accept.indexOf('text/html');
+  return json >= 0 && (html < 0 || json < html);
+}

@@ -1,0 +1,60 @@
+import type { VhostConnection } from './connection.ts';
+
+/** How long a visitor and a target may take, in ms. */
+export interface VhostTiming {
+  /** From the first byte of a request, or the connection, to the end of its head. */
+  readonly headMs: number;
+  /** Between two requests. */
+  readonly idleMs: number;
+  /** From the end of the request to the head of the response. */
+  readonly responseMs: number;
+  /** A body has to bring `BODY_FLOOR` bytes a second, measured over this long; an answer that waits must be taken in it. */
+  readonly stallMs: number;
+}
+
+/** The times in use. */
+export const VHOST_TIMING: VhostTiming = { headMs: 10_000, idleMs: 60_000, responseMs: 60_000, stallMs: 20_000 };
+/** The least that a visitor has to send of a body while he is listened to, in bytes a second. */
+const BODY_FLOOR = 500;
+/** How often all connections are looked at: cheaper than a timer for each. */
+const LOOK_MS = 1000;
+
+/** Ends the connections that take too long: every one holds a file descriptor and memory. */
+export class SlowVisitors {
+  readonly #connections: ReadonlySet<VhostConnection>;
+  readonly #timing: VhostTiming;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(connections: ReadonlySet<VhostConnection>, timing: VhostTiming) {
+    this.#connections = connections;
+    this.#timing = timing;
+  }
+
+  start(): void {
+    const least = Math.min(this.#timing.headMs, this.#timing.idleMs, this.#timing.responseMs, this.#timing.stallMs, LOOK_MS * 2);
+    this.#timer = setInterval(() => this.look(performance.now()), least / 2).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** @param now by the monotonic clock */
+  look(now: number): void {
+    for (const connection of this.#connections) {
+      if (this.#isLate(connection, now)) connection.expire();
+    }
+  }
+
+  #isLate(connection: VhostConnection, now: number): boolean {
+    const { headMs, idleMs, responseMs, stallMs } = this.#timing;
+    const waited = now - connection.since;
+    switch (connection.waiting) {
+      case 'first': case 'head': return waited > headMs;
+      case 'idle': return waited > idleMs;
+      case 'response': return waited > responseMs;
+      case 'body': return waited > stallMs && connection.tooSlow(waited / 1000 * BODY_FLOOR);
+      case 'nothing': return now - connection.drainedAt > stallMs && connection.visitor.pending > 0;
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type { Logger } from 'pino';
+import type { HostRequest } from '../../rules/host-route.ts';
+import type { PairOrigin } from '../../wire/socket-pair.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import type { RequestHead } from '../http/head.ts';
+import type { HostEntry } from './hosts.ts';
+import type { Refusal } from './refusal.ts';
+
+/** Who asks. */
+export interface Visit {
+  /** The visitor's, as the proxies in front that the operator named give it. */
+  readonly address: string;
+  /** The connection to the target is there already. */
+  readonly kept: boolean;
+  readonly head: RequestHead;
+}
+
+/** What a visitor's connection needs of the engine. */
+export interface VhostContext {
+  readonly log: Logger;
+  /** Where HTTPS is to be had, for redirects. */
+  readonly httpsPort: number;
+  match(request: HostRequest): HostEntry | undefined;
+  /** Whether the address is a proxy's that the operator named. */
+  trusts(address: string): boolean;
+  /** Why a request may not go on; undefined = it may. `reason` is for the log. */
+  gate(entry: HostEntry, visit: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined;
+  /**
+   * A connection to the next target of a host, opened at once; undefined = it can't be carried. Where none of the targets can be had it closes
+   * with an error.
+   */
+  dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined;
+}

@@ -1,0 +1,125 @@
+import type { Logger } from 'pino';
+import type { HostRequest } from '../../rules/host-route.ts';
+import type { PairOrigin } from '../../wire/socket-pair.ts';
+import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
+import { splice } from '../../wire/splice.ts';
+import { logAcceptErrors } from '../limits/accept-errors.ts';
+import { VhostConnection } from './connection.ts';
+import type { HostEntry, Hosts } from './hosts.ts';
+import { HttpsFront } from './https-front.ts';
+import type { Refusal } from './refusal.ts';
+import { SlowVisitors, type VhostTiming } from './slow-visitors.ts';
+import type { VhostContext, Visit } from './vhost-context.ts';
+
+/** What the visitors' side of the hosts is made of. */
+export interface VhostOptions {
+  readonly log: Logger;
+  readonly sockets: SocketBackend;
+  readonly hosts: Hosts;
+  readonly timing: VhostTiming;
+  /** Most visitors' connections at once, those that ask for nothing included. */
+  readonly maxConnections: number;
+  readonly trusts: VhostContext['trusts'];
+  readonly gate: VhostContext['gate'];
+  readonly dial: VhostContext['dial'];
+  /** Whether TLS may be passed through to a host's target. */
+  readonly admits: (entry: HostEntry, address: string) => boolean;
+}
+
+/** Where the hosts are to be had; 0 = any free port. */
+export interface VhostPlaces {
+  readonly host: string;
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
+
+/** Serves the hosts: listens for HTTP and HTTPS, and holds the visitors' connections. */
+export class VhostServer implements VhostContext {
+  readonly log: Logger;
+  readonly #options: VhostOptions;
+  readonly #connections = new Set<VhostConnection>();
+  readonly #slow: SlowVisitors;
+  readonly #https: HttpsFront;
+  #http: SocketServer | undefined;
+  #httpsPort = 443;
+  #closing = false;
+
+  constructor(options: VhostOptions) {
+    this.log = options.log;
+    this.#options = options;
+    this.#slow = new SlowVisitors(this.#connections, options.timing);
+    this.#https = new HttpsFront({
+      log: options.log,
+      named: (name) => options.hosts.named(name),
+      serve: (socket) => this.#serve(socket, 'https'),
+      passThrough: (entry, socket) => this.#passThrough(entry, socket),
+    });
+  }
+
+  /** Resolves to the ports. @throws the system's error when one can't be bound */
+  async listen({ host, httpPort, httpsPort }: VhostPlaces): Promise<{ readonly httpPort: number; readonly httpsPort: number }> {
+    this.#http = await this.#options.sockets.listen({
+      host, port: httpPort, onSocket: (socket) => this.#serve(socket, 'http'), onError: logAcceptErrors(this.log, httpPort),
+    });
+    this.#httpsPort = await this.#https.listen(host, httpsPort);
+    this.#slow.start();
+    return { httpPort: this.#http.port, httpsPort: this.#httpsPort };
+  }
+
+  #serve(socket: ByteSocket, scheme: 'http' | 'https'): void {
+    if (this.#closing || this.#connections.size >= this.#options.maxConnections) {
+      socket.destroy(true);
+      return;
+    }
+    this.#connections.add(new VhostConnection(socket, scheme, this, (connection) => this.#connections.delete(connection)));
+  }
+
+  #passThrough(entry: HostEntry, socket: ByteSocket): void {
+    const target = !this.#closing && this.#options.admits(entry, socket.remoteAddress) ? this.#options.dial(entry, socket) : undefined;
+    if (target) splice(socket, target);
+    else socket.destroy(true);
+  }
+
+  /** Connections of visitors to hosts, idle ones included. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Takes no new connections; those that are idle end, the others after the request that is under way. */
+  async drain(): Promise<void> {
+    this.#closing = true;
+    await Promise.all([this.#http?.close(), this.#https.close()]);
+    for (const connection of this.#connections) connection.drain();
+  }
+
+  /** Ends at once. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#slow.stop();
+    await Promise.all([this.#http?.close(), this.#https.close()]);
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  // VhostContext
+
+  get httpsPort(): number {
+    return this.#httpsPort;
+  }
+
+  match(request: HostRequest): HostEntry | undefined {
+    return this.#options.hosts.match(request);
+  }
+
+  trusts(address: string): boolean {
+    return this.#options.trusts(address);
+  }
+
+  gate(entry: HostEntry, visit: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined {
+    return this.#closing ? { refusal: 'offline', reason: 'the server is shutting down' } : this.#options.gate(entry, visit);
+  }
+
+  dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined {
+    return this.#options.dial(entry, visitor);
+  }
+
+}

@@ -1,0 +1,54 @@
+import { expect, test } from '@jest/globals';
+import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+
+const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
+
+test('a request reaches the target with who asked, and the response comes back', async () => {
+  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
+  const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
+  const text = await exchange(httpPort, 'GET /a?b HTTP/1.1\r\nHost: Example.test:8000\r\nX-A: 1\r\nConnection: close, x-b\r\nX-B: 2\r\n\r\n');
+  expect(text).toBe('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
+  expect(origin.received).toEqual(['GET /a?b HTTP/1.1\r\nHost: Example.test:8000\r\nX-A: 1\r\nX-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 127.0.0.1\r\n'
+    + 'X-Forwarded-Proto: http\r\nX-Forwarded-Host: Example.test:8000\r\n\r\n']);
+});
+
+test('requests that are sent ahead are answered one after another, over one connection to the target', async () => {
+  const origin = await startRawOrigin((text, socket) => { if (text.endsWith('\r\n\r\n') || text.endsWith('abc')) socket.write(hello); });
+  const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
+  const text = await exchange(httpPort, 'GET /1 HTTP/1.1\r\nHost: example.test\r\n\r\nPOST /2 HTTP/1.1\r\nHost: example.test\r\nContent-Length: 3\r\n\r\nabc'
+    + 'GET /3 HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n');
+  expect(text.match(/hello/g)).toHaveLength(3);
+  expect(origin.received).toHaveLength(1);
+  expect(origin.received[0]?.match(/(GET|POST) \/\d/g)).toEqual(['GET /1', 'POST /2', 'GET /3']);
+});
+
+test('a chunked body passes as it is, with its trailer', async () => {
+  const body = '5;x=y\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n';
+  const origin = await startRawOrigin((text, socket) => { if (text.includes('X-Sum')) socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`); });
+  const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
+  const text = await exchange(httpPort, `POST / HTTP/1.1\r\nHost: example.test\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${body}`);
+  expect(text).toBe(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${body}`);
+  expect(origin.received[0]).toMatch(/Transfer-Encoding: chunked\r\n[^]*\r\n\r\n5;x=y\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n$/);
+});
+
+test('an upgrade turns the connection into one for any bytes', async () => {
+  const origin = await startRawOrigin((text, socket) => {
+    if (text.endsWith('\r\n\r\n')) socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirst');
+    else if (text.endsWith('ping')) socket.end('pong');
+  });
+  const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
+  const text = await exchange(httpPort, 'GET / HTTP/1.1\r\nHost: example.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nping');
+  expect(text).toBe('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirstpong');
+  expect(origin.received[0]).toMatch(/Connection: Upgrade\r\nUpgrade: websocket\r\n[^]*ping$/);
+});
+
+test('no route, no target, and a request that nobody understands each get a page of their own', async () => {
+  const { httpPort, log } = await startVhost([hostOf({ targets: ['127.0.0.1:1'] })]);
+  const ask = (text: string) => exchange(httpPort, `${text}\r\nConnection: close\r\n\r\n`);
+  expect(await ask('GET / HTTP/1.1\r\nHost: other.test')).toMatch(/^HTTP\/1.1 404 Not Found\r\nContent-Type: text\/html/);
+  expect(await ask('GET / HTTP/1.1\r\nHost: other.test\r\nAccept: application/json')).toMatch(/^HTTP\/1.1 404 [^]*\r\n\r\n\{"status":404/);
+  const refused = await ask('GET / HTTP/1.1\r\nHost: example.test');
+  expect(refused).toMatch(/^HTTP\/1.1 502 /);
+  expect(await log.line(/a request was refused: the other end/)).toMatchObject({ id: /X-Request-Id: (\w+)/.exec(refused)?.[1], status: 502 });
+  expect(await ask('GET / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked')).toMatch(/^HTTP\/1.1 400 /);
+});

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import http2 from 'node:http2';
+import path from 'node:path';
+import tls from 'node:tls';
+import { expect, test } from '@jest/globals';
+import { covering, other } from '../../support/certificates.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+
+const directory = temporaryDirectory();
+const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: X\r\nX: 1\r\n\r\nhello';
+const pem = { certificate: covering.certificate, privateKey: covering.key };
+
+/** The answer to a request over TLS. */
+async function ask(port: number, servername: string, options: tls.ConnectionOptions = {}) {
+  const socket = tls.connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false, ...options });
+  await once(socket, 'secureConnect');
+  const known = { protocol: socket.getProtocol(), names: socket.getPeerCertificate().subjectaltname, resumed: socket.isSessionReused() };
+  socket.write(`GET / HTTP/1.1\r\nHost: ${servername}\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  for await (const chunk of socket.setEncoding('latin1')) text += String(chunk);
+  return { text, ...known };
+}
+
+test('the name picks the certificate; TLS 1.2 and 1.3 are spoken, nothing older', async () => {
+  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
+  const { httpsPort } = await startVhost([
+    hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem }),
+    hostOf({ host: 'a.example.org', targets: [origin.target], certificate: other.certificate, privateKey: other.key }),
+  ]);
+  expect(await ask(httpsPort, 'x.p.example.com')).toMatchObject({ text: expect.stringMatching(/hello$/), protocol: 'TLSv1.3', names: 'DNS:*.p.example.com' });
+  expect(await ask(httpsPort, 'a.example.org', { maxVersion: 'TLSv1.2' })).toMatchObject({ protocol: 'TLSv1.2', names: 'DNS:*.example.org' });
+  await expect(ask(httpsPort, 'a.example.org', { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' })).rejects.toThrow(/protocol version|unsupported protocol|no protocols/);
+  await expect(ask(httpsPort, 'nobody.example.net')).rejects.toThrow(/unrecognized name/);
+  expect(origin.received[0]).toMatch(/X-Forwarded-Proto: https/);
+});
+
+test('a session is resumed', async () => {
+  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    let session: Buffer | undefined;
+    const first = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'a.p.example.com', rejectUnauthorized: false, maxVersion });
+    first.on('session', (given: Buffer) => { session = given; });
+    first.write('GET / HTTP/1.1\r\nHost: a.p.example.com\r\nConnection: close\r\n\r\n');
+    first.resume();
+    await once(first, 'close');
+    expect(await ask(httpsPort, 'a.p.example.com', { maxVersion, session })).toMatchObject({ resumed: true });
+  }
+});
+
+test('without a certificate the target speaks TLS itself', async () => {
+  const target = tls.createServer({ cert: other.certificate, key: other.key }, (socket) => socket.once('data', () => socket.end(hello)));
+  target.listen(0, '127.0.0.1');
+  await once(target, 'listening');
+  const address = target.address();
+  if (address === null || typeof address === 'string') throw new Error('no address');
+  const { httpsPort } = await startVhost([hostOf({ host: 'a.example.org', targets: [`127.0.0.1:${address.port}`] })]);
+  expect(await ask(httpsPort, 'a.example.org')).toMatchObject({ text: hello, names: 'DNS:*.example.org' });
+  target.close();
+});
+
+test('HTTP/2 is spoken with visitors, HTTP/1.1 with targets', async () => {
+  const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Y: 1\r\n\r\n3\r\nabc\r\n4;e\r\ndefg\r\n0\r\n\r\n';
+  const origin = await startRawOrigin((text, socket) => {
+    if (text.startsWith('POST') ? text.endsWith('0\r\n\r\n') : true) socket.write(text.startsWith('POST') ? chunked : hello);
+  });
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, {
+    createConnection: () => tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false }),
+  });
+  const request = async (headers: http2.OutgoingHttpHeaders, body?: string) => {
+    const stream = session.request(headers, { endStream: body === undefined });
+    const answered = once(stream, 'response');
+    if (body !== undefined) stream.end(body);
+    const [answer] = await answered as [http2.IncomingHttpHeaders];
+    let text = '';
+    for await (const chunk of stream.setEncoding('latin1')) text += String(chunk);
+    return { status: answer[':status'], x: answer['x-y'], text };
+  };
+  expect(await Promise.all([request({ ':path': '/get' }), request({ ':path': '/post', ':method': 'POST' }, 'some body')])).toEqual([
+    { status: 200, x: undefined, text: 'hello' }, { status: 200, x: '1', text: 'abcdefg' },
+  ]);
+  expect(origin.received.find((text) => text.startsWith('POST'))).toMatch(/^POST \/post HTTP\/1.1\r\nHost: x.p.example.com:\d+\r\nTransfer-Encoding: chunked\r\n[^]*\r\n9\r\nsome body\r\n0\r\n\r\n$/);
+  session.close();
+});
+
+test('a new pair of files serves within two seconds, and a bad one never takes its place', async () => {
+  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
+  const [certificate, privateKey] = [path.join(directory, 'cert.pem'), path.join(directory, 'key.pem')];
+  const put = (pair: typeof covering) => Promise.all([writeFile(certificate, pair.certificate), writeFile(privateKey, pair.key)]);
+  await put(covering);
+  const { httpsPort, log, hosts } = await startVhost([hostOf({ id: 77, host: 'a.example.org', targets: [origin.target], certificate, privateKey })]);
+  expect(await ask(httpsPort, 'a.example.org')).toMatchObject({ names: 'DNS:*.p.example.com' });
+  await put(other);
+  const since = performance.now();
+  while ((await ask(httpsPort, 'a.example.org')).names !== 'DNS:*.example.org') expect(performance.now() - since).toBeLessThan(2000);
+  await writeFile(privateKey, covering.key);
+  for (let status = ''; status === ''; status = (await hosts.get(77)?.certificate?.status())?.problem ?? '') await ask(httpsPort, 'a.example.org');
+  expect(await ask(httpsPort, 'a.example.org')).toMatchObject({ names: 'DNS:*.example.org' });
+  expect(await log.line(/the new certificate cannot be used \(unusable pair\): the one before stays/)).toMatchObject({ certificate });
+});
