@@ -11,7 +11,7 @@ import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
   type ClientState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type RefusalCause, type StateBatch,
-  type TunnelState, type WantedClient, type WantedHost, type WantedTunnel,
+  type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { Account } from './limits/account.ts';
 import { Admission } from './limits/admission.ts';
@@ -220,6 +220,17 @@ export class Engine implements EngineFace {
 
   hostState(id: number): HostState | undefined {
     return this.#hosts.state(id);
+  }
+
+  traffic(): Traffic {
+    const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
+    for (const { meter } of this.#clients.all()) {
+      sum.connections += meter.connections;
+      sum.rate += meter.rate;
+      sum.inletBytes += meter.inlet;
+      sum.exportBytes += meter.export;
+    }
+    return sum;
   }
 
   async probe(clientId: number, target: string, timeoutMs: number): Promise<string> {

@@ -177,7 +177,10 @@ export interface VisitorState {
 }
 
 /** Running state of a host. */
-export type HostState = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>;
+export type HostState = Traffic;
+
+/** What is moving. Bytes are totals; rate: bytes of both directions in the last whole second. */
+export type Traffic = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>;
 
 /** Counters and last-seen facts that changed since they were last taken; absolute values, safe to write twice. */
 export interface StateBatch {
@@ -207,6 +210,8 @@ export interface EngineFace {
   tunnelState(id: number): TunnelState | undefined;
   /** undefined = no such host */
   hostState(id: number): HostState | undefined;
+  /** Of all clients together. Costs a look at each. */
+  traffic(): Traffic;
   /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
   watch(listener: (event: EngineEvent) => void): () => void;
   /**

@@ -19,6 +19,7 @@ import './diagnosis/queries.ts';
 import './audit/queries.ts';
 import './traffic/queries.ts';
 import './subscriptions/subscriptions.ts';
+import './subscriptions/traffic.ts';
 /* oxlint-enable import/no-unassigned-import */
 
 /** The GraphQL schema: everything the API can do. Its text is `schema.graphql` beside this file, in the order of declaration. */

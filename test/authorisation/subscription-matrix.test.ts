@@ -29,6 +29,7 @@ const expected: Readonly<Record<string, Expected>> = {
     least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
     field: (id) => `trafficEverySecond(resource: client, id: ${id}) { inletBytes }`, told: (id) => [{ inletBytes: 100 * id }],
   },
+  serverTrafficEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'serverTrafficEverySecond { inletBytes }', told: () => [{ inletBytes: 600 }] },
   auditAdded: {
     least: 'administrator', ofAll: true, field: () => 'auditAdded { action resource resourceId }',
     told: () => ['1', '2', '3'].flatMap((resourceId) => ['tunnel', 'host', 'client'].map((resource) => ({ action: 'update', resource, resourceId }))),

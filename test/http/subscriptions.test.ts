@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { z } from 'zod';
 import type { ClientState } from '../../src/engine/face.ts';
 import { newToken } from '../../src/schema/access/tokens.ts';
 import { eventually } from '../support/eventually.ts';
@@ -84,8 +85,35 @@ test('traffic comes every second; the audit log as it is written', async () => {
   for (let n = 0; n < 2; n++) {
     expect(await traffic.next()).toEqual({ data: { trafficEverySecond: { rate: 1000, connections: 2, inletBytes: 600, exportBytes: 400 } } });
   }
+  const host = z.object({ data: z.object({ createHost: z.object({ id: z.number() }) }) }).parse(await (await app.graphql({ query: `mutation { createHost(input: { clientId: ${id}, host: "a.example.com", targets: ["80"] }) { id } }` })).json()).data.createHost.id;
+  const ofHost = await subscribe(app, `subscription { trafficEverySecond(resource: host, id: ${host}) { rate connections } }`, basic());
+  expect(await ofHost.next()).toEqual({ data: { trafficEverySecond: { rate: 0, connections: 0 } } });
+  expect(await audit.next()).toMatchObject({ data: { auditAdded: { action: 'create', resource: 'host' } } });
   await app.graphql({ query: `mutation { deleteClient(id: ${id}) }` });
   expect(await audit.next()).toEqual({ data: { auditAdded: { action: 'delete', resource: 'client', resourceId: String(id), callerKind: 'admin', method: 'password' } } });
+});
+
+test("every second the sum of a user's clients as they come and go, for the user and administrators; of all clients, for administrators", async () => {
+  const app = await start();
+  const { engine, services } = app.api;
+  const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);
+  const ids = await seedClients(services.store, 3, (n) => ({ userId: n < 3 ? alice.id : bob.id }));
+  for (const id of ids) engine.clients.set(id, online);
+  const sums = (n: number) => ({ rate: n * 1000, connections: n * 2, inletBytes: n * 600, exportBytes: n * 400 });
+  const traffic = (id: number) => `subscription { trafficEverySecond(resource: user, id: ${id}) { rate connections inletBytes exportBytes } }`;
+  const hers = await subscribe(app, traffic(alice.id), alice.headers);
+  expect(await hers.next()).toEqual({ data: { trafficEverySecond: sums(2) } });
+  expect((await (await subscribe(app, traffic(bob.id), alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
+  const all = 'subscription { serverTrafficEverySecond { rate connections inletBytes exportBytes } }';
+  expect((await (await subscribe(app, all, alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
+  expect(await (await subscribe(app, all, basic())).next()).toEqual({ data: { serverTrafficEverySecond: sums(3) } });
+  const next = async (wanted: object) => {
+    while (JSON.stringify((await hers.next())?.data?.['trafficEverySecond']) !== JSON.stringify(wanted));
+  };
+  await app.graphql({ query: `mutation { updateClient(id: ${ids[2]}, input: { ownerId: ${alice.id} }) { id } }` });
+  await next(sums(3));
+  await app.graphql({ query: `mutation { updateClient(id: ${ids[0]}, input: { ownerId: ${bob.id} }) { id } deleteClient(id: ${ids[1]}) }` });
+  await next(sums(1));
 });
 
 test('a user has a limited number of subscriptions, and those that leave make room', async () => {

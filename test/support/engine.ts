@@ -1,4 +1,4 @@
-import type { ClientState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import type { ClientState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { PortUnavailableError } from '../../src/engine/face.ts';
 
 /** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
@@ -85,6 +85,17 @@ export class FakeEngine implements EngineFace {
 
   hostState(id: number): HostState | undefined {
     return this.wantedHosts.has(id) ? { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 } : undefined;
+  }
+
+  traffic(): Traffic {
+    const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
+    for (const { connections, rate, inletBytes, exportBytes } of this.clients.values()) {
+      sum.connections += connections;
+      sum.rate += rate;
+      sum.inletBytes += inletBytes;
+      sum.exportBytes += exportBytes;
+    }
+    return sum;
   }
 
   async probe(_clientId: number, target: string): Promise<string> {

@@ -93,9 +93,10 @@ export class Live {
   /**
    * What `read` says, once a second; all subscribers share the clock. Ends when it says undefined, and when the client is the caller's no
    * more.
+   * @param clientId undefined = it is about no client
    * @throws {AditError} SUBSCRIPTION_LIMIT
    */
-  everySecond<T>(caller: Caller, clientId: number, read: () => T | undefined): AsyncIterableIterator<T> {
+  everySecond<T>(caller: Caller, clientId: number | undefined, read: () => T | undefined): AsyncIterableIterator<T> {
     return this.#open<T>(caller, (queue) => ({
       state: (event, scope) => {
         if (event.kind === 'client' && event.id === clientId && !(scope && mayUseClient(caller, scope))) queue.close();
@@ -105,6 +106,22 @@ export class Live {
         if (value === undefined) queue.close();
         else queue.push(value);
       },
+    }));
+  }
+
+  /**
+   * What `read` says, once a second, about the clients of a user as they come and go.
+   * @param clients their ids, kept up to date from now on
+   * @throws {AditError} SUBSCRIPTION_LIMIT
+   */
+  everySecondOfUser<T>(caller: Caller, userId: number, clients: Set<number>, read: () => T): AsyncIterableIterator<T> {
+    return this.#open<T>(caller, (queue) => ({
+      state: (event, scope) => {
+        if (event.kind !== 'client') return;
+        if (scope?.userId === userId) clients.add(event.id);
+        else clients.delete(event.id);
+      },
+      tick: () => queue.push(read()),
     }));
   }
 

@@ -1,9 +1,7 @@
 import { AuditEntry } from '../audit/type.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
-import { invalidInput } from '../errors.ts';
 import { Host } from '../host/type.ts';
-import { checkTrafficAccess, TrafficResource } from '../traffic/queries.ts';
 import { Tunnel } from '../tunnel/type.ts';
 import type { LiveEvent } from './live.ts';
 
@@ -31,25 +29,6 @@ const HostEvent = builder.objectRef<LiveEvent<'host'>>('HostEvent').implement({
   fields: (t) => ({
     id: t.exposeInt('id', { description: "The host's id." }),
     host: t.field({ type: Host, nullable: true, description: `The host as it is now; ${gone}`, resolve: ({ row }) => row }),
-  }),
-});
-
-interface Rate {
-  readonly at: Date;
-  readonly rate: number;
-  readonly connections: number;
-  readonly inletBytes: number;
-  readonly exportBytes: number;
-}
-
-const TrafficTick = builder.objectRef<Rate>('TrafficTick').implement({
-  description: 'What a client or tunnel is moving.',
-  fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When this was so.' }),
-    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
-    connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
-    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since it was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since it was made.' }),
   }),
 });
 
@@ -82,25 +61,6 @@ builder.subscriptionFields((t) => ({
     args: { id: t.arg.int({ description: only }) },
     subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'host', id),
     resolve: (event, _args, context) => context.forgetLookups(event),
-  }),
-  trafficEverySecond: t.field({
-    type: TrafficTick,
-    authScopes: { clientLogin: true },
-    description: 'What a client or tunnel is moving, every second.',
-    args: {
-      resource: t.arg({ type: TrafficResource, required: true, description: 'client or tunnel.' }),
-      id: t.arg.int({ required: true, description: 'Its id.' }),
-    },
-    subscribe: async (_root, { resource, id }, context) => {
-      if (resource !== 'client' && resource !== 'tunnel') throw invalidInput('resource', 'only clients and tunnels are measured every second');
-      const clientId = await checkTrafficAccess(context, resource, id);
-      const { engine, live, caller } = context;
-      return live.everySecond(caller, clientId, () => {
-        const state = resource === 'client' ? engine.clientState(id) : engine.tunnelState(id);
-        return state && { at: new Date(context.now()), rate: state.rate, connections: state.connections, inletBytes: state.inletBytes, exportBytes: state.exportBytes };
-      });
-    },
-    resolve: (tick) => tick,
   }),
   auditAdded: t.field({
     type: AuditEntry,

@@ -1,0 +1,85 @@
+import type { EngineFace, Traffic } from '../../engine/face.ts';
+import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
+import { checkTrafficAccess, checkUserAccess, TrafficResource } from '../traffic/queries.ts';
+
+interface Tick extends Traffic {
+  readonly at: Date;
+}
+
+const TrafficTick = builder.objectRef<Tick>('TrafficTick').implement({
+  description: 'What somebody or something is moving.',
+  fields: (t) => ({
+    at: t.expose('at', { type: 'DateTime', description: 'When this was so.' }),
+    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
+    connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
+    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since it was made; of several clients the sum.' }),
+    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since it was made; of several clients the sum.' }),
+  }),
+});
+
+builder.subscriptionFields((t) => ({
+  trafficEverySecond: t.field({
+    type: TrafficTick,
+    authScopes: { clientLogin: true },
+    description: 'What a client, a tunnel, a host or all clients of a user are moving, every second.',
+    args: {
+      resource: t.arg({ type: TrafficResource, required: true, description: 'What kind of record.' }),
+      id: t.arg.int({ required: true, description: 'Its id.' }),
+    },
+    subscribe: async (_root, { resource, id }, context) => {
+      if (resource === 'user') return userTraffic(context, id);
+      const clientId = await checkTrafficAccess(context, resource, id);
+      return context.live.everySecond(context.caller, clientId, () => {
+        const traffic = states[resource](context.engine, id);
+        return traffic && tickOf(context, traffic);
+      });
+    },
+    resolve: (tick) => tick,
+  }),
+  serverTrafficEverySecond: t.field({
+    type: TrafficTick,
+    authScopes: { administrator: true },
+    description: 'What all clients together are moving, every second. For administrators.',
+    subscribe: (_root, _args, context) => context.live.everySecond(context.caller, undefined, () => tickOf(context, context.engine.traffic())),
+    resolve: (tick) => tick,
+  }),
+}));
+
+const states = {
+  client: (engine: EngineFace, id: number) => engine.clientState(id),
+  tunnel: (engine: EngineFace, id: number) => engine.tunnelState(id),
+  host: (engine: EngineFace, id: number) => engine.hostState(id),
+} satisfies Record<string, (engine: EngineFace, id: number) => Traffic | undefined>;
+
+async function userTraffic(context: Context, userId: number): Promise<AsyncIterableIterator<Tick>> {
+  await checkUserAccess(context, userId);
+  const { store, live, caller, engine } = context;
+  const clients = new Set<number>();
+  const ticks = live.everySecondOfUser(caller, userId, clients, () => tickOf(context, sumOf(engine, clients)));
+  try {
+    // After it has begun, so that no client that comes meanwhile is missed.
+    for (const { id } of await store.db.client.findMany({ where: { userId }, select: { id: true } })) clients.add(id);
+  } catch (error) {
+    await ticks.return?.();
+    throw error;
+  }
+  return ticks;
+}
+
+function sumOf(engine: EngineFace, clients: ReadonlySet<number>): Traffic {
+  const sum = { rate: 0, connections: 0, inletBytes: 0, exportBytes: 0 };
+  for (const id of clients) {
+    const state = engine.clientState(id);
+    if (state === undefined) continue;
+    sum.rate += state.rate;
+    sum.connections += state.connections;
+    sum.inletBytes += state.inletBytes;
+    sum.exportBytes += state.exportBytes;
+  }
+  return sum;
+}
+
+function tickOf(context: Context, { rate, connections, inletBytes, exportBytes }: Traffic): Tick {
+  return { at: new Date(context.now()), rate, connections, inletBytes, exportBytes };
+}
