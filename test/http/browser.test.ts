@@ -1,0 +1,62 @@
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import type { Page } from 'puppeteer-core';
+import { exampleTabs } from '../../src/http/graphiql-examples.ts';
+import { testBrowser } from '../support/browser.ts';
+import { endChildren } from '../support/child.ts';
+import { startServer, write } from '../support/processes.ts';
+import { describeWith } from '../support/programs.ts';
+import { removeScratchDirectories } from '../support/scratch.ts';
+
+const password = 'the password of the browser';
+
+/** Chooses an endpoint of the page at /api and sends it with these parameters. @returns what the page shows then */
+async function call(page: Page, endpoint: string, parameters: Readonly<Record<string, string>>): Promise<{ status: string; answer: string }> {
+  await page.select('#operation', endpoint);
+  for (const [name, text] of Object.entries(parameters)) await page.type(`#parameter-${name}`, text);
+  await page.click('#call button');
+  await page.waitForFunction(() => /^\d{3} /.test(document.querySelector('output')?.value ?? ''));
+  return page.evaluate(() => ({ status: document.querySelector('output')?.value ?? '', answer: document.querySelector('#answer')?.textContent ?? '' }));
+}
+
+describeWith('chromium', 'in a browser', () => {
+  const browser = testBrowser();
+  afterEach(endChildren);
+  afterAll(removeScratchDirectories);
+
+  async function start(basePath: string): Promise<string> {
+    const server = await startServer({ environment: { ADIT_BASE_PATH: basePath, ADIT_ADMIN_PASSWORD: password } });
+    await write({ httpPort: server.httpPort }, `${basePath}/client/add/`, { vkey: 'first-key', remark: 'first' });
+    return `http://127.0.0.1:${server.httpPort}${basePath}`;
+  }
+
+  describe.each(['', '/adit'])('below the base path "%s"', (basePath) => {
+    test('the page that tries the API lists its endpoints, logs in, calls, and shows the answer, with nothing from elsewhere and no complaint', async () => {
+      const { page, complaints } = await browser.open(`${await start(basePath)}/api`);
+      await page.waitForFunction(() => document.querySelectorAll('#operation option').length > 30);
+      expect(await page.$eval('#description', (link) => link.getAttribute('href'))).toBe(`${basePath}/openapi.json`);
+      expect(await call(page, 'post_client_list', {})).toMatchObject({ status: '401 Unauthorized' });
+      // The browser itself complains of the status.
+      expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
+
+      expect(await call(page, 'post_login_verify', { username: 'admin', password })).toEqual({ status: '200 OK', answer: JSON.stringify({ status: 1, msg: 'login success' }, null, 2) });
+      const { status, answer } = await call(page, 'post_client_list', { search: 'first' });
+      expect([status, JSON.parse(answer)]).toMatchObject(['200 OK', { total: 1, rows: [{ Id: 1, VerifyKey: 'first-key' }] }]);
+      expect(await call(page, 'get_client_getclient', { id: '1' })).toMatchObject({ status: '200 OK', answer: expect.stringContaining('"Remark": "first"') });
+      expect(await call(page, 'post_client_add', { remark: '<b>"&' })).toMatchObject({ answer: expect.stringContaining('add success') });
+      expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
+    }, 60_000);
+  });
+
+  test('GraphiQL opens with its examples and runs one, below a base path, with nothing from elsewhere and no complaint', async () => {
+    const url = await start('/adit');
+    const login = await browser.open(`${url}/api`);
+    await login.page.waitForFunction(() => document.querySelectorAll('#operation option').length > 30);
+    await call(login.page, 'post_login_verify', { username: 'admin', password });
+    const { page, complaints } = await browser.open(`${url}/graphql`);
+    await page.waitForSelector('.graphiql-tab');
+    expect(await page.$$eval('.graphiql-tab', (tabs) => tabs.length)).toBe(exampleTabs.length);
+    await page.click('.graphiql-execute-button');
+    await page.waitForFunction(() => document.querySelector('.result-window')?.textContent?.includes('first-key'));
+    expect(complaints).toEqual([]);
+  }, 120_000);
+});
