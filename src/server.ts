@@ -48,7 +48,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const attempts = new Attempts();
     const engine = new Engine({
       bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, allowPorts: settings.allowPorts,
-      udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, attempts, log,
+      udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies, attempts, log,
     });
     opened.push(() => engine.close());
     await store.forgetRunningState();

@@ -112,7 +112,7 @@ export class Engine implements EngineFace {
     this.#log = options.log;
     this.#now = options.now ?? Date.now;
     this.#visitors = new Visitors(options.maxVisitors);
-    this.#hosts = new Hosts(this.#ticker, this.#visitors, new Certificates(options.log, this.#now));
+    this.#hosts = new Hosts(this.#ticker, this.#visitors, new Certificates(options.log, this.#now), { ...PROXY_TIMING, ...options.proxyTiming }.dialMs);
     this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     this.#admission = new Admission(this.#visitors, this.#now);
     const attempts = options.attempts ?? new Attempts();
@@ -132,13 +132,13 @@ export class Engine implements EngineFace {
 
   #makeVhost(sockets: SocketBackend, { trustedProxies = [], vhostTiming, log }: EngineOptions): VhostServer {
     const trusted = addressSet(trustedProxies);
-    const gate: GateContext = { client: (id) => this.#clients.get(id)?.wanted, admit: (id, address) => this.#admit(id, address) };
+    const gate: GateContext = { logins: this.#logins, admit: (id, address) => this.#admit(id, address) };
     return new VhostServer({
       log, sockets, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, maxConnections: MAX_VISITORS,
       trusts: (address) => trusted.has(address),
       gate: (entry, visit) => gateOf(gate, entry, visit),
-      admits: (entry, address) => typeof this.#admit(entry.wanted.clientId, address) !== 'string',
-      dial: (entry, visitor) => dialHost(entry, visitor, (id, address) => this.#admit(id, address)),
+      dial: (entry, visitor) => dialHost(entry, entry.targets, visitor, gate.admit),
+      dialSecure: (entry, visitor) => dialHost(entry, entry.secureTargets, visitor, gate.admit),
     });
   }
 

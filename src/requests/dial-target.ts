@@ -5,7 +5,7 @@ import { messageOf } from '../wire/system-error.ts';
 /** How long one target may take to answer, in ms, before the next one is tried. One that refuses costs no time. */
 export const DIAL_TIMEOUT_MS = 5000;
 
-/** None of the targets could be dialled; the message says why for each. */
+/** None of the targets could be dialled; the message says why for each, `cause` is the system's error of the last. */
 export class NoTargetError extends Error {
   override readonly name = 'NoTargetError';
 }
@@ -18,6 +18,7 @@ export async function dial(
   sockets: SocketBackend, targets: readonly string[], timeoutMs: number = DIAL_TIMEOUT_MS,
 ): Promise<ByteSocket> {
   const problems: string[] = [];
+  let cause: unknown;
   for (const text of targets) {
     const target = parseTarget(text);
     if (!target) {
@@ -27,8 +28,9 @@ export async function dial(
     try {
       return await sockets.connect({ ...target, timeoutMs });
     } catch (error) {
+      cause = error;
       problems.push(`${text}: ${messageOf(error)}`);
     }
   }
-  throw new NoTargetError(problems.join('; '));
+  throw new NoTargetError(problems.join('; '), { cause });
 }

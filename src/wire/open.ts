@@ -9,8 +9,8 @@ const openRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('udp'), targets: z.array(z.string().max(300)).min(1).max(5000) }),
   /** Exchange datagrams with everybody: each begins with the address it goes to or came from (`socks-address.ts`). */
   z.object({ kind: z.literal('udpAny') }),
-  /** Dial a target and say first what became of it (wire/dial-result.ts). */
-  z.object({ kind: z.literal('dial'), target: z.string().max(300), timeoutMs: z.int().min(1).max(3_600_000) }),
+  /** Connect with the first target that answers, each having `timeoutMs`, and say first what became of it (wire/dial-result.ts). */
+  z.object({ kind: z.literal('dial'), targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000) }),
 ]);
 
 type AnyRequest = z.output<typeof openRequest>;

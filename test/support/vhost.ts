@@ -5,11 +5,13 @@ import { Ticker } from '../../src/engine/limits/meter.ts';
 import { Visitors } from '../../src/engine/limits/visitors.ts';
 import type { WantedHost } from '../../src/engine/face.ts';
 import { Certificates } from '../../src/engine/vhost/certificates.ts';
-import { Hosts } from '../../src/engine/vhost/hosts.ts';
+import { type HostEntry, Hosts } from '../../src/engine/vhost/hosts.ts';
 import { VHOST_TIMING } from '../../src/engine/vhost/slow-visitors.ts';
 import { VhostServer, type VhostOptions } from '../../src/engine/vhost/vhost-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
-import { socketPair } from '../../src/wire/socket-pair.ts';
+import { dialFailure, encodeDialResult } from '../../src/wire/dial-result.ts';
+import { type PairOrigin, socketPair } from '../../src/wire/socket-pair.ts';
+import type { ByteSocket } from '../../src/wire/socket.ts';
 import { splice } from '../../src/wire/splice.ts';
 import { LogRecorder } from './log-recorder.ts';
 
@@ -33,20 +35,34 @@ export function hostOf(host: Partial<WantedHost>): WantedHost {
 export async function startVhost(hosts: readonly WantedHost[], options: Partial<VhostOptions> = {}) {
   const log = new LogRecorder();
   let turn = 0;
-  const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger));
+  const dial = (entry: HostEntry, visitor: PairOrigin, telling: boolean): ByteSocket => {
+    const [near, far] = socketPair(visitor);
+    const [name = '', port = ''] = entry.wanted.targets[turn++ % entry.wanted.targets.length]?.split(':') ?? [];
+    void join(far, { host: name, port: Number(port) }, telling);
+    return near;
+  };
+  const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
   const server = new VhostServer({
-    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, maxConnections: 1000, trusts: () => false, gate: () => undefined, admits: () => true,
-    dial(entry, visitor) {
-      const [near, far] = socketPair(visitor);
-      const [name = '', port = ''] = entry.wanted.targets[turn++ % entry.wanted.targets.length]?.split(':') ?? [];
-      netBackend.connect({ host: name, port: Number(port), timeoutMs: 5000 }).then((socket) => splice(far, socket), () => far.destroy(true));
-      return near;
-    },
+    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, maxConnections: 1000, trusts: () => false, gate: () => undefined,
+    dial: (entry, visitor) => dial(entry, visitor, true),
+    dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,
   });
   running.push(() => server.close());
   return { server, log, hosts: all, ...await server.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 }) };
+}
+
+/** Connects a pair's far end with a target, as an agent does: it says first what became of the dial, if that is wanted. */
+async function join(far: ByteSocket, target: { readonly host: string; readonly port: number }, telling: boolean): Promise<void> {
+  try {
+    const socket = await netBackend.connect({ ...target, timeoutMs: 5000 });
+    if (telling) far.write(encodeDialResult('connected'));
+    splice(far, socket);
+  } catch (error) {
+    if (telling) far.write(encodeDialResult(dialFailure(error)));
+    far.end();
+  }
 }
 
 /** An origin that answers with bytes as they are, and keeps what it was sent. */

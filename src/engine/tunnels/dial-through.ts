@@ -21,7 +21,7 @@ export function dialThrough(
   visitor: Pick<ByteSocket, 'remoteAddress' | 'remotePort'>, target: string,
 ): Dialled {
   const [near, far] = socketPair(visitor);
-  connections.carry(far, session, client, encodeOpen({ kind: 'dial', target, timeoutMs: dialMs }));
+  connections.carry(far, session, client, encodeOpen({ kind: 'dial', targets: [target], timeoutMs: dialMs }));
   const socket = new PullSocket(near);
   socket.deadline(dialMs + WAY_MS);
   return { socket, result: resultOf(socket) };

@@ -1,4 +1,4 @@
-import { encodeOpen } from '../../wire/open.ts';
+import { encodeOpen, type OpenRequest } from '../../wire/open.ts';
 
 /** The targets of a tunnel, each going first in its turn: the agent tries them in the order given. */
 export class TargetTurns {
@@ -6,8 +6,9 @@ export class TargetTurns {
   readonly #payloads: readonly Buffer[];
   #next = 0;
 
-  constructor(kind: 'tcp' | 'udp', targets: readonly string[]) {
-    this.#payloads = targets.map((_, first) => encodeOpen({ kind, targets: [...targets.slice(first), ...targets.slice(0, first)] }));
+  /** @param request what is asked of the agent, but for the targets */
+  constructor(request: Omit<OpenRequest<'tcp'>, 'targets'> | Omit<OpenRequest<'udp'>, 'targets'> | Omit<OpenRequest<'dial'>, 'targets'>, targets: readonly string[]) {
+    this.#payloads = targets.map((_, first) => encodeOpen({ ...request, targets: [...targets.slice(first), ...targets.slice(0, first)] }));
   }
 
   /** The payload for the next connection; undefined = there are no targets. */

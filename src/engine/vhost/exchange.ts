@@ -1,3 +1,4 @@
+import { decodeDialResult } from '../../wire/dial-result.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import { BodyEnd, responseFraming } from '../http/body.ts';
 import { type Field, formatHead, listOf, parseResponseHead, type ResponseHead } from '../http/head.ts';
@@ -43,6 +44,8 @@ export class Exchange implements SocketSink {
   readonly #entry: HostEntry;
   readonly #context: VhostContext;
   #target: ByteSocket;
+  /** The agent has said that the target took the connection. */
+  #connected = false;
   #asked: Asked | undefined;
   /** The request's head, while it could have to be sent again. */
   #repeat: Buffer | undefined;
@@ -108,9 +111,13 @@ export class Exchange implements SocketSink {
 
   /** The target took too long. */
   silent(): void {
-    const asked = this.#asked;
+    this.#fail('silent', 'the target sent no response in time');
+  }
+
+  #fail(refusal: Refusal, reason: string): void {
+    const json = this.#asked?.json === true;
     this.close();
-    this.#owner.failed('silent', 'the target sent no response in time', asked?.json === true);
+    this.#owner.failed(refusal, reason, json);
   }
 
   /** The visitor is gone, or goes elsewhere. */
@@ -128,8 +135,15 @@ export class Exchange implements SocketSink {
       this.#toVisitor(chunk);
       return;
     }
+    let bytes = chunk;
+    if (!this.#connected) {
+      const result = decodeDialResult(chunk[0]);
+      if (result !== 'connected') return this.#fail(result === 'timeout' ? 'silent' : 'refused', `the target could not be dialled: ${result}`);
+      this.#connected = true;
+      bytes = chunk.subarray(1);
+    }
     try {
-      this.#read(this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]));
+      this.#read(this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]));
     } catch (error) {
       if (!(error instanceof HttpSyntaxError)) throw error;
       this.#break(`the target's response is malformed: ${error.message}`);
@@ -247,11 +261,11 @@ export class Exchange implements SocketSink {
 
   onClose(error?: Error): void {
     if (this.#closed) return;
-    this.#lost(error ? error.message : 'the target closed the connection', error);
+    this.#lost(error ? error.message : 'the target closed the connection');
   }
 
   /** The target is gone before its response was complete. */
-  #lost(reason: string, error?: Error): void {
+  #lost(reason: string): void {
     const asked = this.#asked;
     const repeat = this.#repeat;
     if (!asked) {
@@ -264,8 +278,7 @@ export class Exchange implements SocketSink {
       return;
     }
     if (repeat && this.#redial(repeat, asked)) return;
-    this.close();
-    this.#owner.failed(refusalOf(error), reason, asked.json);
+    this.#fail('refused', reason);
   }
 
   /** The kept connection was closed while the request was on its way: a new one gets it, once. */
@@ -275,6 +288,7 @@ export class Exchange implements SocketSink {
     if (!target) return false;
     this.#target.destroy();
     this.#target = target;
+    this.#connected = false;
     this.#rest = NOTHING;
     target.attach(this);
     this.request(head, asked);
@@ -284,15 +298,8 @@ export class Exchange implements SocketSink {
 
   /** The response can't be trusted from here on. */
   #break(reason: string): void {
-    const asked = this.#asked;
-    const begun = this.#body !== undefined;
+    if (this.#body === undefined) return this.#fail('refused', reason);
     this.close();
-    if (begun) this.#owner.cutOff();
-    else this.#owner.failed('refused', reason, asked?.json === true);
+    this.#owner.cutOff();
   }
-}
-
-/** A dial that took too long is told apart from one that failed. */
-function refusalOf(error: Error | undefined): Refusal {
-  return error !== undefined && 'code' in error && error.code === 'ETIMEDOUT' ? 'silent' : 'refused';
 }

@@ -14,18 +14,22 @@ export class HostEntry implements HostRule {
   readonly certificate: Certificate | undefined;
   /** Those to its targets. */
   readonly connections: Connections;
+  /** For requests: the agent says what became of the dial. */
   readonly targets: TargetTurns;
+  /** For TLS that is passed through. */
+  readonly secureTargets: TargetTurns;
   readonly id: number;
   readonly host: string;
   readonly location: string;
   readonly scheme: WantedHost['scheme'];
   readonly enabled: boolean;
 
-  constructor(wanted: WantedHost, meter: Meter, connections: Connections, certificate: Certificate | undefined) {
+  constructor(wanted: WantedHost, meter: Meter, connections: Connections, certificate: Certificate | undefined, dialMs: number) {
     this.wanted = wanted;
     this.meter = meter;
     this.connections = connections;
-    this.targets = new TargetTurns('tcp', wanted.targets);
+    this.targets = new TargetTurns({ kind: 'dial', timeoutMs: dialMs }, wanted.targets);
+    this.secureTargets = new TargetTurns({ kind: 'tcp' }, wanted.targets);
     this.certificate = certificate;
     this.id = wanted.id;
     this.host = wanted.host;
@@ -40,11 +44,14 @@ export class Hosts {
   readonly #ticker: Ticker;
   readonly #visitors: Visitors;
   readonly #certificates: Certificates;
+  readonly #dialMs: number;
   readonly #table = new HostTable<HostEntry>();
   readonly #entries = new Map<number, HostEntry>();
   readonly #ofClient = new Map<number, Set<number>>();
 
-  constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates) {
+  /** @param dialMs how long a target may take to answer */
+  constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates, dialMs: number) {
+    this.#dialMs = dialMs;
     this.#ticker = ticker;
     this.#visitors = visitors;
     this.#certificates = certificates;
@@ -56,7 +63,7 @@ export class Hosts {
     if (old && old.wanted.clientId !== wanted.clientId) this.#ofClient.get(old.wanted.clientId)?.delete(wanted.id);
     const meter = old?.meter ?? new Meter(this.#ticker, 'host', wanted.id, stored);
     const connections = old?.connections ?? new Connections(meter, this.#visitors);
-    const entry = new HostEntry(wanted, meter, connections, this.#certificates.take(wanted));
+    const entry = new HostEntry(wanted, meter, connections, this.#certificates.take(wanted), this.#dialMs);
     if (old) this.#certificates.release(old.wanted);
     if (!wanted.enabled || (old && old.wanted.clientId !== wanted.clientId)) connections.closeAll();
     this.#entries.set(wanted.id, entry);

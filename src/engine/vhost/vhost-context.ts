@@ -26,8 +26,8 @@ export interface VhostContext {
   /** Why a request may not go on; undefined = it may. `reason` is for the log. */
   gate(entry: HostEntry, visit: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined;
   /**
-   * A connection to the next target of a host, opened at once; undefined = it can't be carried. Where none of the targets can be had it closes
-   * with an error.
+   * A connection to the next target of a host, opened at once; undefined = it can't be carried. The first byte that comes of it is the
+   * result of the dial (wire/dial-result.ts).
    */
   dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined;
 }

@@ -22,8 +22,8 @@ export interface VhostOptions {
   readonly trusts: VhostContext['trusts'];
   readonly gate: VhostContext['gate'];
   readonly dial: VhostContext['dial'];
-  /** Whether TLS may be passed through to a host's target. */
-  readonly admits: (entry: HostEntry, address: string) => boolean;
+  /** A connection to a target that speaks TLS itself; undefined = it can't be carried. */
+  readonly dialSecure: VhostContext['dial'];
 }
 
 /** Where the hosts are to be had; 0 = any free port. */
@@ -75,7 +75,7 @@ export class VhostServer implements VhostContext {
   }
 
   #passThrough(entry: HostEntry, socket: ByteSocket): void {
-    const target = !this.#closing && this.#options.admits(entry, socket.remoteAddress) ? this.#options.dial(entry, socket) : undefined;
+    const target = this.#closing ? undefined : this.#options.dialSecure(entry, socket);
     if (target) splice(socket, target);
     else socket.destroy(true);
   }

@@ -49,6 +49,6 @@ test('no route, no target, and a request that nobody understands each get a page
   expect(await ask('GET / HTTP/1.1\r\nHost: other.test\r\nAccept: application/json')).toMatch(/^HTTP\/1.1 404 [^]*\r\n\r\n\{"status":404/);
   const refused = await ask('GET / HTTP/1.1\r\nHost: example.test');
   expect(refused).toMatch(/^HTTP\/1.1 502 /);
-  expect(await log.line(/a request was refused: the other end/)).toMatchObject({ id: /X-Request-Id: (\w+)/.exec(refused)?.[1], status: 502 });
+  expect(await log.line(/a request was refused: the target could not be dialled: refused/)).toMatchObject({ id: /X-Request-Id: (\w+)/.exec(refused)?.[1], status: 502 });
   expect(await ask('GET / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked')).toMatch(/^HTTP\/1.1 400 /);
 });
