@@ -5,7 +5,7 @@ import { endChildren } from '../test/support/child.ts';
 import { findProgram } from '../test/support/find-program.ts';
 import { Quiet } from './quiet.ts';
 import { report } from './report.ts';
-import { adit } from './sides/adit.ts';
+import { adit, aditVariants } from './sides/adit.ts';
 import { haproxy } from './sides/haproxy.ts';
 import { openssh } from './sides/openssh.ts';
 import type { RunningSide, Side } from './sides/side.ts';
@@ -23,10 +23,12 @@ import type { Sample, Work } from './works/work.ts';
  *
  *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle,udp] [--sides Adit,haproxy]
  *
+ * --sides, besides those measured unless told otherwise: 'Adit compressed', 'Adit over TLS', 'Adit compressed over TLS'.
  * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
  */
 
 const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle, udp];
+/** The first one that is asked for is compared with the others. */
 const sides: readonly Side[] = [adit, haproxy, openssh];
 
 const { values: options } = parseArgs({ options: {
@@ -48,7 +50,7 @@ process.exit();
 async function main(): Promise<void> {
   if (findProgram('nginx') === undefined) throw new Error('nginx is missing: every side leads to it');
   const chosenWorks = usable('work', chosen('only', works, options.only));
-  const chosenSides = usable('side', chosen('sides', sides, options.sides));
+  const chosenSides = usable('side', chosen('sides', [...sides, ...aditVariants], options.sides));
   const targets = await startTargets();
   const running = new Map<Side, RunningSide>();
   for (const side of chosenSides) running.set(side, await side.start(targets));
@@ -100,7 +102,7 @@ function chosen<T extends { readonly name: string }>(option: string, all: readon
   const names = text.split(',');
   const unknown = names.filter((name) => !all.some((each) => each.name === name));
   if (unknown.length > 0) throw new Error(`--${option}: there is no ${unknown.join()}, only ${all.map(({ name }) => name).join()}`);
-  return all.filter(({ name }) => names.includes(name));
+  return names.flatMap((wanted) => all.filter(({ name }) => name === wanted));
 }
 
 function positive(option: string, text: string): number {
