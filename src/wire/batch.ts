@@ -1,15 +1,5 @@
 import { HEADER_BYTES, type FrameType } from './frames.ts';
-
-/** Takes at least one whole frame of the largest size. */
-const BUFFER_BYTES = 128 * 1024;
-/** Spare buffers, shared by all sessions: an idle one holds none. What is beyond is left to the garbage collector. */
-const MAX_SPARE = 32;
-const spare: Buffer[] = [];
-
-/** Gives back a buffer that drainTo handed out, once its bytes are with the kernel. */
-export function recycle(bytes: Buffer): void {
-  if (spare.length < MAX_SPARE) spare.push(Buffer.from(bytes.buffer, 0, BUFFER_BYTES));
-}
+import { BUFFER_BYTES, spareBuffer } from './spare-buffers.ts';
 
 /** Frames of one turn of the event loop, copied into few large buffers that are written at once. */
 export class Batch {
@@ -66,7 +56,7 @@ export class Batch {
       this.#fullBytes += this.#used;
     }
     this.#used = 0;
-    this.#current = spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    this.#current = spareBuffer();
     return this.#current;
   }
 }

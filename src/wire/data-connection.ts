@@ -1,4 +1,5 @@
 import type { ByteSocket, SocketSink } from './socket.ts';
+import { writeCopy } from './spare-buffers.ts';
 
 /** A stream direction that goes over a data connection. */
 export interface RawReader {
@@ -18,6 +19,7 @@ export interface RawWriter {
  * used again. What arrives before the MOVE frame that names its stream waits here.
  */
 export class DataConnection implements SocketSink {
+  readonly borrows = true;
   readonly id: number;
   readonly #socket: ByteSocket;
   readonly #onGone: (connection: DataConnection) => void;
@@ -66,9 +68,9 @@ export class DataConnection implements SocketSink {
     if (this.#closed) this.#onGone(this);
   }
 
-  /** False = wait for onRawDrain. */
+  /** Sends a copy. False = wait for onRawDrain. */
   write(chunk: Buffer): boolean {
-    return this.#socket.write(chunk);
+    return writeCopy(this.#socket, chunk);
   }
 
   /** Ends our direction after everything written. */
@@ -95,7 +97,7 @@ export class DataConnection implements SocketSink {
       this.#reader.onRaw(chunk);
       return;
     }
-    this.#stash.push(chunk);
+    this.#stash.push(Buffer.from(chunk));
     this.#socket.pause();
   }
 

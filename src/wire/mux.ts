@@ -40,6 +40,7 @@ export interface MuxOptions {
 export class Mux implements SocketSink, FrameSink, StreamHost {
   /** Whether data is compressed before it is sent. Such streams stay on the mux. */
   compress: boolean;
+  readonly borrows = true;
   readonly #socket: ByteSocket;
   readonly #side: Side;
   readonly #handlers: MuxHandlers;

@@ -10,8 +10,8 @@ import { channelSecretOf, secureAccepted, secureDialled, serverContext } from '.
  * sockets read too, their bytes wait for every one of these, so it is less then.
  */
 const YIELD_AFTER = { alone: 512 * 1024, amongOthers: 64 * 1024 } as const;
-/** Keep-alive finds peers that vanished without a word, and keeps idle connections in the tables of NATs. */
-const TUNED = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000, highWaterMark: 64 * 1024 } as const;
+/** Options of every socket. Keep-alive finds peers that vanished without a word, and keeps idle connections in the tables of NATs. */
+export const TUNED = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000, highWaterMark: 64 * 1024 } as const;
 /** Visitors come in bursts; the kernel caps this at net.core.somaxconn. */
 const BACKLOG = 4096;
 
@@ -35,11 +35,13 @@ function nextTurn(): void {
   loop.readers = 0;
 }
 
-class NetSocket implements ByteSocket {
+/** A ByteSocket on a socket of Node's. Made by a backend, which decides how it reads. */
+export class NetSocket implements ByteSocket {
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly channelSecret?: () => Buffer | undefined;
   readonly #socket: net.Socket;
+  readonly #lends: boolean;
   #sink: SocketSink | undefined;
   #error: Error | undefined;
   #unread: Buffer | undefined;
@@ -51,8 +53,10 @@ class NetSocket implements ByteSocket {
   #turn = -1;
   #turnBytes = 0;
 
-  constructor(socket: net.Socket) {
+  /** @param lends its bytes don't come as 'data' events, but by `receive`, in a buffer that is used again */
+  constructor(socket: net.Socket, lends = false) {
     this.#socket = socket;
+    this.#lends = lends;
     this.remoteAddress = unmapped(socket.remoteAddress ?? '');
     this.remotePort = socket.remotePort ?? 0;
     if (socket instanceof TLSSocket) this.channelSecret = () => channelSecretOf(socket);
@@ -77,7 +81,7 @@ class NetSocket implements ByteSocket {
     this.#sink = sink;
     this.#paused = false;
     if (first) {
-      this.#socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+      if (!this.#lends) this.#socket.on('data', (chunk: Buffer) => this.receive(chunk));
       this.#socket.on('end', () => this.#onEnd());
     }
     this.#handingOver = true;
@@ -101,9 +105,10 @@ class NetSocket implements ByteSocket {
     this.#unread = this.#unread ? Buffer.concat([chunk, this.#unread]) : chunk;
   }
 
-  #onData(chunk: Buffer): void {
+  /** The backend: bytes were read. */
+  receive(chunk: Buffer): void {
     if (this.#handingOver) {
-      this.#unread = this.#unread ? Buffer.concat([this.#unread, chunk]) : chunk;
+      this.#unread = Buffer.concat(this.#unread ? [this.#unread, chunk] : [chunk]);
       return;
     }
     if (this.#turn !== loop.turn) {
@@ -113,7 +118,7 @@ class NetSocket implements ByteSocket {
     this.#turnBytes += chunk.length;
     const limit = loop.readersBefore > 1 ? YIELD_AFTER.amongOthers : YIELD_AFTER.alone;
     if (this.#turnBytes >= limit && !this.#yielding) this.#yield();
-    this.#sink?.onData(chunk);
+    this.#sink?.onData(this.#lends && !this.#sink.borrows ? Buffer.from(chunk) : chunk);
   }
 
   #yield(): void {
@@ -130,8 +135,8 @@ class NetSocket implements ByteSocket {
     if (!this.#handingOver) this.#sink?.onEnd();
   }
 
-  write(chunk: Buffer): boolean {
-    return this.#socket.write(chunk);
+  write(chunk: Buffer, taken?: () => void): boolean {
+    return this.#socket.write(chunk, taken);
   }
 
   pause(): void {
@@ -160,25 +165,39 @@ class NetSocket implements ByteSocket {
   }
 }
 
-async function connect({ host, port, timeoutMs, trust }: ConnectOptions): Promise<ByteSocket> {
-  const socket = net.connect({ host, port, ...TUNED });
+/** How a backend reads. */
+export interface Reading {
+  /** Options of `net.connect`, and the ByteSocket on the connected socket. */
+  readonly dial: () => { readonly options: object; readonly wrap: (socket: net.Socket) => NetSocket };
+  /** The ByteSocket on a socket that was accepted, which is paused. */
+  readonly accept: (socket: net.Socket) => NetSocket;
+}
+
+/** Sockets of Node's `net`, read as the backend says; TLS is always read by events. */
+export function backend(name: string, reading: Reading): SocketBackend {
+  return { name, connect: (options) => connect(reading, options), listen: (options) => listen(reading, options) };
+}
+
+async function connect(reading: Reading, { host, port, timeoutMs, trust }: ConnectOptions): Promise<ByteSocket> {
+  const { options, wrap } = (trust ? byEvents : reading).dial();
+  const socket = net.connect({ host, port, ...TUNED, ...options });
   const timer = setTimeout(() => {
     socket.destroy(Object.assign(new Error(`no connection to ${host}:${port} within ${timeoutMs} ms`), { code: 'ETIMEDOUT' }));
   }, timeoutMs);
   try {
     socket.once('connect', () => socket.pause());
     await once(socket, 'connect');
-    return new NetSocket(trust ? await secureDialled(socket, trust) : socket);
+    return wrap(trust ? await secureDialled(socket, trust) : socket);
   } finally {
     clearTimeout(timer);
   }
 }
 
-function listen({ host, port, identity, onSocket, onError }: ListenOptions): Promise<SocketServer> {
+function listen(reading: Reading, { host, port, identity, onSocket, onError }: ListenOptions): Promise<SocketServer> {
   const context = identity && serverContext(identity);
   return new Promise((resolve, reject) => {
     const server = net.createServer({ ...TUNED, pauseOnConnect: true });
-    server.on('connection', (socket) => onSocket(new NetSocket(context ? secureAccepted(socket, context) : socket)));
+    server.on('connection', (socket) => onSocket(context ? new NetSocket(secureAccepted(socket, context)) : reading.accept(socket)));
     server.once('error', reject);
     server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
       server.off('error', reject);
@@ -203,5 +222,10 @@ export function byteSocket(socket: net.Socket): ByteSocket {
   return new NetSocket(socket);
 }
 
+const byEvents: Reading = {
+  dial: () => ({ options: {}, wrap: (socket) => new NetSocket(socket) }),
+  accept: (socket) => new NetSocket(socket),
+};
+
 /** Sockets by Node's public API alone: works everywhere, and what every other backend falls back to. */
-export const netBackend: SocketBackend = { name: 'net', connect, listen };
+export const netBackend: SocketBackend = backend('net', byEvents);

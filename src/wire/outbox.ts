@@ -1,13 +1,11 @@
-import { Batch, recycle } from './batch.ts';
+import { Batch } from './batch.ts';
 import type { FrameType } from './frames.ts';
 import type { ByteSocket } from './socket.ts';
+import { writeSpare } from './spare-buffers.ts';
 
 /** Readers wait when this much is unsent while the connection takes no more, or this much in any case. */
 const CONGESTED_BLOCKED = 256 * 1024;
 const CONGESTED_ALWAYS = 1024 * 1024;
-
-/** Buffers remembered for reuse while the socket is still busy with them, as TLS is after every write. */
-const MAX_IN_FLIGHT = 8;
 
 /** Someone who stopped reading because the outbox is congested. */
 export interface Parked {
@@ -20,7 +18,6 @@ export class Outbox {
   /** Goes first at every flush. What must stay in order with data is in #batch. */
   readonly #urgent = new Batch();
   readonly #batch = new Batch();
-  #inFlight: Buffer[] = [];
   #parked: Parked[] = [];
   #blocked = false;
   #flushing = false;
@@ -77,25 +74,15 @@ export class Outbox {
   };
 
   readonly #write = (bytes: Buffer): void => {
-    this.#inFlight.push(bytes);
-    if (!this.#socket.write(bytes)) this.#blocked = true;
+    if (!writeSpare(this.#socket, bytes)) this.#blocked = true;
   };
 
   /** Hands everything to the socket, unless it takes no more at the moment. */
   flush(): void {
     if (this.#closed || this.#blocked) return;
-    if (this.#inFlight.length > 0 && this.#socket.pending === 0) this.#recycle();
     this.#urgent.drainTo(this.#write);
     this.#batch.drainTo(this.#write);
-    if (this.#socket.pending === 0) this.#recycle();
-    // The socket keeps them as long as it needs; only their reuse is given up.
-    else if (this.#inFlight.length > MAX_IN_FLIGHT && !this.#blocked) this.#inFlight = [];
     this.#wakeParked();
-  }
-
-  #recycle(): void {
-    for (const bytes of this.#inFlight) recycle(bytes);
-    this.#inFlight = [];
   }
 
   #wakeParked(): void {
@@ -108,7 +95,6 @@ export class Outbox {
   /** The socket has taken everything. */
   onDrain(): void {
     this.#blocked = false;
-    this.#recycle();
     this.flush();
   }
 

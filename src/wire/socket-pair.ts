@@ -72,8 +72,11 @@ class PairedSocket implements ByteSocket {
     this.#queued += chunk.length;
   }
 
-  write(chunk: Buffer): boolean {
-    return this.peer.#take(chunk);
+  write(chunk: Buffer, taken?: () => void): boolean {
+    if (!taken) return this.peer.#take(chunk);
+    const more = this.peer.#take(Buffer.from(chunk));
+    taken();
+    return more;
   }
 
   #take(chunk: Buffer): boolean {

@@ -5,7 +5,9 @@
 
 /** Receives what happens on a socket. */
 export interface SocketSink {
-  /** Bytes arrived. The receiver owns the chunk. */
+  /** Chunks may be lent: they are valid only until onData returns, and copied when they are needed longer. Absent = each is the sink's own. */
+  readonly borrows?: true;
+  /** Bytes arrived. */
   onData(chunk: Buffer): void;
   /** The peer ended its direction; no more onData. */
   onEnd(): void;
@@ -43,8 +45,11 @@ export interface ByteSocket {
   attach(sink: SocketSink): void;
   /** Gives bytes back that were read too far; the next attached sink sees them first. */
   unread(chunk: Buffer): void;
-  /** Queues bytes; they must not be changed until `pending` is 0. False = the high-water mark is passed: wait for onDrain. */
-  write(chunk: Buffer): boolean;
+  /**
+   * Queues bytes. They must not be changed until `taken` is called, once, if ever. False = the high-water mark is passed: wait for
+   * onDrain.
+   */
+  write(chunk: Buffer, taken?: () => void): boolean;
   /** Stops and restarts onData. */
   pause(): void;
   resume(): void;

@@ -2,6 +2,7 @@ import { MAX_DATA, ProtocolError } from './frames.ts';
 import type { DataConnection, RawReader, RawWriter } from './data-connection.ts';
 import { Packer } from './packing.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
+import { writeCopy } from './spare-buffers.ts';
 
 /** Bytes a direction may have under way on the mux before the receiver's socket took them. */
 export const WINDOW = 1024 * 1024;
@@ -51,6 +52,7 @@ export class StreamResetError extends Error {
  * direction ending by itself, and both moving to a data connection when they carry much.
  */
 export class Stream implements SocketSink, RawReader, RawWriter {
+  readonly borrows = true;
   readonly id: number;
   readonly #host: StreamHost;
   #local: ByteSocket | undefined;
@@ -117,14 +119,13 @@ export class Stream implements SocketSink, RawReader, RawWriter {
     this.#allowance -= piece.length;
     if (this.#allowance < 0) throw new ProtocolError(`more data on stream ${this.id} than its credit allows`);
     this.#ungranted += piece.length;
-    // A copy, since a short piece would keep the whole chunk it came in.
     if (this.#local) this.#deliver(piece);
     else this.#early.push(Buffer.from(piece));
   }
 
   #deliver(piece: Buffer): void {
     this.#hooks.onReceived?.(piece.length);
-    this.#local?.write(piece);
+    if (this.#local) writeCopy(this.#local, piece);
     this.#grant();
   }
 
@@ -206,7 +207,7 @@ export class Stream implements SocketSink, RawReader, RawWriter {
     }
     this.#credit -= now;
     this.#sent += now;
-    if (now < chunk.length) this.#held = chunk.subarray(now);
+    if (now < chunk.length) this.#held = Buffer.from(chunk.subarray(now));
     if (this.#host.congested && !this.#outbound && !this.#parked) {
       this.#parked = true;
       this.#host.park(this);
@@ -268,12 +269,12 @@ export class Stream implements SocketSink, RawReader, RawWriter {
   onRaw(chunk: Buffer): void {
     if (this.#closed) return;
     if (!this.#local) {
-      this.#early.push(chunk);
+      this.#early.push(Buffer.from(chunk));
       this.#inbound?.pause();
       return;
     }
     this.#hooks.onReceived?.(chunk.length);
-    if (!this.#local.write(chunk)) this.#inbound?.pause();
+    if (!writeCopy(this.#local, chunk)) this.#inbound?.pause();
   }
 
   onRawEnd(): void {

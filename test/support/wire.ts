@@ -1,7 +1,7 @@
 import { acceptHandshake, keyIdOf, newSessionId, proveHandshake, type Role } from '../../src/wire/handshake.ts';
 import { Mux, type MuxOptions } from '../../src/wire/mux.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
-import type { ByteSocket, SocketServer } from '../../src/wire/socket.ts';
+import type { ByteSocket, SocketBackend, SocketServer } from '../../src/wire/socket.ts';
 import { fingerprintOf } from '../../src/wire/tls.ts';
 import { covering } from './certificates.ts';
 
@@ -25,10 +25,10 @@ const identity = { certificate: covering.certificate, key: covering.key };
 const trust = { fingerprint: fingerprintOf(covering.certificate) };
 
 /** A connected pair of sockets of the backend under test. */
-export async function socketPair(secure = false): Promise<{ dialled: ByteSocket; accepted: ByteSocket }> {
+export async function socketPair(secure = false, sockets: SocketBackend = netBackend): Promise<{ dialled: ByteSocket; accepted: ByteSocket }> {
   const accepted = deferred<ByteSocket>();
-  const server = await netBackend.listen({ host: HOST, port: 0, identity: secure ? identity : undefined, onSocket: accepted.resolve, onError: accepted.reject });
-  const dialled = await netBackend.connect({ host: HOST, port: server.port, trust: secure ? trust : undefined, timeoutMs: 2000 });
+  const server = await sockets.listen({ host: HOST, port: 0, identity: secure ? identity : undefined, onSocket: accepted.resolve, onError: accepted.reject });
+  const dialled = await sockets.connect({ host: HOST, port: server.port, trust: secure ? trust : undefined, timeoutMs: 2000 });
   const pair = { dialled, accepted: await accepted.promise };
   await server.close();
   return pair;
@@ -52,10 +52,12 @@ export interface WireTunnelOptions extends MuxOptions {
   /** false = everything stays on the mux, as it does over TLS */
   readonly dataConnections?: boolean;
   readonly secure?: boolean;
+  readonly sockets?: SocketBackend;
 }
 
 /** Starts a tunnel to a port of this machine. */
 export async function wireTunnel(targetPort: number, options: WireTunnelOptions = {}): Promise<WireTunnel> {
+  const { sockets = netBackend, secure = false } = options;
   const serverClosed = deferred<string>();
   const agentClosed = deferred<string>();
   const serverMux = deferred<Mux>();
@@ -63,7 +65,7 @@ export async function wireTunnel(targetPort: number, options: WireTunnelOptions 
   const sessionId = newSessionId();
   let sessionKey: Buffer = EMPTY;
 
-  const bridge = await listen(async (socket) => {
+  const bridge = await listen(sockets, secure, async (socket) => {
     const keyOf = (role: Role, keyId: string): string | Buffer | undefined =>
       role === 'mux' ? (keyId === keyIdOf(VKEY) ? VKEY : undefined) : keyId === sessionId ? sessionKey : undefined;
     const offer = await acceptHandshake(socket, { timeoutMs: 2000, keyOf });
@@ -76,24 +78,24 @@ export async function wireTunnel(targetPort: number, options: WireTunnelOptions 
     serverMux.resolve(new Mux(socket, 'server', {
       onOpen: (stream) => stream.reset(), onControl: () => {}, onClose: serverClosed.resolve,
     }, options));
-  }, options.secure);
+  });
 
-  const agentSocket = await netBackend.connect({ host: HOST, port: bridge.port, trust: options.secure ? trust : undefined, timeoutMs: 2000 });
+  const agentSocket = await sockets.connect({ host: HOST, port: bridge.port, trust: secure ? trust : undefined, timeoutMs: 2000 });
   const proven = await proveHandshake(agentSocket, { timeoutMs: 2000, role: 'mux', keyId: keyIdOf(VKEY), key: VKEY, connection: 0, info: {} });
   const agent: Mux = new Mux(agentSocket, 'agent', {
     onOpen: (stream) => {
-      netBackend.connect({ host: HOST, port: targetPort, timeoutMs: 2000 }).then((socket) => stream.join(socket), () => stream.reset());
+      sockets.connect({ host: HOST, port: targetPort, timeoutMs: 2000 }).then((socket) => stream.join(socket), () => stream.reset());
     },
     onControl: () => {},
     onClose: agentClosed.resolve,
-    ...(options.dataConnections === false || options.secure ? {} : {
+    ...(options.dataConnections === false || secure ? {} : {
       onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void dialData(id)),
     }),
   }, options);
 
   async function dialData(id: number): Promise<void> {
     try {
-      const socket = await netBackend.connect({ host: HOST, port: bridge.port, timeoutMs: 2000 });
+      const socket = await sockets.connect({ host: HOST, port: bridge.port, timeoutMs: 2000 });
       await proveHandshake(socket, { timeoutMs: 2000, role: 'data', keyId: sessionId, key: proven.sessionKey, connection: id, info: {} });
       agent.addDataConnection(socket, id);
     } catch {
@@ -110,7 +112,7 @@ export async function wireTunnel(targetPort: number, options: WireTunnelOptions 
       if (error) counted.errors++;
     },
   };
-  const visitors = await listen((socket) => {
+  const visitors = await listen(sockets, false, (socket) => {
     const stream = server.open(EMPTY);
     if (stream) stream.join(socket, hooks);
     else socket.destroy(true);
@@ -127,6 +129,6 @@ export async function wireTunnel(targetPort: number, options: WireTunnelOptions 
   };
 }
 
-function listen(onSocket: (socket: ByteSocket) => void | Promise<void>, secure = false): Promise<SocketServer> {
-  return netBackend.listen({ host: HOST, port: 0, identity: secure ? identity : undefined, onSocket: (socket) => void onSocket(socket), onError: (error) => { throw error; } });
+function listen(sockets: SocketBackend, secure: boolean, onSocket: (socket: ByteSocket) => void | Promise<void>): Promise<SocketServer> {
+  return sockets.listen({ host: HOST, port: 0, identity: secure ? identity : undefined, onSocket: (socket) => void onSocket(socket), onError: (error) => { throw error; } });
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
+import { onreadBackend } from '../../src/wire/onread-socket.ts';
 import { connectTo, netServer } from '../support/net-server.ts';
 import { settled } from '../support/settled.ts';
 import { standardTransfers, transfer, transferTarget } from '../support/transfers.ts';
@@ -21,6 +22,8 @@ async function tunnelToTransfers(options?: Parameters<typeof wireTunnel>[1]): Pr
 test.each([
   ['with data connections', {}],
   ['on the mux alone', { dataConnections: false }],
+  ['with data connections, read into one buffer', { sockets: onreadBackend }],
+  ['on the mux alone, read into one buffer', { dataConnections: false, sockets: onreadBackend }],
   ['compressed', { compress: true }],
   ['over TLS', { secure: true }],
   ['compressed over TLS', { secure: true, compress: true }],

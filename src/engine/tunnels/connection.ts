@@ -23,6 +23,7 @@ interface Cuttable {
  * the client may use. Bytes that have to wait wait here: the visitor's socket is not read meanwhile, and the target's side is told to wait.
  */
 export class Connection implements ByteSocket, SocketSink, RateParty {
+  readonly borrows = true;
   readonly #visitor: ByteSocket;
   readonly #counted: Counted;
   readonly #target: Cuttable;
@@ -81,12 +82,13 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
     this.#visitor.unread(chunk);
   }
 
-  write(chunk: Buffer): boolean {
+  write(chunk: Buffer, taken?: () => void): boolean {
     const { rateLimit } = this.#counted.client;
-    if (!rateLimit && !this.#export?.length) return this.#passExport(chunk);
+    if (!rateLimit && !this.#export?.length) return this.#passExport(chunk, taken);
     this.#export ??= new ByteQueue();
     // A copy, since a short piece would keep the whole chunk it came in.
     this.#export.push(Buffer.from(chunk));
+    taken?.();
     this.#wait();
     this.#streamWaits = this.#export.length > HIGH_WATER;
     return !this.#streamWaits;
@@ -123,7 +125,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
       return;
     }
     this.#inlet ??= new ByteQueue();
-    this.#inlet.push(chunk);
+    this.#inlet.push(Buffer.from(chunk));
     this.#visitor.pause();
     this.#wait();
   }
@@ -210,10 +212,10 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
   }
 
   /** @returns false when the visitor's socket takes no more */
-  #passExport(bytes: Buffer): boolean {
+  #passExport(bytes: Buffer, taken?: () => void): boolean {
     const { tunnel, client } = this.#counted;
     tunnel.countExport(bytes.length);
     client.countExport(bytes.length);
-    return client.mayPass() && this.#visitor.write(bytes);
+    return client.mayPass() && this.#visitor.write(bytes, taken);
   }
 }

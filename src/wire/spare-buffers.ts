@@ -1,0 +1,32 @@
+import type { ByteSocket } from './socket.ts';
+
+/** Takes at least one whole frame of the largest size, and what a socket reads at once. */
+export const BUFFER_BYTES = 128 * 1024;
+/** Shared by all sessions: an idle one holds none. What is beyond is left to the garbage collector. */
+const MAX_SPARE = 32;
+/** Copies up to this size come from Node's own pool. */
+const SMALL = 4096;
+const spare: Buffer[] = [];
+
+/** A buffer of BUFFER_BYTES with anything in it, used before if possible: new memory costs more than what is done with it. */
+export function spareBuffer(): Buffer {
+  return spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
+}
+
+/** Gives back a spare buffer, or any part of it, once nobody needs its bytes. */
+export function recycle(bytes: Buffer): void {
+  if (spare.length < MAX_SPARE) spare.push(Buffer.from(bytes.buffer, 0, BUFFER_BYTES));
+}
+
+/** Writes a part of a spare buffer, which comes back when the socket has taken it. @returns as `ByteSocket.write` */
+export function writeSpare(socket: ByteSocket, bytes: Buffer): boolean {
+  return socket.write(bytes, () => recycle(bytes));
+}
+
+/** Writes bytes that may change right afterwards. @returns as `ByteSocket.write` */
+export function writeCopy(socket: ByteSocket, bytes: Buffer): boolean {
+  if (bytes.length <= SMALL || bytes.length > BUFFER_BYTES) return socket.write(Buffer.from(bytes));
+  const copy = spareBuffer().subarray(0, bytes.length);
+  copy.set(bytes);
+  return writeSpare(socket, copy);
+}
