@@ -23,7 +23,7 @@ import type { Sample, Work } from './works/work.ts';
  *
  *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle,udp] [--sides Adit,haproxy]
  *
- * --sides, besides those measured unless told otherwise: 'Adit compressed', 'Adit over TLS', 'Adit compressed over TLS'.
+ * --sides, besides those measured unless told otherwise: 'Adit on net', 'Adit compressed', 'Adit over TLS', 'Adit compressed over TLS'.
  * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
  */
 

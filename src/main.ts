@@ -55,10 +55,12 @@ program.command('agent')
   .option('--vkey-file <FILE>', 'a file that holds the key (or ADIT_VKEY_FILE)')
   .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
+  .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
   .action(async (flags: AgentFlags) => {
-    const { server: address, tls, vkey, ...logging } = readAgentOptions(flags, process.env);
+    const { server: address, tls, vkey, sockets, ...logging } = readAgentOptions(flags, process.env);
+    const { chooseSockets } = await import('./wire/choose-sockets.ts');
     const { runAgent } = await import('./agent/agent.ts');
-    await runAgent({ server: address, tls, vkey, version, log: createLogger(logging) });
+    await runAgent({ server: address, tls, vkey, sockets: await chooseSockets(sockets), version, log: createLogger(logging) });
   });
 
 program.command('visit')
@@ -74,10 +76,12 @@ program.command('visit')
   .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the password's proof vouches for the server")
   .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
+  .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
   .action(async (flags: VisitFlags) => {
-    const { server: address, tls, type, password, listen, ...logging } = readVisitOptions(flags, process.env);
+    const { server: address, tls, type, password, listen, sockets, ...logging } = readVisitOptions(flags, process.env);
+    const { chooseSockets } = await import('./wire/choose-sockets.ts');
     const { runVisitor } = await import('./agent/visitor.ts');
-    await runVisitor({ server: address, tls, type, password, listen, version, log: createLogger(logging) });
+    await runVisitor({ server: address, tls, type, password, listen, sockets: await chooseSockets(sockets), version, log: createLogger(logging) });
   });
 
 /** The flag of a setting, and for a secret also the one that names a file. */

@@ -24,6 +24,7 @@ import { lockDataDir } from './store/data-lock.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { openStore, type Retention } from './store/store.ts';
 import { version } from './version.ts';
+import { chooseSockets } from './wire/choose-sockets.ts';
 
 /** How often history that is older than is to be kept is deleted, in ms. */
 const PRUNE_MS = 3_600_000;
@@ -42,13 +43,16 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   const opened: Array<() => Promise<unknown>> = [];
   try {
     if (settings.databaseUrl === '') opened.push(lockDataDir(settings.dataDir));
+    const choosing = chooseSockets(settings.sockets);
     const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log });
     opened.push(() => store.close());
+    const sockets = await choosing;
+    log.info({ sockets: sockets.name }, 'how sockets are read');
     const identity = await bridgeIdentity(settings);
     const attempts = new Attempts();
     const engine = new Engine({
       bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, allowPorts: settings.allowPorts,
-      udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies, attempts, log,
+      sockets, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies, attempts, log,
     });
     opened.push(() => engine.close());
     await store.forgetRunningState();

@@ -4,21 +4,22 @@ import type { Side } from './side.ts';
 /** This program: server and agent, a tunnel to each target. */
 export const adit = variant('Adit', {});
 
-/** The same with what a client can be given. */
+/** The same with what a client can be given, and with sockets read by events. */
 export const aditVariants: readonly Side[] = [
+  variant('Adit on net', {}, { ADIT_SOCKETS: 'net' }),
   variant('Adit compressed', { compress: 1 }),
   variant('Adit over TLS', { crypt: 1 }),
   variant('Adit compressed over TLS', { compress: 1, crypt: 1 }),
 ];
 
-function variant(name: string, client: Parameters): Side {
+function variant(name: string, client: Parameters, environment: Readonly<Record<string, string>> = {}): Side {
   return {
     name,
     programs: [],
     async start(targets) {
-      const server = await startServer({ environment: { ADIT_LOG_LEVEL: 'warn' } });
+      const server = await startServer({ environment: { ADIT_LOG_LEVEL: 'warn', ...environment } });
       const id = await write(server, '/client/add/', { vkey: 'bench', remark: 'bench', ...client });
-      const agent = await startAgent(server, 'bench');
+      const agent = await startAgent(server, 'bench', environment);
       return {
         name,
         ports: {

@@ -5,7 +5,7 @@ import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
 /** What an agent is started with. */
-export interface AgentOptions extends Pick<Settings, 'logLevel' | 'logFormat'> {
+export interface AgentOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets'> {
   /** The bridge to connect to. */
   readonly server: { readonly host: string; readonly port: number };
   /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = whatever certificate it shows. */
@@ -23,6 +23,7 @@ export interface AgentFlags {
   readonly tlsFingerprint?: string;
   readonly logLevel?: string;
   readonly logFormat?: string;
+  readonly sockets?: string;
 }
 
 /** HOST:PORT of a bridge. */
@@ -61,7 +62,8 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
   const vkey = readKeyOption({ what: 'key', flag: '--vkey', variable: 'ADIT_VKEY', value: flags.vkey, file: flags.vkeyFile }, environment, problems);
   const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
   const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
-  if (server === undefined || pinned === undefined || vkey === undefined || logLevel === undefined || logFormat === undefined) throw new SettingsError(problems);
+  const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
+  if (server === undefined || pinned === undefined || vkey === undefined || logLevel === undefined || logFormat === undefined || sockets === undefined) throw new SettingsError(problems);
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
-  return { server, tls, vkey, logLevel, logFormat };
+  return { server, tls, vkey, logLevel, logFormat, sockets };
 }

@@ -5,7 +5,7 @@ import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
 /** What a visitor is started with. */
-export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat'> {
+export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets'> {
   /** The bridge to connect to. */
   readonly server: { readonly host: string; readonly port: number };
   /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = whatever certificate it shows. */
@@ -28,6 +28,7 @@ export interface VisitFlags {
   readonly tlsFingerprint?: string;
   readonly logLevel?: string;
   readonly logFormat?: string;
+  readonly sockets?: string;
 }
 
 const listenAddress = z.string().transform((text, context) => {
@@ -61,7 +62,8 @@ export function readVisitOptions(flags: VisitFlags, environment: NodeJS.ProcessE
   const listen = check('--listen', listenAddress, flags.listen);
   const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
   const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
-  if (!server || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined) throw new SettingsError(problems);
+  const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
+  if (!server || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined || sockets === undefined) throw new SettingsError(problems);
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
-  return { server, tls, type, password, listen, logLevel, logFormat };
+  return { server, tls, type, password, listen, logLevel, logFormat, sockets };
 }

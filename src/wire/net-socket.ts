@@ -96,6 +96,8 @@ export class NetSocket implements ByteSocket {
     const unread = this.#unread;
     this.#unread = undefined;
     if (unread) sink.onData(unread);
+    // It may have handed the socket over already.
+    if (this.#sink !== sink) return;
     if (this.#ended) sink.onEnd();
     if (this.#closed) sink.onClose(this.#error);
     else if (!this.#paused) this.#socket.resume();

@@ -46,7 +46,7 @@ export function secureDialled(socket: net.Socket, { fingerprint }: TlsTrust): Pr
     // Self-signed certificates are usual here: what counts is the fingerprint, and the proof of the vkey over this channel.
     const secured = tls.connect({ ...TUNED, socket, rejectUnauthorized: false, minVersion: 'TLSv1.3' });
     socket.on('error', (error) => secured.destroy(error));
-    secured.once('error', reject);
+    secured.on('error', reject); // a second error may follow the first
     secured.once('secureConnect', () => {
       const shown = sha256(secured.getPeerCertificate().raw);
       if (fingerprint !== '' && shown !== fingerprint) {

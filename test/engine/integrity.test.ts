@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import type net from 'node:net';
 import process from 'node:process';
 import { expect, test } from '@jest/globals';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { onreadBackend } from '../../src/wire/onread-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { hashOf, receive, sendPayload } from '../support/payload.ts';
 import { startTarget, visit } from '../support/target.ts';
@@ -50,9 +52,9 @@ async function run(port: number, { bytes, kind, slow, seed }: { bytes: number; k
   return received;
 }
 
-test(`36 streams at once, 1 byte to ${LONGEST}, both directions, half closes, slow readers: all intact on both sides`, async () => {
-  const server = await startEngine();
-  await startAgent(server);
+test.each([netBackend, onreadBackend])(`36 streams at once, 1 byte to ${LONGEST}, both directions, half closes, slow readers: all intact on both sides, by $name`, async (sockets) => {
+  const server = await startEngine({ sockets });
+  await startAgent(server, { sockets });
   const seenByTarget = new Map<number, string>();
   const { port, id } = await openTunnel(server, { targets: [(await startPartner(seenByTarget)).address] });
   expect(STREAMS).toHaveLength(36);

@@ -13,7 +13,7 @@ test.each([
   ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the server %s is understood', (server, expected) => {
-  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ server: expected, tls: undefined, vkey: 'k', logLevel: 'info', logFormat: 'text' });
+  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ server: expected, tls: undefined, vkey: 'k', logLevel: 'info', logFormat: 'text', sockets: 'auto' });
 });
 
 test.each(['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', 'a b:1', ':80'])('the server %j is refused', (server) => {
