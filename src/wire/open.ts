@@ -24,8 +24,26 @@ export function encodeOpen(request: OpenRequest): Buffer {
   return Buffer.from(JSON.stringify(request));
 }
 
-/** Reads the payload of OPEN; undefined = it isn't one, or one of a newer server. */
+/** Requests read before, by their payload: every visitor of a tunnel brings one of a few. */
+const known = new Map<string, OpenRequest>();
+const MAX_KNOWN = 256;
+/** Longer payloads are read anew each time: the map stays below a megabyte. */
+const MAX_KNOWN_BYTES = 1024;
+
+/** Reads the payload of OPEN; undefined = it isn't one, or one of a newer server. The same payload may give the same object. */
 export function decodeOpen(payload: Buffer): OpenRequest | undefined {
+  if (payload.length > MAX_KNOWN_BYTES) return readOpen(payload);
+  const text = payload.toString('latin1');
+  const before = known.get(text);
+  if (before) return before;
+  const request = readOpen(payload);
+  if (!request) return undefined;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(text, request);
+  return request;
+}
+
+function readOpen(payload: Buffer): OpenRequest | undefined {
   try {
     return openRequest.safeParse(JSON.parse(payload.toString('utf8'))).data;
   } catch {

@@ -1,8 +1,10 @@
+import { brotliCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Batch } from '../../src/wire/batch.ts';
 import { Frame, FrameReader, ProtocolError, type FrameType } from '../../src/wire/frames.ts';
 import { Mux } from '../../src/wire/mux.ts';
+import { decodeOpen, encodeOpen, type OpenRequest } from '../../src/wire/open.ts';
 import type { ByteSocket } from '../../src/wire/socket.ts';
 import { deferred, socketPair } from '../support/wire.ts';
 
@@ -84,6 +86,10 @@ test('random bytes give frames or a protocol error, nothing else', () => {
 describe('a peer that breaks the protocol loses its session, with the reason', () => {
   test.each([
     ['an unknown type', frame(99, 1, EMPTY), /unknown frame type 99/],
+    ['a compressed payload that is none', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.PACKED, 2, Buffer.from('this is no brotli'))]), /compressed payload that is broken or too large/],
+    ['a compressed payload that holds more than a frame may', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.PACKED, 2, brotliCompressSync(Buffer.alloc(65_537)))]), /broken or too large/],
+    ['compressed data beyond the credit', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), ...Array.from({ length: 17 }, () => frame(Frame.PACKED, 2, brotliCompressSync(Buffer.alloc(65_536))))]), /than its credit allows/],
+    ['an oversized compressed frame', frame(Frame.PACKED, 2, EMPTY, 65_537), /length 65537/],
     ['data on stream 0', frame(Frame.DATA, 0, Buffer.of(1)), /frame type 2 on stream 0/],
     ['an oversized data frame', frame(Frame.DATA, 2, EMPTY, 65_537), /length 65537/],
     ['an oversized control frame', frame(Frame.CONTROL, 0, EMPTY, 0xffff_ffff), /length 4294967295/],
@@ -122,4 +128,14 @@ test('a silent peer is given up after 2.4 heartbeats, a living one is not', asyn
   const timer = setInterval(() => living.peer.write(frame(Frame.PING, 0, EMPTY)), 20);
   setTimeout(() => { clearInterval(timer); living.mux.close('enough'); }, 300);
   expect(await living.ended).toBe('enough');
+});
+
+test('requests are read from the payload of OPEN, however often and of however many kinds, and what is none is none', () => {
+  const requests = Array.from({ length: 600 }, (_, n): OpenRequest => ({ kind: 'tcp', targets: [`127.0.0.1:${n % 300}`] }));
+  for (const request of requests) expect(decodeOpen(encodeOpen(request))).toEqual(request);
+  const long: OpenRequest = { kind: 'tcp', targets: Array.from({ length: 500 }, (_, n) => `10.0.0.1:${n}`) };
+  for (let i = 0; i < 2; i++) expect(decodeOpen(encodeOpen(long))).toEqual(long);
+  for (const text of ['', '{', 'null', '{"kind":"tcp"}', '{"kind":"of a newer server"}']) {
+    for (let i = 0; i < 2; i++) expect(decodeOpen(Buffer.from(text))).toBeUndefined();
+  }
 });
