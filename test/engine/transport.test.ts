@@ -124,7 +124,7 @@ describe('TLS', () => {
     const server = await startEngine();
     await startAgent(...tlsWay(server));
     const visitor = await visit((await toEcho(server)).port);
-    for (const client of [{ ...CLIENT, flowLimit: 7 }, encrypted]) {
+    for (const client of [{ ...CLIENT, basicUser: 'somebody' }, encrypted]) {
       await server.engine.apply({ kind: 'client', client });
       expect(await roundTrip(visitor, 'still here')).toBe('still here');
     }
