@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type RequestHandler, Router } from 'express';
 import { describeApi } from '../legacy/openapi.ts';
 import { routes } from '../legacy/routes.ts';
+import { hashOf } from './page.ts';
 
 /**
  * `/openapi.json`: the description of the legacy API, made from its table of routes. `/api`: a page to try it, which loads
@@ -10,7 +10,7 @@ import { routes } from '../legacy/routes.ts';
  */
 export function apiDescriptionRoutes(options: { readonly basePath: string; readonly version: string }): RequestHandler {
   const description = JSON.stringify(describeApi(routes, options));
-  const [html, style, script] = ['page.html', 'page.css', 'page.js'].map((name) => readFileSync(new URL(`try-api/${name}`, import.meta.url), 'utf8'));
+  const [html = '', style = '', script = ''] = ['page.html', 'page.css', 'page.js'].map((name) => readFileSync(new URL(`try-api/${name}`, import.meta.url), 'utf8'));
   const page = `<!doctype html>
 <html lang="en" data-base="${options.basePath}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Adit API</title>
 <style>${style}</style><script type="module">${script}</script></head>
@@ -28,8 +28,4 @@ ${html}</body></html>
     .get('/api', (_request, response) => {
       response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache' }).type('html').send(page);
     });
-}
-
-function hashOf(text = ''): string {
-  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

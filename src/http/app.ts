@@ -5,6 +5,7 @@ import { apiDescriptionRoutes } from './api-description.ts';
 import { answerError, answerNotFound } from './errors.ts';
 import { securityHeaders } from './headers.ts';
 import { type HealthChecks, healthRoutes } from './health.ts';
+import { loginPage } from './login-page.ts';
 import { pageRoutes } from './pages.ts';
 
 /** What the HTTP side of the server is put together from. */
@@ -33,6 +34,7 @@ export function createApp({ settings, graphql, legacy, health, version, log }: A
   routes.use('/graphql', graphql);
   routes.use(healthRoutes(health, log));
   routes.use(apiDescriptionRoutes({ basePath: settings.basePath, version }));
+  routes.use(loginPage(settings));
   routes.use(pageRoutes());
   app.use(settings.basePath === '' ? '/' : settings.basePath, routes);
 

@@ -31,7 +31,7 @@ test('answers say that nothing may be loaded or framed, and not what serves them
 
 test('the pages say what is here, link to it, and load nothing', async () => {
   const app = await start();
-  for (const [path, link] of [['/', './graphql'], ['/login/index', '../graphql']] as const) {
+  for (const [path, link] of [['/', './graphql']] as const) {
     const response = await fetch(`${app.url}${path}`);
     const page = await response.text();
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -39,6 +39,18 @@ test('the pages say what is here, link to it, and load nothing', async () => {
     expect(page).not.toMatch(/<script|src=/);
     expect(new URL(link, `${app.url}${path}`).pathname).toBe('/graphql');
   }
+});
+
+test('the login page has a form that works without its script, and may run that script alone', async () => {
+  const app = await start({ settings: { basePath: '/a/b', trustedProxies: [] } });
+  const response = await fetch(`${app.url}/login/index`);
+  const page = await response.text();
+  expect(/<form [^>]*>/.exec(page)?.[0]).toBe('<form method="post" action="/a/b/login/verify" data-next="/a/b/">');
+  expect(page).toMatch(/<input name="username"[^]*<input name="password" type="password"[^]*<button>/);
+  const [script, ...others] = [...page.matchAll(/<script type="module">([^]*?)<\/script>/g)].map(([, text = '']) => createHash('sha256').update(text).digest('base64'));
+  expect(others).toEqual([]);
+  expect(response.headers.get('content-security-policy')).toContain(`script-src 'sha256-${script}'; connect-src 'self'; form-action 'self'`);
+  expect(response.headers.get('referrer-policy')).toBe('same-origin');
 });
 
 test('ready means that every check passes; what fails is named, why is for the log', async () => {

@@ -18,6 +18,13 @@ async function call(page: Page, endpoint: string, parameters: Readonly<Record<st
   return page.evaluate(() => ({ status: document.querySelector('output')?.value ?? '', answer: document.querySelector('#answer')?.textContent ?? '' }));
 }
 
+/** Fills in and sends the form at /login/index. */
+async function logIn(page: Page, secret: string): Promise<void> {
+  await page.type('input[name=username]', 'admin');
+  await page.type('input[name=password]', secret);
+  await page.click('button');
+}
+
 describeWith('chromium', 'in a browser', () => {
   const browser = testBrowser();
   afterEach(endChildren);
@@ -58,5 +65,28 @@ describeWith('chromium', 'in a browser', () => {
     await page.click('.graphiql-execute-button');
     await page.waitForFunction(() => document.querySelector('.result-window')?.textContent?.includes('first-key'));
     expect(complaints).toEqual([]);
+  }, 120_000);
+
+  test('the login page says that a password is wrong, and leads whoever has the right one to the start page with a session', async () => {
+    const url = await start('/adit');
+    const { page, complaints } = await browser.open(`${url}/client/list`);
+    expect(page.url()).toBe(`${url}/login/index`);
+    await logIn(page, 'wrong');
+    await page.waitForFunction(() => document.querySelector('output')?.value === 'username or password incorrect');
+    await page.$eval('form', (form) => form.reset());
+    await Promise.all([page.waitForNavigation(), logIn(page, password)]);
+    expect(page.url()).toBe(`${url}/`);
+    expect((await page.goto(`${url}/graphql`))?.status()).toBe(200);
+    expect(complaints).toEqual([]);
+  }, 120_000);
+
+  test('the login page works without scripts', async () => {
+    const url = await start('');
+    const { page } = await browser.open(`${url}/`);
+    await page.setJavaScriptEnabled(false);
+    await page.goto(`${url}/login/index`);
+    await Promise.all([page.waitForNavigation(), logIn(page, password)]);
+    expect(page.url()).toBe(`${url}/login/verify`);
+    expect((await page.goto(`${url}/graphql`))?.status()).toBe(200);
   }, 120_000);
 });
