@@ -21,7 +21,7 @@ import { Meter, type StoredBytes, Ticker } from './limits/meter.ts';
 import { MAX_VISITORS, Visitors } from './limits/visitors.ts';
 import { PortBook } from './ports/port-book.ts';
 import { BoundLease } from './ports/port-lease.ts';
-import { bindFreePort, bindPort, type PortReserver } from './ports/reserve-port.ts';
+import { bindFreePort, bindPort, bindVisitorPort, type PortReserver } from './ports/reserve-port.ts';
 import { StateBatches } from './state-batches.ts';
 import { tunnelModes } from './tunnels/registry.ts';
 import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
@@ -344,6 +344,7 @@ export class Engine implements EngineFace {
         return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
       },
       refused: (clientId, cause) => this.#clients.get(clientId)?.meter.countRefusal(cause),
+      bindVisitorPort: (serverIp) => bindVisitorPort(this.#reserver, serverIp),
       logins: this.#logins, timing: { ...PROXY_TIMING, ...this.#options.proxyTiming },
       changed: (meter) => this.#changed(meter),
       later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),

@@ -5,7 +5,7 @@ import { curl } from '../support/curl.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpTarget } from '../support/http-target.ts';
 import { hashOf, receive, sendPayload } from '../support/payload.ts';
-import { describeWith } from '../support/programs.ts';
+import { describeWith, describeWithIpv6 } from '../support/programs.ts';
 import { closed, readAll, refusedPort, startTarget, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 import type { WantedTunnel } from '../../src/engine/face.ts';
@@ -63,14 +63,6 @@ describeWith('curl', 'curl through httpProxy', () => {
       expect(Object.keys(headers ?? {})).not.toEqual(expect.arrayContaining(['x-private']));
       expect(Object.keys(headers ?? {}).filter((name) => name.startsWith('proxy'))).toEqual([]);
     }
-  });
-
-  test('fetches over IPv6 on both sides, from a listener on one address', async () => {
-    const { port } = await startProxy({}, { serverIp: '::1' });
-    const target = await startHttpTarget({ host: '::1' });
-    const { stdout } = await curl(['-x', `http://[::1]:${port}`, `http://[::1]:${target.port}/six`]);
-    expect(stdout).toBe('GET /six ');
-    expect((await curl(['-x', `http://127.0.0.1:${port}`, `http://[::1]:${target.port}/`])).code).not.toBe(0);
   });
 
   test('sends bodies by length and in chunks', async () => {
@@ -131,6 +123,16 @@ describeWith('curl', 'curl through httpProxy', () => {
     expect((await curl(['-x', `http://127.0.0.1:${port}`, '-w', '%{http_connect}', `https://127.0.0.1:${refused}/`])).stdout).toBe('502');
   });
 });
+
+describeWith('curl', 'curl over IPv6', () => describeWithIpv6('through httpProxy', () => {
+  test('reaches targets, from a listener on one address', async () => {
+    const { port } = await startProxy({}, { serverIp: '::1' });
+    const [target, secure] = [await startHttpTarget({ host: '::1' }), await startHttpTarget({ host: '::1', tls: true })];
+    expect((await curl(['-x', `http://[::1]:${port}`, `http://[::1]:${target.port}/six`])).stdout).toBe('GET /six ');
+    expect((await curl(['-k', '-x', `http://[::1]:${port}`, `https://[::1]:${secure.port}/tls`])).stdout).toBe('GET /tls ');
+    expect((await curl(['-x', `http://127.0.0.1:${port}`, `http://[::1]:${target.port}/`])).code).not.toBe(0);
+  });
+}));
 
 test('a tunnel by CONNECT carries bytes both ways, also those that came early, and each direction ends by itself', async () => {
   const { server, port, id } = await startProxy();

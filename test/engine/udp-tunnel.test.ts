@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { dnsAnswer } from '../support/dns.ts';
 import { eventually } from '../support/eventually.ts';
 import { programPath } from '../support/find-program.ts';
 import { describeWith, describeWithIpv6 } from '../support/programs.ts';
@@ -193,18 +194,9 @@ describeWith('dig', 'DNS through a udp tunnel', () => {
     const server = await startEngine();
     await startAgent(server);
     const target = await udpPeer();
-    target.onDatagram((query, reply) => reply(answerTo(query)));
+    target.onDatagram((query, reply) => reply(dnsAnswer(query)));
     const { port } = await openTunnel(server, { mode: 'udp', targets: [target.address] });
     const asked = await promisify(execFile)(programPath('dig'), ['@127.0.0.1', '-p', String(port), '+tries=1', '+time=5', '+noedns', '+short', 'www.example.com']);
     expect(asked.stdout).toBe('192.0.2.7\n');
   });
 });
-
-/** The answer of a DNS server that knows one address for every name. */
-function answerTo(query: Buffer): Buffer {
-  const header = Buffer.from(query.subarray(0, 12));
-  header.writeUInt16BE(0x8180, 2);
-  header.writeUInt16BE(1, 6);
-  const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 7]);
-  return Buffer.concat([header, query.subarray(12), record]);
-}

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { SocksClient } from 'socks';
 import type { WantedTunnel } from '../../src/engine/face.ts';
+import { parseTarget } from '../../src/rules/targets.ts';
 import { roundTrip, startEcho, visit } from './target.ts';
 import type { TestEngine } from './tunnel.ts';
 import { udpEcho, udpPeer } from './udp.ts';
@@ -34,6 +37,27 @@ export const modes: readonly ModeUnderTest[] = [
     target: async () => ({ targets: [(await startEcho()).address], password: 'what every visitor proves' }),
     visit: async ({ password }, server) => {
       const socket = await visit((await startVisitor(server, { password })).port);
+      return { echo: (text) => roundTrip(socket, text) };
+    },
+  },
+  {
+    mode: 'httpProxy',
+    target: async () => ({ targets: [(await startEcho()).address] }),
+    visit: async ({ port, targets }) => {
+      const socket = await visit(port);
+      socket.write(`CONNECT ${targets[0]} HTTP/1.1\r\nHost: ${targets[0]}\r\n\r\n`);
+      await once(socket, 'data');
+      return { echo: (text) => roundTrip(socket, text) };
+    },
+  },
+  {
+    mode: 'socks5',
+    target: async () => ({ targets: [(await startEcho()).address] }),
+    visit: async ({ port, targets: [target = ''] }) => {
+      const socket = await visit(port);
+      await SocksClient.createConnection({
+        proxy: { host: '127.0.0.1', port, type: 5 }, existing_socket: socket, command: 'connect', destination: parseTarget(target) ?? { host: '', port: 0 },
+      });
       return { echo: (text) => roundTrip(socket, text) };
     },
   },

@@ -35,6 +35,11 @@ export class PortBook {
     this.#allowed = allowed;
   }
 
+  /** Only some ports may be used. */
+  get restricted(): boolean {
+    return this.#allowed.length > 0;
+  }
+
   claim(claim: PortClaim): void {
     const claims = this.#claims.get(claim.port);
     if (claims) claims.set(claim.tunnelId, claim);

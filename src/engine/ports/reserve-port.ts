@@ -4,6 +4,7 @@ import { errnoOf } from '../../wire/system-error.ts';
 import { PortUnavailableError } from '../face.ts';
 import { bindHeldPort, type HeldPort } from './held-port.ts';
 import { listenProblem } from './listen-error.ts';
+import type { UdpPort } from './udp-port.ts';
 import { checkAddress, type PortAddress, type PortBook } from './port-book.ts';
 
 /** Ports tried by binding before "any free port" gives up: a range full of other programs' listeners is no reason to try 60,000. */
@@ -26,6 +27,18 @@ export async function bindPort({ sockets, log }: PortReserver, address: PortAddr
   } catch (error) {
     throw new PortUnavailableError(listenProblem(error, address.serverIp, address.port), { cause: error });
   }
+}
+
+/**
+ * Binds a UDP port for one visitor: one of those that tunnels may use where the settings name some, otherwise any.
+ * @throws {PortUnavailableError}
+ */
+export async function bindVisitorPort(reserver: PortReserver, serverIp: string): Promise<UdpPort> {
+  const held = reserver.book.restricted
+    ? await bindFreePort(reserver, { transport: 'udp', serverIp })
+    : await bindPort(reserver, { transport: 'udp', serverIp, port: 0 });
+  if (held.transport !== 'udp') throw new Error('a UDP port was asked for');
+  return held;
 }
 
 /**

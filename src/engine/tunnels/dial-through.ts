@@ -1,9 +1,6 @@
 import { decodeDialResult, type DialResult } from '../../wire/dial-result.ts';
-import { encodeOpen } from '../../wire/open.ts';
 import { PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
-import { socketPair } from '../../wire/socket-pair.ts';
-import type { Carrier, TunnelContext } from './tunnel-mode.ts';
 
 /** How much longer than the dial the agent's answer may take, in ms: the way there and back. */
 const WAY_MS = 2000;
@@ -15,14 +12,9 @@ export interface Dialled {
   readonly result: Promise<DialResult>;
 }
 
-/** Has the agent dial a target (host:port) for a visitor; names are resolved there. */
-export function dialThrough(
-  { connections, timing: { dialMs } }: Pick<TunnelContext, 'connections' | 'timing'>, { session, client }: Carrier,
-  visitor: Pick<ByteSocket, 'remoteAddress' | 'remotePort'>, target: string,
-): Dialled {
-  const [near, far] = socketPair(visitor);
-  connections.carry(far, session, client, encodeOpen({ kind: 'dial', targets: [target], timeoutMs: dialMs }));
-  const socket = new PullSocket(near);
+/** Waits for the agent's word on a dial. @param bytes leads to the stream that was opened with the request */
+export function dialThrough(bytes: ByteSocket, dialMs: number): Dialled {
+  const socket = new PullSocket(bytes);
   socket.deadline(dialMs + WAY_MS);
   return { socket, result: resultOf(socket) };
 }

@@ -70,6 +70,9 @@ export class HttpProxyVisitor {
   #fail(error: unknown): void {
     if (error instanceof HttpSyntaxError) this.#context.refused('malformed');
     const answer = answerTo(error);
+    if (!answer && !(error instanceof SocketGoneError || error instanceof StaleConnectionError)) {
+      this.#context.log.error({ err: error }, 'a visitor of a proxy could not be served');
+    }
     if (this.#answering) this.#socket.destroy();
     else this.#socket.closeSoon(answer && plainAnswer(answer.status, answer.message, { method: this.#method, closes: true }));
   }

@@ -1,5 +1,7 @@
+import { encodeOpen, type OpenRequest } from '../../wire/open.ts';
 import { PullSocket } from '../../wire/pull-socket.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
+import { socketPair } from '../../wire/socket-pair.ts';
 import { HandshakeGate } from '../bridge/handshake-gate.ts';
 import { dialThrough, type Dialled } from './dial-through.ts';
 import type { TunnelContext } from './tunnel-mode.ts';
@@ -42,7 +44,8 @@ export class ProxyVisitors {
 export class ProxyVisitor {
   readonly address: string;
   readonly socket: PullSocket;
-  readonly #bytes: ByteSocket;
+  /** Below `socket`: not to be read. */
+  readonly bytes: ByteSocket;
   readonly #context: TunnelContext;
   readonly #gate: HandshakeGate;
   readonly #onLeave: () => void;
@@ -50,7 +53,7 @@ export class ProxyVisitor {
 
   constructor(socket: ByteSocket, context: TunnelContext, gate: HandshakeGate, onLeave: () => void) {
     this.address = socket.remoteAddress;
-    this.#bytes = socket;
+    this.bytes = socket;
     this.#context = context;
     this.#gate = gate;
     this.#onLeave = onLeave;
@@ -65,13 +68,20 @@ export class ProxyVisitor {
     return this.#waiting;
   }
 
-  /** Has the agent dial a target for him; undefined = he may have no connection now. */
-  dial(target: string): Dialled | undefined {
+  /** Has a stream carry what he does; false = he may have no connection now. */
+  carry(local: ByteSocket, request: OpenRequest): boolean {
     const carrier = this.#context.admit(this.address);
-    if (!carrier) return undefined;
-    const dialled = dialThrough(this.#context, carrier, this.#bytes, target);
+    if (!carrier) return false;
+    this.#context.connections.carry(local, carrier.session, carrier.client, encodeOpen(request));
     this.#stopWaiting();
-    return dialled;
+    return true;
+  }
+
+  /** Has the agent dial a target (host:port) for him, and resolve its name; undefined = he may have no connection now. */
+  dial(target: string): Dialled | undefined {
+    const [near, far] = socketPair(this.bytes);
+    const { dialMs } = this.#context.timing;
+    return this.carry(far, { kind: 'dial', targets: [target], timeoutMs: dialMs }) ? dialThrough(near, dialMs) : undefined;
   }
 
   /** The proxy is done with him. */

@@ -1,9 +1,12 @@
 import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import { splice } from '../../wire/splice.ts';
+import { PortUnavailableError } from '../face.ts';
 import {
   formatLoginResult, formatMethod, formatReply, Method, parseGreeting, parseLogin, parseRequest, Reply, SocksError, type SocksRequest,
 } from '../socks/messages.ts';
 import { type ProxyProblem, proxyProblems } from './proxy-answers.ts';
+import type { UdpAssociation } from '../socks/udp-association.ts';
+import type { UdpAssociations } from '../socks/udp-associations.ts';
 import type { ProxyVisitor } from './proxy-visitors.ts';
 import type { TunnelContext } from './tunnel-mode.ts';
 
@@ -12,13 +15,15 @@ export class Socks5Visitor {
   readonly #visitor: ProxyVisitor;
   readonly #socket: PullSocket;
   readonly #context: TunnelContext;
+  readonly #associations: UdpAssociations;
   /** How a malformed message is answered at this point. */
   #refuse: (reply: number) => Buffer = () => formatMethod(Method.UNACCEPTABLE);
 
-  constructor(visitor: ProxyVisitor, context: TunnelContext) {
+  constructor(visitor: ProxyVisitor, context: TunnelContext, associations: UdpAssociations) {
     this.#visitor = visitor;
     this.#socket = visitor.socket;
     this.#context = context;
+    this.#associations = associations;
   }
 
   /** Resolves when he is connected, or gone. Never rejects. */
@@ -40,7 +45,7 @@ export class Socks5Visitor {
       this.#socket.closeSoon(this.#refuse(error.reply));
     } else {
       this.#socket.closeSoon();
-      if (!(error instanceof SocketGoneError)) throw error;
+      if (!(error instanceof SocketGoneError)) this.#context.log.error({ err: error }, 'a visitor of a proxy could not be served');
     }
   }
 
@@ -51,7 +56,7 @@ export class Socks5Visitor {
     this.#refuse = formatReply;
     const request = await this.#read(parseRequest);
     this.#socket.deadline(undefined);
-    return this.#connect(request);
+    return request.command === 'connect' ? this.#connect(request) : this.#associate();
   }
 
   async #logIn(): Promise<Buffer | undefined> {
@@ -74,8 +79,7 @@ export class Socks5Visitor {
     return undefined;
   }
 
-  async #connect({ command, target }: SocksRequest): Promise<Buffer | undefined> {
-    if (command !== 'connect') return formatReply(Reply.UNKNOWN_COMMAND);
+  async #connect({ target }: SocksRequest): Promise<Buffer | undefined> {
     const dialled = this.#visitor.dial(target);
     if (!dialled) return replyTo('not-served');
     const { socket, result } = dialled;
@@ -85,6 +89,34 @@ export class Socks5Visitor {
     await this.#socket.write(formatReply(Reply.OK));
     splice(this.#socket.release(), socket.release());
     return undefined;
+  }
+
+  /** Serves his datagrams as long as this connection lasts. */
+  async #associate(): Promise<Buffer | undefined> {
+    const { bytes } = this.#visitor;
+    // On the address that he came to: he can reach it, and answers come from it.
+    const host = bytes.local?.address ?? '';
+    let association: UdpAssociation | undefined;
+    try {
+      association = await this.#associations.open(bytes, () => this.#context.bindVisitorPort(host), () => this.#socket.closeSoon());
+    } catch (error) {
+      if (!(error instanceof PortUnavailableError)) throw error;
+    }
+    if (!association) {
+      this.#context.refused('capacity');
+      return formatReply(Reply.FAILURE);
+    }
+    try {
+      if (this.#visitor.carry(association.session, { kind: 'udpAny' })) {
+        await this.#socket.write(formatReply(Reply.OK, { host: host === '' ? '0.0.0.0' : host, port: association.port }));
+        while (await this.#socket.read());
+      } else {
+        await this.#socket.write(replyTo('not-served'));
+      }
+      return undefined;
+    } finally {
+      association.session.destroy();
+    }
   }
 
   /** @throws {SocksError} */

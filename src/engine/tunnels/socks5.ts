@@ -1,16 +1,22 @@
 import type { ByteSocket } from '../../wire/socket.ts';
+import { UdpAssociations } from '../socks/udp-associations.ts';
 import { ProxyVisitors } from './proxy-visitors.ts';
 import { Socks5Visitor } from './socks5-visitor.ts';
 import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
-/** Connects its visitors with the targets that they name; the agent dials, and resolves the names. */
+/** Connects its visitors with the targets that they name, by TCP and UDP; the agent dials, and resolves the names. */
 class Socks5 implements TunnelServer {
   readonly #context: TunnelContext;
   readonly #visitors: ProxyVisitors;
+  readonly #associations = new UdpAssociations();
 
   constructor(context: TunnelContext) {
     this.#context = context;
     this.#visitors = new ProxyVisitors(context);
+  }
+
+  get dropped(): number {
+    return this.#associations.dropped;
   }
 
   configure(): void {
@@ -19,7 +25,7 @@ class Socks5 implements TunnelServer {
 
   onSocket(socket: ByteSocket): void {
     const visitor = this.#visitors.enter(socket);
-    if (visitor) void new Socks5Visitor(visitor, this.#context).serve();
+    if (visitor) void new Socks5Visitor(visitor, this.#context, this.#associations).serve();
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Login } from '../../rules/login.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { AgentSession } from '../bridge/agent-session.ts';
@@ -15,6 +16,7 @@ export interface Carrier {
 
 /** What a running tunnel sees of the engine. */
 export interface TunnelContext {
+  readonly log: Logger;
   readonly connections: Connections;
   /** How long a visitor's UDP session may be idle, in ms. */
   readonly udpIdleMs: number;
@@ -31,6 +33,8 @@ export interface TunnelContext {
   /** Whether what a visitor gives are the client's. Wrong ones make his address wait. */
   acceptsLogin(given: Login, address: string): boolean;
   readonly timing: ProxyTiming;
+  /** Binds a UDP port for one visitor on an address of the server, "" = all. @throws {PortUnavailableError} */
+  bindVisitorPort(serverIp: string): Promise<UdpPort>;
 }
 
 /** One running tunnel: serves what arrives at its port, or what visitors' programs bring. */

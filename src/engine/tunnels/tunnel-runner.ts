@@ -11,6 +11,7 @@ import type { Visitors } from '../limits/visitors.ts';
 import { bindHeldPort, type HeldPort } from '../ports/held-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
 import type { PortAddress } from '../ports/port-book.ts';
+import type { UdpPort } from '../ports/udp-port.ts';
 import { Connections } from './connections.ts';
 import { tunnelModes } from './registry.ts';
 import type { ProxyTiming } from './proxy-timing.ts';
@@ -36,6 +37,7 @@ export interface RunnerContext {
   refused(clientId: number, cause: RefusalCause): void;
   readonly logins: ClientLogins;
   readonly timing: ProxyTiming;
+  bindVisitorPort(serverIp: string): Promise<UdpPort>;
   /** Its listener was opened or closed, or has another fault. */
   changed(meter: Meter): void;
   /** Calls `attempt` after `ms`, in turn with every other change of wanted state. */
@@ -228,6 +230,7 @@ export class TunnelRunner implements VisitedTunnel {
 
   #makeServer(): TunnelServer | undefined {
     return tunnelModes.get(this.#wanted.mode)?.serve({
+      log: this.#context.log,
       connections: this.#connections,
       udpIdleMs: this.#context.udpIdleMs,
       admit: (address) => {
@@ -240,6 +243,7 @@ export class TunnelRunner implements VisitedTunnel {
       asksForLogin: () => this.#context.logins.of(this.#wanted.clientId) !== undefined,
       acceptsLogin: (given, address) => this.#context.logins.accept(this.#wanted.clientId, given, address),
       timing: this.#context.timing,
+      bindVisitorPort: (serverIp) => this.#context.bindVisitorPort(serverIp),
     }, this.#wanted);
   }
 

@@ -1,0 +1,155 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import type net from 'node:net';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+import { SocksClient, type SocksRemoteHost } from 'socks';
+import type { WantedTunnel } from '../../src/engine/face.ts';
+import { dnsAnswer } from '../support/dns.ts';
+import { eventually } from '../support/eventually.ts';
+import { programPath } from '../support/find-program.ts';
+import { describeWith, describeWithIpv6 } from '../support/programs.ts';
+import { closed, visit } from '../support/target.ts';
+import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+import { udpEcho, type UdpPeer, udpPeer } from '../support/udp.ts';
+
+async function startProxy(options: Parameters<typeof startEngine>[0] = {}, tunnel: Partial<WantedTunnel> = {}): Promise<{ server: TestEngine; port: number; id: number }> {
+  const server = await startEngine(options);
+  await startAgent(server);
+  return { server, ...await openTunnel(server, { mode: 'socks5', ...tunnel }) };
+}
+
+/** A visitor's association: his TCP connection, and where his datagrams go. */
+interface Association {
+  readonly control: net.Socket;
+  readonly host: string;
+  readonly port: number;
+}
+
+async function associate(port: number, host = '127.0.0.1', login: { userId?: string; password?: string } = {}): Promise<Association> {
+  const control = await visit(port, host);
+  const client = new SocksClient({
+    proxy: { host, port, type: 5, ...login }, command: 'associate', destination: { host: '0.0.0.0', port: 0 },
+  });
+  const established = new Promise<SocksRemoteHost | undefined>((resolve, reject) => {
+    client.once('established', ({ remoteHost }) => resolve(remoteHost)).once('error', reject);
+  });
+  client.connect(control);
+  const remoteHost = await established;
+  return { control, host: remoteHost?.host ?? '', port: remoteHost?.port ?? 0 };
+}
+
+function frame(target: Pick<UdpPeer, 'port'>, text: string | Buffer, host = '127.0.0.1', frameNumber = 0): Buffer {
+  return SocksClient.createUDPFrame({ remoteHost: { host, port: target.port }, data: Buffer.from(text), frameNumber });
+}
+
+/** Sends a text to a target through the proxy; what came back, and from where. */
+async function ask(visitor: UdpPeer, association: Association, target: UdpPeer, text: string, host?: string): Promise<string> {
+  const answer = SocksClient.parseUDPFrame(await visitor.ask(frame(target, text, host), association.port, association.host));
+  return `${answer.remoteHost.host}:${answer.remoteHost.port} ${answer.data.toString()}`;
+}
+
+test('datagrams go to whomever the visitor names, by address or by name, and answers say where they come from', async () => {
+  const { server, port, id } = await startProxy();
+  const [one, two] = [await udpEcho('one '), await udpEcho('two ')];
+  const association = await associate(port);
+  expect(association.host).toBe('127.0.0.1');
+  const visitor = await udpPeer();
+  expect(await ask(visitor, association, one, 'a')).toBe(`${one.address} one a`);
+  expect(await ask(visitor, association, two, 'b')).toBe(`${two.address} two b`);
+  expect(await ask(visitor, association, one, 'c', 'localhost')).toBe(`${one.address} one c`);
+  expect(one.received.map(String)).toEqual(['a', 'c']);
+  expect(one.senders).toEqual(two.senders);
+  expect(server.engine.tunnelState(id)).toMatchObject({ connections: 1, dropped: 0 });
+});
+
+test('the association ends with its TCP connection, in good order or not, and its port is free again', async () => {
+  const { server, port, id } = await startProxy();
+  for (const end of [(socket: net.Socket) => socket.end(), (socket: net.Socket) => socket.resetAndDestroy()]) {
+    const association = await associate(port);
+    expect(server.engine.tunnelState(id)?.connections).toBe(1);
+    end(association.control);
+    await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+    await (await udpPeer('127.0.0.1', association.port)).close();
+  }
+});
+
+test('only the visitor may use it: other addresses and ports, fragments and malformed datagrams go nowhere', async () => {
+  const { server, port, id } = await startProxy();
+  const target = await udpEcho();
+  const association = await associate(port);
+  const [stranger, visitor, other] = [await udpPeer('127.0.0.2'), await udpPeer(), await udpPeer()];
+  stranger.send(frame(target, 'from another address'), association.port);
+  expect(await ask(visitor, association, target, 'first')).toBe(`${target.address} first`);
+  other.send(frame(target, 'from another port'), association.port);
+  visitor.send(frame(target, 'a fragment', undefined, 1), association.port);
+  visitor.send(Buffer.from('00000009', 'hex'), association.port);
+  expect(await ask(visitor, association, target, 'last')).toBe(`${target.address} last`);
+  expect(target.received.map(String)).toEqual(['first', 'last']);
+  expect([stranger.received, other.received]).toEqual([[], []]);
+  await eventually(() => server.engine.tunnelState(id)?.dropped, (dropped) => dropped === 3);
+});
+
+test('it lies on an allowed port, and the visitor is refused when none is free', async () => {
+  const probe = await udpPeer();
+  const { port: allowed } = probe;
+  await probe.close();
+  const { port } = await startProxy({ allowPorts: [{ from: allowed, to: allowed }] });
+  expect(port).toBe(allowed);
+  const association = await associate(port);
+  expect(association.port).toBe(allowed);
+  await expect(associate(port)).rejects.toThrow(/Failure/);
+});
+
+test('a lost agent, a stopped client and one with too many connections end it, or do not let it begin', async () => {
+  const { server, port, id } = await startProxy();
+  await server.engine.apply({ kind: 'client', client: { ...CLIENT, maxConnections: 1 } });
+  const { control } = await associate(port);
+  expect(await associate(port).catch(() => 'refused')).toBe('refused');
+  expect(server.engine.tunnelState(id)).toMatchObject({ connections: 1, refusals: { connections: 1 } });
+  await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
+  await closed(control);
+  expect(server.engine.tunnelState(id)?.connections).toBe(0);
+});
+
+test('an address may have so many associations and no more', async () => {
+  const { port } = await startProxy();
+  const associations = await Promise.all(Array.from({ length: 64 }, () => associate(port)));
+  await expect(associate(port)).rejects.toThrow(/Failure/);
+  const [first] = associations;
+  first?.control.end();
+  if (first) await closed(first.control);
+  expect((await associate(port)).port).toBeGreaterThan(0);
+});
+
+describeWithIpv6('UDP ASSOCIATE over IPv6', () => {
+  test('lies on the address that the visitor came to', async () => {
+    const { server, port } = await startProxy({}, { serverIp: '' });
+    await server.engine.apply({ kind: 'client', client: { ...CLIENT, basicUser: 'me', basicPassword: 'pw' } });
+    const target = await udpEcho('', '::1');
+    const association = await associate(port, '::1', { userId: 'me', password: 'pw' });
+    expect(association.host).toBe('0000:0000:0000:0000:0000:0000:0000:0001');
+    const visitor = await udpPeer('::1');
+    expect(await ask(visitor, association, target, 'six', '::1')).toMatch(/ six$/);
+    const four = await associate(port, '127.0.0.1', { userId: 'me', password: 'pw' });
+    expect(four.host).toBe('127.0.0.1');
+  });
+});
+
+describeWith('dig', 'DNS through UDP ASSOCIATE', () => {
+  test('dig gets its answers by way of a program that frames its datagrams', async () => {
+    const { port } = await startProxy();
+    const target = await udpPeer();
+    target.onDatagram((query, reply) => reply(dnsAnswer(query)));
+    const association = await associate(port);
+    const [inner, outer] = [await udpPeer(), await udpPeer()];
+    inner.onDatagram((query, reply) => {
+      outer.send(frame(target, query), association.port);
+      void outer.next().then((answer) => reply(SocksClient.parseUDPFrame(answer).data));
+    });
+    const asked = await promisify(execFile)(programPath('dig'), ['@127.0.0.1', '-p', String(inner.port), '+tries=1', '+time=5', '+noedns', '+short', 'www.example.com']);
+    expect(asked.stdout).toBe('192.0.2.7\n');
+    association.control.destroy();
+    await once(association.control, 'close');
+  });
+});
