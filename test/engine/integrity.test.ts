@@ -7,7 +7,7 @@ import { onreadBackend } from '../../src/wire/onread-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { hashOf, receive, sendPayload } from '../support/payload.ts';
 import { startTarget, visit } from '../support/target.ts';
-import { openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 
 /** The longest stream; the long run sets it to 67108864. */
 const LONGEST = Number(process.env['ADIT_TEST_STREAM_BYTES'] ?? 1_500_000);
@@ -52,17 +52,35 @@ async function run(port: number, { bytes, kind, slow, seed }: { bytes: number; k
   return received;
 }
 
-test.each([netBackend, onreadBackend])(`36 streams at once, 1 byte to ${LONGEST}, both directions, half closes, slow readers: all intact on both sides, by $name`, async (sockets) => {
+/** Rates in bytes a second that follow each other while bytes flow; 0 = unlimited. */
+const CHANGING = [8_000_000, 0, 30_000_000, 4_000_000, 0, 12_000_000];
+
+async function changeRates({ engine }: TestEngine, signal: AbortSignal): Promise<void> {
+  for (let n = 0; !signal.aborted; n++) {
+    await engine.apply({ kind: 'client', client: { ...CLIENT, rateLimit: CHANGING[n % CHANGING.length] ?? 0 } });
+    await new Promise((resolve) => { setTimeout(resolve, 70); });
+  }
+}
+
+test.each([
+  ['by net', netBackend, false],
+  ['by onread', onreadBackend, false],
+  ['by onread, under a rate limit that comes, changes and goes', onreadBackend, true],
+])(`36 streams at once, 1 byte to ${LONGEST}, both directions, half closes, slow readers: all intact on both sides, %s`, async (_, sockets, limited) => {
   const server = await startEngine({ sockets });
   await startAgent(server, { sockets });
   const seenByTarget = new Map<number, string>();
   const { port, id } = await openTunnel(server, { targets: [(await startPartner(seenByTarget)).address] });
   expect(STREAMS).toHaveLength(36);
+  const over = new AbortController();
+  const changing = limited ? changeRates(server, over.signal) : undefined;
 
   const results = await Promise.all(STREAMS.map((stream) => run(port, stream)));
   // A slow target may still be reading what the kernel holds for it.
   await eventually(() => seenByTarget.size, (size) => size === STREAMS.filter(({ kind }) => kind !== 'download').length);
   await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+  over.abort();
+  await changing;
 
   STREAMS.forEach(({ bytes, kind, seed }, i) => {
     const expected = hashOf(bytes, seed);

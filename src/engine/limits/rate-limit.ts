@@ -3,7 +3,7 @@ const BURST_MS = 150;
 /** A pause of the whole program is made up for by as much as this, in ms. */
 const LATE_MS = 1000;
 /** All who wait get their turn within this, in ms, as far as the smallest share allows. */
-const ROUND_MS = 20;
+const ROUND_MS = 50;
 /** Turns are given at least this long apart, in ms. */
 const PAUSE_MS = 5;
 /** The least and the most that one passes on in a turn, in bytes. */

@@ -216,6 +216,8 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
     const { tunnel, client } = this.#counted;
     tunnel.countExport(bytes.length);
     client.countExport(bytes.length);
-    return client.mayPass() && this.#visitor.write(bytes, taken);
+    if (client.mayPass()) return this.#visitor.write(bytes, taken);
+    taken?.();
+    return false;
   }
 }

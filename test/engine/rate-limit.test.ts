@@ -1,0 +1,89 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { type RateParty, RateLimit } from '../../src/engine/limits/rate-limit.ts';
+
+const limits: RateLimit[] = [];
+
+afterEach(() => {
+  for (const limit of limits.splice(0)) limit.lift();
+});
+
+function limitOf(bytesPerSecond: number): RateLimit {
+  const limit = new RateLimit(bytesPerSecond);
+  limits.push(limit);
+  return limit;
+}
+
+/** Has bytes for ever, as many as it may pass on, or as `chunk` says. */
+class Greedy implements RateParty {
+  passed = 0;
+  turns = 0;
+  readonly #limit: RateLimit;
+  readonly #chunk: number;
+
+  constructor(limit: RateLimit, chunk = Number.POSITIVE_INFINITY) {
+    this.#limit = limit;
+    this.#chunk = chunk;
+    limit.wait(this);
+  }
+
+  pass(most: number): number {
+    if (most === Number.POSITIVE_INFINITY) return 0; // the limit is lifted: the test is over
+    const bytes = Math.min(most, this.#chunk);
+    this.passed += bytes;
+    this.turns++;
+    this.#limit.wait(this);
+    return bytes;
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => { setTimeout(resolve, ms); });
+}
+
+test('parties that take little and much at a time get the same, and together what the rate is', async () => {
+  const rate = 4_000_000;
+  const limit = limitOf(rate);
+  const start = performance.now();
+  const parties = [new Greedy(limit), new Greedy(limit), new Greedy(limit), new Greedy(limit)];
+  await pause(1000);
+  const passed = parties.map((party) => party.passed);
+  const allowed = rate * (performance.now() - start) / 1000;
+  const total = passed.reduce((sum, some) => sum + some, 0);
+  // A burst of 150 ms at the beginning, and at the end what is about to be passed on.
+  expect(total / allowed).toBeGreaterThan(0.9);
+  expect(total / allowed).toBeLessThan(1.2);
+  expect(Math.max(...passed) / Math.min(...passed)).toBeLessThan(1.2);
+});
+
+test('another rate holds at once, a lower and a higher one', async () => {
+  const limit = limitOf(100_000_000);
+  const party = new Greedy(limit);
+  await pause(100);
+  limit.bytesPerSecond = 10_000;
+  const before = party.passed;
+  await pause(300);
+  expect(party.passed - before).toBeLessThan(6000);
+  limit.bytesPerSecond = 10_000_000;
+  const low = party.passed;
+  await pause(300);
+  expect(party.passed - low).toBeGreaterThan(1_000_000);
+});
+
+test('who left is not asked, and a limit that is lifted asks everybody for everything', async () => {
+  const limit = limitOf(1);
+  const asked: Array<[string, number]> = [];
+  const party = (name: string): RateParty => ({
+    pass: (most) => {
+      asked.push([name, most]);
+      return 100_000;
+    },
+  });
+  const [first, second, third] = [party('first'), party('second'), party('third')];
+  limit.wait(first);
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  limit.wait(second);
+  limit.wait(third);
+  limit.leave(second);
+  limit.lift();
+  expect(asked).toEqual([['first', 1024], ['third', Number.POSITIVE_INFINITY]]);
+});
