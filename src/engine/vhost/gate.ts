@@ -11,7 +11,7 @@ import type { Visit } from './vhost-context.ts';
 export interface GateContext {
   readonly logins: ClientLogins;
   /** Whether a new connection of a visitor may be carried; otherwise why not. */
-  admit(clientId: number, address: string): Carrier | RefusalCause;
+  readonly admit: (clientId: number, address: string) => Carrier | RefusalCause;
 }
 
 /** What a visitor is told of a cause. */
