@@ -1,0 +1,52 @@
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, expect, test } from '@jest/globals';
+import { databaseFileName } from '../../src/store/sqlite.ts';
+import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { endChildren } from '../support/child.ts';
+import { eventually } from '../support/eventually.ts';
+import { call, signedNow, startServer, type ServerProcess } from '../support/processes.ts';
+
+afterEach(endChildren);
+
+async function graphql({ httpPort }: ServerProcess, query: string): Promise<unknown> {
+  const { auth_key, timestamp } = signedNow();
+  const answer = await fetch(`http://127.0.0.1:${httpPort}/graphql`, {
+    method: 'POST', headers: { 'content-type': 'application/json', 'x-adit-auth-key': auth_key, 'x-adit-timestamp': String(timestamp) }, body: JSON.stringify({ query }),
+  });
+  return answer.json();
+}
+
+/** Offers a key that no client has. */
+async function guessKey({ bridgePort }: ServerProcess): Promise<void> {
+  const socket = await netBackend.connect({ host: '127.0.0.1', port: bridgePort, timeoutMs: 5000 });
+  await expect(proveHandshake(socket, { timeoutMs: 5000, role: 'mux', keyId: keyIdOf('guessed'), key: 'guessed', connection: 0, info: {} })).rejects.toThrow();
+}
+
+test('an address that guesses keys on the bridge is listed for administrators, and freed by them', async () => {
+  const server = await startServer();
+  for (let n = 0; n < 3; n++) await guessKey(server);
+  expect(await graphql(server, '{ lockouts { credential kind source } }')).toEqual({ data: { lockouts: [{ credential: 'VKEY', kind: 'ADDRESS', source: '127.0.0.1' }] } });
+  expect(await graphql(server, 'mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }')).toEqual({ data: { freeLockout: true } });
+  expect(await graphql(server, '{ lockouts { source } auditEntries { rows { resource resourceId action } } }')).toEqual({ data: { lockouts: [], auditEntries: { rows: [
+    { resource: 'lockout', resourceId: '127.0.0.1', action: 'delete' }, { resource: 'lockout', resourceId: '127.0.0.1', action: 'create' },
+    { resource: 'failedAttempt', resourceId: '', action: 'create' },
+  ] } } });
+}, 60_000);
+
+test('an expiry that passed while the server was down is told at its next start', async () => {
+  const { child, dataDir } = await startServer().then(async (server) => {
+    expect(await call(server, '/client/add/', { expire_time: '2999-01-01' })).toMatchObject({ status: 1 });
+    return server;
+  });
+  child.kill('SIGKILL');
+  await child.exited;
+  const database = new Database(path.join(dataDir, databaseFileName));
+  database.exec(`UPDATE "Client" SET "expiresAt" = '2026-01-01T00:00:00.000+00:00'`);
+  await startServer({ dataDir });
+  const told = database.prepare<[], { count: number }>(`SELECT count(*) AS count FROM "AuditEntry" WHERE "callerKind" = 'server' AND resource = 'client' AND "resourceId" = '1'`);
+  await eventually(() => told.get()?.count, (count) => count === 1, 20_000);
+  expect(database.prepare(`SELECT expired FROM "Client"`).get()).toEqual({ expired: 1 });
+  database.close();
+}, 60_000);
