@@ -52,7 +52,8 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const attempts = new Attempts();
     const engine = new Engine({
       bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, allowPorts: settings.allowPorts,
-      sockets, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies, attempts, log,
+      allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies,
+      sockets, attempts, log,
     });
     opened.push(() => engine.close());
     await store.forgetRunningState();

@@ -22,6 +22,7 @@ import { MAX_VISITORS, Visitors } from './limits/visitors.ts';
 import { PortBook } from './ports/port-book.ts';
 import { BoundLease } from './ports/port-lease.ts';
 import { bindFreePort, bindPort, bindVisitorPort, type PortReserver } from './ports/reserve-port.ts';
+import { LocalSession } from './local-session.ts';
 import { StateBatches } from './state-batches.ts';
 import { tunnelModes } from './tunnels/registry.ts';
 import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
@@ -56,6 +57,8 @@ export interface EngineOptions {
   readonly maxVisitors?: number;
   /** How long a visitor's UDP session may be idle, in ms. */
   readonly udpIdleMs?: number;
+  /** The server may dial the targets of tunnels that ask for it (contract D15). Off unless given. */
+  readonly allowLocalProxy?: boolean;
   readonly bridgeTiming?: Partial<BridgeTiming>;
   readonly proxyTiming?: Partial<ProxyTiming>;
   readonly vhostTiming?: Partial<VhostTiming>;
@@ -114,10 +117,10 @@ export class Engine implements EngineFace {
     this.#visitors = new Visitors(options.maxVisitors);
     this.#hosts = new Hosts(this.#ticker, this.#visitors, new Certificates(options.log, this.#now), { ...PROXY_TIMING, ...options.proxyTiming }.dialMs);
     this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
-    this.#admission = new Admission(this.#visitors, this.#now);
     const attempts = options.attempts ?? new Attempts();
     this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, attempts, this.#now);
     const sockets = options.sockets ?? netBackend;
+    this.#admission = new Admission(this.#visitors, this.#now, options.allowLocalProxy ? new LocalSession(sockets, options.log) : undefined);
     this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
     this.#vhost = this.#makeVhost(sockets, options);
     this.#bridge = new Bridge({
@@ -132,7 +135,7 @@ export class Engine implements EngineFace {
 
   #makeVhost(sockets: SocketBackend, { trustedProxies = [], vhostTiming, log }: EngineOptions): VhostServer {
     const trusted = addressSet(trustedProxies);
-    const gate: GateContext = { logins: this.#logins, admit: (id, address) => this.#admit(id, address) };
+    const gate: GateContext = { logins: this.#logins, admit: (host, address) => this.#admit(host, address) };
     return new VhostServer({
       log, sockets, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, maxConnections: MAX_VISITORS,
       trusts: (address) => trusted.has(address),
@@ -338,7 +341,7 @@ export class Engine implements EngineFace {
       visitors: this.#visitors,
       udpIdleMs: this.#options.udpIdleMs ?? UDP_IDLE_MS,
       blocked: (clientId) => this.#blocked(clientId),
-      admit: (clientId, address) => this.#admit(clientId, address),
+      admit: (tunnel, address) => this.#admit(tunnel, address),
       client: (clientId) => {
         const entry = this.#clients.get(clientId);
         return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
@@ -378,10 +381,10 @@ export class Engine implements EngineFace {
     return blocked === 'disabled' ? 'the client is disabled' : blocked === 'expired' ? 'the client has expired' : '';
   }
 
-  #admit(clientId: number, address: string): Carrier | RefusalCause {
+  #admit({ clientId, localProxy }: Pick<WantedTunnel, 'clientId' | 'localProxy'>, address: string): Carrier | RefusalCause {
     const entry = this.#clients.get(clientId);
     if (!entry) return 'disabled';
-    const admitted = this.#admission.admit(entry, address);
+    const admitted = this.#admission.admit(entry, address, localProxy);
     // The sweep is late, or the clock was set.
     if (admitted === 'expired') this.#inBackground(() => this.#syncClient(entry));
     return admitted;

@@ -123,7 +123,7 @@ export class PortUnavailableError extends Error {
 
 /** Why connections of visitors are refused. */
 export const refusalCauses = [
-  'offline', 'disabled', 'expired', 'globalBlackList', 'whiteList', 'blackList', 'connections', 'flow', 'capacity', 'agentCapacity', 'noTarget',
+  'offline', 'disabled', 'expired', 'globalBlackList', 'whiteList', 'blackList', 'connections', 'flow', 'capacity', 'agentCapacity', 'noTarget', 'localProxy',
   'login', 'malformed',
 ] as const;
 /** @see refusalCauses */

@@ -1,4 +1,4 @@
-import type { Stream } from '../wire/mux.ts';
+import type { Joinable } from '../wire/stream.ts';
 import type { OpenKind, OpenRequest } from '../wire/open.ts';
 import { answerDial } from './dial.ts';
 import { answerProbe } from './probe.ts';
@@ -17,6 +17,6 @@ const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
 };
 
 /** Answers a request. Rejects when it can't; the stream is then still to be reset. */
-export function answerRequest<K extends OpenKind>(request: OpenRequest<K>, stream: Stream, context: RequestContext): Promise<void> {
+export function answerRequest<K extends OpenKind>(request: OpenRequest<K>, stream: Joinable, context: RequestContext): Promise<void> {
   return handlers[request.kind](request, stream, context);
 }

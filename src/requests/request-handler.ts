@@ -1,5 +1,5 @@
 import type { DatagramBudget } from '../wire/datagram-socket.ts';
-import type { Stream } from '../wire/mux.ts';
+import type { Joinable } from '../wire/stream.ts';
 import type { OpenKind, OpenRequest } from '../wire/open.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 
@@ -16,4 +16,4 @@ export interface RequestContext {
  * Answers one kind of request: joins the stream with what was asked for. Requests that are being answered are limited in number, so
  * it resolves once the stream is joined. When it rejects the stream is reset and the operator reads the error's message.
  */
-export type RequestHandler<K extends OpenKind> = (request: OpenRequest<K>, stream: Stream, context: RequestContext) => Promise<void>;
+export type RequestHandler<K extends OpenKind> = (request: OpenRequest<K>, stream: Joinable, context: RequestContext) => Promise<void>;

@@ -144,8 +144,10 @@ export class DatagramSocket implements ByteSocket {
     throw new Error('datagrams are not read too far');
   }
 
-  write(chunk: Buffer): boolean {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+  write(chunk: Buffer, taken?: () => void): boolean {
+    // What is lent is copied: the system may take datagrams later.
+    const bytes = this.#rest.length === 0 && !taken ? chunk : Buffer.concat([this.#rest, chunk]);
+    taken?.();
     let at = 0;
     while (bytes.length - at >= LENGTH_BYTES && !this.#closed) {
       const length = bytes.readUInt16BE(at);

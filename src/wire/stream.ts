@@ -42,6 +42,20 @@ export interface StreamHost {
 
 const NO_HOOKS: StreamHooks = {};
 
+/** One end of the way between a visitor and a target: a stream, or one of two joined ends. */
+export interface Joinable {
+  /** Joins it with its local socket; from here on they live and die together. */
+  join(local: ByteSocket, hooks?: StreamHooks): void;
+  /** Ends both directions at once, here and at the other end. */
+  reset(): void;
+}
+
+/** Opens what a payload of OPEN asks for: a session with an agent, or the server itself. */
+export interface Opener {
+  /** undefined = it takes no more. */
+  open(payload: Buffer): Joinable | undefined;
+}
+
 /** The stream ended because one side was cut off. */
 export class StreamResetError extends Error {
   override readonly name = 'StreamResetError';
@@ -51,7 +65,7 @@ export class StreamResetError extends Error {
  * One visitor connection on the mux, joined with a local socket: bytes both ways with back-pressure from end to end, each
  * direction ending by itself, and both moving to a data connection when they carry much.
  */
-export class Stream implements SocketSink, RawReader, RawWriter {
+export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   readonly borrows = true;
   readonly id: number;
   readonly #host: StreamHost;

@@ -1,3 +1,4 @@
+import type { Opener } from '../../wire/stream.ts';
 import { type AddressSet, addressSet } from '../../rules/ip-access.ts';
 import type { ClientEntry } from '../clients.ts';
 import type { RefusalCause } from '../face.ts';
@@ -8,11 +9,14 @@ import type { Visitors } from './visitors.ts';
 export class Admission {
   readonly #visitors: Visitors;
   readonly #now: () => number;
+  readonly #local: Opener | undefined;
   #blackList: AddressSet = addressSet([]);
 
-  constructor(visitors: Visitors, now: () => number) {
+  /** @param local connects from the server itself; undefined = that is not allowed (contract D15) */
+  constructor(visitors: Visitors, now: () => number, local: Opener | undefined) {
     this.#visitors = visitors;
     this.#now = now;
+    this.#local = local;
   }
 
   /** The addresses and networks that are turned away everywhere. */
@@ -20,9 +24,12 @@ export class Admission {
     this.#blackList = addressSet(list);
   }
 
-  /** Whether a new connection of the client's visitor may be carried, and by whom; otherwise why not. */
-  admit(entry: ClientEntry, address: string): Carrier | RefusalCause {
-    const { session, meter } = entry;
+  /**
+   * Whether a new connection of the client's visitor may be carried, and by whom; otherwise why not.
+   * @param localProxy the server is to dial the target, not the agent
+   */
+  admit(entry: ClientEntry, address: string, localProxy: boolean): Carrier | RefusalCause {
+    const { meter } = entry;
     const blocked = entry.blocked(this.#now());
     if (blocked !== '') return blocked;
     const list = entry.turnedAwayBy(address, this.#blackList);
@@ -30,7 +37,9 @@ export class Admission {
     if (meter.exhausted) return 'flow';
     if (meter.full) return 'connections';
     if (this.#visitors.full) return 'capacity';
-    return session ? { session, client: meter } : 'offline';
+    const session = localProxy ? this.#local : entry.session;
+    if (session) return { session, client: meter };
+    return localProxy ? 'localProxy' : 'offline';
   }
 
   /**

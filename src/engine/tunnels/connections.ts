@@ -1,5 +1,5 @@
 import type { ByteSocket } from '../../wire/socket.ts';
-import type { AgentSession } from '../bridge/agent-session.ts';
+import type { Opener } from '../../wire/stream.ts';
 import type { RefusalCause } from '../face.ts';
 import type { Account } from '../limits/account.ts';
 import type { Meter } from '../limits/meter.ts';
@@ -21,7 +21,7 @@ export class Connections {
    * Connects `socket` with what `payload` names on the agent's side; the bytes count for the tunnel and for `client`. The socket is
    * reset when the session takes no more, or when the client has as many connections as it may by now.
    */
-  carry(socket: ByteSocket, session: AgentSession, client: Account, payload: Buffer): void {
+  carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer): void {
     const tunnel = this.#tunnel;
     const stream = client.full ? undefined : session.open(payload);
     if (!stream) {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Login } from '../../rules/login.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
-import type { AgentSession } from '../bridge/agent-session.ts';
+import type { Opener } from '../../wire/stream.ts';
 import type { RefusalCause, WantedTunnel } from '../face.ts';
 import type { Account } from '../limits/account.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
@@ -10,7 +10,7 @@ import type { ProxyTiming } from './proxy-timing.ts';
 
 /** Who carries a new connection and for whom it counts. */
 export interface Carrier {
-  readonly session: AgentSession;
+  readonly session: Opener;
   readonly client: Account;
 }
 

@@ -32,7 +32,7 @@ export interface RunnerContext {
   blocked(clientId: number): string;
   /** Whether the client's agent is connected, and how its visitors are to come. */
   client(clientId: number): VisitedTunnel['client'];
-  admit(clientId: number, address: string): Carrier | RefusalCause;
+  admit(tunnel: WantedTunnel, address: string): Carrier | RefusalCause;
   /** A connection of the client's visitors was refused. */
   refused(clientId: number, cause: RefusalCause): void;
   readonly logins: ClientLogins;
@@ -234,7 +234,7 @@ export class TunnelRunner implements VisitedTunnel {
       connections: this.#connections,
       udpIdleMs: this.#context.udpIdleMs,
       admit: (address) => {
-        const admitted = this.#context.admit(this.#wanted.clientId, address);
+        const admitted = this.#context.admit(this.#wanted, address);
         if (typeof admitted !== 'string') return admitted;
         this.#refused(admitted);
         return undefined;

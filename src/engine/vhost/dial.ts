@@ -10,7 +10,7 @@ import type { HostEntry } from './hosts.ts';
  */
 export function dialHost(entry: HostEntry, targets: TargetTurns, visitor: PairOrigin, admit: GateContext['admit']): ByteSocket | undefined {
   const payload = targets.next;
-  const carrier = payload && admit(entry.wanted.clientId, visitor.remoteAddress);
+  const carrier = payload && admit(entry.wanted, visitor.remoteAddress);
   if (!carrier || typeof carrier === 'string') return undefined;
   targets.advance();
   const [near, far] = socketPair(visitor);

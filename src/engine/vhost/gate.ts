@@ -1,6 +1,6 @@
 import { parseBasic } from '../../rules/login.ts';
 import { valuesOf } from '../http/head.ts';
-import type { RefusalCause } from '../face.ts';
+import type { RefusalCause, WantedHost } from '../face.ts';
 import type { ClientLogins } from '../limits/client-logins.ts';
 import type { Carrier } from '../tunnels/tunnel-mode.ts';
 import type { HostEntry } from './hosts.ts';
@@ -11,13 +11,13 @@ import type { Visit } from './vhost-context.ts';
 export interface GateContext {
   readonly logins: ClientLogins;
   /** Whether a new connection of a visitor may be carried; otherwise why not. */
-  readonly admit: (clientId: number, address: string) => Carrier | RefusalCause;
+  readonly admit: (host: WantedHost, address: string) => Carrier | RefusalCause;
 }
 
 /** What a visitor is told of a cause. */
 const told: Readonly<Record<RefusalCause, Refusal>> = {
   offline: 'offline', disabled: 'offline', expired: 'offline', globalBlackList: 'forbidden', whiteList: 'forbidden', blackList: 'forbidden',
-  connections: 'tooMany', flow: 'exhausted', capacity: 'tooMany', agentCapacity: 'tooMany', noTarget: 'offline', login: 'unauthorized', malformed: 'malformed',
+  connections: 'tooMany', flow: 'exhausted', capacity: 'tooMany', agentCapacity: 'tooMany', noTarget: 'offline', localProxy: 'offline', login: 'unauthorized', malformed: 'malformed',
 };
 
 /**
@@ -26,7 +26,7 @@ const told: Readonly<Record<RefusalCause, Refusal>> = {
  */
 export function gateOf({ logins, admit }: GateContext, entry: HostEntry, { address, kept, head }: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined {
   if (entry.wanted.targets.length === 0) return { refusal: 'offline', reason: 'the host has no target' };
-  const admitted = admit(entry.wanted.clientId, address);
+  const admitted = admit(entry.wanted, address);
   // What goes over the connection that it has already takes nothing more.
   if (typeof admitted === 'string' && !(kept && (admitted === 'connections' || admitted === 'capacity'))) {
     entry.meter.countRefusal(admitted);

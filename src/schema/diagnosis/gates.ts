@@ -122,8 +122,9 @@ function listGate({ id }: Client, address: string | undefined, lists: AccessList
 }
 
 /** Whether somebody is there to dial the target. */
-export function agentGate({ engine }: Context, client: Client, localProxy: boolean): Gate {
-  if (localProxy) return passed('AGENT', 'the server dials the target itself');
+export function agentGate({ engine, settings }: Context, client: Client, localProxy: boolean): Gate {
+  if (localProxy && settings.allowLocalProxy) return passed('AGENT', 'the server dials the target itself');
+  if (localProxy) return stopped('AGENT', 'the server is to dial the target itself, which its settings do not allow', 'set allow_local_proxy, or switch localProxy off');
   const state = engine.clientState(client.id);
   if (state?.connected) return passed('AGENT', `the agent of client ${client.id} is connected from ${state.address}`);
   return stopped('AGENT', `the agent of client ${client.id} is not connected${refusedNote(state, ['offline'])}`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');

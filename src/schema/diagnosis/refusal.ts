@@ -21,6 +21,7 @@ const RefusalCauseType = builder.enumType('RefusalCause', {
     AGENT_CAPACITY: { value: 'agentCapacity', description: 'The agent had as many connections as it takes, or was about to stop.' },
     LOGIN: { value: 'login', description: "The visitor did not know the user name and password that the client's proxies ask for." },
     MALFORMED: { value: 'malformed', description: 'What the visitor said was not the protocol that is spoken there.' },
+    LOCAL_PROXY: { value: 'localProxy', description: 'The server was to dial the target itself, which its settings do not allow.' },
     NO_TARGET: { value: 'noTarget', description: 'There was no target.' },
   } satisfies Record<string, { readonly value: RefusalCause; readonly description: string }>,
 });

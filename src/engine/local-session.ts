@@ -1,0 +1,22 @@
+import type { Logger } from 'pino';
+import { Answerer } from '../requests/answerer.ts';
+import { DatagramBudget } from '../wire/datagram-socket.ts';
+import { joinedEnds } from '../wire/joined-ends.ts';
+import type { SocketBackend } from '../wire/socket.ts';
+import type { Joinable, Opener } from '../wire/stream.ts';
+
+/** Stands in for an agent where the server itself dials the targets (local_proxy, contract D15): whatever the server can reach. */
+export class LocalSession implements Opener {
+  readonly #answerer: Answerer;
+
+  constructor(sockets: SocketBackend, log: Logger) {
+    this.#answerer = new Answerer({ sockets, datagrams: new DatagramBudget(), hold: () => () => undefined }, log);
+  }
+
+  /** Connects with what `payload` asks for. */
+  open(payload: Buffer): Joinable {
+    const [near, far] = joinedEnds();
+    this.#answerer.answer(far, payload);
+    return near;
+  }
+}
