@@ -2,8 +2,10 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { formatHead, listOf, MAX_FIELDS, MAX_HEAD, parseRequestHead, parseResponseHead, valuesOf } from '../../../src/engine/http/head.ts';
 import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
+import { sized } from '../../support/endurance.ts';
 
-const runs = { numRuns: 5000 };
+const runs = { numRuns: sized(5000, 100_000) };
+const LONG = sized(20_000, 600_000);
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
 const request = (fields: string): Buffer => bytes(`GET / HTTP/1.1\r\n${fields}\r\n\r\n`);
 
@@ -75,22 +77,22 @@ test('values and lists are found whatever the case of their names', () => {
 
 const token = fc.stringMatching(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,20}$/);
 const value = fc.stringMatching(/^([\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]{0,30}[\x21-\x7e\x80-\xff])?)?$/);
-const fields = fc.array(fc.record({ name: token, value }), { maxLength: 10 });
+const fields = fc.array(fc.record({ name: token, value }), { maxLength: 4 });
 const target = fc.stringMatching(/^[\x21-\x7e\x80-\xff]{1,40}$/);
 
 test('what is written reads as the same head, whatever follows it', () => {
-  fc.assert(fc.property(token, target, fields, fc.uint8Array({ maxLength: 20 }), (method, to, written, more) => {
+  fc.assert(fc.property(token, target, fields, fc.string({ maxLength: 10 }), (method, to, written, more) => {
     const head = formatHead(`${method} ${to} HTTP/1.1`, written);
-    expect(parseRequestHead(Buffer.concat([head, more]))).toEqual({ method, target: to, minor: 1, fields: written, length: head.length });
+    expect(parseRequestHead(Buffer.concat([head, Buffer.from(more)]))).toEqual({ method, target: to, minor: 1, fields: written, length: head.length });
   }), runs);
-});
+}, LONG);
 
 test('no beginning of a head is taken for a whole one, and none is refused', () => {
   fc.assert(fc.property(token, target, fields, fc.nat(), (method, to, written, cut) => {
     const head = formatHead(`${method} ${to} HTTP/1.1`, written);
     expect(parseRequestHead(head.subarray(0, cut % head.length))).toBeUndefined();
   }), runs);
-});
+}, LONG);
 
 /** Something like a head: valid lines, and what could be taken for them. */
 const nearly = fc.array(fc.oneof(
@@ -105,10 +107,10 @@ test('any bytes are a head that reads the same again, too short, or refused', ()
       if (parsed === undefined) continue;
       const again = parse(formatHead(start(parsed), parsed.fields));
       expect({ ...again, length: 0 }).toEqual({ ...parsed, length: 0 });
-      for (const { name, value: text } of parsed.fields) expect(`${name}${text}`).not.toMatch(/[\r\n\0]/);
+      if (parsed.fields.some(({ name, value: text }) => /[\r\n\0]/.test(name + text))) throw new Error('a field holds a line end');
     }
   }), runs);
-});
+}, LONG);
 
 interface AnyHead { readonly minor: number; readonly fields: Parameters<typeof formatHead>[1]; readonly method?: string; readonly target?: string; readonly status?: number; readonly reason?: string }
 const requestLineOf = ({ method, target: to, minor }: AnyHead): string => `${method} ${to} HTTP/1.${minor}`;
