@@ -10,7 +10,7 @@ import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
-  type ClientState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type RefusalCause, type StateBatch,
+  type ClientState, type ConnectionState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type RefusalCause, type StateBatch,
   type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { Account } from './limits/account.ts';
@@ -219,6 +219,19 @@ export class Engine implements EngineFace {
 
   tunnelState(id: number): TunnelState | undefined {
     return this.#tunnels.get(id)?.state;
+  }
+
+  connections(clientId: number): ConnectionState[] {
+    return Array.from(this.#clients.get(clientId)?.meter.open ?? [], ({ state }) => state);
+  }
+
+  closeConnection(clientId: number, id: number): boolean {
+    for (const connection of this.#clients.get(clientId)?.meter.open ?? []) {
+      if (connection.state.id !== id) continue;
+      connection.cut();
+      return true;
+    }
+    return false;
   }
 
   hostState(id: number): HostState | undefined {

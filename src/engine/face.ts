@@ -182,6 +182,26 @@ export type HostState = Traffic;
 /** What is moving. Bytes are totals; rate: bytes of both directions in the last whole second. */
 export type Traffic = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>;
 
+/** An open connection of a visitor. */
+export interface ConnectionState {
+  /** No other connection has it as long as the server runs. */
+  readonly id: number;
+  readonly clientId: number;
+  /** What it goes through. */
+  readonly through: { readonly kind: 'tunnel' | 'host'; readonly id: number };
+  /** The visitor's. */
+  readonly address: string;
+  readonly port: number;
+  /** ms since the epoch. */
+  readonly since: number;
+  /** From the visitor. */
+  readonly inletBytes: number;
+  /** To the visitor. */
+  readonly exportBytes: number;
+  /** Bytes moved in the last whole second, both directions. */
+  readonly rate: number;
+}
+
 /** Counters and last-seen facts that changed since they were last taken; absolute values, safe to write twice. */
 export interface StateBatch {
   readonly clients: ReadonlyArray<{ readonly id: number } & Pick<
@@ -212,6 +232,10 @@ export interface EngineFace {
   hostState(id: number): HostState | undefined;
   /** Of all clients together. Costs a look at each. */
   traffic(): Traffic;
+  /** The open connections of a client's visitors, the oldest first. */
+  connections(clientId: number): ConnectionState[];
+  /** Cuts a connection. False = the client has none of that id. */
+  closeConnection(clientId: number, id: number): boolean;
   /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
   watch(listener: (event: EngineEvent) => void): () => void;
   /**

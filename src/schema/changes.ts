@@ -1,4 +1,4 @@
-import type { PortLease } from '../engine/face.ts';
+import type { ConnectionState, PortLease } from '../engine/face.ts';
 import type { Credential, Lockout } from '../rules/attempts.ts';
 import type { Caller, Credentials } from '../rules/caller.ts';
 import type { ApiToken, Client, GlobalSettings, Host, PlatformDomain, Session, Tunnel, User } from '../store/generated/sqlite/client.ts';
@@ -24,7 +24,7 @@ type Action<Row> =
   | { readonly action: 'update'; readonly before: Row; readonly after: Row }
   | { readonly action: 'delete'; readonly before: Row };
 
-/** A change: the rows before and after, who made it and when. Stored, but for attempts and lockouts. */
+/** A change: the rows before and after, who made it and when. Stored, but for attempts, lockouts and visitors' connections. */
 export type Change = { readonly caller: Author; readonly at: Date } & (
   | { readonly resource: 'client' } & Action<ClientWithOwner>
   /** `lease` holds the port of a listener that has to be opened anew. */
@@ -37,6 +37,8 @@ export type Change = { readonly caller: Author; readonly at: Date } & (
   /** A login, a logout. */
   | { readonly resource: 'session' } & Action<Pick<Session, 'id' | 'kind' | 'userId' | 'clientId'>>
   | { readonly resource: 'lockout' } & Action<Lockout>
+  /** A visitor's, cut by hand. */
+  | { readonly resource: 'connection'; readonly action: 'delete'; readonly before: ConnectionState }
   | { readonly resource: 'failedAttempt'; readonly action: 'create'; readonly after: FailedAttempt }
 );
 

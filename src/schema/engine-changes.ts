@@ -81,6 +81,7 @@ function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
       return [change.action === 'delete' ? { kind: 'hostRemoved', id: change.before.id } : { kind: 'host', host: wantedHost(change.after) }];
     case 'apiToken':
     case 'session':
+    case 'connection':
     case 'lockout':
     case 'failedAttempt': return [];
   }

@@ -88,6 +88,7 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     ...changed, field: (id) => `traffic(resource: client, id: ${id}, step: day, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`,
     value: (id) => [{ inletBytes: 100 * id }],
   },
+  connections: { ...changed, field: (id) => `connections(clientId: ${id}) { total rows { id address tunnel { id } host { id } } }`, value: (id) => ({ total: 1, rows: [{ id, address: '192.0.2.1', tunnel: { id }, host: null }] }) },
   'traffic of a user': { ...account, field: (id) => `traffic(resource: user, id: ${id}, step: day, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`, value: () => [] },
   auditEntries: { least: 'administrator', field: () => 'auditEntries { total rows { resourceId action } }', value: () => ({ total: 1, rows: [{ resourceId: '1', action: 'create' }] }) },
 };
@@ -153,6 +154,8 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
   },
   stopTunnel: { ...changed, field: (id) => `stopTunnel(id: ${id}) { id enabled }`, value: (id) => ({ id, enabled: false }), does: (id) => effects.column('Tunnel', id, { enabled: 0 }) },
   deleteTunnel: { ...changed, field: (id) => `deleteTunnel(id: ${id})`, value: (id) => id, does: (id) => effects.tunnelDeleted(id) },
+
+  closeConnection: { ...changed, field: (id) => `closeConnection(clientId: ${id}, id: ${id})`, value: (id) => id },
 
   createHost: {
     ...changed, field: (id) => `createHost(input: { clientId: ${id}, host: "new.example.com", targets: ["80"] }) { id client { id } }`, value: (id) => ({ id: 4, client: { id } }),

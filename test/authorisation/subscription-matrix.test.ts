@@ -29,6 +29,10 @@ const expected: Readonly<Record<string, Expected>> = {
     least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
     field: (id) => `trafficEverySecond(resource: client, id: ${id}) { inletBytes }`, told: (id) => [{ inletBytes: 100 * id }],
   },
+  connectionsEverySecond: {
+    least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
+    field: (id) => `connectionsEverySecond(clientId: ${id}) { total rows { id } }`, told: (id) => [{ total: 1, rows: [{ id }] }],
+  },
   serverTrafficEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'serverTrafficEverySecond { inletBytes }', told: () => [{ inletBytes: 600 }] },
   auditAdded: {
     least: 'administrator', ofAll: true, field: () => 'auditAdded { action resource resourceId }',

@@ -49,6 +49,7 @@ export async function openWorld(api: Api): Promise<World> {
   await api.store.db.auditEntry.deleteMany();
   await api.store.db.auditEntry.create({ data: { at: new Date(), callerKind: 'admin', method: 'signature', address: '', resource: 'client', resourceId: '1', action: 'create' } });
   await api.store.db.total.update({ where: { name: 'audit' }, data: { value: 1 } });
+  for (const id of [1, 2, 3]) api.engine.addVisitor(id, { kind: 'tunnel', id }, { id });
   const copy = await StoreCopy.of(api.store);
   const nobody: Carried = { headers: {}, parameters: {} };
   const tokenOf = (index: number): Carried => ({ headers: { authorization: `Bearer ${tokens[index]?.token}` }, parameters: {} });

@@ -1,4 +1,4 @@
-import type { ClientState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import type { ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { PortUnavailableError } from '../../src/engine/face.ts';
 
 /** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
@@ -81,6 +81,26 @@ export class FakeEngine implements EngineFace {
     const broken = this.broken.has(id);
     const error = broken ? 'its port is occupied' : '';
     return { running: wanted.enabled && !broken, error, connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, dropped: 0, visitors: [] };
+  }
+
+  /** Open connections of visitors, as far as the test gives them. */
+  readonly visitors: ConnectionState[] = [];
+  /** Those that were cut. */
+  readonly closed: number[] = [];
+
+  /** A connection of somebody to a client's tunnel. */
+  addVisitor(clientId: number, through: ConnectionState['through'], state: Partial<ConnectionState> = {}): void {
+    this.visitors.push({ id: this.visitors.length + 1, clientId, through, address: '192.0.2.1', port: 40_000, since: 0, inletBytes: 1, exportBytes: 2, rate: 3, ...state });
+  }
+
+  connections(clientId: number): ConnectionState[] {
+    return this.visitors.filter((visitor) => visitor.clientId === clientId);
+  }
+
+  closeConnection(clientId: number, id: number): boolean {
+    const found = this.connections(clientId).some((visitor) => visitor.id === id);
+    if (found) this.closed.push(id);
+    return found;
   }
 
   hostState(id: number): HostState | undefined {

@@ -1,4 +1,4 @@
-import type { WantedClient } from '../face.ts';
+import type { ConnectionState, WantedClient } from '../face.ts';
 import { Meter, type StoredBytes, type Ticker } from './meter.ts';
 import { RateLimit } from './rate-limit.ts';
 
@@ -6,6 +6,8 @@ import { RateLimit } from './rate-limit.ts';
 export interface OpenConnection {
   /** The visitor's. */
   readonly remoteAddress: string;
+  /** What is told of it. */
+  readonly state: ConnectionState;
   cut(): void;
 }
 

@@ -1,11 +1,15 @@
 import type { ByteSocket, SocketAddress, SocketSink } from '../../wire/socket.ts';
-import type { Account } from '../limits/account.ts';
+import type { ConnectionState } from '../face.ts';
+import type { Account, OpenConnection } from '../limits/account.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { RateParty } from '../limits/rate-limit.ts';
+import { RecentRate } from '../limits/recent-rate.ts';
 import { ByteQueue } from './byte-queue.ts';
 
 /** A writer has to wait while so many bytes wait for their turn: half of a stream's credit, so that there is always more on the way. */
 const HIGH_WATER = 512 * 1024;
+
+let lastId = 0;
 
 /** For whom the bytes of a connection count. */
 export interface Counted {
@@ -22,8 +26,11 @@ interface Cuttable {
  * A visitor's connection. It stands between the visitor's socket and the stream to the target, counts what passes, and holds it to what
  * the client may use. Bytes that have to wait wait here: the visitor's socket is not read meanwhile, and the target's side is told to wait.
  */
-export class Connection implements ByteSocket, SocketSink, RateParty {
+export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnection {
   readonly borrows = true;
+  /** No other connection has it. */
+  readonly id = ++lastId;
+  readonly #since = Date.now();
   readonly #visitor: ByteSocket;
   readonly #counted: Counted;
   readonly #target: Cuttable;
@@ -43,6 +50,9 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
   #exportEnded = false;
   /** The visitor's socket was closed in good order while bytes waited. */
   #visitorClosed = false;
+  #inletBytes = 0;
+  #exportBytes = 0;
+  readonly #recent = new RecentRate();
 
   constructor(visitor: ByteSocket, target: Cuttable, counted: Counted) {
     this.#visitor = visitor;
@@ -53,6 +63,15 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
   /** Ends it at once, on both sides. */
   cut(): void {
     this.#target.reset();
+  }
+
+  get state(): ConnectionState {
+    const { tunnel, client } = this.#counted;
+    return {
+      id: this.id, clientId: client.id, through: { kind: tunnel.owner === 'host' ? 'host' : 'tunnel', id: tunnel.id },
+      address: this.remoteAddress, port: this.remotePort, since: this.#since,
+      inletBytes: this.#inletBytes, exportBytes: this.#exportBytes, rate: this.#recent.rate,
+    };
   }
 
   get remoteAddress(): string {
@@ -206,6 +225,8 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
 
   #passInlet(bytes: Buffer): void {
     const { tunnel, client } = this.#counted;
+    this.#inletBytes += bytes.length;
+    this.#recent.count(bytes.length);
     tunnel.countInlet(bytes.length);
     client.countInlet(bytes.length);
     if (client.mayPass()) this.#stream?.onData(bytes);
@@ -214,6 +235,8 @@ export class Connection implements ByteSocket, SocketSink, RateParty {
   /** @returns false when the visitor's socket takes no more */
   #passExport(bytes: Buffer, taken?: () => void): boolean {
     const { tunnel, client } = this.#counted;
+    this.#exportBytes += bytes.length;
+    this.#recent.count(bytes.length);
     tunnel.countExport(bytes.length);
     client.countExport(bytes.length);
     if (client.mayPass()) return this.#visitor.write(bytes, taken);

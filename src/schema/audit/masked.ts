@@ -1,5 +1,6 @@
 import type { Lockout } from '../../rules/attempts.ts';
 import type { ApiToken, Client, Host, Session, Tunnel, User } from '../../store/generated/sqlite/client.ts';
+import type { ConnectionState } from '../../engine/face.ts';
 import type { Change, FailedAttempt, GlobalState } from '../changes.ts';
 
 /** How a column gets into the audit log: as it is, or only whether it has a value. */
@@ -35,6 +36,9 @@ const platformDomain: Partial<Record<keyof GlobalState['platformDomains'][number
 };
 
 const session: Partial<Record<keyof Session, Shown>> = { kind: 'value', userId: 'value', clientId: 'value' };
+const connection: Record<keyof ConnectionState, Shown> = {
+  id: 'value', clientId: 'value', through: 'value', address: 'value', port: 'value', since: 'value', inletBytes: 'value', exportBytes: 'value', rate: 'value',
+};
 const lockout: Record<keyof Lockout, Shown> = { credential: 'value', kind: 'value', source: 'value', until: 'value' };
 const failedAttempt: Record<keyof FailedAttempt, Shown> = { credential: 'value', name: 'value' };
 
@@ -57,6 +61,7 @@ export function maskedChange(change: Change): { readonly before: Masked | null; 
     case 'user': return pair(user, before, after);
     case 'apiToken': return pair(apiToken, before, after);
     case 'session': return pair(session, before, after);
+    case 'connection': return pair(connection, before, undefined);
     case 'lockout': return pair(lockout, before, after);
     case 'failedAttempt': return pair(failedAttempt, before, after);
     case 'globalSettings': return {

@@ -11,7 +11,7 @@ builder.queryFields((t) => ({
     authScopes: { administrator: true },
     description: 'Who changed what, the newest first.',
     args: {
-      resource: t.arg.string({ description: 'Only changes of this kind of record: client, tunnel, host, user, apiToken, globalSettings, session, failedAttempt or lockout.' }),
+      resource: t.arg.string({ description: 'Only changes of this kind of record: client, tunnel, host, user, apiToken, globalSettings, session, failedAttempt, lockout or connection.' }),
       resourceId: t.arg.string({ description: 'Only changes of the record with this id.' }),
       action: t.arg.string({ description: 'Only create, update or delete.' }),
       callerKind: t.arg.string({ description: 'Only changes by admin, user, client, anonymous or server.' }),

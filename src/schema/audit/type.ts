@@ -12,7 +12,7 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
     callerId: t.exposeInt('callerId', { nullable: true, description: "The user's or the client's id; null = somebody else." }),
     method: t.exposeString('method', { description: 'How they had proven who they are: signature, session, token, password or vkey; blank = not at all.' }),
     address: t.exposeString('address', { description: 'Where the call came from.' }),
-    resource: t.exposeString('resource', { description: 'What was changed: client, tunnel, host, user, apiToken or globalSettings; session for logins and logouts, failedAttempt for wrong guesses (the first from an address in a while), lockout when too many followed, and when it was freed.' }),
+    resource: t.exposeString('resource', { description: 'What was changed: client, tunnel, host, user, apiToken or globalSettings; session for logins and logouts, failedAttempt for wrong guesses (the first from an address in a while), lockout when too many followed, and when it was freed, connection for one that was cut by hand.' }),
     resourceId: t.exposeString('resourceId', { description: 'Its id: of a session the beginning, of a failed attempt the name that was tried, of a lockout its source.' }),
     action: t.exposeString('action', { description: 'create, update or delete.' }),
     before: t.exposeString('before', { nullable: true, description: 'The record before, as JSON; null = it was made. Secrets only say whether they were set.' }),

@@ -187,6 +187,7 @@ export class Live {
       case 'apiToken':
       case 'session':
       case 'globalSettings': break;
+      case 'connection':
       case 'lockout':
       case 'failedAttempt': return;
     }

@@ -1,0 +1,92 @@
+import type { ConnectionState } from '../../engine/face.ts';
+import { checkTrafficAccess } from '../traffic/queries.ts';
+import { usableClient } from '../access.ts';
+import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
+import { AditError } from '../errors.ts';
+import { Host } from '../host/type.ts';
+import { pageArgs, stretchOf } from '../page.ts';
+import { Tunnel } from '../tunnel/type.ts';
+
+/** The most connections that a subscription tells every second. */
+const MOST_TOLD = 500;
+
+const VisitorConnection = builder.objectRef<ConnectionState>('VisitorConnection').implement({
+  description: 'An open connection of a visitor.',
+  fields: (t) => ({
+    id: t.exposeInt('id', { description: 'Names the connection; no other one has it as long as the server runs.' }),
+    address: t.exposeString('address', { description: "The visitor's address." }),
+    port: t.exposeInt('port', { description: "The visitor's port." }),
+    since: t.field({ type: 'DateTime', description: 'When it was opened.', resolve: ({ since }) => new Date(since) }),
+    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from the visitor.' }),
+    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to the visitor.' }),
+    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
+    tunnel: t.field({
+      type: Tunnel, nullable: true, description: 'The tunnel it goes through; null = it goes to a host.',
+      resolve: async ({ through }, _args, { loaders }) => (through.kind === 'tunnel' ? await loaders.tunnels.load(through.id) ?? null : null),
+    }),
+    host: t.field({
+      type: Host, nullable: true, description: 'The host it goes to; null = it goes through a tunnel.',
+      resolve: async ({ through }, _args, { loaders }) => (through.kind === 'host' ? await loaders.hosts.load(through.id) ?? null : null),
+    }),
+  }),
+});
+
+/** A stretch of the open connections. */
+interface Stretch {
+  readonly rows: readonly ConnectionState[];
+  readonly total: number;
+}
+
+const ConnectionPage = builder.objectRef<Stretch>('VisitorConnectionPage').implement({
+  description: 'A stretch of the open connections, the oldest first.',
+  fields: (t) => ({
+    rows: t.field({ type: [VisitorConnection], description: 'The connections of the stretch.', resolve: ({ rows }) => rows }),
+    total: t.exposeInt('total', { description: 'How many are open.' }),
+  }),
+});
+
+const clientId = { required: true, description: "The client's id." } as const;
+
+function stretch({ engine }: Context, client: number, args: { offset?: number | null; limit?: number | null }): Stretch {
+  const open = engine.connections(client);
+  const { offset, limit } = stretchOf(args);
+  return { rows: open.slice(offset, limit === undefined ? undefined : offset + limit), total: open.length };
+}
+
+builder.queryField('connections', (t) => t.field({
+  type: ConnectionPage,
+  authScopes: { clientLogin: true },
+  description: "The open connections of a client's visitors, over its tunnels and hosts.",
+  args: {
+    clientId: t.arg.int(clientId),
+    offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
+    limit: t.arg.int({ defaultValue: 100, description: pageArgs.limit }),
+  },
+  resolve: async (_root, { clientId: id, ...args }, context) => stretch(context, await checkTrafficAccess(context, 'client', id), args),
+}));
+
+builder.subscriptionField('connectionsEverySecond', (t) => t.field({
+  type: ConnectionPage,
+  authScopes: { clientLogin: true },
+  description: `The open connections of a client's visitors, once a second: the ${MOST_TOLD} oldest, and how many there are.`,
+  args: { clientId: t.arg.int(clientId) },
+  subscribe: async (_root, { clientId: id }, context) => {
+    await checkTrafficAccess(context, 'client', id);
+    return context.live.everySecond(context.caller, id, () => stretch(context, id, { limit: MOST_TOLD }));
+  },
+  resolve: (page, _args, context) => context.forgetLookups(page),
+}));
+
+builder.mutationField('closeConnection', (t) => t.int({
+  authScopes: { clientLogin: true },
+  description: "Cuts an open connection of a client's visitor. Answers its id.",
+  args: { clientId: t.arg.int(clientId), id: t.arg.int({ required: true, description: "The connection's id." }) },
+  resolve: async (_root, args, context) => {
+    await usableClient(context, context.store.db, args.clientId);
+    const before = context.engine.connections(args.clientId).find(({ id }) => id === args.id);
+    if (!before || !context.engine.closeConnection(args.clientId, args.id)) throw new AditError('NOT_FOUND', { resource: 'connection' });
+    await context.publish({ resource: 'connection', action: 'delete', before });
+    return args.id;
+  },
+}));

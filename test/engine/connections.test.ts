@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { closed, roundTrip, startEcho, visit } from '../support/target.ts';
+import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+
+test('open connections say who is connected through what, since when, and how much passed; one that is cut is gone on both sides', async () => {
+  const server = await startEngine();
+  await startAgent(server);
+  const before = Date.now();
+  const { id, port } = await openTunnel(server, { targets: [(await startEcho()).address] });
+  const [one, two] = [await visit(port), await visit(port)];
+  await roundTrip(one, 'hello');
+  await roundTrip(two, 'hello there');
+  const states = server.engine.connections(CLIENT.id);
+  expect(states).toMatchObject([
+    { clientId: CLIENT.id, through: { kind: 'tunnel', id }, address: '127.0.0.1', port: one.localPort, inletBytes: 5, exportBytes: 5 },
+    { port: two.localPort, inletBytes: 11, exportBytes: 11 },
+  ]);
+  expect(states[0]?.since).toBeGreaterThanOrEqual(before);
+  await eventually(() => server.engine.connections(CLIENT.id)[1]?.rate, (rate) => rate === 22);
+
+  expect(server.engine.closeConnection(CLIENT.id, 0)).toBe(false);
+  expect(server.engine.closeConnection(CLIENT.id, states[0]?.id ?? 0)).toBe(true);
+  await closed(one);
+  expect(server.engine.connections(CLIENT.id).map(({ port: visitor }) => visitor)).toEqual([two.localPort]);
+  await roundTrip(two, 'still here');
+});
