@@ -38,7 +38,7 @@ export interface MuxOptions {
 
 /** The multiplexed connection of a session, after its handshake: streams, control messages, heartbeats, data connections. */
 export class Mux implements SocketSink, FrameSink, StreamHost {
-  /** Whether data is compressed before it is sent. Such streams stay on the mux. */
+  /** Whether data is compressed before it is sent. Streams stay on the mux as long as that gains something. */
   compress: boolean;
   readonly borrows = true;
   readonly #socket: ByteSocket;
@@ -67,7 +67,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     this.#deadAfterMs = heartbeatMs * DEAD_AFTER_HEARTBEATS;
     this.#heartbeat = setInterval(() => this.#tick(), heartbeatMs / 2);
     socket.attach(this);
-    if (handlers.onDataConnectionsWanted) setImmediate(() => this.#refill());
+    if (handlers.onDataConnectionsWanted) setImmediate(() => this.#connections.refill());
   }
 
   /** Streams that are open now. */
@@ -146,13 +146,9 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     }
     if (this.#pingNext) {
       this.#out.urgentFrame(Frame.PING, 0);
-      this.#refill();
+      this.#connections.refill();
     }
     this.#pingNext = !this.#pingNext;
-  }
-
-  #refill(): void {
-    if (!this.compress) this.#connections.refill();
   }
 
   // StreamHost
@@ -182,7 +178,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   }
 
   moveOut(stream: Stream, preferred: DataConnection | undefined): DataConnection | undefined {
-    const connection = this.compress ? undefined : this.#connections.claim(stream, preferred);
+    const connection = this.#connections.claim(stream, preferred);
     if (connection) this.#out.frameU32(Frame.MOVE, stream.id, connection.id);
     return connection;
   }

@@ -14,6 +14,11 @@ export class Packer {
   #pause = 0;
   #nextPause = 1;
 
+  /** Nothing has shrunk for a long time (some MB of large payloads), and nothing is expected to. */
+  get givenUp(): boolean {
+    return this.#nextPause === LONGEST_PAUSE;
+  }
+
   /** @returns the payload compressed; undefined = it is to go as it is */
   pack(payload: Uint8Array): Buffer | undefined {
     if (payload.length < WORTH_BYTES) return undefined;

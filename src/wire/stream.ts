@@ -235,7 +235,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   }
 
   #promote(): void {
-    this.#outbound = this.#host.moveOut(this, this.#inbound);
+    // A data connection is never compressed.
+    if (!this.#host.compress || this.#packer?.givenUp) this.#outbound = this.#host.moveOut(this, this.#inbound);
     this.#moveAt = this.#sent + PROMOTE_AFTER;
   }
 

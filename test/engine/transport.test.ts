@@ -29,7 +29,7 @@ describe.each([
   ['compression', { crypt: false, compress: true }],
   ['compression and TLS', { crypt: true, compress: true }],
 ])('with %s', (_, transport) => {
-  test('36 streams arrive whole, no data connection is used, and nothing is left of them', async () => {
+  test('36 streams arrive whole, nothing is left of them, and TLS has no data connections', async () => {
     const server = await startEngine(storing({ ...CLIENT, ...transport }));
     const { log } = await startAgent(server);
     expect((await log.line(/^connected to/)).msg).toMatch(transport.crypt ? /as client 1 over TLS$/ : /as client 1$/);
@@ -37,7 +37,7 @@ describe.each([
     const tunnel = await openTunnel(server, { targets: [`127.0.0.1:${target.port}`] });
     await Promise.all(standardTransfers(700_000).map((what) => transfer(tunnel.port, what)));
     await eventually(() => server.engine.tunnelState(tunnel.id)?.connections, (open) => open === 0);
-    expect(server.engine.counts.dataConnections).toBe(0);
+    expect(server.engine.counts.dataConnections > 0).toBe(!transport.crypt);
     target.close();
   }, 30_000);
 });

@@ -38,23 +38,46 @@ test.each([
   expect(tunnel.agent.streamCount).toBe(0);
 }, 60_000);
 
-test('a stream that carries much goes on over a data connection, and the connection is not used again', async () => {
-  const { tunnel } = await tunnelToTransfers();
-  const frames: number[] = [];
+/** A tunnel whose idle data connections are there, and how many were added in all. */
+async function withDataConnections(options?: WireTunnelOptions) {
+  const { tunnel } = await tunnelToTransfers(options);
+  const added: number[] = [];
   const addConnection = tunnel.agent.addDataConnection.bind(tunnel.agent);
-  const ready = new Promise<void>((resolve) => {
-    let count = 0;
+  await new Promise<void>((resolve) => {
     tunnel.agent.addDataConnection = (socket, id) => {
-      frames.push(id);
+      added.push(id);
       addConnection(socket, id);
-      if (++count === 8) resolve();
+      if (added.length === 8) resolve();
     };
   });
-  await ready;
+  return { tunnel, added };
+}
+
+test('a stream that carries much goes on over a data connection, and the connection is not used again', async () => {
+  const { tunnel, added } = await withDataConnections();
   await transfer(tunnel.port, { up: 4 * MB, down: 4 * MB });
   // Two directions moved, so at least one connection was used up and replaced.
-  expect(frames.length).toBeGreaterThanOrEqual(9);
+  expect(added.length).toBeGreaterThanOrEqual(9);
 }, 20_000);
+
+test('a stream that compression does not make smaller moves as well, one that it does stays', async () => {
+  const { tunnel, added } = await withDataConnections({ compress: true });
+  const target = await netServer((socket) => socket.end(Buffer.alloc(24 * MB, 'all work and no play makes a dull boy, ')));
+  open.push(target);
+  const shrinking = await wireTunnel(target.port, { compress: true });
+  open.push(shrinking);
+  let used = 0;
+  for (const mux of [shrinking.server, shrinking.agent]) {
+    const moveOut = mux.moveOut.bind(mux);
+    mux.moveOut = (...given) => { used++; return moveOut(...given); };
+  }
+  const visitor = await connectTo(shrinking.port);
+  let bytes = 0;
+  for await (const chunk of visitor) bytes += Buffer.byteLength(chunk);
+  expect({ bytes, used }).toEqual({ bytes: 24 * MB, used: 0 });
+  await transfer(tunnel.port, { up: 16 * MB, down: 16 * MB });
+  expect(added.length).toBeGreaterThanOrEqual(9);
+}, 30_000);
 
 test('a reader that stops reading stops the sender, and loses nothing', async () => {
   const target = await netServer((socket) => socket.end(Buffer.alloc(64 * MB, 7)));

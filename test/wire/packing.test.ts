@@ -34,7 +34,9 @@ test('after payloads that do not shrink ever fewer are tried, and after one that
   try {
     for (let i = 0; i < 1000; i++) expect(packer.pack(noise)).toBeUndefined();
     expect(tried).toBeLessThan(25);
+    expect(packer.givenUp).toBe(true);
     for (let i = 0; i < 64; i++) packer.pack(text);
+    expect(packer.givenUp).toBe(false);
     tried = 0;
     for (let i = 0; i < 10; i++) expect(packer.pack(text)).toBeDefined();
     expect(tried).toBe(10);
