@@ -86,7 +86,7 @@ export const expectedEndpoints: Readonly<Record<string, ExpectedEndpoint>> = {
     // A token can't make one that outlasts it.
     except: (caller) => caller === 'user token' || caller === 'other user' ? denied : undefined,
   },
-  '/user/revokeapikey': { ...ownKey, notThere: refused('no API key'), body: done('revoke success'), does: (id) => effects.legacyTokenRevoked(id) },
+  '/user/revokeapikey': { ...ownKey, body: done('revoke success'), does: (id) => effects.legacyTokenRevoked(id) },
   '/user/apikeystatus': {
     ...ownKey, notThere: [200, { status: 1, msg: 'success', exists: false, CreateTime: '', LastUsedTime: '' }], reads: true,
     body: () => ({ status: 1, msg: 'success', exists: true, CreateTime: expect.stringMatching(/^\d{4}-/), LastUsedTime: '' }),

@@ -64,25 +64,6 @@ describe.each(routes.filter(({ path }) => !path.startsWith('/login/')).map((rout
     expect((await signed(path, { id: 987654 }))[0]).toBe(200);
   });
 
-  test('answers at its path with and without slash, with more segments, in any case and at its aliases', async () => {
-    const [, action = ''] = path.slice(1).split('/');
-    const camel = path.replace(/(?<=\/)[a-z]/g, (letter) => letter.toUpperCase());
-    const answer = (await call(path, {}, { headers: {} }))[0];
-    for (const spelling of [`${path}/`, `${path}/x/${action}`, camel, `${camel}/`, ...route.aliases]) {
-      expect([spelling, (await call(spelling))[0]]).toEqual([spelling, answer]);
-    }
-  });
-
-  test('refuses other methods than its own', async () => {
-    const reads = route.envelope !== 'write' || route.panel === true;
-    const refused = [405, { status: 0, msg: 'method not allowed' }];
-    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', ...(reads ? [] : ['GET'])]) {
-      const { status, body, headers } = await api.signed(path, { id: 1 }, { method, encoding: 'query' });
-      expect([method, status, body]).toEqual([method, ...refused]);
-      expect(headers.get('allow')).toBe(reads ? 'GET, POST' : 'POST');
-    }
-  });
-
   test('answers in the shape of its kind, as JSON that nobody keeps', async () => {
     const { body, headers } = await api.signed(path, { id: 987654 });
     const shapes = {
@@ -103,10 +84,6 @@ test.each(paths((route) => route.access === 'caller'))('%s refuses every signatu
   expect(await call(path, { id: 1, ...signature('another key', Date.now()) })).toEqual(denied('bad auth_key'));
   expect((await call(path, { id: 1, ...signature(testAuthKey, (now - 3600) * 1000) }))[1])
     .toEqual({ status: 0, msg: expect.stringMatching(/^timestamp outside the 20 second window \(server time \d{10}\)$/) });
-});
-
-test.each(paths((route) => route.envelope === 'single' || route.envelope === 'list'))('%s answers a signed GET as a POST', async (path) => {
-  expect(await signed(path, { id: 1 }, { method: 'GET', encoding: 'query' })).toEqual(await signed(path, { id: 1 }));
 });
 
 describe('the signature', () => {

@@ -36,23 +36,6 @@ eachDialect('the endpoints under /user', (databases) => {
       expect((await row()).passwordHash).toMatch(/^\$argon2id\$/);
     });
 
-    test.each([
-      ['username can not be empty', { password: 'secret' }],
-      ['username can not be empty', { username: ' ', password: 'secret' }],
-      ['password can not be empty', { username: 'bob' }],
-      ['password can not be empty', { username: 'bob', password: '   ' }],
-      ['password must be at least 6 characters', { username: 'bob', password: '12345' }],
-      ['username duplicate, please reset', { username: 'alice', password: 'secret' }],
-      ['username duplicate, please reset', { username: 'admin', password: 'secret' }],
-      ['invalid expiration time', { username: 'bob', password: 'secret', expire_time: 'tomorrow' }],
-      ['invalid max_client', { username: 'bob', password: 'secret', max_client: 'many' }],
-      ['invalid remark: longer than 255 characters', { username: 'bob', password: 'secret', remark: 'x'.repeat(256) }],
-    ])('refuses with "%s"', async (msg, parameters) => {
-      await addUser();
-      expect(await body('/user/add/', parameters)).toEqual(refused(msg));
-      expect(await list()).toMatchObject({ total: 1 });
-    });
-
     test('of many with one name at once one is made', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => body('/user/add/', { username: 'alice', password: 'secret' })));
       expect(answers.filter((answer) => JSON.stringify(answer).includes('add success'))).toHaveLength(1);

@@ -67,7 +67,7 @@ export const testAuthKey = 'the key of the tests';
 export const testAdminPassword = 'the password of the tests';
 
 /** The settings a test may choose. */
-export type ApiSettings = LegacyOptions['settings'] & CallerOptions['settings'];
+export type ApiSettings = LegacyOptions['settings'] & CallerOptions['settings'] & { readonly allowLocalProxy: boolean };
 
 /** Starts the API while a suite runs. */
 export interface TestApis {
@@ -103,9 +103,9 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
   const now = () => clock.now ?? Date.now();
   const services = createServices({
     store, engine, attempts: new Attempts(), freshState: () => Promise.resolve(), log: log.logger, now,
-    settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin' },
+    settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: settings.allowLocalProxy ?? false, adminUsername: 'admin' },
   });
-  const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, ...settings } as const;
+  const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, allowLocalProxy: false, ...settings } as const;
   const callers = createCallers({ services, settings: used });
   let requests = 0;
   const legacy = createLegacyRouter({

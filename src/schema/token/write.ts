@@ -61,6 +61,7 @@ export function revokeToken(context: Context, id: number): Promise<number> {
 export function revokeLegacyToken(context: Context, userId: number | null): Promise<number> {
   return remove(context, async (tx) => {
     const before = await tx.apiToken.findFirst({ where: { userId, legacy: true } });
+    if (before === null && userId !== null) await userById(tx, userId);
     if (before === null) throw new AditError('NOT_FOUND', { resource: 'token' });
     return before;
   });

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Parameter } from '../../src/legacy/parameters.ts';
+import type { Route } from '../../src/legacy/route.ts';
+import { routes } from '../../src/legacy/routes.ts';
+import { errorCodes } from '../../src/schema/errors.ts';
+import { type Api, type CallOptions, type CallParameters, type Encoding, testApis } from '../support/api.ts';
+import { testDatabases } from '../support/database.ts';
+import { clientContract } from './contract/client.ts';
+import { hostContract } from './contract/host.ts';
+import { otherContract } from './contract/other.ts';
+import { openRecords, type Records } from './contract/records.ts';
+import { type CallerName, type Contract, type Exchange, merged, type ParameterCase, type RowContract } from './contract/row.ts';
+import { tunnelContract } from './contract/tunnel.ts';
+import { userContract } from './contract/user.ts';
+
+/*
+ * Every row of the table of routes over real HTTP: each parameter and what it does, each text of a success and of a failure, whole
+ * bodies compared. What isn't in the contract's files fails: a row, a parameter, a text.
+ */
+
+const contract: Contract = { ...otherContract, ...clientContract, ...userContract, ...tunnelContract, ...hostContract };
+const apis = testApis(testDatabases('sqlite'));
+const encodings: readonly Encoding[] = ['urlencoded', 'multipart', 'json', 'query'];
+/** A call takes some ms; a busy machine may take fifty times as long. */
+const patienceMs = 60_000;
+
+let api: Api;
+let records: Records;
+/** The same API below a base path. */
+let based: { api: Api; records: Records };
+beforeAll(async () => {
+  api = await apis.start({ allowLocalProxy: true });
+  records = await openRecords(api);
+  const below = await apis.start({ allowLocalProxy: true, basePath: '/nps' });
+  based = { api: below, records: await openRecords(below) };
+}, patienceMs);
+afterAll(() => records.close());
+
+function contractOf(path: string): RowContract {
+  const row = contract[path];
+  if (row === undefined) throw new Error(`${path} has no contract`);
+  return row;
+}
+
+function casesOf(cases: ParameterCase | readonly ParameterCase[]): readonly ParameterCase[] {
+  return 'send' in cases ? [cases] : cases;
+}
+
+async function call(path: string, send: CallParameters, { as, on = api, ...options }: CallOptions & { readonly as?: CallerName; readonly on?: Api } = {}): Promise<[number, unknown]> {
+  const made = as === undefined ? on.signed(path, send, options) : on.call(path, send, { ...options, headers: records.as[as] });
+  const { status, body } = await made;
+  return [status, body];
+}
+
+async function exchange({ path, send, answer, as }: Exchange): Promise<void> {
+  expect([path, send, await call(path, send, { as })]).toEqual([path, send, [200, answer]]);
+}
+
+async function begin({ given = [] }: RowContract): Promise<void> {
+  records.restore();
+  for (const one of given) await exchange(one);
+}
+
+/** What a case is to leave of its record. */
+function recordOf(row: RowContract, { record, makes }: ParameterCase): object | null | undefined {
+  if (record !== undefined) return record;
+  const from = row.from ?? row.record;
+  return makes && from ? merged(from, makes) : row.record;
+}
+
+async function look(row: RowContract, id: number | undefined, record: object | null | undefined): Promise<void> {
+  const { see } = row;
+  if (see === undefined || id === undefined || record === undefined) return;
+  expect(await call(see.path, see.send(id), {})).toEqual([200, see.answer(record, id)]);
+}
+
+test('every row of the table has its contract, every parameter its case, and nothing else has', () => {
+  const told = (entries: readonly (readonly [string, readonly string[]])[]) => Object.fromEntries(entries.map(([path, names]) => [path, names.toSorted()]));
+  expect(told(Object.entries(contract).map(([path, { parameters }]) => [path, Object.keys(parameters)])))
+    .toEqual(told(routes.map(({ path, parameters }) => [path, Object.keys(parameters)])));
+});
+
+test('every case of a parameter shows something that the call without it would not', () => {
+  const idle = Object.entries(contract).flatMap(([path, row]) => Object.entries(row.parameters).flatMap(([name, cases]) => {
+    const proven = casesOf(cases).some((one) => {
+      const without = JSON.stringify(row.from ?? row.record ?? null);
+      const record = recordOf(row, one);
+      const differs = record !== undefined && JSON.stringify(record) !== without;
+      const answers = one.answer !== undefined && JSON.stringify(one.answer) !== JSON.stringify(row.answer);
+      return differs || answers || one.stored !== undefined || one.after !== undefined || (one.id !== undefined && one.id !== row.id);
+    });
+    return proven ? [] : [`${path} ${name}`];
+  }));
+  expect(idle).toEqual([]);
+});
+
+/** Errors that no call of the legacy API ends with, or that other suites provoke: what is not acceptable otherwise, who may call, what breaks. */
+const elsewhere: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'FOREIGN_ORIGIN', 'INTERNAL', 'SUBSCRIPTION_LIMIT', 'SUBSCRIBER_TOO_SLOW', 'TOKEN_LIMIT']);
+/** Only another process on the same database could delete the client meanwhile. */
+const races: ReadonlySet<string> = new Set(['/index/copy NOT_FOUND client']);
+const seenTexts = Object.values(contract).flatMap(({ failures, unknown = {} }) => [...failures.map(([msg]) => String(msg)), ...Object.values(unknown)]);
+
+test('every error of the schema is provoked by some call, and every text of a row by that row', () => {
+  const patternOf = (message: string) => new RegExp(message.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*'));
+  const silent = Object.entries(errorCodes).filter(([code, { message }]) => !elsewhere.has(code) && !seenTexts.some((text) => patternOf(message).test(text))).map(([code]) => code);
+  expect(silent).toEqual([]);
+  const own = routes.flatMap(({ path, texts = {} }) => Object.entries(texts).flatMap(([key, text]) => {
+    const { failures, unknown = {} } = contractOf(path);
+    const code = key.replace(/ .*/, '');
+    const message = Object.entries(errorCodes).find(([name]) => name === code)?.[1].message ?? '';
+    const wanted = patternOf(typeof text === 'function' ? text(key === 'NOT_FOUND' ? 'token ID not found' : message) : text);
+    const provoked = [...failures.map(([msg]) => String(msg)), ...Object.values(unknown)].some((msg) => wanted.test(msg));
+    return provoked || elsewhere.has(code) || races.has(`${path} ${key}`) ? [] : [`${path} ${key}`];
+  }));
+  expect(own).toEqual([]);
+});
+
+describe.each(routes.filter(({ path }) => path in contract).map((route) => [route.path, route] as const))('%s', (path, route) => {
+  const row = contractOf(path);
+  const status = row.status ?? 200;
+  const method = route.methods.includes('POST') ? 'POST' : 'GET';
+  const camel = path.replace(/(?<=\/)[a-z]/g, (letter) => letter.toUpperCase());
+
+  test('answers at each spelling of its path, in each encoding, by each of its methods, and below a base path', async () => {
+    const ways: readonly (readonly [string, CallOptions])[] = [
+      ...[path, `${path}/`, `${path}/x/y`, camel, `${camel}/`, ...route.aliases, ...route.aliases.map((alias) => `${alias}/`)].map((spelling) => [spelling, {}] as const),
+      ...encodings.map((encoding) => [path, { encoding }] as const),
+      ...(route.methods.includes('GET') && !route.panel ? [[path, { method: 'GET', encoding: 'query' }], [`${path}/`, { method: 'GET', encoding: 'query' }]] as const : []),
+    ];
+    for (const [spelling, options] of ways) {
+      await begin(row);
+      expect([spelling, options, await call(spelling, row.send, { method, ...options })]).toEqual([spelling, options, [status, row.answer]]);
+      if (options.encoding !== undefined) await look(row, row.id, row.record);
+    }
+    for (const one of row.after ?? []) await exchange(one);
+    based.records.restore();
+    for (const { path: first, send } of row.given ?? []) await call(first, send, { on: based.api });
+    expect(await call(`${path}/`, row.send, { method, on: based.api })).toEqual([status, row.answer]);
+    expect((await fetch(based.api.url.replace('/nps', path), { method })).status).toBe(404);
+  }, patienceMs);
+
+  const cases = Object.entries(row.parameters).flatMap(([name, some]) => casesOf(some).map((one, index) => ({ name, one, index })));
+  for (const [turn, { name, one, index }] of cases.entries()) {
+    test(`${name} does what it says${index === 0 ? '' : ` (${index + 1})`}`, async () => {
+      await begin(row);
+      // A body wins over the query string, and so every parameter is sent there too, with another value.
+      const encoding = encodings[turn % encodings.length] ?? 'urlencoded';
+      const decoys = new URLSearchParams(Object.keys(one.send).filter((sent) => route.parameters[sent]?.once !== true).map((sent) => [sent, 'decoy'])).toString();
+      const asked = encoding === 'query' ? path : `${path}?${decoys}`;
+      const id = one.id ?? row.id;
+      expect(await call(asked, one.send, { method, encoding, as: one.as })).toEqual([status, one.answer ?? row.answer]);
+      if (one.answer === undefined) await look(row, id, recordOf(row, one));
+      if (one.stored !== undefined) expect(records.differences()[`${row.table} ${id}`]).toMatchObject(one.stored);
+      for (const next of one.after ?? []) await exchange(next);
+    }, patienceMs);
+  }
+
+  test('says why it fails, and has changed nothing then', async () => {
+    await begin(row);
+    const before = records.differences();
+    for (const [msg, send, refused = 200, as] of row.failures) {
+      const answer = { status: 0, msg: typeof msg === 'string' ? msg : expect.stringMatching(msg) };
+      expect([send, await call(path, send, { as })]).toEqual([send, [refused, answer]]);
+    }
+    for (const [send, answer] of malformed(route, row)) expect([send, await call(path, send)]).toEqual([send, [200, answer]]);
+    expect(records.differences()).toEqual(before);
+  }, patienceMs);
+
+  test('refuses every other method, and does nothing by it', async () => {
+    await begin(row);
+    const before = records.differences();
+    for (const other of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'].filter((one) => !route.methods.some((own) => own === (one === 'HEAD' ? 'GET' : one)))) {
+      const { status: refused, body, headers } = await api.signed(path, row.send, { method: other, encoding: 'query' });
+      expect([other, refused, body]).toEqual([other, 405, other === 'HEAD' ? '' : { status: 0, msg: 'method not allowed' }]);
+      expect(headers.get('allow')).toBe(route.methods.join(', '));
+    }
+    expect(records.differences()).toEqual(before);
+  }, patienceMs);
+});
+
+/** Calls with a parameter that isn't what it has to be, and what they are answered with (contract D4, D5, D31, D32). */
+function malformed(route: Route, row: RowContract): readonly (readonly [CallParameters, unknown])[] {
+  return Object.entries(route.parameters).flatMap(([name, parameter]) => {
+    if (route.access === 'anyone') return [];
+    const answered = (values: readonly (string | number)[], answer: unknown) => values.map((value): readonly [CallParameters, unknown] => [{ ...row.send, [name]: value }, answer]);
+    const noRecord = ['abc', '1.5', '-1', '99', '99999999999'];
+    if (route.envelope === 'single') return answered([...noRecord, '', '0'], { code: 0 });
+    // A filter that can't be read counts as absent, one by an id is refused: that stands among the failures.
+    if (route.envelope === 'list') return name === 'type' || parameter.kind === 'id' || parameter.kind === 'text' || name.endsWith('client_id') ? [] : answered(['abc', '', '1.5'], row.answer);
+    if (row.ownForm?.includes(name)) return [];
+    return forms(name, parameter, row).map(([value, msg]) => [{ ...row.send, [name]: value }, { status: 0, msg }] as const);
+  });
+}
+
+/** Values that a parameter of a write refuses, each with the text. */
+function forms(name: string, parameter: Parameter<unknown>, row: RowContract): readonly (readonly [string, string])[] {
+  switch (parameter.kind) {
+    case 'id': {
+      const msg = row.unknown?.[name];
+      if (msg === undefined) return [];
+      const values = parameter.required ? ['abc', '1.5', '-1', '99', '99999999999', '', '0', ' '] : ['abc', '1.5', '-1', '99', '99999999999'];
+      return values.map((value) => [value, msg]);
+    }
+    case 'integer': return ['abc', '1.5', '0x10', '1e3', String((parameter.maximum ?? 0) + 1)].map((value) => [value, `invalid ${name}`]);
+    case 'boolean': return ['yes', 'on', '2', 'tRUE'].map((value) => [value, `invalid ${name}`]);
+    case 'time': return ['tomorrow', '2027-02-30', '2027-13-01', '27-01-01'].map((value) => [value, 'invalid expiration time']);
+    case 'choice': return [['nonsense', `invalid ${name}`]];
+    case 'text':
+    case 'list': {
+      const most = row.most?.[name];
+      if (most === undefined) throw new Error(`${name} has neither a length nor a form of its own`);
+      return [['x'.repeat(most + 1), `invalid ${name}: longer than ${most} characters`]];
+    }
+  }
+}
