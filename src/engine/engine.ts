@@ -310,7 +310,7 @@ export class Engine implements EngineFace {
   async drain(ms: number): Promise<number> {
     this.#closing = true;
     this.#bridge.drain();
-    await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.closeListener())));
+    await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.drain())));
     await this.#vhost.drain();
     await this.#visitors.gone(ms);
     const cut = this.#visitors.open;

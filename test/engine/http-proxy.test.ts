@@ -296,3 +296,20 @@ test('a visitor who leaves takes the dial with him, and a tunnel that is stopped
   await closed(waiting);
   expect(target.connections).toHaveLength(1);
 });
+
+test('a server that stops does not wait for visitors who ask for nothing, but for those whose answer is under way', async () => {
+  const { server, port } = await startProxy();
+  const target = await startScript(['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nha']);
+  const request = `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const [idle, busy] = [await visit(port), await visit(port)];
+  idle.write(request);
+  await readUntil(idle, 'ok');
+  busy.write(request);
+  await readUntil(busy, 'ha');
+  const drained = server.engine.drain(10_000);
+  await closed(idle);
+  target.connections[1]?.write('lf');
+  expect((await readAll(busy)).toString()).toBe('lf');
+  busy.end();
+  expect(await drained).toBe(0);
+});

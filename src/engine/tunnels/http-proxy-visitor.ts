@@ -42,6 +42,9 @@ export class HttpProxyVisitor {
   /** The connection that carried the last request, for the next one to the same target. */
   #kept: { readonly target: string; readonly socket: PullSocket } | undefined;
   #requests = 0;
+  /** Nothing of the next request has come. */
+  #idle = false;
+  #draining = false;
   #method: string | undefined;
   /** Why the body of the present request cannot be had. */
   #fault: Error | undefined;
@@ -52,12 +55,16 @@ export class HttpProxyVisitor {
     this.#visitor = visitor;
     this.#socket = visitor.socket;
     this.#context = context;
+    visitor.onDrain = () => {
+      this.#draining = true;
+      if (this.#idle) this.#socket.closeSoon();
+    };
   }
 
   /** Resolves when the connection has ended, or is a tunnel. Never rejects. */
   async serve(): Promise<void> {
     try {
-      while (await this.#serveRequest()) this.#requests++;
+      while (await this.#serveRequest() && !this.#draining) this.#requests++;
       this.#socket.closeSoon();
     } catch (error) {
       this.#fail(error);
@@ -94,7 +101,9 @@ export class HttpProxyVisitor {
     this.#method = undefined;
     const { headMs, idleMs } = this.#context.timing;
     this.#socket.deadline(this.#requests === 0 ? headMs : idleMs);
+    this.#idle = true;
     const first = await this.#socket.read().catch(silence);
+    this.#idle = false;
     if (!first) return undefined;
     this.#socket.unread(first);
     this.#socket.deadline(headMs);

@@ -22,6 +22,10 @@ class HttpProxy implements TunnelServer {
     if (visitor) void new HttpProxyVisitor(visitor, this.#context).serve();
   }
 
+  drain(): void {
+    this.#visitors.drain();
+  }
+
   close(): void {
     this.#visitors.closeAll();
   }

@@ -34,6 +34,11 @@ export class ProxyVisitors {
     return visitor;
   }
 
+  /** Those that ask for nothing at the moment are to go. */
+  drain(): void {
+    for (const visitor of this.#present) visitor.onDrain?.();
+  }
+
   /** Resets them all. */
   closeAll(): void {
     for (const visitor of this.#present) visitor.socket.destroy();
@@ -49,6 +54,8 @@ export class ProxyVisitor {
   readonly #context: TunnelContext;
   readonly #gate: HandshakeGate;
   readonly #onLeave: () => void;
+  /** Called when connections that carry nothing are to end. */
+  onDrain: (() => void) | undefined;
   #waiting = false;
 
   constructor(socket: ByteSocket, context: TunnelContext, gate: HandshakeGate, onLeave: () => void) {

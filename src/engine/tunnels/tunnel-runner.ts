@@ -180,6 +180,12 @@ export class TunnelRunner implements VisitedTunnel {
     this.#server?.close?.();
   }
 
+  /** Frees the port; open connections live on as long as they carry something. */
+  async drain(): Promise<void> {
+    await this.closeListener();
+    this.#server?.drain?.();
+  }
+
   /** Frees the port; open connections live on. */
   async closeListener(): Promise<void> {
     const held = this.#held;
