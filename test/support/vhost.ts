@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { afterEach } from '@jest/globals';
+import { afterAll, afterEach } from '@jest/globals';
 import { Ticker } from '../../src/engine/limits/meter.ts';
 import { Visitors } from '../../src/engine/limits/visitors.ts';
 import type { WantedHost } from '../../src/engine/face.ts';
@@ -31,8 +31,27 @@ export function hostOf(host: Partial<WantedHost>): WantedHost {
   };
 }
 
-/** The visitors' side of hosts, without agents: it dials the targets itself. */
+/** The visitors' side of hosts, without agents: it dials the targets itself. It is closed when the test is done. */
 export async function startVhost(hosts: readonly WantedHost[], options: Partial<VhostOptions> = {}) {
+  const started = await start(hosts, options);
+  running.push(() => started.server.close());
+  return started;
+}
+
+/** The same for all tests of a file. */
+export async function startLastingVhost(hosts: readonly WantedHost[], options: Partial<VhostOptions> = {}) {
+  const started = await start(hosts, options);
+  lasting.push(() => started.server.close());
+  return started;
+}
+
+const lasting: Array<() => Promise<unknown>> = [];
+
+afterAll(async () => {
+  for (const stop of lasting.splice(0)) await stop();
+});
+
+async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions>) {
   const log = new LogRecorder();
   let turn = 0;
   const dial = (entry: HostEntry, visitor: PairOrigin, telling: boolean): ByteSocket => {
@@ -49,7 +68,6 @@ export async function startVhost(hosts: readonly WantedHost[], options: Partial<
     dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,
   });
-  running.push(() => server.close());
   return { server, log, hosts: all, ...await server.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 }) };
 }
 
