@@ -36,7 +36,7 @@ export async function wrk({ url, connections, seconds, headers = [], script }: W
     if (code !== 0 || !found) throw new Error(`wrk failed on ${url}:\n${output}`);
     return found;
   };
-  const [, time, unit = ''] = figure(/^ +99% +([\d.]+)(us|ms|s|m)$/m);
+  const [, time, unit = ''] = figure(/^ +99% +([\d.]+)(us|ms|s|m) *$/m);
   return {
     requests: Number(figure(/^ +(\d+) requests in/m)[1]),
     perSecond: Number(figure(/^Requests\/sec: +([\d.]+)$/m)[1]),

@@ -117,7 +117,7 @@ export class PlantedRun {
       headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...signed(caller) },
     });
     const told = this.#told(where, response).catch((error: unknown) => {
-      if (!ended.signal.aborted) throw error;
+      if (!ended.signal.aborted) this.answers.push({ where: `subscription ${where}`, text: `broke off: ${String(error)}` });
     });
     return async () => {
       ended.abort();
