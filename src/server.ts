@@ -51,7 +51,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const identity = await bridgeIdentity(settings);
     const attempts = new Attempts();
     const engine = new Engine({
-      bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, allowPorts: settings.allowPorts,
+      bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, p2pPort: settings.p2pPort, allowPorts: settings.allowPorts,
       allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies,
       sockets, attempts, log,
     });

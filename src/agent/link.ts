@@ -3,6 +3,7 @@ import { Answerer } from '../requests/answerer.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
 import { type AgentInfo, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
+import { DirectHost } from './direct/direct-host.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
 /** With whom and as whom the agent speaks. */
@@ -17,6 +18,7 @@ export class Link {
   readonly clientId: number;
   readonly #options: LinkOptions;
   readonly #session: ServerSession;
+  readonly #direct: DirectHost;
 
   /**
    * Connects and proves the key.
@@ -30,11 +32,17 @@ export class Link {
   private constructor(options: LinkOptions, agreed: AgreedSession<Welcome>) {
     this.clientId = agreed.welcome.clientId;
     this.#options = options;
-    const answerer = new Answerer({ sockets: options.sockets, datagrams: new DatagramBudget(), hold: () => this.#session.hold() }, options.log);
+    const { sockets, log } = options;
+    const answerer = new Answerer({
+      sockets, datagrams: new DatagramBudget(), hold: () => this.#session.hold(), direct: { accept: (request, stream) => this.#direct.accept(request, stream) },
+    }, log);
     this.#session = new ServerSession(agreed, {
       onOpen: (stream, payload) => answerer.answer(stream, payload),
       onControl: (message) => this.#onControl(message),
     });
+    const session = this.#session;
+    this.#direct = new DirectHost({ sockets, log, server: session.address, send: (message) => session.send(message), hold: () => session.hold() });
+    void session.ended.then(() => this.#direct.close());
   }
 
   /** It runs over TLS. */
@@ -55,6 +63,7 @@ export class Link {
   #onControl(message: unknown): void {
     const { data } = serverMessageSchema.safeParse(message);
     if (data?.type === 'drain') this.#options.log.info('the server is about to stop: open connections go on for a while, new ones do not come');
+    else if (data?.type === 'targets') this.#direct.retarget(data.tunnelId, data.targets);
     else this.#options.log.debug('the server sent a control message that this agent does not know');
   }
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ByteSocket } from '../wire/socket.ts';
 import { toVisitorSchema, type VisitorInfo, type VisitWelcome, visitWelcomeSchema } from '../wire/visit-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
+import { DirectPaths } from './direct/direct-paths.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
 /** With whom and as whom the visitor speaks. */
@@ -19,6 +20,8 @@ export class VisitorLink {
   readonly tunnelId: number;
   readonly #log: Logger;
   readonly #session: ServerSession;
+  /** Of a p2p tunnel. */
+  readonly #direct: DirectPaths | undefined;
   #agentOnline = true;
 
   /**
@@ -30,7 +33,7 @@ export class VisitorLink {
     return new VisitorLink(options, await agreeOnSession({ ...options, role: 'visit', key: options.password, welcome: visitWelcomeSchema }));
   }
 
-  private constructor({ log }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
+  private constructor({ log, password, info }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
     this.tunnelId = agreed.welcome.tunnelId;
     this.#log = log;
     this.#session = new ServerSession(agreed, {
@@ -38,8 +41,18 @@ export class VisitorLink {
       onOpen: (stream) => stream.reset(),
       onControl: (message) => this.#onControl(message),
     });
+    const session = this.#session;
+    if (info.type === 'p2p') {
+      this.#direct = new DirectPaths({
+        password, log, server: session.address, open: (payload) => session.open(payload), send: (message) => session.send(message),
+      });
+      void session.ended.then(() => this.#direct?.close());
+    }
     // After the line that says that it is connected.
-    setImmediate(() => this.#agentIs(agreed.welcome.agentOnline));
+    setImmediate(() => {
+      this.#agentIs(agreed.welcome.agentOnline);
+      if (this.#agentOnline) this.#direct?.start();
+    });
   }
 
   /** It runs over TLS. */
@@ -52,8 +65,9 @@ export class VisitorLink {
     return this.#session.ended;
   }
 
-  /** Carries a local connection; it is reset when the session takes no more. */
+  /** Carries a local connection by the best path there is; it is reset when the session takes no more. */
   carry(socket: ByteSocket): void {
+    if (this.#direct?.carry(socket, () => this.#session.hold())) return;
     const stream = this.#session.open(NO_PAYLOAD);
     if (stream) stream.join(socket, { onClose: this.#session.hold() });
     else socket.destroy(true);
@@ -67,14 +81,22 @@ export class VisitorLink {
   #onControl(message: unknown): void {
     const { data } = toVisitorSchema.safeParse(message);
     if (data?.type === 'agent') this.#agentIs(data.online);
-    else if (data?.type === 'drain') this.#log.info('the server is about to stop: open connections go on for a while, new ones are refused');
+    else if (data?.type === 'drain') {
+      this.#direct?.drain();
+      this.#log.info('the server is about to stop: open connections go on for a while, new ones are refused');
+    }
     else this.#log.debug('the server sent a control message that this visitor does not know');
   }
 
   #agentIs(online: boolean): void {
     if (online === this.#agentOnline) return;
     this.#agentOnline = online;
-    if (online) this.#log.info('the agent is connected again');
-    else this.#log.warn('the agent is not connected: connections are refused until it is');
+    if (online) {
+      this.#log.info('the agent is connected again');
+      this.#direct?.start();
+    } else {
+      this.#log.warn('the agent is not connected: connections are refused until it is');
+      this.#direct?.stop();
+    }
   }
 }

@@ -24,6 +24,7 @@ import { BoundLease } from './ports/port-lease.ts';
 import { bindFreePort, bindPort, bindVisitorPort, type PortReserver } from './ports/reserve-port.ts';
 import { LocalSession } from './local-session.ts';
 import { StateBatches } from './state-batches.ts';
+import { Rendezvous } from './rendezvous.ts';
 import { tunnelModes } from './tunnels/registry.ts';
 import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
 import type { Carrier } from './tunnels/tunnel-mode.ts';
@@ -49,6 +50,8 @@ export interface EngineOptions {
   readonly bridgePort: number;
   /** The bridge's second port, for TLS; 0 = ephemeral. */
   readonly bridgeTls: BridgePlaces['tls'];
+  /** UDP and TCP, and UDP on the next one: by which p2p tunnels find direct paths; 0 = ephemeral. Opened when it is needed. */
+  readonly p2pPort: number;
   /** Ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
   readonly log: Logger;
@@ -100,6 +103,7 @@ export class Engine implements EngineFace {
   readonly #vhost: VhostServer;
   readonly #reserver: PortReserver;
   readonly #bridge: Bridge;
+  readonly #rendezvous: Rendezvous;
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #options: EngineOptions;
@@ -123,9 +127,20 @@ export class Engine implements EngineFace {
     this.#admission = new Admission(this.#visitors, this.#now, options.allowLocalProxy ? new LocalSession(sockets, options.log) : undefined);
     this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
     this.#vhost = this.#makeVhost(sockets, options);
+    this.#rendezvous = new Rendezvous({ sockets, log: options.log, host: options.bridgeHost, port: options.p2pPort });
     this.#bridge = new Bridge({
       sockets, log: options.log, now: this.#now, clients: this.#clients, attempts, timing: options.bridgeTiming ?? {},
       visited: (keyId) => this.#passwords.get(keyId),
+      onTraffic: (entry, tunnelId, { inlet, exported }) => {
+        const runner = this.#tunnels.get(tunnelId);
+        if (runner?.wanted.clientId !== entry.wanted.id) return;
+        for (const meter of [runner.meter, entry.meter]) {
+          meter.countInlet(inlet);
+          meter.countExport(exported);
+        }
+        // Cuts the client off, direct paths too, when its limit is passed.
+        entry.meter.mayPass();
+      },
       onSeen: (entry) => {
         this.#changed(entry.meter);
         for (const runner of entry.tunnels) runner.clientChanged();
@@ -325,6 +340,7 @@ export class Engine implements EngineFace {
     this.#expiry.stop();
     await this.#vhost.close();
     await this.#bridge.close();
+    await this.#rendezvous.close();
     await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.close())));
     this.#ticker.stop();
   }
@@ -355,6 +371,7 @@ export class Engine implements EngineFace {
       udpIdleMs: this.#options.udpIdleMs ?? UDP_IDLE_MS,
       blocked: (clientId) => this.#blocked(clientId),
       admit: (tunnel, address) => this.#admit(tunnel, address),
+      stunPorts: () => this.#rendezvous.ports(),
       client: (clientId) => {
         const entry = this.#clients.get(clientId);
         return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };

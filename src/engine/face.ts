@@ -174,6 +174,8 @@ export interface VisitorState {
   readonly address: string;
   /** ms since the epoch. */
   readonly since: number;
+  /** How its new connections go: through the server, or past it (p2p). */
+  readonly path: 'relay' | 'direct';
 }
 
 /** Running state of a host. */

@@ -1,19 +1,21 @@
 import type { Joinable } from '../wire/stream.ts';
 import type { OpenKind, OpenRequest } from '../wire/open.ts';
 import { answerDial } from './dial.ts';
+import { answerDirect } from './direct.ts';
 import { answerProbe } from './probe.ts';
 import type { RequestContext, RequestHandler } from './request-handler.ts';
 import { answerTcp } from './tcp.ts';
 import { answerUdp } from './udp.ts';
 import { answerUdpAny } from './udp-any.ts';
 
-/** What the agent does for each kind of request. */
+/** What is done for each kind of request. */
 const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
   tcp: answerTcp,
   probe: answerProbe,
   udp: answerUdp,
   udpAny: answerUdpAny,
   dial: answerDial,
+  direct: answerDirect,
 };
 
 /** Answers a request. Rejects when it can't; the stream is then still to be reset. */

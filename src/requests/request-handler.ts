@@ -10,6 +10,8 @@ export interface RequestContext {
   readonly datagrams: DatagramBudget;
   /** Something began that a session waits for when it closes. @returns what to call, once, when it is over */
   readonly hold: () => () => void;
+  /** What opens direct paths with visitors; absent = nothing does, here. */
+  readonly direct?: { readonly accept: (request: OpenRequest<'direct'>, stream: Joinable) => void };
 }
 
 /**

@@ -31,7 +31,7 @@ export const settingsSchema = z.object({
   vhostHost: host.prefault('0.0.0.0').register(settingInfo, { value: 'HOST', help: 'address that visitors of hosts connect to' }),
   vhostHttpPort: port.prefault(8000).register(settingInfo, { value: 'PORT', help: 'port of the HTTP hosts' }),
   vhostHttpsPort: port.prefault(8443).register(settingInfo, { value: 'PORT', help: 'port of the HTTPS hosts' }),
-  p2pPort: port.prefault(6000).register(settingInfo, { value: 'PORT', help: 'first of the UDP ports for p2p tunnels (not used by this version yet)' }),
+  p2pPort: port.prefault(6000).register(settingInfo, { value: 'PORT', help: 'UDP and TCP port, and with the next one a UDP port, by which p2p tunnels find direct paths; open while it is used' }),
   databaseUrl: databaseUrl.prefault('').register(settingInfo, { value: 'URL', secret: true, help: 'postgresql://... ; empty = SQLite in the data directory' }),
   authKey: secret.trim().register(settingInfo, { value: 'KEY', secret: true, help: 'key that API calls are signed with; given empty = no signed calls; not given = generated at the first start' }),
   authCryptKey: secret.register(settingInfo, { value: 'KEY', secret: true, help: '16 characters that /auth/getauthkey/ encrypts the key with; another length turns it off; not given = generated at the first start' }),

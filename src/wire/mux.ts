@@ -23,8 +23,8 @@ export interface MuxHandlers {
   onOpen(stream: Stream, payload: Buffer): void;
   /** A control message, parsed from JSON and not yet validated. @throws {ProtocolError} to end the session */
   onControl(message: unknown): void;
-  /** The session is over; every stream was reset already. Called once, always last. */
-  onClose(reason: string): void;
+  /** The session is over; every stream was reset already, `cut` of them by this. Called once, always last. */
+  onClose(reason: string, cut: number): void;
   /** Agent: dial data connections with these numbers and say addDataConnection or dataConnectionFailed for each. */
   onDataConnectionsWanted?(ids: number[]): void;
 }
@@ -132,10 +132,11 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   #end(reason: string): void {
     this.#closed = true;
     clearInterval(this.#heartbeat);
-    for (const stream of [...this.#streams.values()]) stream.lost(reason);
+    const open = [...this.#streams.values()];
+    for (const stream of open) stream.lost(reason);
     this.#connections.close();
     this.#out.close();
-    this.#handlers.onClose(reason);
+    this.#handlers.onClose(reason, open.length);
   }
 
   #tick(): void {

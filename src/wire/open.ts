@@ -11,6 +11,14 @@ const openRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('udpAny') }),
   /** Connect with the first target that answers, each having `timeoutMs`, and say first what became of it (wire/dial-result.ts). */
   z.object({ kind: z.literal('dial'), targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000) }),
+  /**
+   * Open a direct path with the visitor at the other end of this stream (direct-messages.ts). It is proven with the tunnel's password; the
+   * visitor's connections on it go to the targets. `stunPorts`: the server's, for the public address.
+   */
+  z.object({
+    kind: z.literal('direct'), tunnelId: z.int(), password: z.string().max(1024), targets: z.array(z.string().max(300)).min(1).max(5000),
+    stunPorts: z.array(z.int().min(1).max(65_535)).max(2),
+  }),
 ]);
 
 type AnyRequest = z.output<typeof openRequest>;

@@ -47,6 +47,8 @@ export const serverMessageSchema = z.discriminatedUnion('type', [
   compress,
   /** No new streams come; open ones may end by themselves until the server closes the session. */
   z.object({ type: z.literal('drain') }),
+  /** The targets of a tunnel that direct paths lead to have changed. */
+  z.object({ type: z.literal('targets'), tunnelId: z.int(), targets: z.array(z.string().max(300)).max(5000) }),
 ]);
 /** @see serverMessageSchema */
 export type ServerMessage = z.output<typeof serverMessageSchema>;
@@ -56,6 +58,8 @@ export const agentMessageSchema = z.discriminatedUnion('type', [
   byeSchema,
   /** The agent is about to stop: no new streams, please. */
   z.object({ type: z.literal('drain') }),
+  /** Direct paths of a tunnel carried so many bytes since the last message. */
+  z.object({ type: z.literal('traffic'), tunnelId: z.int(), inlet: z.int().min(0), exported: z.int().min(0) }),
 ]);
 /** @see agentMessageSchema */
 export type AgentMessage = z.output<typeof agentMessageSchema>;

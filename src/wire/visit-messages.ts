@@ -6,6 +6,14 @@ export const visitTypes = ['secret', 'p2p'] as const;
 /** @see visitTypes */
 export type VisitType = (typeof visitTypes)[number];
 
+/** How a visitor's connections go: through the server, or past it. */
+export const visitPaths = ['relay', 'direct'] as const;
+/** @see visitPaths */
+export type VisitPath = (typeof visitPaths)[number];
+
+/** The payload of OPEN by which a visitor asks for a direct path instead of a connection. */
+export const ASK_DIRECT = Buffer.from('direct');
+
 /** What a visitor says in its handshake. */
 export const visitorInfoSchema = z.object({
   version: z.string().max(64).default(''),
@@ -38,6 +46,8 @@ export type ToVisitor = z.output<typeof toVisitorSchema>;
 export const fromVisitorSchema = z.discriminatedUnion('type', [
   byeSchema,
   z.object({ type: z.literal('drain') }),
+  /** By which way its new connections go from now on. */
+  z.object({ type: z.literal('path'), path: z.enum(visitPaths) }),
 ]);
 /** @see fromVisitorSchema */
 export type FromVisitor = z.output<typeof fromVisitorSchema>;

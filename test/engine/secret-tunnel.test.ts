@@ -60,7 +60,7 @@ test.each([[1], [65_537], [600_000], [8 * MB]])('%i bytes arrive as they were se
 });
 
 test('a reader that stops holds the sender back, and loses nothing when it goes on', async () => {
-  const offered = 96 * MB;
+  const offered = 64 * MB;
   const target = await startTarget((socket) => void sendPayload(socket, offered, 3));
   const { visitor } = await visiting(target);
   const socket = await visit(visitor.port);
@@ -72,9 +72,9 @@ test('a reader that stops holds the sender back, and loses nothing when it goes 
     last = now;
     return now > 0 && performance.now() - since > 200;
   });
-  expect(last).toBeLessThan(64 * MB);
+  expect(last).toBeLessThan(offered * 0.75);
   expect(await receive(socket)).toEqual({ bytes: offered, hash: hashOf(offered, 3) });
-});
+}, 40_000);
 
 test('a wrong password is refused with growing delays; the right one still gets in', async () => {
   const server = await startEngine();

@@ -39,7 +39,7 @@ export interface ServerOptions {
 export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {} }: ServerOptions = {}): Promise<ServerProcess> {
   const child = new Child(process.execPath, [program, 'server'], {
     ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
-    ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0',
+    ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0', ADIT_P2P_PORT: '0',
     ADIT_AUTH_KEY: authKey, ...fast, ...environment,
   });
   const [, http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(

@@ -32,7 +32,7 @@ export const fresh = { inletBytes: 0, exportBytes: 0 };
 /** Starts an engine on ephemeral ports; it is closed when the test is done. */
 export async function startEngine(options: Partial<EngineOptions> & { readonly stored?: Partial<StoredState> } = {}): Promise<TestEngine> {
   const log = new LogRecorder();
-  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, allowPorts: [], log: log.logger, ...options });
+  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger, ...options });
   running.push(() => engine.close());
   await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], ...options.stored });
   return { engine, bridge: await engine.listen(), log };

@@ -61,6 +61,26 @@ test('what is written before a reader is attached waits for it, and what was rea
   expect(notes.seen).toEqual(['first', 'second']);
 });
 
+test.each<[true | undefined]>([[true], [undefined]])('lent bytes may change once they are taken, whether the reader borrows (%s) or waits', async (borrows) => {
+  const [one, other] = socketPair(origin);
+  const seen: Buffer[] = [];
+  const text: string[] = [];
+  other.attach({ borrows, onData: (chunk) => { seen.push(chunk); text.push(chunk.toString()); }, onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined });
+  const lend = (word: string): void => {
+    const bytes = Buffer.from(word);
+    one.write(bytes, () => bytes.fill('x'));
+    expect(bytes.toString()).toMatch(/^x+$/);
+  };
+  lend('early');
+  await eventually(() => text, (all) => all.length === 1);
+  lend('flowing');
+  other.pause();
+  lend('waiting');
+  other.resume();
+  expect(text).toEqual(['early', 'flowing', 'waiting']);
+  if (!borrows) expect(seen.map(String)).toEqual(text);
+});
+
 test('closing one end closes the other with an error, once, also when nobody listens yet', async () => {
   const { one, ones, others } = pair();
   one.destroy(true);

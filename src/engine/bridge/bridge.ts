@@ -9,7 +9,7 @@ import { fingerprintOf } from '../../wire/tls.ts';
 import { visitorInfoSchema, type VisitWelcome } from '../../wire/visit-messages.ts';
 import type { ClientEntry, Clients } from '../clients.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
-import { AgentSession } from './agent-session.ts';
+import { AgentSession, type DirectBytes } from './agent-session.ts';
 import { HandshakeGate } from './handshake-gate.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
@@ -52,6 +52,8 @@ export interface BridgeOptions {
   /** Slows down the guessing of keys. */
   readonly attempts: Attempts;
   readonly timing: Partial<BridgeTiming>;
+  /** Direct paths of one of the client's tunnels carried so many bytes, its agent says. */
+  readonly onTraffic: (entry: ClientEntry, tunnelId: number, bytes: DirectBytes) => void;
   /** A client's agent came or went. */
   readonly onSeen: (entry: ClientEntry) => void;
 }
@@ -278,6 +280,7 @@ export class Bridge {
     this.#replace(entry, socket);
     const session = new AgentSession({
       id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs, compress },
+      onTraffic: (tunnelId, bytes) => this.#options.onTraffic(entry, tunnelId, bytes),
       onGone: (gone) => this.#forget(entry, gone),
     });
     this.#sessions.set(id, session);

@@ -1,7 +1,7 @@
 import type { Stream } from '../../wire/mux.ts';
 import { socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
-import { fromVisitorSchema, type ToVisitor, type VisitType } from '../../wire/visit-messages.ts';
+import { ASK_DIRECT, fromVisitorSchema, type ToVisitor, type VisitPath, type VisitType } from '../../wire/visit-messages.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
 import type { Reason } from './reasons.ts';
 
@@ -23,8 +23,12 @@ export interface VisitedTunnel {
   /** A visitor was let in; it goes with its session. */
   enter(session: VisitorSession): void;
   leave(session: VisitorSession): void;
+  /** A visitor's connections take another path. */
+  moved(): void;
   /** Takes over a connection that a visitor brought. */
   onVisitor(socket: ByteSocket): void;
+  /** Brings a visitor together with the agent, for a direct path: `socket` leads to the visitor. */
+  onDirect(socket: ByteSocket): void;
 }
 
 /** How a visitor's session begins. */
@@ -39,6 +43,7 @@ export interface VisitorSessionStart extends SessionStart {
 /** One connected visitor of a tunnel without a port. */
 export class VisitorSession extends BridgeSession {
   readonly since: number;
+  #path: VisitPath = 'relay';
   readonly #tunnel: VisitedTunnel;
   readonly #onGone: VisitorSessionStart['onGone'];
 
@@ -51,25 +56,36 @@ export class VisitorSession extends BridgeSession {
     start.tunnel.enter(this);
   }
 
+  /** How its new connections go, as it says. */
+  get path(): VisitPath {
+    return this.#path;
+  }
+
   /** Tells the visitor something. */
   tell(message: ToVisitor): void {
     this.mux.sendControl(message);
   }
 
-  /** Every stream is a connection that somebody made to the visitor's port. */
-  protected override onOpen(stream: Stream): void {
+  /** Every stream is a connection that somebody made to the visitor's port, or asks for a direct path. */
+  protected override onOpen(stream: Stream, payload: Buffer): void {
     if (this.streamCount > MAX_STREAMS) {
       stream.reset();
       return;
     }
     const [near, far] = socketPair({ remoteAddress: this.address, remotePort: this.port, local: this.local });
     stream.join(near);
-    this.#tunnel.onVisitor(far);
+    if (payload.equals(ASK_DIRECT)) this.#tunnel.onDirect(far);
+    else this.#tunnel.onVisitor(far);
   }
 
   protected override onControl(message: unknown): void {
-    if (fromVisitorSchema.safeParse(message).data?.type === 'drain') this.log.info('the visitor is about to stop');
-    else this.log.debug('the visitor sent a control message that this server does not know');
+    const { data } = fromVisitorSchema.safeParse(message);
+    if (data?.type === 'drain') this.log.info('the visitor is about to stop');
+    else if (data?.type === 'path') {
+      this.#path = data.path;
+      this.log.info({ path: data.path }, "the visitor's connections take another path");
+      this.#tunnel.moved();
+    } else this.log.debug('the visitor sent a control message that this server does not know');
   }
 
   protected override onGone(): void {

@@ -26,6 +26,8 @@ export interface TunnelContext {
    * @param address the visitor's, IPv4-mapped ones as IPv4
    */
   admit(address: string): Carrier | undefined;
+  /** The server's ports that tell a sender its public address, opened by now; [] = they can't be. */
+  stunPorts(): Promise<readonly number[]>;
   /** Counts a connection that was refused for another cause. */
   refused(cause: RefusalCause): void;
   /** Whether the client's proxies ask for user name and password. */
@@ -43,6 +45,8 @@ export interface TunnelServer {
   readonly dropped?: number;
   /** Takes over a visitor's connection: one that the TCP listener accepted, or that a visitor's program brought. */
   onSocket?(socket: ByteSocket): void;
+  /** Brings a visitor's program together with the agent, for a direct path: `socket` leads to the program. */
+  onDirect?(socket: ByteSocket): Promise<void>;
   /** Takes the UDP port over, whenever it was opened. */
   onPort?(port: UdpPort): void;
   /** Settings that need no new listener have changed; they hold from the next connection on. */

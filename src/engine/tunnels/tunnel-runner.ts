@@ -33,6 +33,8 @@ export interface RunnerContext {
   /** Whether the client's agent is connected, and how its visitors are to come. */
   client(clientId: number): VisitedTunnel['client'];
   admit(tunnel: WantedTunnel, address: string): Carrier | RefusalCause;
+  /** The server's ports that tell a sender its public address, opened by now; [] = they can't be. */
+  stunPorts(): Promise<readonly number[]>;
   /** A connection of the client's visitors was refused. */
   refused(clientId: number, cause: RefusalCause): void;
   readonly logins: ClientLogins;
@@ -109,10 +111,16 @@ export class TunnelRunner implements VisitedTunnel {
 
   enter(session: VisitorSession): void {
     this.#visits.enter(session);
+    this.#context.changed(this.meter);
+  }
+
+  moved(): void {
+    this.#context.changed(this.meter);
   }
 
   leave(session: VisitorSession): void {
     this.#visits.leave(session);
+    this.#context.changed(this.meter);
   }
 
   /** The client's agent came or went, or its transport was changed. */
@@ -124,6 +132,17 @@ export class TunnelRunner implements VisitedTunnel {
   onVisitor(socket: ByteSocket): void {
     if (this.#running && this.#server?.onSocket) this.#server.onSocket(socket);
     else socket.destroy(true);
+  }
+
+  onDirect(socket: ByteSocket): void {
+    if (!this.#running || !this.#server?.onDirect) {
+      socket.destroy(true);
+      return;
+    }
+    this.#server.onDirect(socket).catch((error: unknown) => {
+      socket.destroy(true);
+      this.#context.log.error({ err: error, tunnelId: this.#wanted.id }, 'a visitor could not be brought together with the agent');
+    });
   }
 
   /** Takes new settings; only those that changed have an effect. `held` is a listener bound for it already. */
@@ -245,6 +264,7 @@ export class TunnelRunner implements VisitedTunnel {
         this.#refused(admitted);
         return undefined;
       },
+      stunPorts: () => this.#context.stunPorts(),
       refused: (cause) => this.#refused(cause),
       asksForLogin: () => this.#context.logins.of(this.#wanted.clientId) !== undefined,
       acceptsLogin: (given, address) => this.#context.logins.accept(this.#wanted.clientId, given, address),

@@ -14,7 +14,7 @@ export class Visits {
   }
 
   get states(): readonly VisitorState[] {
-    return Array.from(this.#open, ({ address, since }) => ({ address, since }));
+    return Array.from(this.#open, ({ address, since, path }) => ({ address, since, path }));
   }
 
   enter(session: VisitorSession): void {

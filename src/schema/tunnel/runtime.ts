@@ -10,11 +10,21 @@ export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): Tunn
   };
 }
 
+/** How a visitor's connections go. */
+const VisitorPath = builder.enumType('VisitorPath', {
+  description: "How a visitor's connections go.",
+  values: {
+    RELAY: { value: 'relay', description: 'Through the server.' },
+    DIRECT: { value: 'direct', description: 'Past the server, over a direct path to the agent (p2p). Open ones may still go through the server.' },
+  } as const,
+});
+
 /** A program that visits a tunnel. */
 const Visitor = builder.objectRef<VisitorState>('TunnelVisitor').implement({
   description: 'A program that visits a tunnel (secret, p2p).',
   fields: (t) => ({
     address: t.exposeString('address', { description: 'Its address as the server sees it.' }),
+    path: t.field({ type: VisitorPath, description: 'How its new connections go.', resolve: ({ path }) => path }),
     since: t.field({ type: 'DateTime', description: 'When it connected.', resolve: ({ since }) => new Date(since) }),
   }),
 });

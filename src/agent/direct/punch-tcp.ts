@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Endpoint, stunMapped, stunRequest } from '../../wire/stun.ts';
+import { isUsable, ownCandidates } from './candidates.ts';
+import { Probe, PROBE_BYTES, type ProbeKind } from './path-key.ts';
+import { NoPathError, type PunchOptions } from './punch.ts';
+
+/** Between two tries to connect with a candidate, in ms: both sides have to try at the same time. */
+const RETRY_MS = 20;
+
+/**
+ * Opens a TCP connection from both sides at once, each from the port whose public address the server told it. Where UDP can't be used.
+ * @throws {NoPathError}
+ */
+export async function punchTcp(options: PunchOptions): Promise<{ readonly raw: net.Socket; readonly peer: Endpoint }> {
+  const { signal, stun, timeoutMs } = options;
+  const over = new AbortController();
+  const sockets = new Set<net.Socket>();
+  const give = AbortSignal.any([over.signal, AbortSignal.timeout(timeoutMs)]);
+  let raw: net.Socket | undefined;
+  try {
+    // Bound by name, not by the connect: only then other sockets may be bound to its port as well.
+    const anchor = openSocket(sockets, { host: stun.host, port: stun.ports[0] ?? 0, localAddress: stun.family === 4 ? '0.0.0.0' : '::' });
+    const mapped = await within(give, askAddress(anchor));
+    const localPort = anchor.localPort ?? 0;
+    signal.send({ type: 'candidates', candidates: ownCandidates(mapped, localPort, stun.family) });
+    const { candidates } = await within(give, signal.receive('candidates'));
+    const usable = candidates.filter((candidate) => isUsable(candidate, stun.family));
+    raw = await within(give, Promise.any(usable.map((candidate) => meet(options, sockets, candidate, localPort, give))));
+    sockets.delete(raw);
+    return { raw, peer: { host: raw.remoteAddress ?? '', port: raw.remotePort ?? 0 } };
+  } catch (error) {
+    throw new NoPathError(give.aborted ? 'no TCP connection of the other side arrives' : error instanceof AggregateError ? 'the other side named no address' : String(error), { cause: error });
+  } finally {
+    over.abort();
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+function openSocket(sockets: Set<net.Socket>, where: net.TcpNetConnectOpts): net.Socket {
+  const socket = net.connect({ ...where, allowHalfOpen: true, noDelay: true });
+  sockets.add(socket);
+  socket.on('error', () => undefined); // whoever waits for it hears of it
+  socket.once('close', () => sockets.delete(socket));
+  return socket;
+}
+
+/** What public address the server sees this connection come from. */
+async function askAddress(socket: net.Socket): Promise<Endpoint> {
+  const request = stunRequest();
+  await once(socket, 'connect');
+  socket.write(request);
+  let answer = Buffer.alloc(0);
+  return new Promise((resolve, reject) => {
+    socket.on('data', (chunk: Buffer) => {
+      answer = Buffer.concat([answer, chunk]);
+      const mapped = stunMapped(answer, request);
+      if (mapped) resolve(mapped);
+    });
+    socket.once('close', () => reject(new Error('the server does not say the public address')));
+  });
+}
+
+/** Tries one candidate again and again, until it is the one that is taken. Rejects when it is too late. */
+async function meet(options: PunchOptions, sockets: Set<net.Socket>, candidate: Endpoint, localPort: number, give: AbortSignal): Promise<net.Socket> {
+  for (;;) {
+    give.throwIfAborted();
+    const socket = openSocket(sockets, { ...candidate, localPort });
+    try {
+      await once(socket, 'connect');
+      await agree(options, socket);
+      return socket;
+    } catch {
+      // Refused, or somebody else's: once more until the time is over.
+      socket.destroy();
+    }
+    await delay(RETRY_MS, undefined, { signal: give });
+  }
+}
+
+/** Makes sure that the other side is there, and that both take this connection: the visitor says which. */
+async function agree({ role, key }: PunchOptions, socket: net.Socket): Promise<void> {
+  socket.write(key.probe(Probe.ASK));
+  await expectProbe(socket, key, Probe.ASK);
+  if (role === 'visitor') socket.write(key.probe(Probe.CHOOSE));
+  else await expectProbe(socket, key, Probe.CHOOSE);
+}
+
+async function expectProbe(socket: net.Socket, key: PunchOptions['key'], kind: ProbeKind): Promise<void> {
+  for (;;) {
+    const message: unknown = socket.read(PROBE_BYTES);
+    if (Buffer.isBuffer(message)) {
+      if (key.read(message) === kind) return;
+      throw new Error('not the other side');
+    }
+    if (socket.readableEnded || socket.destroyed) throw new Error('the connection ended');
+    await once(socket, 'readable');
+  }
+}
+
+function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('stopped'));
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    if (signal.aborted) stop();
+  });
+}

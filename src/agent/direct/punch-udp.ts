@@ -1,0 +1,139 @@
+import type { Duplex } from 'node:stream';
+import type UDX from 'udx-native';
+import type { UdxSocket } from 'udx-native';
+import { MAX_CANDIDATES } from '../../wire/direct-messages.ts';
+import { type Endpoint, stunMapped, stunRequest } from '../../wire/stun.ts';
+import { isUsable, ownCandidates } from './candidates.ts';
+import { type DirectRole, type PathKey, Probe } from './path-key.ts';
+import { NoPathError, type PunchOptions } from './punch.ts';
+import { type StreamIds, udxDuplex } from './udx.ts';
+
+/** How often probes and requests are sent again, in ms. */
+const TICK_MS = 50;
+
+/**
+ * Punches a hole for UDP: both sides learn their public address from the server, tell each other, and send probes to every candidate
+ * until one is answered. The visitor chooses the pair, and says so until the agent has agreed.
+ * @throws {NoPathError}
+ */
+export async function punchUdp(udx: UDX, ids: StreamIds, options: PunchOptions): Promise<{ readonly raw: Duplex; readonly peer: Endpoint }> {
+  const punch = new UdpPunch(udx, options);
+  try {
+    const { socket, peer } = await punch.run();
+    return { raw: udxDuplex(udx, socket, ids, peer), peer };
+  } catch (error) {
+    punch.close();
+    throw error;
+  }
+}
+
+class UdpPunch {
+  readonly #role: DirectRole;
+  readonly #key: PathKey;
+  readonly #options: PunchOptions;
+  readonly #family: number;
+  readonly #socket: UdxSocket;
+  /** One for each of the server's ports: a NAT that gives them different ports can't be punched by most. */
+  readonly #requests: { readonly port: number; readonly request: Buffer; mapped?: Endpoint }[];
+  readonly #candidates: Endpoint[] = [];
+  /** The visitor: what answered first. */
+  #choice: Endpoint | undefined;
+  #told = false;
+  #timer: NodeJS.Timeout | undefined;
+  #found: (peer: Endpoint) => void = () => undefined;
+
+  constructor(udx: UDX, options: PunchOptions) {
+    this.#options = options;
+    this.#role = options.role;
+    this.#key = options.key;
+    this.#family = options.stun.family;
+    this.#requests = options.stun.ports.map((port) => ({ port, request: stunRequest() }));
+    this.#socket = udx.createSocket();
+    this.#socket.bind(0, this.#family === 4 ? '0.0.0.0' : '::');
+    this.#socket.on('message', (message, from) => this.#onMessage(message, from));
+  }
+
+  /** Resolves to the socket, and where on the other side it leads to. */
+  async run(): Promise<{ readonly socket: UdxSocket; readonly peer: Endpoint }> {
+    return { peer: await this.#search(), socket: this.#socket };
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    void this.#socket.close();
+  }
+
+  async #search(): Promise<Endpoint> {
+    const { signal, timeoutMs } = this.#options;
+    let giveUp: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise<Endpoint>((resolve, reject) => {
+        this.#found = resolve;
+        giveUp = setTimeout(() => reject(new NoPathError(this.#why())), timeoutMs);
+        this.#timer = setInterval(() => this.#tick(), TICK_MS);
+        this.#tick();
+        signal.receive('candidates').then(({ candidates }) => {
+          for (const candidate of candidates) this.#add(candidate);
+          this.#tick();
+        }).catch(reject);
+      });
+    } finally {
+      clearTimeout(giveUp);
+      clearInterval(this.#timer);
+    }
+  }
+
+  #tick(): void {
+    if (!this.#told) for (const { port, request } of this.#requests) this.#socket.trySend(request, port, this.#options.stun.host);
+    if (this.#choice) this.#send(Probe.CHOOSE, this.#choice);
+    else for (const candidate of this.#candidates) this.#send(Probe.ASK, candidate);
+  }
+
+  #send(kind: (typeof Probe)[keyof typeof Probe], to: Endpoint): void {
+    this.#socket.trySend(this.#key.probe(kind), to.port, to.host);
+  }
+
+  /** A place to try: named by the other side, or heard from. */
+  #add(candidate: Endpoint): boolean {
+    const known = this.#candidates.some(({ host, port }) => host === candidate.host && port === candidate.port);
+    if (known || this.#candidates.length >= 2 * MAX_CANDIDATES || !isUsable(candidate, this.#family)) return false;
+    this.#candidates.push(candidate);
+    return true;
+  }
+
+  #onMessage(message: Buffer, { host, port }: Endpoint): void {
+    const from = { host: host.startsWith('::ffff:') ? host.slice(7) : host, port };
+    const kind = this.#key.read(message);
+    if (!kind) this.#onMapped(message);
+    else if (kind === Probe.ASK) {
+      this.#send(Probe.ANSWER, from);
+      // A NAT may have given the other side a port that it didn't know of when it named its candidates.
+      if (this.#add(from)) this.#send(Probe.ASK, from);
+    } else if (this.#role === 'agent' && kind === Probe.CHOOSE) {
+      this.#send(Probe.CHOSEN, from);
+      this.#found(from);
+    } else if (this.#role === 'visitor' && kind === Probe.ANSWER) {
+      this.#choice ??= from;
+      this.#send(Probe.CHOOSE, this.#choice);
+    } else if (this.#role === 'visitor' && kind === Probe.CHOSEN) {
+      this.#found(from);
+    }
+  }
+
+  #onMapped(message: Buffer): void {
+    for (const entry of this.#requests) entry.mapped ??= stunMapped(message, entry.request);
+    const mapped = this.#requests.find(({ mapped }) => mapped)?.mapped;
+    if (!mapped || this.#told) return;
+    this.#told = true;
+    const localPort = this.#socket.address()?.port ?? 0;
+    this.#options.signal.send({ type: 'candidates', candidates: ownCandidates(mapped, localPort, this.#family) });
+  }
+
+  /** Why there is no path, as far as this side can tell. */
+  #why(): string {
+    const mapped = this.#requests.flatMap(({ mapped }) => mapped ?? []);
+    if (mapped.length === 0) return "the server's UDP ports do not answer";
+    if (new Set(mapped.map(({ port }) => port)).size > 1) return 'this network gives every destination another UDP port';
+    return 'no UDP packet of the other side arrives';
+  }
+}

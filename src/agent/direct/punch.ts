@@ -1,0 +1,25 @@
+import type { DirectRole, PathKey } from './path-key.ts';
+import type { Signal } from './signal.ts';
+
+/** Where a sender learns its public address. */
+export interface StunServer {
+  readonly host: string;
+  /** 4 or 6: of `host`, and so of every candidate. */
+  readonly family: number;
+  readonly ports: readonly number[];
+}
+
+/** What a hole is punched with. */
+export interface PunchOptions {
+  readonly role: DirectRole;
+  readonly key: PathKey;
+  readonly stun: StunServer;
+  readonly signal: Signal;
+  /** After this many ms it gives up. */
+  readonly timeoutMs: number;
+}
+
+/** No direct path could be opened; the message says why, as far as this side can tell. */
+export class NoPathError extends Error {
+  override readonly name = 'NoPathError';
+}

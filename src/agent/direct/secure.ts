@@ -1,0 +1,33 @@
+import type { Duplex } from 'node:stream';
+import tls from 'node:tls';
+import type { DirectRole } from './path-key.ts';
+
+/** TLS 1.3 with a key that both sides have, and a fresh exchange on top: what is recorded stays secret when the password leaks. */
+const OPTIONS = { ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3', highWaterMark: 64 * 1024 } as const;
+
+/**
+ * Encrypts a direct path; either side proves the key.
+ * @throws {Error} when the other side has another key, or is silent for `timeoutMs`; the path is closed then
+ */
+export async function secureDirect(raw: Duplex, role: DirectRole, psk: Buffer, timeoutMs: number): Promise<tls.TLSSocket> {
+  const accepting = { ...OPTIONS, isServer: true, secureContext: tls.createSecureContext(OPTIONS), pskCallback: () => psk };
+  const secured = role === 'agent' ? new tls.TLSSocket(raw, accepting)
+    : tls.connect({ ...OPTIONS, socket: raw, checkServerIdentity: () => undefined, pskCallback: () => ({ psk, identity: 'visitor' }) });
+  secured.on('_tlsError', (error: Error) => secured.destroy(error));
+  raw.on('error', (error) => secured.destroy(error)).on('close', () => secured.destroy());
+  secured.on('close', () => raw.destroy());
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => secured.destroy(new Error('the other side does not begin')), timeoutMs);
+    secured.once('close', () => {
+      clearTimeout(timer);
+      reject(new Error('the direct path ended at once'));
+    });
+    secured.once('error', reject);
+    secured.once(role === 'visitor' ? 'secureConnect' : 'secure', () => {
+      clearTimeout(timer);
+      secured.off('error', reject);
+      resolve();
+    });
+  });
+  return secured;
+}

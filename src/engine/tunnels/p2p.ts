@@ -1,0 +1,60 @@
+import { encodeOpen } from '../../wire/open.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import { AgentSession } from '../bridge/agent-session.ts';
+import type { WantedTunnel } from '../face.ts';
+import { secretMode } from './secret.ts';
+import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+
+/**
+ * As a secret tunnel, and its visitors may meet the agent directly. The server brings the two together: what they say to each other about
+ * the path is a connection like any other, and the path lasts as long as that.
+ */
+class P2pTunnel implements TunnelServer {
+  readonly #context: TunnelContext;
+  readonly #relay: TunnelServer;
+  #wanted: WantedTunnel;
+  /** The agent that direct paths lead to. */
+  #session: AgentSession | undefined;
+
+  constructor(context: TunnelContext, wanted: WantedTunnel) {
+    this.#context = context;
+    this.#relay = secretMode.serve(context, relayed(wanted));
+    this.#wanted = wanted;
+  }
+
+  configure(wanted: WantedTunnel): void {
+    const before = this.#wanted;
+    this.#wanted = wanted;
+    this.#relay.configure(relayed(wanted));
+    if (before.targets.join('\n') === wanted.targets.join('\n')) return;
+    if (wanted.targets.length > 0) this.#session?.retarget(wanted.id, wanted.targets);
+    else this.#context.connections.closeAll();
+  }
+
+  onSocket(socket: ByteSocket): void {
+    this.#relay.onSocket?.(socket);
+  }
+
+  async onDirect(socket: ByteSocket): Promise<void> {
+    const stunPorts = await this.#context.stunPorts();
+    const { id, password, targets } = this.#wanted;
+    if (targets.length === 0) this.#context.refused('noTarget');
+    const carrier = targets.length === 0 ? undefined : this.#context.admit(socket.remoteAddress);
+    // With local_proxy the server dials the targets itself: there is no agent to meet.
+    if (!(carrier?.session instanceof AgentSession)) {
+      socket.destroy(true);
+      return;
+    }
+    this.#session = carrier.session;
+    const payload = encodeOpen({ kind: 'direct', tunnelId: id, password, targets: [...targets], stunPorts: [...stunPorts] });
+    this.#context.connections.carry(socket, carrier.session, carrier.client, payload);
+  }
+}
+
+/** Without a PROXY protocol header: on a direct path there is none, and a target must not have to guess. */
+function relayed(wanted: WantedTunnel): WantedTunnel {
+  return { ...wanted, proxyProtocol: '' };
+}
+
+/** A secret tunnel whose visitors take a direct path to the agent where one opens. */
+export const p2pMode: TunnelMode = { name: 'p2p', serve: (context, wanted) => new P2pTunnel(context, wanted) };

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { isUsable, ownCandidates } from '../../src/agent/direct/candidates.ts';
+import { PathKey, Probe } from '../../src/agent/direct/path-key.ts';
+import { Signal } from '../../src/agent/direct/signal.ts';
+import { MAX_CANDIDATES } from '../../src/wire/direct-messages.ts';
+import { stunMapped, stunRequest, stunResponse } from '../../src/wire/stun.ts';
+
+describe('the public address', () => {
+  test.each([['192.0.2.7', 65_535], ['10.0.0.1', 1], ['2001:db8:0:0:0:0:0:1', 4000], ['fd00:0:0:0:ab:0:0:2', 99]])('%s port %i arrives', (host, port) => {
+    const request = stunRequest();
+    const response = stunResponse(request, { host, port });
+    expect(response?.length).toBeLessThanOrEqual(request.length);
+    expect(stunMapped(response ?? Buffer.alloc(0), request)).toEqual({ host, port });
+  });
+
+  test('short forms of IPv6 are understood', () => {
+    const request = stunRequest();
+    expect(stunMapped(stunResponse(request, { host: '2001:db8::1', port: 5 }) ?? Buffer.alloc(0), request)).toEqual({ host: '2001:db8:0:0:0:0:0:1', port: 5 });
+  });
+
+  test('nonsense is no answer and gets none', () => {
+    const request = stunRequest();
+    for (let length = 0; length < 80; length++) {
+      const noise = randomBytes(length);
+      expect(stunMapped(noise, request)).toBeUndefined();
+      expect(stunResponse(noise, { host: '192.0.2.7', port: 1 })).toBeUndefined();
+    }
+    const response = stunResponse(request, { host: '192.0.2.7', port: 1 }) ?? Buffer.alloc(0);
+    for (let length = 0; length < response.length; length++) expect(stunMapped(response.subarray(0, length), request)).toBeUndefined();
+  });
+});
+
+test.each([
+  ['203.0.113.1', 4, true], ['10.1.2.3', 4, true], ['2001:db8::1', 6, true], ['2001:db8::1', 4, false], ['203.0.113.1', 6, false],
+  ['127.0.0.1', 4, false], ['127.9.9.9', 4, false], ['0.0.0.0', 4, false], ['169.254.1.1', 4, false], ['224.0.0.1', 4, false], ['255.255.255.255', 4, false],
+  ['::1', 6, false], ['::', 6, false], ['::ffff:127.0.0.1', 6, false], ['fe80::1', 6, false], ['ff02::1', 6, false], ['localhost', 4, false],
+])('packets to %s over IPv%i: %s', (host, family, usable) => {
+  expect(isUsable({ host, port: 1 }, family)).toBe(usable);
+});
+
+test('a side names at most so many places, the public one first, and none that may not be sent to', () => {
+  const candidates = ownCandidates({ host: '203.0.113.9', port: 7 }, 8, 4);
+  expect(candidates[0]).toEqual({ host: '203.0.113.9', port: 7 });
+  expect(candidates.length).toBeLessThanOrEqual(MAX_CANDIDATES);
+  for (const candidate of candidates) expect(isUsable(candidate, 4)).toBe(true);
+});
+
+test('a probe is believed only from the other side, with the same password and the nonces of this path', () => {
+  const nonces = { visitor: randomBytes(32).toString('hex'), agent: randomBytes(32).toString('hex') };
+  const [visitor, agent] = [new PathKey('visitor', 'password', nonces), new PathKey('agent', 'password', nonces)];
+  expect(agent.read(visitor.probe(Probe.CHOOSE))).toBe(Probe.CHOOSE);
+  expect(visitor.read(agent.probe(Probe.ANSWER))).toBe(Probe.ANSWER);
+  expect(visitor.psk).toEqual(agent.psk);
+  expect(visitor.read(visitor.probe(Probe.ASK))).toBeUndefined();
+  expect(agent.read(new PathKey('visitor', 'guessed', nonces).probe(Probe.ASK))).toBeUndefined();
+  expect(agent.read(new PathKey('visitor', 'password', { ...nonces, agent: nonces.visitor }).probe(Probe.ASK))).toBeUndefined();
+  for (const length of [0, 1, 17, 18, 19, 1400]) expect(agent.read(randomBytes(length))).toBeUndefined();
+});
+
+describe('the words of the other side', () => {
+  const hello = { type: 'hello', nonce: 'ab'.repeat(32), ways: ['udp'], streamId: 1, stunPorts: [] };
+  const candidates = (count: number, host = '192.0.2.1') => ({ type: 'candidates', candidates: Array.from({ length: count }, () => ({ host, port: 1 })) });
+
+  test('are read line by line, in whatever pieces they come', async () => {
+    const signal = new Signal();
+    const text = `${JSON.stringify(hello)}\n${JSON.stringify(candidates(2))}\n`;
+    for (const piece of text.match(/[^]{1,7}/g) ?? []) signal.write(Buffer.from(piece));
+    expect(await signal.receive('hello')).toEqual(hello);
+    expect((await signal.receive('candidates')).candidates).toHaveLength(2);
+  });
+
+  test.each([
+    ['no JSON', 'x\n'], ['another type', '{"type":"other"}\n'], ['too many candidates', `${JSON.stringify(candidates(MAX_CANDIDATES + 1))}\n`],
+    ['a name instead of an address', `${JSON.stringify(candidates(1, 'example.com'))}\n`], ['far too much', 'x'.repeat(20_000)],
+    ['candidates before the greeting', `${JSON.stringify(candidates(1))}\n`],
+  ])('that are %s end the attempt', async (_, text) => {
+    const signal = new Signal();
+    const received = signal.receive('hello');
+    signal.write(Buffer.from(text));
+    await expect(received).rejects.toThrow(/gave up|instead of/);
+  });
+
+  test('that end are the end', async () => {
+    const signal = new Signal();
+    const received = signal.receive('hello');
+    signal.end();
+    await expect(received).rejects.toThrow('the other side gave up');
+    await signal.closed;
+  });
+});

@@ -1,0 +1,145 @@
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+import net from 'node:net';
+import { expect, test } from '@jest/globals';
+import pino from 'pino';
+import { Rendezvous } from '../../src/engine/rendezvous.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
+import { eventually } from '../support/eventually.ts';
+import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
+import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+import { startVisitor } from '../support/visitor.ts';
+
+const password = 'a password of many words';
+
+/** A server, its agent, a p2p tunnel and a visitor, all on this machine. Whether a direct path opens depends on its addresses. */
+async function visiting() {
+  const server = await startEngine();
+  const agent = await startAgent(server);
+  const tunnel = await openTunnel(server, { mode: 'p2p', password, targets: [(await startEcho()).address] });
+  const visitor = await startVisitor(server, { password, type: 'p2p' });
+  await visitor.log.line(/direct path/);
+  return { server, agent, tunnel, visitor };
+}
+
+test('connections go to the target, and the path that they take is shown', async () => {
+  const { server, tunnel, visitor } = await visiting();
+  const direct = visitor.log.entries.some(({ msg }) => msg.startsWith('direct path to'));
+  expect(await roundTrip(await visit(visitor.port), 'hello')).toBe('hello');
+  const { visitors } = await eventually(() => server.engine.tunnelState(tunnel.id) ?? { visitors: [] }, (state) => (state.visitors[0]?.path === 'direct') === direct);
+  expect(visitors).toEqual([{ address: '127.0.0.1', since: expect.any(Number), path: direct ? 'direct' : 'relay' }]);
+});
+
+test('another target holds from the next connection on, whatever the path', async () => {
+  const { server, tunnel, visitor } = await visiting();
+  const socket = await visit(visitor.port);
+  await roundTrip(socket, 'x');
+  const other = await startTarget((socket) => socket.end('other'));
+  await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, targets: [other.address] } });
+  await eventually(() => other.connections.length, (count) => {
+    if (count === 0) void visit(visitor.port);
+    return count > 0;
+  });
+  expect((await readAll(await visit(visitor.port))).toString()).toBe('other');
+  expect(await roundTrip(socket, 'still')).toBe('still');
+});
+
+test.each([
+  ['the tunnel is stopped', { enabled: false }],
+  ['the password changes', { password: 'another' }],
+])('when %s every path ends, with its connections', async (_, change) => {
+  const { server, tunnel, visitor } = await visiting();
+  const socket = await visit(visitor.port);
+  await roundTrip(socket, 'x');
+  await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, ...change } });
+  await closed(socket);
+  await visitUntilClosed(visitor.port);
+  expect(server.engine.tunnelState(tunnel.id)?.visitors).toEqual([]);
+});
+
+test('a client that is disabled loses its visitors on every path', async () => {
+  const { server, visitor } = await visiting();
+  const socket = await visit(visitor.port);
+  await roundTrip(socket, 'x');
+  await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
+  await closed(socket);
+  await eventually(() => server.engine.counts.visits, (visits) => visits === 0);
+  expect(server.engine.clientState(CLIENT.id)?.connections).toBe(0);
+});
+
+test('a visitor that is stopped lets open connections end, on every path', async () => {
+  const { server, visitor } = await visiting();
+  const socket = await visit(visitor.port);
+  await roundTrip(socket, 'x');
+  const stopped = visitor.visitor.stop();
+  expect(await roundTrip(socket, 'still')).toBe('still');
+  socket.end();
+  await stopped;
+  await eventually(() => server.engine.counts.visits, (visits) => visits === 0);
+});
+
+/** A rendezvous on ports of its own. */
+async function rendezvous(port = 0): Promise<{ rendezvous: Rendezvous; ports: readonly number[] }> {
+  const rendezvous = new Rendezvous({ sockets: netBackend, log: pino({ level: 'silent' }), host: '127.0.0.1', port });
+  return { rendezvous, ports: await rendezvous.ports() };
+}
+
+test('the rendezvous names the address of the asker, over UDP and TCP, and nothing to those who ask short or ask nonsense', async () => {
+  const { rendezvous: service, ports } = await rendezvous();
+  expect(ports).toHaveLength(2);
+  const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const own = { host: '127.0.0.1', port: socket.address().port };
+  const request = stunRequest();
+  const nonsense = [Buffer.alloc(0), Buffer.alloc(1400, 1), request.subarray(0, 20), Buffer.concat([request, Buffer.alloc(4)])];
+  for (const message of nonsense) socket.send(message, ports[0] ?? 0, '127.0.0.1');
+  for (const port of ports) {
+    socket.send(request, port, '127.0.0.1');
+    const [answer]: Buffer[] = await once(socket, 'message');
+    expect(stunMapped(answer ?? Buffer.alloc(0), request)).toEqual(own);
+    expect(answer?.length).toBeLessThanOrEqual(request.length);
+    expect(stunMapped(answer ?? Buffer.alloc(0), stunRequest())).toBeUndefined();
+  }
+  socket.close();
+
+  const tcp = net.connect(ports[0] ?? 0, '127.0.0.1');
+  await once(tcp, 'connect');
+  tcp.write(request);
+  const [answer]: Buffer[] = await once(tcp, 'data');
+  expect(stunMapped(answer ?? Buffer.alloc(0), request)).toEqual({ host: '127.0.0.1', port: tcp.localPort });
+  await service.close();
+  await closed(tcp);
+});
+
+test('the rendezvous answers one address only so often', async () => {
+  const { rendezvous: service, ports } = await rendezvous();
+  const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  let answers = 0;
+  socket.on('message', () => { answers++; });
+  const request = stunRequest();
+  for (let asked = 0; asked < 1000; asked++) await new Promise((resolve) => { socket.send(request, ports[0] ?? 0, '127.0.0.1', resolve); });
+  await eventually(() => answers, (count) => count >= 100);
+  // One limit for each second that it took.
+  expect(answers).toBeLessThan(1000);
+  socket.close();
+  await service.close();
+});
+
+test('a rendezvous port that is taken costs the direct paths, and nothing else', async () => {
+  const { port, release } = await occupyPort();
+  const { rendezvous: service, ports } = await rendezvous(port);
+  expect(ports).toEqual([]);
+  await release();
+  expect(await service.ports()).toHaveLength(2);
+  await service.close();
+
+  const taken = await occupyPort();
+  const server = await startEngine({ p2pPort: taken.port });
+  await startAgent(server);
+  await openTunnel(server, { mode: 'p2p', password, targets: [(await startEcho()).address] });
+  const visitor = await startVisitor(server, { password, type: 'p2p' });
+  expect((await visitor.log.line(/no direct path/)).msg).toMatch(/the server's p2p port is not open/);
+  expect(await roundTrip(await visit(visitor.port), 'relayed')).toBe('relayed');
+});
