@@ -1,26 +1,36 @@
 import { loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { endChildren } from '../test/support/child.ts';
+import { Child, endChildren } from '../test/support/child.ts';
 import {
-  clientNow, type Direction, edit, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited,
+  clientNow, type Direction, edit, isLetIn, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited,
 } from '../test/support/limit-figures.ts';
 import { startAgent, write } from '../test/support/processes.ts';
 
 /**
  * Measures the limits of clients on this machine, with a server and an agent in processes of their own and through the legacy API:
- * how exact a rate is, how far a flow limit is overshot, whether the limit of connections is exact, and how soon a change cuts.
+ * how exact a rate is, how far a flow limit is overshot, whether the limit of connections is exact, how soon a change cuts, and what a
+ * flood of visitors on one tunnel leaves to another.
  *
- *     npm run bench:limits -- [--seconds 10] [--burst 1000] [--only rate,flow,burst,cuts]
+ *     npm run bench:limits -- [--seconds 10] [--rates 256,2048,20480] [--burst 1000] [--only rate,flow,burst,cuts,flood]
  */
 
 const { values: options } = parseArgs({ options: {
   seconds: { type: 'string', default: '10' },
+  rates: { type: 'string', default: '256,2048,20480' },
   burst: { type: 'string', default: '1000' },
-  only: { type: 'string', default: 'rate,flow,burst,cuts' },
+  only: { type: 'string', default: 'rate,flow,burst,cuts,flood' },
 } });
 
-const parts: Readonly<Record<string, (limited: Limited) => Promise<void>>> = { rate, flow, burst, cuts };
+/** Opens and closes connections as fast as it can, 100 at once. */
+const flooder = `
+const net = require('node:net');
+const visit = () => net.connect(Number(process.argv[1]), '127.0.0.1', function () { this.write('e0'); this.resetAndDestroy(); }).on('error', () => {}).on('close', visit);
+for (let n = 0; n < 100; n++) visit();
+console.log('floods');
+`;
+
+const parts: Readonly<Record<string, (limited: Limited) => Promise<void>>> = { rate, flow, burst, cuts, flood };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1)); // children end with the process
 print(`load of the machine before: ${loadavg().map((load) => load.toFixed(2)).join(' ')}`);
@@ -38,7 +48,7 @@ process.exit();
 async function rate(limited: Limited): Promise<void> {
   const seconds = Number(options.seconds);
   print(`\nRate over ${seconds} s: what moved over what was allowed; the least and the most of one stream over the mean`);
-  for (const kilobytes of [256, 2048, 20_480]) {
+  for (const kilobytes of options.rates.split(',').map(Number)) {
     for (const direction of ['down', 'up', 'both'] as const satisfies readonly Direction[]) {
       for (const streams of [1, 10, 100]) {
         const { ratio, least, most } = await measureRate(limited, { streams, direction, kilobytes, seconds });
@@ -96,6 +106,27 @@ async function cuts(limited: Limited): Promise<void> {
   print(`  ${'verification key'.padEnd(20)} ${(await measureCut(limited, () => edit(limited, { vkey: 'another' }))).toFixed(0)}`);
   await edit(limited, { vkey });
   await startAgent(server, vkey);
+}
+
+async function flood(limited: Limited): Promise<void> {
+  const seconds = Number(options.seconds);
+  print(`\nNew connections a second on one tunnel, over ${seconds} s, 8 at once`);
+  const alone = await newConnections(limited.ports[1], seconds);
+  print(`  alone                              ${alone.toFixed(0)}`);
+  const child = new Child(process.execPath, ['-e', flooder, String(limited.ports[0])]);
+  await child.says(/floods/);
+  const flooded = await newConnections(limited.ports[1], seconds);
+  await child.end();
+  print(`  while another tunnel is flooded    ${flooded.toFixed(0)}  (${(flooded / alone).toFixed(2)})`);
+}
+
+async function newConnections(port: number, seconds: number): Promise<number> {
+  const end = performance.now() + seconds * 1000;
+  let count = 0;
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    while (performance.now() < end) if (await isLetIn(port)) count++;
+  }));
+  return count / seconds;
 }
 
 async function connected(limited: Limited): Promise<void> {

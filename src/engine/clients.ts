@@ -1,8 +1,12 @@
 import { type AddressSet, addressSet, turnedAwayBy } from '../rules/ip-access.ts';
+import { canonicalAddress } from '../rules/ip-address.ts';
+import { sameSecret } from '../rules/login.ts';
+import { visitorKeyOf } from '../rules/visitor-key.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
 import type { ClientState, WantedClient } from './face.ts';
 import type { Account } from './limits/account.ts';
+import { LetIn } from './limits/let-in.ts';
 import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
 
 /** One client: what is wanted of it, its agent while that is connected, and what was last seen of it. */
@@ -11,6 +15,8 @@ export class ClientEntry {
   /** The lists of `wanted`, ready to be asked. */
   #whiteList: AddressSet;
   #blackList: AddressSet;
+  /** Visitors who said the password; undefined = nobody did. */
+  #letIn: LetIn | undefined;
   readonly meter: Account;
   readonly tunnels = new Set<TunnelRunner>();
   session: AgentSession | undefined;
@@ -38,12 +44,28 @@ export class ClientEntry {
     this.#wanted = wanted;
     if (!sameLines(wanted.ipWhiteList, before.ipWhiteList)) this.#whiteList = addressSet(wanted.ipWhiteList);
     if (!sameLines(wanted.blackIpList, before.blackIpList)) this.#blackList = addressSet(wanted.blackIpList);
+    // Who knew the old password may not know the new one.
+    if (wanted.ipWhitePassword !== before.ipWhitePassword) this.#letIn = undefined;
     this.meter.setLimits(wanted);
   }
 
+  /** Lets a visitor in who says the password (contract D14). @returns false when it is another, or there is none */
+  letIn(address: string, password: string, now: number): boolean {
+    const right = sameSecret(password, this.#wanted.ipWhitePassword);
+    if (this.#wanted.ipWhitePassword === '' || !right) return false;
+    (this.#letIn ??= new LetIn()).add(canonicalAddress(address) ?? address, now);
+    return true;
+  }
+
+  /** Whether a visitor was let in by the password and may still come. */
+  isLetIn(address: string, now: number): boolean {
+    return this.#letIn?.has(canonicalAddress(address) ?? address, now) === true;
+  }
+
   /** The list that turns a visitor away; undefined = he is let in. */
-  turnedAwayBy(address: string, globalBlackList: AddressSet): ReturnType<typeof turnedAwayBy> {
-    return turnedAwayBy(address, { globalBlackList, ipWhite: this.#wanted.ipWhite, whiteList: this.#whiteList, blackList: this.#blackList });
+  turnedAwayBy(address: string, globalBlackList: AddressSet, now: number): ReturnType<typeof turnedAwayBy> {
+    const ipWhite = this.#wanted.ipWhite && !this.isLetIn(address, now);
+    return turnedAwayBy(address, { globalBlackList, ipWhite, whiteList: this.#whiteList, blackList: this.#blackList });
   }
 
   /** Why its agent and its tunnels may not serve; "" = they may (contract D13). */
@@ -84,6 +106,7 @@ function sameLines(one: readonly string[], other: readonly string[]): boolean {
 export class Clients {
   readonly #byId = new Map<number, ClientEntry>();
   readonly #byKeyId = new Map<string, ClientEntry>();
+  readonly #byVisitorKey = new Map<string, ClientEntry>();
 
   get(id: number): ClientEntry | undefined {
     return this.#byId.get(id);
@@ -97,22 +120,36 @@ export class Clients {
     return this.#byId.values();
   }
 
+  /** The client that a visitor names by the digest of its key (contract 3.2), of those that let visitors in by a password. */
+  byVisitorKey(digest: string): ClientEntry | undefined {
+    return this.#byVisitorKey.get(digest);
+  }
+
   add(entry: ClientEntry): void {
     this.#byId.set(entry.wanted.id, entry);
-    this.#byKeyId.set(keyIdOf(entry.wanted.vkey), entry);
+    this.#addKeys(entry);
   }
 
   /** Takes new settings; the key it had no longer leads to it. */
   update(entry: ClientEntry, wanted: WantedClient): void {
-    if (wanted.vkey !== entry.wanted.vkey) {
-      this.#byKeyId.delete(keyIdOf(entry.wanted.vkey));
-      this.#byKeyId.set(keyIdOf(wanted.vkey), entry);
-    }
+    this.#removeKeys(entry);
     entry.configure(wanted);
+    this.#addKeys(entry);
   }
 
   remove(entry: ClientEntry): void {
     this.#byId.delete(entry.wanted.id);
-    this.#byKeyId.delete(keyIdOf(entry.wanted.vkey));
+    this.#removeKeys(entry);
+  }
+
+  #addKeys(entry: ClientEntry): void {
+    const { vkey, ipWhitePassword } = entry.wanted;
+    this.#byKeyId.set(keyIdOf(vkey), entry);
+    if (ipWhitePassword !== '') this.#byVisitorKey.set(visitorKeyOf(vkey), entry);
+  }
+
+  #removeKeys({ wanted: { vkey, ipWhitePassword } }: ClientEntry): void {
+    this.#byKeyId.delete(keyIdOf(vkey));
+    if (ipWhitePassword !== '') this.#byVisitorKey.delete(visitorKeyOf(vkey));
   }
 }

@@ -269,6 +269,18 @@ export class Engine implements EngineFace {
     return session ? probeThrough(session, target, timeoutMs) : 'the agent is not connected';
   }
 
+  clientOfVisitors(keyDigest: string): number | undefined {
+    return this.#clients.byVisitorKey(keyDigest)?.wanted.id;
+  }
+
+  letIn(clientId: number, address: string, password: string): boolean {
+    return this.#clients.get(clientId)?.letIn(address, password, this.#now()) === true;
+  }
+
+  isLetIn(clientId: number, address: string): boolean {
+    return this.#clients.get(clientId)?.isLetIn(address, this.#now()) === true;
+  }
+
   watch(listener: (event: EngineEvent) => void): () => void {
     this.#watchers.add(listener);
     return () => this.#watchers.delete(listener);

@@ -32,7 +32,7 @@ export interface WantedClient {
   /** Only visitors of `ipWhiteList` are let in (contract D14). */
   readonly ipWhite: boolean;
   readonly ipWhiteList: readonly string[];
-  /** What a visitor says to be let in by himself; "" = he can't. Never logged. */
+  /** What a visitor says to be let in for two hours; "" = he can't. Never logged. */
   readonly ipWhitePassword: string;
 }
 
@@ -238,6 +238,12 @@ export interface EngineFace {
   connections(clientId: number): ConnectionState[];
   /** Cuts a connection. False = the client has none of that id. */
   closeConnection(clientId: number, id: number): boolean;
+  /** The client that lets visitors in by a password and whose key has this digest (contract 3.2); undefined = there is none. */
+  clientOfVisitors(keyDigest: string): number | undefined;
+  /** Lets the visitors of an address in for two hours, whatever the client's whitelist says. @returns false when the password is another */
+  letIn(clientId: number, address: string, password: string): boolean;
+  /** Whether a visitor was let in by the password and may still come. */
+  isLetIn(clientId: number, address: string): boolean;
   /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
   watch(listener: (event: EngineEvent) => void): () => void;
   /**

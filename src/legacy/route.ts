@@ -27,7 +27,7 @@ export interface Call {
   readonly input: Input;
   /** undefined where anyone may call. */
   readonly caller?: Caller;
-  /** What the resolvers get; holds the caller too. undefined where anyone may call. */
+  /** What the resolvers get; holds the caller too. undefined where no operation runs. */
   readonly context: unknown;
 }
 
@@ -169,7 +169,7 @@ export function shaped<P extends Parameters, Result, Variables extends object>(r
   };
 }
 
-/** An endpoint that needs no caller and no operation. */
-export function raw(row: Described & Partial<Pick<Route, 'methods' | 'parameters' | 'perMinute' | 'redirects'>> & { readonly bind: (boot: Boot) => Action }): Route {
+/** An endpoint that needs no caller, and answers in a shape of its own. */
+export function raw(row: Described & Partial<Pick<Route, 'methods' | 'parameters' | 'operation' | 'perMinute' | 'redirects'>> & { readonly bind: (boot: Boot) => Action }): Route {
   return { aliases: [], methods: read, parameters: {}, ...row, access: 'anyone', envelope: 'raw' };
 }

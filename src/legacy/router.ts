@@ -42,7 +42,10 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, now 
 
   async function answer({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
     const input = await readInput(request);
-    if (route.access === 'anyone') return reply(response, await run({ request, response, input, context: undefined }));
+    if (route.access === 'anyone') {
+      const context = route.operation && contextFor({ kind: 'anonymous', address: request.ip ?? '' }, request);
+      return reply(response, await run({ request, response, input, context }));
+    }
     const identified = await callers.identify(request, input);
     if ('caller' in identified) {
       if (route.panel && isRead(request)) return next();

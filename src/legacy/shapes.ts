@@ -41,6 +41,7 @@ export const shapes = {
   Time: z.object({ time: whole }),
   EncryptedKey: z.object({ status: whole, crypt_auth_key: text.optional(), crypt_type: text.optional() }),
   Login: z.object({ status: whole, msg: text }),
+  LetIn: z.object({ success: flag, message: text }),
   GlobalSettings: z.object({
     status: whole, msg: text, globalBlackIpList: text, serverUrl: text, platform_domains: z.array(platformDomain),
     data: z.object({ BlackIpList: z.array(text), ServerUrl: text, PlatformDomains: z.array(platformDomain) }),

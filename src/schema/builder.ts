@@ -7,10 +7,12 @@ import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 
 /**
- * Who may use a field. Every root field says one of the first three (schema.ts refuses to start otherwise); which records its
+ * Who may use a field. Every root field says one of the first four (schema.ts refuses to start otherwise); which records its
  * callers then see and change, `access.ts` decides.
  */
 interface Scopes {
+  /** Strangers too, through the endpoints that are open to them; only who is held to reading is not. */
+  readonly anyone: boolean;
   /** Administrators only. */
   readonly administrator: boolean;
   /** Ordinary users and administrators. */
@@ -43,6 +45,7 @@ export const builder = new SchemaBuilder<{
     // Once, when it begins; a subscription ends when its caller loses access (subscriptions/live.ts).
     authorizeOnSubscribe: true,
     authScopes: ({ caller }) => ({
+      anyone: caller.readOnly !== true,
       administrator: caller.kind === 'admin',
       user: caller.kind === 'admin' || caller.kind === 'user',
       clientLogin: caller.kind !== 'anonymous',

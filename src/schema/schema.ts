@@ -8,6 +8,7 @@ import './user/queries.ts';
 import './user/mutations.ts';
 import './client/queries.ts';
 import './client/mutations.ts';
+import './client/visitors.ts';
 import './access/fields.ts';
 import './token/fields.ts';
 import './tunnel/queries.ts';

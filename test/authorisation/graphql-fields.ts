@@ -105,6 +105,8 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     least: 'client login', notTheirs: 'NOT_OWN_USER', notThere: 'NOT_FOUND', except: (caller) => caller === 'legacy client login' ? 'LEGACY_CLIENT_LOGIN' : undefined,
     field: (id) => `changePassword(id: ${id}, currentPassword: "${password}", newPassword: "new password") { id }`, value: (id) => ({ id }), does: effects.passwordChanged,
   },
+  // Strangers come by the endpoint that is open to them; here nobody is one.
+  letVisitorIn: { least: 'client login', field: () => 'letVisitorIn(keyDigest: "none", password: "x", address: "192.0.2.1")', value: () => 'UNKNOWN_KEY' },
   freeLockout: { least: 'administrator', field: () => `freeLockout(kind: ADDRESS, source: "${lockedAddress}")`, value: () => true, does: () => ({ [`Lockout ${lockedAddress}`]: null }) },
   createApiToken: {
     least: 'user', except: notByToken, field: () => 'createApiToken(input: { name: "new" }) { apiToken { id user { id } } }',

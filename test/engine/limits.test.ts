@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type net from 'node:net';
 import { expect, test } from '@jest/globals';
 import type { WantedClient } from '../../src/engine/face.ts';
+import { LetIn } from '../../src/engine/limits/let-in.ts';
 import { closed, refusal, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 
@@ -156,4 +158,40 @@ test('visitors without an agent, without a target and beyond what the server tak
   expect(server.engine.tunnelState(tunnel.id)?.refusals).toEqual({ offline: 1, capacity: 1 });
   expect(server.engine.tunnelState(empty.id)?.refusals).toEqual({ noTarget: 1 });
   expect(server.engine.clientState(CLIENT.id)?.refusals).toEqual({ offline: 1, capacity: 1, noTarget: 1 });
+});
+
+test('who says the password is let in for two hours past the whitelist, not past the blacklists, and has to say a new one again', async () => {
+  let now = Date.now();
+  const limits = { ipWhite: true, ipWhitePassword: 'let me in' };
+  const server = await startEngine({ now: () => now, stored: { clients: [{ ...CLIENT, ...limits, ...fresh }] } });
+  await startAgent(server);
+  const tunnel = await openTunnel(server, { targets: [(await startEcho()).address] });
+  const key = createHash('md5').update(CLIENT.vkey).digest('hex');
+  expect(server.engine.clientOfVisitors(key)).toBe(CLIENT.id);
+  await visitUntilClosed(tunnel.port);
+  expect(server.engine.letIn(CLIENT.id, here, 'let me out')).toBe(false);
+  expect(server.engine.isLetIn(CLIENT.id, here)).toBe(false);
+  expect(server.engine.letIn(CLIENT.id, `::ffff:${here}`, 'let me in')).toBe(true);
+  expect(server.engine.isLetIn(CLIENT.id, here)).toBe(true);
+  const visitor = await greeted(tunnel.port);
+  now += 2 * 3_600_000;
+  await visitUntilClosed(tunnel.port);
+  expect(await roundTrip(visitor, 'still here')).toBe('still here');
+  server.engine.letIn(CLIENT.id, here, 'let me in');
+  const again = await greeted(tunnel.port);
+  await change(server, { ...limits, blackIpList: [here] });
+  await Promise.all([closed(visitor), closed(again)]);
+  await change(server, limits);
+  const third = await greeted(tunnel.port);
+  await change(server, { ...limits, ipWhitePassword: 'another' });
+  await closed(third);
+  await change(server, { ...limits, ipWhitePassword: '' });
+  expect(server.engine.clientOfVisitors(key)).toBeUndefined();
+  expect(server.engine.letIn(CLIENT.id, here, '')).toBe(false);
+});
+
+test('visitors who let themselves in are forgotten from the oldest on when there are too many', () => {
+  const letIn = new LetIn();
+  for (let n = 0; n < 1005; n++) letIn.add(`10.0.${n >> 8}.${n & 255}`, n);
+  expect([letIn.has('10.0.0.4', 2000), letIn.has('10.0.0.5', 2000), letIn.has('10.0.3.236', 2000)]).toEqual([false, true, true]);
 });

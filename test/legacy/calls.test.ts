@@ -43,7 +43,7 @@ test('the table says each path once, in lower case', () => {
 
 test('the table holds the endpoints of spec, and those that the family has beside them: authentication, login, clients, users, tunnels, hosts and global settings', () => {
   expect(routes.map((route) => route.path)).toEqual([
-    '/auth/gettime', '/auth/getauthkey', '/login/verify', '/login/out',
+    '/auth/gettime', '/auth/getauthkey', '/auth/ipwhiteauth', '/login/verify', '/login/out',
     '/client/list', '/client/getclient', '/client/add', '/client/edit', '/client/changestatus', '/client/del',
     '/user/list', '/user/add', '/user/edit', '/user/changepassword', '/user/changestatus', '/user/del',
     '/user/regenerateapikey', '/user/revokeapikey', '/user/apikeystatus',

@@ -1,5 +1,6 @@
 import type { ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { PortUnavailableError } from '../../src/engine/face.ts';
+import { visitorKeyOf } from '../../src/rules/visitor-key.ts';
 
 /** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
 export class FakeEngine implements EngineFace {
@@ -57,6 +58,23 @@ export class FakeEngine implements EngineFace {
       case 'hostRemoved': this.wantedHosts.delete(change.id); break;
       case 'blackIpList': break;
     }
+  }
+
+  /** Addresses that were let in, by client. */
+  readonly letInAddresses = new Set<string>();
+
+  clientOfVisitors(keyDigest: string): number | undefined {
+    return [...this.wantedClients.values()].find(({ vkey, ipWhitePassword }) => ipWhitePassword !== '' && visitorKeyOf(vkey) === keyDigest)?.id;
+  }
+
+  letIn(clientId: number, address: string, password: string): boolean {
+    if (this.wantedClients.get(clientId)?.ipWhitePassword !== password) return false;
+    this.letInAddresses.add(`${clientId} ${address}`);
+    return true;
+  }
+
+  isLetIn(clientId: number, address: string): boolean {
+    return this.letInAddresses.has(`${clientId} ${address}`);
   }
 
   readonly watchers = new Set<(event: EngineEvent) => void>();

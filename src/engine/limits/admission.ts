@@ -30,9 +30,10 @@ export class Admission {
    */
   admit(entry: ClientEntry, address: string, localProxy: boolean): Carrier | RefusalCause {
     const { meter } = entry;
-    const blocked = entry.blocked(this.#now());
+    const now = this.#now();
+    const blocked = entry.blocked(now);
     if (blocked !== '') return blocked;
-    const list = entry.turnedAwayBy(address, this.#blackList);
+    const list = entry.turnedAwayBy(address, this.#blackList, now);
     if (list) return list;
     if (meter.exhausted) return 'flow';
     if (meter.full) return 'connections';
@@ -49,8 +50,9 @@ export class Admission {
   enforce(entry: ClientEntry): void {
     const { meter } = entry;
     const { exhausted } = meter;
+    const now = this.#now();
     for (const connection of meter.open) {
-      if (exhausted || entry.turnedAwayBy(connection.remoteAddress, this.#blackList)) connection.cut();
+      if (exhausted || entry.turnedAwayBy(connection.remoteAddress, this.#blackList, now)) connection.cut();
     }
     for (const connection of meter.excess) connection.cut();
   }

@@ -1,5 +1,18 @@
+import { canonicalAddress } from '../../rules/ip-address.ts';
+import { LetVisitorInDocument, type VisitorAnswer } from '../generated/graphql.ts';
+import { compileOperation } from '../operation.ts';
+import { about, keptText, readParameters } from '../parameters.ts';
 import { raw, type Route } from '../route.ts';
 import { encryptAuthKey } from '../signature.ts';
+
+const visitor = {
+  vkey: about("MD5 of the client's verification key, in hex.", keptText()),
+  pass: about("The client's ipwhitepass.", keptText()),
+  ip: about("The address to let in; blank = the caller's.", keptText()),
+};
+
+/** What visitors are told (contract 3.2, D26). */
+const visitorTexts: Readonly<Record<VisitorAnswer, string>> = { LET_IN: 'ok', UNKNOWN_KEY: 'unknown key', WRONG_PASSWORD: 'bad password' };
 
 /** The endpoints under /auth (spec "Authentication" rules 2 and 3, contract 3.2). */
 export const authRoutes: readonly Route[] = [
@@ -20,6 +33,23 @@ export const authRoutes: readonly Route[] = [
         ? { status: 0 }
         : { crypt_auth_key: encryptAuthKey(authKey, authCryptKey), crypt_type: 'aes cbc', status: 1 };
       return () => answer;
+    },
+  }),
+  raw({
+    path: '/auth/ipwhiteauth',
+    answer: 'LetIn',
+    methods: ['POST'],
+    summary: "Lets a visitor's address in for two hours who says the password of a client that has a whitelist.",
+    parameters: visitor,
+    operation: LetVisitorInDocument,
+    bind: ({ schema }) => {
+      const run = compileOperation(schema, LetVisitorInDocument);
+      return async ({ input, context }) => {
+        const { vkey, pass, ip } = readParameters(visitor, input, false);
+        if (vkey === undefined || pass === undefined || (ip !== undefined && canonicalAddress(ip) === undefined)) return { success: false, message: 'bad params' };
+        const { letVisitorIn } = await run(context, { keyDigest: vkey.trim(), password: pass, address: ip });
+        return { success: letVisitorIn === 'LET_IN', message: visitorTexts[letVisitorIn] };
+      };
     },
   }),
 ];

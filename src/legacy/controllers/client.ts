@@ -23,10 +23,10 @@ const settable = {
   user_id: forAdministrators(owner()),
   web_username: forAdministrators(about("The user name of the client's own web login; blank = keep.", keptText())),
   web_password: forAdministrators(about('The password with it; blank = keep.', keptText())),
-  blackiplist: about('Addresses of visitors to turn away.', listOf()),
+  blackiplist: about('Addresses and networks (192.0.2.0/24) of visitors to turn away.', listOf()),
   ipwhite: about('Let in only visitors of ipwhitelist.', boolean()),
-  ipwhitepass: about('The password by which visitors add themselves to ipwhitelist; blank = none.', text()),
-  ipwhitelist: about('Addresses of visitors to let in.', listOf()),
+  ipwhitepass: about('The password by which visitors let themselves in for two hours who are not on ipwhitelist; blank = none.', text()),
+  ipwhitelist: about('Addresses and networks of visitors to let in.', listOf()),
   expire_time: forAdministrators(about("The client's own expiry, not later than its owner's.", time())),
 };
 

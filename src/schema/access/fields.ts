@@ -47,7 +47,7 @@ const CredentialType = builder.enumType('Credential', {
     LOGIN: { value: 'login', description: 'Name and password of a login.' },
     PASSWORD: { value: 'password', description: 'The present password, where somebody changes it.' },
     BASIC: { value: 'basic', description: "The user name and password that a client's proxies and hosts ask for." },
-    IP_WHITE_PASSWORD: { value: 'ipWhitePassword', description: 'The password by which visitors add themselves to the `ipWhiteList` of a client.' },
+    IP_WHITE_PASSWORD: { value: 'ipWhitePassword', description: 'The password by which visitors let themselves in who are not on the `ipWhiteList` of a client.' },
     VKEY: { value: 'vkey', description: 'The key of an agent, or of a visitor of a secret tunnel. It is not refused but answered more and more slowly.' },
   },
 } as const satisfies { description: string; values: Record<string, { value: Credential; description: string }> });

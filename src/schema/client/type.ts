@@ -35,7 +35,7 @@ export const Client = builder.prismaObject('Client', {
     blackIpList: t.stringList({ description: 'Addresses of visitors that are turned away.', resolve: (row) => splitIpList(row.blackIpList) }),
     ipWhite: t.exposeBoolean('ipWhite', { description: 'Only visitors of `ipWhiteList` are let in.' }),
     hasIpWhitePassword: t.boolean({
-      description: 'Whether a password lets visitors add themselves to `ipWhiteList`.',
+      description: 'Whether a password lets visitors in for two hours who are not on `ipWhiteList`.',
       resolve: (row) => row.ipWhitePassword !== '',
     }),
     ipWhiteList: t.stringList({ description: 'Addresses of visitors that are let in while `ipWhite` is on.', resolve: (row) => splitIpList(row.ipWhiteList) }),

@@ -94,7 +94,8 @@ export async function accessGate({ store, engine, caller }: Context, client: Cli
     ...malformed('the whitelist', lists.whiteList), ...malformed('the blacklist', lists.blackList),
     ...caller.kind === 'admin' ? malformed('the global blacklist', lists.globalBlackList) : [],
   ];
-  const listed = listGate(client, address, lists);
+  const letIn = address !== undefined && client.ipWhite && engine.isLetIn(client.id, address);
+  const listed = listGate(client, address, { ...lists, ipWhite: client.ipWhite && !letIn });
   const gate = { ...listed, explanation: listed.explanation + refusedNote(engine.clientState(client.id), ['globalBlackList', 'whiteList', 'blackList']) };
   return faults.length === 0 ? gate : {
     ...gate,

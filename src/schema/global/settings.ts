@@ -22,7 +22,7 @@ const GlobalSettings = builder.objectRef<GlobalRow>('GlobalSettings').implement(
 const GlobalSettingsInput = builder.inputType('GlobalSettingsInput', {
   description: 'What is to change of the global settings. A field that is absent or null keeps its value.',
   fields: (t) => ({
-    blackIpList: t.stringList({ description: 'Addresses of visitors to turn away; of equal ones the last stays.' }),
+    blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to turn away; of equal lines the last stays. Lines that are neither are kept and hold nobody.' }),
     serverUrl: t.string({ description: 'The address at which the server is reached from outside, at most 255 characters.' }),
     platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains that there are to be.' }),
   }),

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { testApis } from '../support/api.ts';
+import { testDatabases } from '../support/database.ts';
+
+const digest = createHash('md5').update('a1b2c3d4e5').digest('hex');
+const answers = { ok: { success: true, message: 'ok' }, params: { success: false, message: 'bad params' }, key: { success: false, message: 'unknown key' }, password: { success: false, message: 'bad password' } };
+
+describe('/auth/ipwhiteauth/', () => {
+  const apis = testApis(testDatabases('sqlite'));
+
+  async function start() {
+    const api = await apis.start();
+    await api.signed('/client/add/', { vkey: 'a1b2c3d4e5', ipwhite: true, ipwhitepass: 'let me in' });
+    const ask = async (parameters: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) => {
+      const { status, body } = await api.call('/auth/ipwhiteauth/', parameters, { headers });
+      expect(status).toBe(200);
+      return body;
+    };
+    return { api, ask };
+  }
+
+  test('lets the caller in by the digest of the key, as contract 3.2 computes it, and the password', async () => {
+    const { api, ask } = await start();
+    expect(digest).toBe('cb3bae31bb1c443fbf3db8889055f2fe');
+    expect(await ask({ vkey: digest.toUpperCase(), pass: 'let me in' })).toEqual(answers.ok);
+    expect(api.engine.letInAddresses).toEqual(new Set(['1 127.0.0.1']));
+  });
+
+  test('lets the address in that is named, in its one spelling, and believes no header of a stranger', async () => {
+    const { api, ask } = await start();
+    expect(await ask({ vkey: digest, pass: 'let me in', ip: ' ::ffff:203.0.113.9 ' })).toEqual(answers.ok);
+    expect(await ask({ vkey: digest, pass: 'let me in', ip: '' }, { 'x-forwarded-for': '203.0.113.10' })).toEqual(answers.ok);
+    expect(api.engine.letInAddresses).toEqual(new Set(['1 203.0.113.9', '1 127.0.0.1']));
+  });
+
+  test.each([
+    ['no key', { pass: 'let me in' }, answers.params],
+    ['no password', { vkey: digest }, answers.params],
+    ['a network', { vkey: digest, pass: 'let me in', ip: '10.0.0.0/8' }, answers.params],
+    ['no address', { vkey: digest, pass: 'let me in', ip: 'here' }, answers.params],
+    ['the key itself', { vkey: 'a1b2c3d4e5', pass: 'let me in' }, answers.key],
+    ['another password', { vkey: digest, pass: 'let me out' }, answers.password],
+  ])('lets nobody in with %s', async (_, parameters, answer) => {
+    const { api, ask } = await start();
+    expect(await ask(parameters)).toEqual(answer);
+    expect(api.engine.letInAddresses).toEqual(new Set());
+  });
+
+  test('knows no client without a password', async () => {
+    const { api, ask } = await start();
+    await api.signed('/client/edit/', { id: 1, ipwhitepass: '' });
+    expect(await ask({ vkey: digest, pass: 'x' })).toEqual(answers.key);
+  });
+
+  test('after ten wrong guesses of an address the right password is wrong too, until the minute is over', async () => {
+    const { api, ask } = await start();
+    api.clock.now = 1_700_000_000_000;
+    for (let guess = 0; guess < 10; guess++) expect(await ask({ vkey: digest, pass: `guess ${guess}` })).toEqual(answers.password);
+    expect(await ask({ vkey: digest, pass: 'let me in' })).toEqual(answers.password);
+    expect(api.attempts.lockouts(api.clock.now)).toMatchObject([{ credential: 'ipWhitePassword', kind: 'address', source: '127.0.0.1' }]);
+    api.clock.now += 61_000;
+    expect(await ask({ vkey: digest, pass: 'let me in' })).toEqual(answers.ok);
+  });
+});
