@@ -9,8 +9,8 @@ import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '..
 describe.each(modes)('a tunnel of type $mode', ({ mode, target, visit }) => {
   async function serving() {
     const server = await startEngine();
-    await startAgent(server);
-    return { server, tunnel: await openTunnel(server, { mode, ...await target() }) };
+    const { agent } = await startAgent(server);
+    return { server, agent, tunnel: await openTunnel(server, { mode, ...await target() }) };
   }
 
   test('carries traffic both ways, counts it, and runs', async () => {
@@ -56,11 +56,13 @@ describe.each(modes)('a tunnel of type $mode', ({ mode, target, visit }) => {
   });
 
   test('cuts its connections when the client is disabled, and serves again when it is enabled', async () => {
-    const { server, tunnel } = await serving();
+    const { server, agent, tunnel } = await serving();
     await (await visit(tunnel, server)).echo('x');
     await setClient(server, { enabled: false });
     await gone(server, tunnel);
     expect(stateOf(server, tunnel)).toMatchObject({ running: false, error: 'the client is disabled' });
+    // It tries again and again, and would take the place of the next one.
+    await agent.stop();
     await setClient(server, {});
     await startAgent(server);
     expect(await (await visit(tunnel, server)).echo('back')).toBe('back');
