@@ -53,14 +53,15 @@ program.command('agent')
   .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the vkey's proof vouches for the server")
   .option('--vkey <KEY>', "the client's verification key (better: ADIT_VKEY or --vkey-file, for others on this machine can see flags)")
   .option('--vkey-file <FILE>', 'a file that holds the key (or ADIT_VKEY_FILE)')
+  .option('--allow-files <DIR>', 'a directory whose files tunnels may serve, with all below it; can be given more than once (default: none)', (directory: string, before: readonly string[] | undefined) => [...before ?? [], directory])
   .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
   .action(async (flags: AgentFlags) => {
-    const { server: address, tls, vkey, sockets, ...logging } = readAgentOptions(flags, process.env);
+    const { server: address, tls, vkey, allowFiles, sockets, ...logging } = readAgentOptions(flags, process.env);
     const { chooseSockets } = await import('./wire/choose-sockets.ts');
     const { runAgent } = await import('./agent/agent.ts');
-    await runAgent({ server: address, tls, vkey, sockets: await chooseSockets(sockets), version, log: createLogger(logging) });
+    await runAgent({ server: address, tls, vkey, allowFiles, sockets: await chooseSockets(sockets), version, log: createLogger(logging) });
   });
 
 program.command('visit')

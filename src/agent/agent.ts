@@ -1,5 +1,6 @@
 import os from 'node:os';
 import type { Logger } from 'pino';
+import { FileServer } from '../requests/files/file-server.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend, TlsTrust } from '../wire/socket.ts';
 import { KeptConnection, runUntilStopped } from './keep-connected.ts';
@@ -17,6 +18,8 @@ export interface AgentOptions {
   /** The program's version, told to the server. */
   readonly version: string;
   readonly sockets?: SocketBackend;
+  /** Directories whose files tunnels may serve, with all below them. */
+  readonly allowFiles?: readonly string[];
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
   readonly random?: () => number;
 }
@@ -24,12 +27,14 @@ export interface AgentOptions {
 /** Keeps a session with the server and serves what it asks for. */
 export class Agent {
   readonly #kept: KeptConnection<Link>;
+  readonly #files: FileServer;
 
-  constructor({ server, tls, vkey, log, version, sockets = netBackend, random }: AgentOptions) {
+  constructor({ server, tls, vkey, log, version, sockets = netBackend, allowFiles = [], random }: AgentOptions) {
+    this.#files = new FileServer(allowFiles, log);
     const info = { version, localAddress: localAddresses() };
     this.#kept = new KeptConnection({
       server, log, random,
-      open: () => Link.open({ server, tls, vkey, info, sockets, log }),
+      open: () => Link.open({ server, tls, vkey, info, sockets, log, files: this.#files }),
       whoIs: ({ clientId, secure }) => `client ${clientId}${secure ? ' over TLS' : ''}`,
     });
   }
@@ -40,8 +45,9 @@ export class Agent {
   }
 
   /** Ends in good order: the server is told, and open connections get a moment to end. */
-  stop(): Promise<void> {
-    return this.#kept.stop();
+  async stop(): Promise<void> {
+    await this.#kept.stop();
+    this.#files.close();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Answerer } from '../requests/answerer.ts';
+import type { FileServer } from '../requests/files/file-server.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
 import { type AgentInfo, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
@@ -10,6 +11,7 @@ import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } fr
 export interface LinkOptions extends BridgeDialler {
   readonly vkey: string;
   readonly info: AgentInfo;
+  readonly files: FileServer;
   readonly log: Logger;
 }
 
@@ -32,9 +34,9 @@ export class Link {
   private constructor(options: LinkOptions, agreed: AgreedSession<Welcome>) {
     this.clientId = agreed.welcome.clientId;
     this.#options = options;
-    const { sockets, log } = options;
+    const { sockets, files, log } = options;
     const answerer = new Answerer({
-      sockets, datagrams: new DatagramBudget(), hold: () => this.#session.hold(), direct: { accept: (request, stream) => this.#direct.accept(request, stream) },
+      sockets, files, datagrams: new DatagramBudget(), hold: () => this.#session.hold(), direct: { accept: (request, stream) => this.#direct.accept(request, stream) },
     }, log);
     this.#session = new ServerSession(agreed, {
       onOpen: (stream, payload) => answerer.answer(stream, payload),

@@ -2,6 +2,7 @@ import type { Joinable } from '../wire/stream.ts';
 import type { OpenKind, OpenRequest } from '../wire/open.ts';
 import { answerDial } from './dial.ts';
 import { answerDirect } from './direct.ts';
+import { answerFile } from './file.ts';
 import { answerProbe } from './probe.ts';
 import type { RequestContext, RequestHandler } from './request-handler.ts';
 import { answerTcp } from './tcp.ts';
@@ -16,6 +17,7 @@ const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
   udpAny: answerUdpAny,
   dial: answerDial,
   direct: answerDirect,
+  file: answerFile,
 };
 
 /** Answers a request. Rejects when it can't; the stream is then still to be reset. */

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { z } from 'zod';
 import { parseFingerprint } from '../rules/fingerprint.ts';
 import { readKeyOption } from './key-option.ts';
@@ -12,6 +13,8 @@ export interface AgentOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 
   readonly tls: { readonly fingerprint: string } | undefined;
   /** The client's verification key. */
   readonly vkey: string;
+  /** Directories whose files tunnels may serve, as absolute paths. */
+  readonly allowFiles: readonly string[];
 }
 
 /** Flags of `adit agent`, as commander names them. */
@@ -21,6 +24,7 @@ export interface AgentFlags {
   readonly vkeyFile?: string;
   readonly tls?: true;
   readonly tlsFingerprint?: string;
+  readonly allowFiles?: readonly string[];
   readonly logLevel?: string;
   readonly logFormat?: string;
   readonly sockets?: string;
@@ -65,5 +69,5 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
   const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
   if (server === undefined || pinned === undefined || vkey === undefined || logLevel === undefined || logFormat === undefined || sockets === undefined) throw new SettingsError(problems);
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
-  return { server, tls, vkey, logLevel, logFormat, sockets };
+  return { server, tls, vkey, allowFiles: (flags.allowFiles ?? []).map((directory) => path.resolve(directory)), logLevel, logFormat, sockets };
 }

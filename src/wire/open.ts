@@ -19,6 +19,8 @@ const openRequest = z.discriminatedUnion('kind', [
     kind: z.literal('direct'), tunnelId: z.int(), password: z.string().max(1024), targets: z.array(z.string().max(300)).min(1).max(5000),
     stunPorts: z.array(z.int().min(1).max(65_535)).max(2),
   }),
+  /** Speak HTTP and serve the files below a directory; `stripPrefix` is taken off the beginning of the URL's path. */
+  z.object({ kind: z.literal('file'), path: z.string().max(4096), stripPrefix: z.string().max(1024) }),
 ]);
 
 type AnyRequest = z.output<typeof openRequest>;

@@ -1,3 +1,4 @@
+import { fileMode } from './file.ts';
 import { httpProxyMode } from './http-proxy.ts';
 import { p2pMode } from './p2p.ts';
 import { secretMode } from './secret.ts';
@@ -7,4 +8,4 @@ import type { TunnelMode } from './tunnel-mode.ts';
 import { udpMode } from './udp.ts';
 
 /** The tunnel modes that the engine serves, by their name. */
-export const tunnelModes: ReadonlyMap<string, TunnelMode> = new Map([tcpMode, secretMode, p2pMode, udpMode, httpProxyMode, socks5Mode].map((mode) => [mode.name, mode]));
+export const tunnelModes: ReadonlyMap<string, TunnelMode> = new Map([tcpMode, secretMode, p2pMode, udpMode, httpProxyMode, socks5Mode, fileMode].map((mode) => [mode.name, mode]));

@@ -1,0 +1,32 @@
+import { encodeOpen } from '../../wire/open.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import type { WantedTunnel } from '../face.ts';
+import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+
+/** Connects visitors with the agent's file server: HTTP is spoken there, and nothing of it is known here. */
+class FileTunnel implements TunnelServer {
+  readonly #context: TunnelContext;
+  #payload: Buffer;
+
+  constructor(context: TunnelContext, wanted: WantedTunnel) {
+    this.#context = context;
+    this.#payload = payloadOf(wanted);
+  }
+
+  configure(wanted: WantedTunnel): void {
+    this.#payload = payloadOf(wanted);
+  }
+
+  onSocket(socket: ByteSocket): void {
+    const carrier = this.#context.admit(socket.remoteAddress);
+    if (carrier) this.#context.connections.carry(socket, carrier.session, carrier.client, this.#payload);
+    else socket.destroy(true);
+  }
+}
+
+function payloadOf({ localPath, stripPrefix }: WantedTunnel): Buffer {
+  return encodeOpen({ kind: 'file', path: localPath, stripPrefix });
+}
+
+/** Files of the agent's machine over HTTP. */
+export const fileMode: TunnelMode = { name: 'file', serve: (context, wanted) => new FileTunnel(context, wanted) };
