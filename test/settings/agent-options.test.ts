@@ -13,7 +13,11 @@ test.each([
   ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the server %s is understood', (server, expected) => {
-  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ server: expected, tls: undefined, vkey: 'k', logLevel: 'info', logFormat: 'text', sockets: 'auto' });
+  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ server: expected, tls: undefined, vkey: 'k', allowFiles: [], logLevel: 'info', logFormat: 'text', sockets: 'auto' });
+});
+
+test('the directories that may be served are made absolute', () => {
+  expect(readAgentOptions({ server: 'h:1', vkey: 'k', allowFiles: ['/srv/a', 'b/../c'] }, {}).allowFiles).toEqual(['/srv/a', path.resolve('c')]);
 });
 
 test.each(['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', 'a b:1', ':80'])('the server %j is refused', (server) => {
