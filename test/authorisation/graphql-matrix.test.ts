@@ -5,11 +5,11 @@ import { testApis } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 import { type ExpectedField, expectedFields, type Outcome } from './graphql-fields.ts';
 import { isAdministrator, isAtLeast, isTheirs, isUnknown } from './roles.ts';
-import { callers, openWorld, targetNames, targets, type CallerName, type Target, type World } from './world.ts';
+import { callers, openWorld, patienceMs, targetNames, targets, type CallerName, type Target, type World } from './world.ts';
 
 const apis = testApis(testDatabases('sqlite'));
 let world: World;
-beforeAll(async () => { world = await openWorld(await apis.start()); });
+beforeAll(async () => { world = await openWorld(await apis.start()); }, patienceMs);
 
 const answer = z.object({
   data: z.record(z.string(), z.unknown()).nullish(),
@@ -38,9 +38,6 @@ function refusal(type: string, { least, notTheirs, notThere, except }: ExpectedF
   if (target === 'missing' && isAdministrator(caller)) return notThere;
   return isTheirs(caller, target) ? undefined : notTheirs;
 }
-
-/** The calls of one entry take half a second; a busy machine may take fifty times as long. */
-const patienceMs = 60_000;
 
 test('every root field has its expectation, and nothing else has', () => {
   const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((type) => Object.keys(type?.getFields() ?? {}).map((name) => `${type?.name}.${name}`));

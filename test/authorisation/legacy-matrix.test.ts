@@ -4,11 +4,11 @@ import { testApis } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 import { type Answer, denied, type ExpectedEndpoint, expectedEndpoints } from './legacy-endpoints.ts';
 import { isAdministrator, isAtLeast, isTheirs, isUnknown } from './roles.ts';
-import { callers, openWorld, targetNames, targets, type CallerName, type Target, type World } from './world.ts';
+import { callers, openWorld, patienceMs, targetNames, targets, type CallerName, type Target, type World } from './world.ts';
 
 const apis = testApis(testDatabases('sqlite'));
 let world: World;
-beforeAll(async () => { world = await openWorld(await apis.start()); });
+beforeAll(async () => { world = await openWorld(await apis.start()); }, patienceMs);
 
 /** What a call is to be answered with; undefined = it is to be done. */
 function refusal({ least, notTheirs, notThere, reads, except }: ExpectedEndpoint, caller: CallerName, target: Target): Answer | undefined {
@@ -25,9 +25,6 @@ const unknownTexts: Partial<Record<CallerName, unknown>> = {
   anonymous: 'missing auth_key/timestamp', 'bad signature': 'bad auth_key',
   'expired signature': expect.stringMatching(/^timestamp outside the 20 second window \(server time \d+\)$/), 'disabled user': 'invalid token', 'expired user': 'invalid token',
 };
-
-/** The calls of one entry take half a second; a busy machine may take fifty times as long. */
-const patienceMs = 60_000;
 
 test('every endpoint for known callers has its expectation, and nothing else has', () => {
   expect([...new Set(Object.keys(expectedEndpoints).map((name) => name.replace(/ .*/, '')))].toSorted())

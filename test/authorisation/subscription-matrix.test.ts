@@ -4,7 +4,7 @@ import { testApis, type Api } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 import { subscribe, type Subscription } from '../support/sse.ts';
 import { isAdministrator, isAtLeast, isTheirs, isUnknown, type Least } from './roles.ts';
-import { callers, openWorld, targetNames, targets, type CallerName, type Target } from './world.ts';
+import { callers, openWorld, patienceMs, targetNames, targets, type CallerName, type Target } from './world.ts';
 
 interface Expected {
   readonly least: Least;
@@ -41,9 +41,6 @@ const expected: Readonly<Record<string, Expected>> = {
 };
 
 const apis = testApis(testDatabases('sqlite'));
-
-/** The calls of one entry take half a second; a busy machine may take fifty times as long. */
-const patienceMs = 60_000;
 
 test('every subscription has its expectation, and nothing else has', () => {
   expect(Object.keys(expected).toSorted()).toEqual(Object.keys(schema.getSubscriptionType()?.getFields() ?? {}).toSorted());

@@ -35,6 +35,9 @@ export interface World {
   differences(): Differences;
 }
 
+/** For what takes a second, in ms: a busy machine may take fifty times as long. */
+export const patienceMs = 60_000;
+
 /** Every user's password. */
 export const password = 'the password of users';
 /** Where too many wrong passwords came from. */

@@ -86,7 +86,7 @@ eachDialect('many at once', (databases) => {
     for (const n of [1, 2]) await api.store.db.client.create({ data: { vkey: `key ${n}`, maxTunnels: 10, userId: user.id } });
     const add = (client: number) => range(40).map((n) => n % 2
       ? api.signed('/index/addhost/', { client_id: client, host: `h${n}.c${client}.com` })
-      : api.signed('/index/add/', { client_id: client, type: 'secret' }));
+      : api.signed('/index/add/', { client_id: client, type: 'secret', password: `key ${client} ${n}` }));
     const full = refused('The number of tunnels exceeds the limit');
     expect(await answers(add(1))).toEqual({ [added]: 10, [full]: 30 });
     expect(await answers(add(2))).toEqual({ [added]: 5, [refused('The number of user tunnels exceeds the limit')]: 35 });

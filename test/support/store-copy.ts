@@ -30,6 +30,7 @@ export class StoreCopy {
   private constructor(file: string) {
     const database = this.#database = new Database(file);
     database.pragma('synchronous = OFF');
+    database.pragma('temp_store = MEMORY');
     database.pragma('busy_timeout = 5000');
     // The rows are brought back in any order.
     database.pragma('foreign_keys = OFF');
