@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { domains, files, password, someTime } from './records.ts';
 import { wrote, type Contract, type Failure } from './row.ts';
@@ -33,12 +34,24 @@ const refusedEntries: readonly Failure[] = [
   ['platform domain *.p.example.com is used by https host 4: change it to http before the certificate is removed', entries(d, { ID: 't', Wildcard: '*.p.example.com' })],
   ['platform domain *.own.com conflicts with existing wildcard host *.x.own.com', entries(d, t, { Wildcard: '*.own.com' })],
 ];
+/** A visitor of client 1: the key as its digest. */
+const visitor = { vkey: hash('md5', 'key-1', 'hex'), pass: 'let me in' };
 const credentials = { username: 'alice', password };
 
 /** Contract 2.6, 2.7, 3.2 and 3.3. */
 export const otherContract: Contract = {
   '/auth/gettime': { send: {}, answer: { time: expect.any(Number) }, parameters: {}, failures: [] },
   '/auth/getauthkey': { send: {}, answer: { status: 1, crypt_auth_key: expect.stringMatching(/^[0-9a-f]{64}$/), crypt_type: 'aes cbc' }, parameters: {}, failures: [] },
+  '/auth/ipwhiteauth': {
+    given: [{ path: '/client/edit', send: { id: 1, ipwhite: 1, ipwhitepass: 'let me in' }, answer: wrote('save success') }],
+    send: visitor, answer: { success: true, message: 'ok' },
+    parameters: {
+      vkey: { send: { ...visitor, vkey: 'key-1' }, answer: { success: false, message: 'unknown key' } },
+      pass: { send: { ...visitor, pass: 'let me out' }, answer: { success: false, message: 'bad password' } },
+      ip: [{ send: { ...visitor, ip: '203.0.113.9' } }, { send: { ...visitor, ip: 'here' }, answer: { success: false, message: 'bad params' } }],
+    },
+    failures: [],
+  },
   '/login/verify': {
     send: credentials, answer: wrote('login success'),
     parameters: {
