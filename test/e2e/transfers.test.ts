@@ -43,16 +43,18 @@ describeWith(sshPrograms, 'ssh through a tunnel', () => {
     expect(await session.exited).toEqual({ code: 3, signal: null });
   });
 
-  test('runs through a secret tunnel and its visitor', async () => {
+  test.each(['secret', 'p2p'] as const)('runs through a %s tunnel and its visitor', async (type) => {
     const sshd = await startSshd();
     const { server, clientId } = await serve(`127.0.0.1:${sshd.port}`);
     const password = 'the password of the visitor';
-    await write(server, '/index/add/', { type: 'secret', client_id: clientId, target: `127.0.0.1:${sshd.port}`, password });
-    const { port } = await startVisitorProcess(server, 'secret', password);
+    await write(server, '/index/add/', { type, client_id: clientId, target: `127.0.0.1:${sshd.port}`, password });
+    const { child, port } = await startVisitorProcess(server, type, password);
+    // Directly where this machine's addresses allow it.
+    if (type === 'p2p') await child.says(/direct path/);
     const command = new Child(programPath('ssh'), [...sshd.login(port), 'echo through $((6 * 7)); exit 3']);
     expect(await command.exited).toEqual({ code: 3, signal: null });
     expect(command.output).toBe('through 42\n');
-  });
+  }, 60_000);
 
   test('carries what a command prints', async () => {
     const sshd = await startSshd();
