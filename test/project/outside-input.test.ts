@@ -3,6 +3,10 @@ import path from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { GraphQLError, isScalarType, isSpecifiedScalarType } from 'graphql';
+import { parseRequestHead } from '../../src/engine/http/head.ts';
+import { HttpSyntaxError } from '../../src/engine/http/syntax-error.ts';
+import { parseGreeting, parseRequest as parseSocksRequest, SocksError } from '../../src/engine/socks/messages.ts';
+import { readClientHello } from '../../src/engine/vhost/client-hello.ts';
 import { routes } from '../../src/legacy/routes.ts';
 import { createSignatureCheck } from '../../src/legacy/signature.ts';
 import { Attempts } from '../../src/rules/attempts.ts';
@@ -26,6 +30,7 @@ import { newPassword, userColumns } from '../../src/schema/user/input.ts';
 import { readAgentOptions } from '../../src/settings/agent-options.ts';
 import { fileKey, flagName, infoOf, settingNames, settingsSchema } from '../../src/settings/settings.ts';
 import { environmentSource, fileSource, readSource, SettingsError } from '../../src/settings/sources.ts';
+import { readVisitOptions } from '../../src/settings/visit-options.ts';
 import { anyText, cases, hostileTexts, parsed, type Refusal } from '../support/outside-input.ts';
 import { schemaSettings } from '../support/schema.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -89,6 +94,8 @@ const programs: Parser[] = [
   ['the options of an agent', (text) => readAgentOptions({ server: text, vkey: text }, { ADIT_LOG_LEVEL: text }), SettingsError],
   ["an agent's server", (server) => readAgentOptions({ server, vkey: 'k' }, {}), SettingsError],
   ["the file of an agent's key", (text) => readAgentOptions({ server: 'h:1', vkeyFile: `/nowhere/${text}` }, {}), SettingsError],
+  ['the options of a visitor', (text) => readVisitOptions({ server: text, type: 'secret', password: text, listen: text, tlsFingerprint: text }, {}), SettingsError],
+  ["a visitor's port", (listen) => readVisitOptions({ server: 'h:1', type: 'secret', password: 'p', listen }, {}), SettingsError],
   ['the environment', (text) => readSource(environmentSource({ [`ADIT_${text}`]: text }), [])],
   ['the settings file', (text) => {
     writeFileSync(tomlFile, text);
@@ -96,7 +103,16 @@ const programs: Parser[] = [
   }, SettingsError],
 ];
 
-const parsers: readonly Parser[] = [...parameters, ...scalars, ...sources, otherValues, ...inputs, ...rules, ...programs];
+/** What visitors of tunnels and hosts send first. */
+const visitors: Parser[] = [
+  ['the head of a request', (text) => parseRequestHead(Buffer.from(`${text}\r\n\r\n`)), HttpSyntaxError],
+  ['a field of a request', (text) => parseRequestHead(Buffer.from(`GET / HTTP/1.1\r\nHost: ${text}\r\n\r\n`)), HttpSyntaxError],
+  ['the greeting of SOCKS', (text) => parseGreeting(Buffer.from(`\x05${text}`, 'latin1')), SocksError],
+  ['the request of SOCKS', (text) => parseSocksRequest(Buffer.from(`\x05\x01\0\x03${text}`, 'latin1')), SocksError],
+  ['the first bytes of TLS', (text) => readClientHello(Buffer.from(`\x16\x03\x01${text}`, 'latin1'))],
+];
+
+const parsers: readonly Parser[] = [...visitors, ...parameters, ...scalars, ...sources, otherValues, ...inputs, ...rules, ...programs];
 
 // Most cases end in an error, and its stack is what takes longest.
 Error.stackTraceLimit = 0;
