@@ -18,8 +18,9 @@ const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connectio
  * Speaks HTTP/2 with a visitor over TLS. Every stream becomes an HTTP/1.1 request on a connection of its own, inside this process, which
  * is routed like any other.
  * @param serve takes the connection of one request
+ * @returns the session; whoever stops serving ends it
  */
-export function serveHttp2(socket: TLSSocket, serve: (connection: ByteSocket) => void): void {
+export function serveHttp2(socket: TLSSocket, serve: (connection: ByteSocket) => void): http2.ServerHttp2Session {
   const session = http2.performServerHandshake(socket, { settings: SETTINGS, maxSessionMemory: 4, unknownProtocolTimeout: 5000 });
   session.on('error', () => session.destroy());
   session.setTimeout(IDLE_MS, () => session.close());
@@ -36,6 +37,7 @@ export function serveHttp2(socket: TLSSocket, serve: (connection: ByteSocket) =>
     near.write(request.head);
     Http2Request.begin(stream, near, request);
   });
+  return session;
 }
 
 function plainAddress(address: string): string {

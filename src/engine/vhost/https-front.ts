@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerHttp2Session } from 'node:http2';
 import net from 'node:net';
 import tls from 'node:tls';
 import type { Logger } from 'pino';
@@ -34,6 +35,7 @@ export class HttpsFront {
   readonly #context: HttpsContext;
   readonly #server: net.Server;
   readonly #tls: tls.Server;
+  readonly #sessions = new Set<ServerHttp2Session>();
   /** Connections on their way, by the visitor's address and port: Node doesn't say which socket a TLS socket stands on. */
   readonly #unfinished = new Map<string, net.Socket>();
 
@@ -55,6 +57,14 @@ export class HttpsFront {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
     return address.port;
+  }
+
+  /** Ends the HTTP/2 sessions: at once, or after the requests that are under way. */
+  endSessions(atOnce: boolean): void {
+    for (const session of this.#sessions) {
+      if (atOnce) session.destroy();
+      else session.close();
+    }
   }
 
   /** Frees the port; connections that are through the handshake live on. */
@@ -126,8 +136,13 @@ export class HttpsFront {
   #onSecure(socket: tls.TLSSocket): void {
     this.#unfinished.delete(keyOf(socket));
     socket.on('error', () => socket.destroy());
-    if (socket.alpnProtocol === 'h2') serveHttp2(socket, (connection) => this.#context.serve(connection));
-    else this.#context.serve(byteSocket(socket));
+    if (socket.alpnProtocol !== 'h2') {
+      this.#context.serve(byteSocket(socket));
+      return;
+    }
+    const session = serveHttp2(socket, (connection) => this.#context.serve(connection));
+    this.#sessions.add(session);
+    session.once('close', () => this.#sessions.delete(session));
   }
 }
 

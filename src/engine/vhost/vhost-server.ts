@@ -89,6 +89,7 @@ export class VhostServer implements VhostContext {
   async drain(): Promise<void> {
     this.#closing = true;
     await Promise.all([this.#http?.close(), this.#https.close()]);
+    this.#https.endSessions(false);
     for (const connection of this.#connections) connection.drain();
   }
 
@@ -97,6 +98,7 @@ export class VhostServer implements VhostContext {
     this.#closing = true;
     this.#slow.stop();
     await Promise.all([this.#http?.close(), this.#https.close()]);
+    this.#https.endSessions(true);
     for (const connection of this.#connections) connection.destroy();
   }
 

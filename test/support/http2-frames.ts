@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import tls from 'node:tls';
+
+/** A field of a request as it goes over the wire: any bytes. */
+export type RawField = readonly [name: string, value: string];
+
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const DATA = 0;
+const HEADERS = 1;
+const RST_STREAM = 3;
+const SETTINGS = 4;
+const PING = 6;
+const GOAWAY = 7;
+const END_STREAM = 1;
+const END_HEADERS = 4;
+const ACK = 1;
+/** Round trips after which no answer will come any more: Node sends a reset along with the next thing it has to say. */
+const PINGS = 10;
+
+function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** HPACK without any of its tables: every name and value as it is. */
+function block(fields: readonly RawField[]): Buffer {
+  return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value, 'latin1');
+  return bytes.length < 127 ? Buffer.concat([Buffer.from([bytes.length]), bytes]) : Buffer.concat([Buffer.from([127, (bytes.length - 127) & 127]), bytes]);
+}
+
+/** How a server took one request: an answer, or that it ended the stream or the session. */
+export type Http2Answer = 'answer' | 'reset' | 'goaway' | 'closed' | 'silence';
+
+/** Sends one request over HTTP/2 that a client library would refuse to make. */
+export async function sendHttp2(port: number, servername: string, fields: readonly RawField[], body?: string): Promise<Http2Answer> {
+  const socket = tls.connect({ port, host: '127.0.0.1', servername, ALPNProtocols: ['h2'], rejectUnauthorized: false });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  socket.write(Buffer.concat([
+    Buffer.from(PREFACE), frame(SETTINGS, 0, 0), frame(HEADERS, body === undefined ? END_STREAM | END_HEADERS : END_HEADERS, 1, block(fields)),
+    ...(body === undefined ? [] : [frame(DATA, END_STREAM, 1, Buffer.from(body, 'latin1'))]),
+    frame(PING, 0, 0, Buffer.alloc(8)),
+  ]));
+  let pings = 0;
+  let received = Buffer.alloc(0);
+  for await (const chunk of socket) {
+    received = Buffer.concat([received, Buffer.from(chunk)]);
+    while (received.length >= 9 && received.length >= 9 + received.readUIntBE(0, 3)) {
+      const [type, flags, stream] = [received[3], received[4] ?? 0, received.readUInt32BE(5)];
+      received = received.subarray(9 + received.readUIntBE(0, 3));
+      if (type === PING && ++pings < PINGS) socket.write(frame(PING, 0, 0, Buffer.alloc(8)));
+      const answer = type === GOAWAY ? 'goaway' : stream === 1 && type === RST_STREAM ? 'reset' : stream === 1 && type === HEADERS ? 'answer' : pings === PINGS ? 'silence' : undefined;
+      if (answer) {
+        socket.destroy();
+        return answer;
+      }
+      if (type === SETTINGS && (flags & ACK) === 0) socket.write(frame(SETTINGS, ACK, 0));
+    }
+  }
+  return 'closed';
+}
