@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { Engine } from './engine/engine.ts';
 import { createApp } from './http/app.ts';
 import { createCallers } from './http/callers.ts';
+import { metricsRoute } from './http/metrics.ts';
 import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import { createLogger } from './log.ts';
@@ -71,7 +72,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     });
     const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be told of; tried again in a minute');
     opened.push(() => sweep.stop());
-    const web = await listen(createHttp(settings, services, stopping.signal), settings);
+    const web = await listen(createHttp(settings, services, engine, stopping.signal), settings);
     opened.push(() => close(web));
     const stop = stopSignal(log);
     process.stdout.write(readyMessage({ settings, generated, bridge, hosts, http: addressOf(web) }));
@@ -87,7 +88,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   }
 }
 
-function createHttp(settings: Settings, services: Services, stopping: AbortSignal): http.Server {
+function createHttp(settings: Settings, services: Services, engine: Engine, stopping: AbortSignal): http.Server {
   const { store, live, log } = services;
   stopping.addEventListener('abort', () => live.close());
   const callers = createCallers({ services, settings });
@@ -96,6 +97,7 @@ function createHttp(settings: Settings, services: Services, stopping: AbortSigna
     settings,
     graphql: createGraphql({ services, settings, callers }),
     legacy: createLegacyRouter({ schema, settings, callers, log, contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
+    metrics: metricsRoute(engine, callers, version),
     health: {
       database: async () => { await store.db.$queryRaw`SELECT 1`; },
       server: () => { if (stopping.aborted) throw new Error('the server is stopping'); },

@@ -10,7 +10,7 @@ import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
-  type ClientState, type ConnectionState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type RefusalCause, type StateBatch,
+  type ClientState, type ConnectionState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
   type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { Account } from './limits/account.ts';
@@ -326,8 +326,17 @@ export class Engine implements EngineFace {
   }
 
   /** How many handshakes, sessions and visitors there are and were; for health and metrics. */
-  get counts(): Bridge['counts'] & { readonly visitors: number } {
-    return { ...this.#bridge.counts, visitors: this.#visitors.open };
+  get counts(): Bridge['counts'] & { readonly visitors: number; readonly hostConnections: number } {
+    return { ...this.#bridge.counts, visitors: this.#visitors.open, hostConnections: this.#vhost.connections };
+  }
+
+  /** Refused connections since the start by cause, over all clients that there are now. */
+  refusals(): Refusals {
+    const sums: Partial<Record<RefusalCause, number>> = {};
+    for (const { meter } of this.#clients.all()) {
+      for (const cause of refusalCauses) if (meter.refusals[cause]) sums[cause] = (sums[cause] ?? 0) + meter.refusals[cause];
+    }
+    return sums;
   }
 
   /**

@@ -15,6 +15,8 @@ export interface AppOptions {
   readonly graphql: RequestHandler;
   /** The legacy endpoints; reads its own bodies, passes on what it doesn't know. */
   readonly legacy: RequestHandler;
+  /** `/metrics`. */
+  readonly metrics: RequestHandler;
   /** What has to work before the server counts as ready, by name. */
   readonly health: HealthChecks;
   /** The program's. */
@@ -23,7 +25,7 @@ export interface AppOptions {
 }
 
 /** Everything the server answers over HTTP, below its base path. */
-export function createApp({ settings, graphql, legacy, health, version, log }: AppOptions): Express {
+export function createApp({ settings, graphql, legacy, metrics, health, version, log }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('trust proxy', settings.trustedProxies);
@@ -33,6 +35,7 @@ export function createApp({ settings, graphql, legacy, health, version, log }: A
   routes.use(legacy);
   routes.use('/graphql', graphql);
   routes.use(healthRoutes(health, log));
+  routes.use(metrics);
   routes.use(apiDescriptionRoutes({ basePath: settings.basePath, version }));
   routes.use(loginPage(settings));
   routes.use(pageRoutes());

@@ -40,7 +40,7 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
     const own = { ...credentials, allowVkeyLogin: false, basePath: settings.basePath };
     const callers = createCallers({ services: api.services, settings: own });
     const graphql = createGraphql({ services: api.services, settings: own, callers });
-    const app = createApp({ settings, graphql, legacy: (_request, _response, next) => next(), health: {}, version: '1.2.3', log: pino({ level: 'silent' }), ...options });
+    const app = createApp({ settings, graphql, legacy: (_request, _response, next) => next(), metrics: (_request, _response, next) => next(), health: {}, version: '1.2.3', log: pino({ level: 'silent' }), ...options });
     const server = createServer(app).listen(0, '127.0.0.1');
     servers.push(server);
     await once(server, 'listening');

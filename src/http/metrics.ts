@@ -1,0 +1,83 @@
+import { type RequestHandler, Router } from 'express';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import type { Traffic } from '../engine/face.ts';
+import type { HttpCallers } from './callers.ts';
+import { authenticate } from './graphql-authentication.ts';
+
+/** Where the numbers come from: the engine. */
+export interface MeteredEngine {
+  /** What there is and what there was since the start; only names that are listed in this file are shown. */
+  readonly counts: Readonly<Record<keyof typeof gauges | keyof typeof counters, number>>;
+  traffic(): Traffic;
+  /** Refused connections since the start, by cause. */
+  refusals(): Readonly<Record<string, number>>;
+}
+
+const gauges = {
+  sessions: 'Agents that are connected.',
+  visits: "Visitors' programs that are connected.",
+  handshakes: 'Unfinished handshakes at the bridge.',
+  visitors: 'Open connections of visitors to tunnels and hosts.',
+  hostConnections: 'Connections to the ports of the hosts, idle ones included.',
+} as const;
+
+const counters = {
+  garbage: 'Connections to the bridge that did not speak its protocol.',
+  refused: 'Agents that were told no.',
+  turnedAway: 'Connections to the bridge that were closed unread because there were too many.',
+  dataConnections: 'Data connections that were let in.',
+} as const;
+
+/** `/metrics` in Prometheus' text form, for administrators: by signature, token, session, or Basic name and password. */
+export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, version: string): RequestHandler {
+  const registry = registryOf(engine, version);
+  return Router().get('/metrics', async (request, response) => {
+    const who = await authenticate(callers, request);
+    if (who.kind !== 'known' || who.caller.kind !== 'admin') {
+      const status = who.kind === 'known' ? 403 : who.kind === 'tooManyFailures' ? 429 : 401;
+      if (status === 401) response.set('WWW-Authenticate', 'Basic realm="Adit"');
+      response.status(status).json({ status: 0, msg: status === 403 ? 'permission denied' : 'authentication required' });
+      return;
+    }
+    response.set('Cache-Control', 'no-store').type(registry.contentType).send(await registry.metrics());
+  });
+}
+
+function registryOf(engine: MeteredEngine, version: string): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  new Gauge({ name: 'adit_info', help: 'The program that runs.', labelNames: ['version'], registers }).set({ version }, 1);
+  for (const [key, help] of entries(gauges)) {
+    registry.registerMetric(new Gauge({ name: nameOf(key), help, registers: [], collect() { this.set(engine.counts[key]); } }));
+  }
+  for (const [key, help] of entries(counters)) {
+    registry.registerMetric(new Counter({ name: `${nameOf(key)}_total`, help, registers: [], collect() { this.reset(); this.inc(engine.counts[key]); } }));
+  }
+  registry.registerMetric(new Gauge({
+    name: 'adit_traffic_bytes', help: 'Bytes from visitors (inlet) and to them (export) over all clients that there are now.', labelNames: ['direction'], registers: [],
+    collect() {
+      const { inletBytes, exportBytes } = engine.traffic();
+      this.set({ direction: 'inlet' }, inletBytes);
+      this.set({ direction: 'export' }, exportBytes);
+    },
+  }));
+  registry.registerMetric(new Gauge({
+    name: 'adit_refused_connections', help: 'Connections of visitors that were refused since the start, over all clients that there are now.', labelNames: ['cause'], registers: [],
+    collect() {
+      for (const [cause, count] of Object.entries(engine.refusals())) this.set({ cause }, count);
+    },
+  }));
+  return registry;
+}
+
+function entries<Key extends string>(texts: Readonly<Record<Key, string>>): ReadonlyArray<readonly [Key, string]> {
+  // The keys of a constant of this file.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.entries(texts) as Array<[Key, string]>;
+}
+
+/** `dataConnections` as `adit_data_connections`. */
+function nameOf(key: string): string {
+  return `adit_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+}
