@@ -123,7 +123,7 @@ describe('by calls of the legacy API, with a server and an agent in processes of
     expect(limited.agent.output.slice(said)).toBe('');
   }, 20_000);
 
-  test.each([1, 10, 100])('%i streams share the rate of their client, both directions together', async (streams) => {
+  test.each(sized([1, 100], [1, 10, 100]))('%i streams share the rate of their client, both directions together', async (streams) => {
     const { ratio, least, most } = await measureRate(limited, { streams, direction: 'both', kilobytes: 1024, seconds: sized(1.5, 10) });
     // A busy machine is slower than the limit, never faster.
     expect(ratio).toBeGreaterThan(sized(0.5, 0.95));
@@ -133,7 +133,7 @@ describe('by calls of the legacy API, with a server and an agent in processes of
   }, 60_000);
 
   test('of a burst exactly as many are let in as may be', async () => {
-    expect(await measureBurst(limited, { visitors: sized(300, 1000), allowed: 50 })).toEqual({ letIn: 50, counted: 50 });
+    expect(await measureBurst(limited, { visitors: sized(150, 1000), allowed: 50 })).toEqual({ letIn: 50, counted: 50 });
   }, 60_000);
 
   test('a flow limit is overshot by less than 1 MB a connection, outlives a restart, and lets everybody in when it is raised', async () => {

@@ -8,7 +8,7 @@ import { hashOf } from '../support/payload.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
 const MB = 1024 * 1024;
-const SIZE = sized(16, 1024) * MB;
+const SIZE = sized(4, 1024) * MB;
 /** To a reader that stops. */
 const OFFERED = sized(48, 512) * MB;
 const SEED = 7;
@@ -124,14 +124,14 @@ describeInRig('p2p between NATs', () => {
     await expectWhole(port, MB);
   }, 60_000);
 
-  test('without the native library a direct path opens over TCP', async () => {
-    const { visitor, port } = await meet('port', 'port', false);
-    await visitor.says(/direct path to the agent at 203\.0\.113\.20:\d+ \(tcp\)/);
-    await expectPath('DIRECT');
-    await expectWhole(port, SIZE);
-  }, sized(60_000, 600_000));
-
   if (endurance) {
+    test('without the native library a direct path opens over TCP', async () => {
+      const { visitor, port } = await meet('port', 'port', false);
+      await visitor.says(/direct path to the agent at 203\.0\.113\.20:\d+ \(tcp\)/);
+      await expectPath('DIRECT');
+      await expectWhole(port, SIZE);
+    }, 600_000);
+
     const pairs = natTypes.flatMap((visitor) => natTypes.map((agent): [NatType, NatType, string] => [visitor, agent, expectedPath(visitor, agent)]));
     test.each(pairs)('%s x %s: %s', async (visitorNat, agentNat, expected) => {
       const { visitor, port } = await meet(visitorNat, agentNat);

@@ -119,9 +119,7 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
 
     test('refuses to copy a password that has to be unique', async () => {
       await body('/index/add/', { client_id: 1, type: 'secret', password: 'visitors' });
-      await body('/index/add/', { client_id: 1, type: 'secret' });
       expect(await body('/index/copy/', { id: 1 })).toEqual(refused('secret mode keys visitors must be unique'));
-      expect(await body('/index/copy/', { id: 2 })).toEqual(added(3));
     });
 
     test.each(['9', '', 'x'])('knows no tunnel "%s"', async (id) => {
