@@ -1,6 +1,5 @@
 import { type RequestHandler, Router } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import type { Traffic } from '../engine/face.ts';
 import type { HttpCallers } from './callers.ts';
 import { authenticate } from './graphql-authentication.ts';
 
@@ -8,7 +7,8 @@ import { authenticate } from './graphql-authentication.ts';
 export interface MeteredEngine {
   /** What there is and what there was since the start; only names that are listed in this file are shown. */
   readonly counts: Readonly<Record<keyof typeof gauges | keyof typeof counters, number>>;
-  traffic(): Traffic;
+  /** Over all clients, since they were made. */
+  traffic(): { readonly inletBytes: number; readonly exportBytes: number };
   /** Refused connections since the start, by cause. */
   refusals(): Readonly<Record<string, number>>;
 }
