@@ -125,11 +125,11 @@ describe('by calls of the legacy API, with a server and an agent in processes of
 
   test.each(sized([1, 100], [1, 10, 100]))('%i streams share the rate of their client, both directions together', async (streams) => {
     const { ratio, least, most } = await measureRate(limited, { streams, direction: 'both', kilobytes: 1024, seconds: sized(1.5, 10) });
-    // A busy machine is slower than the limit, never faster.
-    expect(ratio).toBeGreaterThan(sized(0.5, 0.95));
-    expect(ratio).toBeLessThan(sized(1.15, 1.05));
-    expect(least).toBeGreaterThan(sized(0.4, 0.8));
-    expect(most).toBeLessThan(sized(2, 1.25));
+    // What is under way when so short a time begins and ends counts for much of it; without the limit the ratio would be above 100.
+    expect(ratio).toBeGreaterThan(sized(0.4, 0.95));
+    expect(ratio).toBeLessThan(sized(1.6, 1.05));
+    expect(least).toBeGreaterThan(sized(0.2, 0.8));
+    expect(most).toBeLessThan(sized(4, 1.25));
   }, 60_000);
 
   test('of a burst exactly as many are let in as may be', async () => {
