@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Host" ADD COLUMN "acme" BOOLEAN NOT NULL DEFAULT false;
