@@ -2,33 +2,28 @@ import type { Logger } from 'pino';
 import { Attempts } from '../rules/attempts.ts';
 import { addressSet } from '../rules/ip-access.ts';
 import type { PortRange } from '../rules/port-range.ts';
-import { keyedModes, transportOf } from '../rules/tunnel-mode.ts';
-import { keyIdOf } from '../wire/handshake.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from './bridge/bridge.ts';
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
-  type ClientState, type ConnectionState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, PortUnavailableError, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
+  type ClientState, type ConnectionState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
   type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { Account } from './limits/account.ts';
 import { Admission } from './limits/admission.ts';
 import { Alarm } from './limits/alarm.ts';
 import { ClientLogins } from './limits/client-logins.ts';
-import { Meter, type StoredBytes, Ticker } from './limits/meter.ts';
+import { type Meter, NO_BYTES, type StoredBytes, Ticker } from './limits/meter.ts';
 import { MAX_VISITORS, Visitors } from './limits/visitors.ts';
-import { PortBook } from './ports/port-book.ts';
-import { BoundLease } from './ports/port-lease.ts';
-import { bindFreePort, bindPort, bindVisitorPort, type PortReserver } from './ports/reserve-port.ts';
 import { LocalSession } from './local-session.ts';
 import { StateBatches } from './state-batches.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { tunnelModes } from './tunnels/registry.ts';
 import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
 import type { Carrier } from './tunnels/tunnel-mode.ts';
-import { TunnelRunner } from './tunnels/tunnel-runner.ts';
+import { Tunnels } from './tunnels/tunnels.ts';
 import { Certificates } from './vhost/certificates.ts';
 import { dialHost } from './vhost/dial.ts';
 import { type GateContext, gateOf } from './vhost/gate.ts';
@@ -82,8 +77,6 @@ export interface StoredState {
   readonly blackIpList: readonly string[];
 }
 
-const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
-
 /**
  * Runs what is wanted: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
  * of `apply`, then `drain` or `close`.
@@ -91,9 +84,7 @@ const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
 export class Engine implements EngineFace {
   readonly modes: readonly string[] = [...tunnelModes.keys()];
   readonly #clients = new Clients();
-  readonly #tunnels = new Map<number, TunnelRunner>();
-  /** The tunnels that visitors prove a password for, by its key id. */
-  readonly #passwords = new Map<string, TunnelRunner>();
+  readonly #tunnels: Tunnels;
   readonly #ticker = new Ticker();
   readonly #batches: StateBatches;
   readonly #visitors: Visitors;
@@ -101,7 +92,6 @@ export class Engine implements EngineFace {
   readonly #hosts: Hosts;
   readonly #logins: ClientLogins;
   readonly #vhost: VhostServer;
-  readonly #reserver: PortReserver;
   readonly #bridge: Bridge;
   readonly #rendezvous: Rendezvous;
   readonly #log: Logger;
@@ -120,17 +110,17 @@ export class Engine implements EngineFace {
     this.#now = options.now ?? Date.now;
     this.#visitors = new Visitors(options.maxVisitors);
     this.#hosts = new Hosts(this.#ticker, this.#visitors, new Certificates(options.log, this.#now), { ...PROXY_TIMING, ...options.proxyTiming }.dialMs);
-    this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     const attempts = options.attempts ?? new Attempts();
     this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, attempts, this.#now);
     const sockets = options.sockets ?? netBackend;
     this.#admission = new Admission(this.#visitors, this.#now, options.allowLocalProxy ? new LocalSession(sockets, options.log) : undefined);
-    this.#reserver = { sockets, book: new PortBook(options.allowPorts), log: options.log };
+    this.#tunnels = this.#makeTunnels(sockets, options);
+    this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     this.#vhost = this.#makeVhost(sockets, options);
     this.#rendezvous = new Rendezvous({ sockets, log: options.log, host: options.bridgeHost, port: options.p2pPort });
     this.#bridge = new Bridge({
       sockets, log: options.log, now: this.#now, clients: this.#clients, attempts, timing: options.bridgeTiming ?? {},
-      visited: (keyId) => this.#passwords.get(keyId),
+      visited: (keyId) => this.#tunnels.visited(keyId),
       onTraffic: (entry, tunnelId, { inlet, exported }) => {
         const runner = this.#tunnels.get(tunnelId);
         if (runner?.wanted.clientId !== entry.wanted.id) return;
@@ -145,6 +135,19 @@ export class Engine implements EngineFace {
         this.#changed(entry.meter);
         for (const runner of entry.tunnels) runner.clientChanged();
       },
+    });
+  }
+
+  #makeTunnels(sockets: SocketBackend, { log, allowPorts, udpIdleMs = UDP_IDLE_MS, proxyTiming }: EngineOptions): Tunnels {
+    return new Tunnels({
+      log, sockets, allowPorts, udpIdleMs,
+      ticker: this.#ticker, clients: this.#clients, visitors: this.#visitors, logins: this.#logins, timing: { ...PROXY_TIMING, ...proxyTiming },
+      inTurn: (work) => this.#inTurn(work),
+      blocked: (clientId) => this.#blocked(clientId),
+      admit: (tunnel, address) => this.#admit(tunnel, address),
+      stunPorts: () => this.#rendezvous.ports(),
+      changed: (meter) => this.#changed(meter),
+      later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),
     });
   }
 
@@ -164,9 +167,9 @@ export class Engine implements EngineFace {
   async load(stored: StoredState): Promise<void> {
     this.#admission.blackIpList = stored.blackIpList;
     for (const client of stored.clients) this.#addClient(client, client);
-    for (const tunnel of stored.tunnels) this.#addTunnel(tunnel, tunnel);
+    for (const tunnel of stored.tunnels) this.#tunnels.add(tunnel, tunnel);
     for (const host of stored.hosts) this.#hosts.set(host, host);
-    await Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.sync()));
+    await this.#tunnels.sync();
     this.#timers.push(setInterval(() => this.#batches.markOnline(), ONLINE_MS).unref());
     this.#expiry.within(this.#untilExpiry());
   }
@@ -189,29 +192,7 @@ export class Engine implements EngineFace {
   }
 
   reservePort(request: PortRequest): Promise<PortLease> {
-    return this.#inTurn(async () => {
-      const { mode, port, serverIp, replaces } = request;
-      const transport = transportOf(mode);
-      if (transport === undefined) throw new PortUnavailableError(`a tunnel of type ${mode} listens on no port`);
-      const address = { transport, port, serverIp };
-      if (port === 0) return this.#lease(await bindFreePort(this.#reserver, address));
-      this.#reserver.book.check(address, replaces);
-      const own = replaces === undefined ? undefined : this.#tunnels.get(replaces);
-      if (!own?.listensOn(transport, port)) return this.#lease(await bindPort(this.#reserver, address));
-      if (own.wanted.serverIp === serverIp) return new BoundLease(port, undefined, () => Promise.resolve());
-      // Its own listener stands in the way: it goes first, and comes back when nothing becomes of the change.
-      await own.closeListener();
-      try {
-        return this.#lease(await bindPort(this.#reserver, address), own);
-      } catch (error) {
-        await own.sync();
-        throw error;
-      }
-    });
-  }
-
-  #lease(held: Awaited<ReturnType<typeof bindPort>>, replaced?: TunnelRunner): PortLease {
-    return new BoundLease(held.port, held, () => this.#inTurn(async () => replaced?.sync()));
+    return this.#inTurn(() => this.#tunnels.reservePort(request));
   }
 
   apply(change: EngineChange): Promise<void> {
@@ -219,8 +200,8 @@ export class Engine implements EngineFace {
       switch (change.kind) {
         case 'client': return this.#applyClient(change.client);
         case 'clientRemoved': return this.#removeClient(change.id);
-        case 'tunnel': return this.#applyTunnel(change.tunnel, change.lease);
-        case 'tunnelRemoved': return this.#removeTunnel(change.id);
+        case 'tunnel': return this.#tunnels.apply(change.tunnel, change.lease);
+        case 'tunnelRemoved': return this.#tunnels.remove(change.id);
         case 'host': return Promise.resolve(this.#hosts.set(change.host));
         case 'hostRemoved': return Promise.resolve(this.#hosts.remove(change.id));
         case 'blackIpList': return this.#applyBlackList(change.list);
@@ -346,7 +327,7 @@ export class Engine implements EngineFace {
   async drain(ms: number): Promise<number> {
     this.#closing = true;
     this.#bridge.drain();
-    await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.drain())));
+    await this.#inTurn(() => this.#tunnels.drain());
     await this.#vhost.drain();
     await this.#visitors.gone(ms);
     const cut = this.#visitors.open;
@@ -362,7 +343,7 @@ export class Engine implements EngineFace {
     await this.#vhost.close();
     await this.#bridge.close();
     await this.#rendezvous.close();
-    await this.#inTurn(() => Promise.all(Array.from(this.#tunnels.values(), (runner) => runner.close())));
+    await this.#inTurn(() => this.#tunnels.close());
     this.#ticker.stop();
   }
 
@@ -382,46 +363,6 @@ export class Engine implements EngineFace {
     this.#clients.add(entry);
     this.#awaitExpiry(entry);
     return entry;
-  }
-
-  #addTunnel(wanted: WantedTunnel, stored: StoredBytes): TunnelRunner {
-    const runner = new TunnelRunner({
-      log: this.#log,
-      sockets: this.#reserver.sockets,
-      visitors: this.#visitors,
-      udpIdleMs: this.#options.udpIdleMs ?? UDP_IDLE_MS,
-      blocked: (clientId) => this.#blocked(clientId),
-      admit: (tunnel, address) => this.#admit(tunnel, address),
-      stunPorts: () => this.#rendezvous.ports(),
-      client: (clientId) => {
-        const entry = this.#clients.get(clientId);
-        return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
-      },
-      refused: (clientId, cause) => this.#clients.get(clientId)?.meter.countRefusal(cause),
-      bindVisitorPort: (serverIp) => bindVisitorPort(this.#reserver, serverIp),
-      logins: this.#logins, timing: { ...PROXY_TIMING, ...this.#options.proxyTiming },
-      changed: (meter) => this.#changed(meter),
-      later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),
-    }, new Meter(this.#ticker, 'tunnel', wanted.id, stored), wanted);
-    this.#tunnels.set(wanted.id, runner);
-    this.#link(runner);
-    return runner;
-  }
-
-  #link(runner: TunnelRunner): void {
-    const { id, clientId, mode, enabled, port, serverIp, password } = runner.wanted;
-    const transport = transportOf(mode);
-    if (enabled && transport && port !== 0) this.#reserver.book.claim({ tunnelId: id, transport, port, serverIp });
-    if (keyedModes.includes(mode) && password !== '') this.#passwords.set(keyIdOf(password), runner);
-    this.#clients.get(clientId)?.tunnels.add(runner);
-  }
-
-  #unlink(runner: TunnelRunner): void {
-    const { id, clientId, port, password } = runner.wanted;
-    this.#reserver.book.unclaim(id, port);
-    const keyId = keyIdOf(password);
-    if (this.#passwords.get(keyId) === runner) this.#passwords.delete(keyId);
-    this.#clients.get(clientId)?.tunnels.delete(runner);
   }
 
   #blocked(clientId: number): string {
@@ -479,31 +420,10 @@ export class Engine implements EngineFace {
   async #removeClient(id: number): Promise<void> {
     const entry = this.#clients.get(id);
     if (!entry) return;
-    for (const runner of entry.tunnels) await this.#removeTunnel(runner.wanted.id);
+    for (const runner of entry.tunnels) await this.#tunnels.remove(runner.wanted.id);
     this.#hosts.removeOf(id);
     this.#clients.remove(entry);
     entry.session?.close('deleted');
     this.#ticker.forget(entry.meter);
-  }
-
-  async #applyTunnel(wanted: WantedTunnel, lease: PortLease | undefined): Promise<void> {
-    const held = lease instanceof BoundLease ? lease.take() : undefined;
-    const runner = this.#tunnels.get(wanted.id);
-    if (!runner) {
-      await this.#addTunnel(wanted, NO_BYTES).sync(held);
-      return;
-    }
-    this.#unlink(runner);
-    await runner.configure(wanted, held);
-    this.#link(runner);
-  }
-
-  async #removeTunnel(id: number): Promise<void> {
-    const runner = this.#tunnels.get(id);
-    if (!runner) return;
-    this.#unlink(runner);
-    this.#tunnels.delete(id);
-    await runner.close();
-    this.#ticker.forget(runner.meter);
   }
 }

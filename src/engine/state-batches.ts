@@ -1,18 +1,18 @@
 import type { Clients } from './clients.ts';
 import type { StateBatch } from './face.ts';
 import type { Meter, Ticker } from './limits/meter.ts';
-import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
+import type { Tunnels } from './tunnels/tunnels.ts';
 import type { Hosts } from './vhost/hosts.ts';
 
 /** Says what of the running state the store should know next. */
 export class StateBatches {
   readonly #ticker: Ticker;
   readonly #clients: Clients;
-  readonly #tunnels: ReadonlyMap<number, TunnelRunner>;
+  readonly #tunnels: Tunnels;
   readonly #hosts: Hosts;
   readonly #now: () => number;
 
-  constructor(ticker: Ticker, clients: Clients, tunnels: ReadonlyMap<number, TunnelRunner>, hosts: Hosts, now: () => number) {
+  constructor(ticker: Ticker, clients: Clients, tunnels: Tunnels, hosts: Hosts, now: () => number) {
     this.#ticker = ticker;
     this.#clients = clients;
     this.#tunnels = tunnels;

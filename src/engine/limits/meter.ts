@@ -8,6 +8,9 @@ export interface StoredBytes {
   readonly exportBytes: number;
 }
 
+/** Of what is new. */
+export const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
+
 /** Bytes and connections of one client, tunnel or host. Counting bytes costs an addition and a comparison. */
 export class Meter {
   readonly owner: 'client' | 'tunnel' | 'host';

@@ -1,6 +1,6 @@
 import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
 import type { HostState, WantedHost } from '../face.ts';
-import { Meter, type StoredBytes, type Ticker } from '../limits/meter.ts';
+import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { Connections } from '../tunnels/connections.ts';
 import { TargetTurns } from '../tunnels/target-turns.ts';
@@ -58,7 +58,7 @@ export class Hosts {
   }
 
   /** Adds a host or changes it. @param stored what a new one has moved before */
-  set(wanted: WantedHost, stored: StoredBytes = { inletBytes: 0, exportBytes: 0 }): void {
+  set(wanted: WantedHost, stored: StoredBytes = NO_BYTES): void {
     const old = this.#entries.get(wanted.id);
     if (old && old.wanted.clientId !== wanted.clientId) this.#ofClient.get(old.wanted.clientId)?.delete(wanted.id);
     const meter = old?.meter ?? new Meter(this.#ticker, 'host', wanted.id, stored);

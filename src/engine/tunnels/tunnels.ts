@@ -1,0 +1,148 @@
+import { keyedModes, transportOf } from '../../rules/tunnel-mode.ts';
+import type { PortRange } from '../../rules/port-range.ts';
+import { keyIdOf } from '../../wire/handshake.ts';
+import type { Clients } from '../clients.ts';
+import { type PortLease, type PortRequest, PortUnavailableError, type WantedTunnel } from '../face.ts';
+import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
+import { PortBook } from '../ports/port-book.ts';
+import { BoundLease } from '../ports/port-lease.ts';
+import { bindFreePort, bindPort, bindVisitorPort, type PortReserver } from '../ports/reserve-port.ts';
+import { type RunnerContext, TunnelRunner } from './tunnel-runner.ts';
+
+/** What the tunnels need of the engine. */
+export interface TunnelsContext extends Omit<RunnerContext, 'client' | 'refused' | 'bindVisitorPort'> {
+  readonly ticker: Ticker;
+  readonly clients: Clients;
+  /** Ports that tunnels may use; empty = all. */
+  readonly allowPorts: readonly PortRange[];
+  /** Does something after all changes that were asked for earlier. */
+  inTurn(work: () => Promise<unknown>): Promise<unknown>;
+}
+
+/** All tunnels, their ports and passwords. What changes them must not overlap: the engine calls one after another. */
+export class Tunnels {
+  readonly #context: TunnelsContext;
+  readonly #runnerContext: RunnerContext;
+  readonly #reserver: PortReserver;
+  readonly #runners = new Map<number, TunnelRunner>();
+  /** Those that visitors prove a password for, by its key id. */
+  readonly #passwords = new Map<string, TunnelRunner>();
+
+  constructor(context: TunnelsContext) {
+    const { sockets, clients, log, allowPorts } = context;
+    this.#context = context;
+    this.#reserver = { sockets, book: new PortBook(allowPorts), log };
+    this.#runnerContext = {
+      ...context,
+      client: (clientId) => {
+        const entry = clients.get(clientId);
+        return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
+      },
+      refused: (clientId, cause) => clients.get(clientId)?.meter.countRefusal(cause),
+      bindVisitorPort: (serverIp) => bindVisitorPort(this.#reserver, serverIp),
+    };
+  }
+
+  get(id: number): TunnelRunner | undefined {
+    return this.#runners.get(id);
+  }
+
+  /** The tunnel whose password has this key id (secret, p2p). */
+  visited(keyId: string): TunnelRunner | undefined {
+    return this.#passwords.get(keyId);
+  }
+
+  /** Takes a tunnel; `sync` opens its listener. @param stored what it has moved before */
+  add(wanted: WantedTunnel, stored: StoredBytes): TunnelRunner {
+    const runner = new TunnelRunner(this.#runnerContext, new Meter(this.#context.ticker, 'tunnel', wanted.id, stored), wanted);
+    this.#runners.set(wanted.id, runner);
+    this.#link(runner);
+    return runner;
+  }
+
+  /** Makes a tunnel or changes it. @param lease its port, when the listener has to be a new one */
+  async apply(wanted: WantedTunnel, lease: PortLease | undefined): Promise<void> {
+    const held = lease instanceof BoundLease ? lease.take() : undefined;
+    const runner = this.#runners.get(wanted.id);
+    if (!runner) {
+      await this.add(wanted, NO_BYTES).sync(held);
+      return;
+    }
+    this.#unlink(runner);
+    await runner.configure(wanted, held);
+    this.#link(runner);
+  }
+
+  async remove(id: number): Promise<void> {
+    const runner = this.#runners.get(id);
+    if (!runner) return;
+    this.#unlink(runner);
+    this.#runners.delete(id);
+    await runner.close();
+    this.#context.ticker.forget(runner.meter);
+  }
+
+  /**
+   * Binds a port for a tunnel to be.
+   * @throws {PortUnavailableError}
+   */
+  async reservePort({ mode, port, serverIp, replaces }: PortRequest): Promise<PortLease> {
+    const transport = transportOf(mode);
+    if (transport === undefined) throw new PortUnavailableError(`a tunnel of type ${mode} listens on no port`);
+    const address = { transport, port, serverIp };
+    if (port === 0) return this.#lease(await bindFreePort(this.#reserver, address));
+    this.#reserver.book.check(address, replaces);
+    const own = replaces === undefined ? undefined : this.#runners.get(replaces);
+    if (!own?.listensOn(transport, port)) return this.#lease(await bindPort(this.#reserver, address));
+    if (own.wanted.serverIp === serverIp) return new BoundLease(port, undefined, () => Promise.resolve());
+    // Its own listener stands in the way: it goes first, and comes back when nothing becomes of the change.
+    await own.closeListener();
+    try {
+      return this.#lease(await bindPort(this.#reserver, address), own);
+    } catch (error) {
+      await own.sync();
+      throw error;
+    }
+  }
+
+  #lease(held: Awaited<ReturnType<typeof bindPort>>, replaced?: TunnelRunner): PortLease {
+    return new BoundLease(held.port, held, async () => {
+      await this.#context.inTurn(async () => replaced?.sync());
+    });
+  }
+
+  /** Brings every listener in line with what is wanted. */
+  sync(): Promise<unknown> {
+    return this.#all((runner) => runner.sync());
+  }
+
+  /** Frees the ports; open connections live on as long as they carry something. */
+  drain(): Promise<unknown> {
+    return this.#all((runner) => runner.drain());
+  }
+
+  /** Frees the ports and resets the connections. */
+  close(): Promise<unknown> {
+    return this.#all((runner) => runner.close());
+  }
+
+  #all(work: (runner: TunnelRunner) => Promise<void>): Promise<unknown> {
+    return Promise.all(Array.from(this.#runners.values(), work));
+  }
+
+  #link(runner: TunnelRunner): void {
+    const { id, clientId, mode, enabled, port, serverIp, password } = runner.wanted;
+    const transport = transportOf(mode);
+    if (enabled && transport && port !== 0) this.#reserver.book.claim({ tunnelId: id, transport, port, serverIp });
+    if (keyedModes.includes(mode) && password !== '') this.#passwords.set(keyIdOf(password), runner);
+    this.#context.clients.get(clientId)?.tunnels.add(runner);
+  }
+
+  #unlink(runner: TunnelRunner): void {
+    const { id, clientId, port, password } = runner.wanted;
+    this.#reserver.book.unclaim(id, port);
+    const keyId = keyIdOf(password);
+    if (this.#passwords.get(keyId) === runner) this.#passwords.delete(keyId);
+    this.#context.clients.get(clientId)?.tunnels.delete(runner);
+  }
+}
