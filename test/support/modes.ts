@@ -1,8 +1,13 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import type net from 'node:net';
+import path from 'node:path';
 import { SocksClient } from 'socks';
 import type { WantedTunnel } from '../../src/engine/face.ts';
 import { parseTarget } from '../../src/rules/targets.ts';
-import { roundTrip, startEcho, visit } from './target.ts';
+import { scratchDirectory } from './scratch.ts';
+import { closed, readAll, roundTrip, startEcho, visit } from './target.ts';
 import type { TestEngine } from './tunnel.ts';
 import { udpEcho, udpPeer } from './udp.ts';
 import { startVisitor } from './visitor.ts';
@@ -11,54 +16,107 @@ import { startVisitor } from './visitor.ts';
 export interface Visit {
   /** Sends a text of at most 1,000 characters and resolves to what comes back. Rejects, or never ends, when the visit is refused or over. */
   echo(text: string): Promise<string>;
+  /** Sends a text and ends its direction; resolves to what comes back until the other side ends too. Only where a protocol has ends. */
+  finish?(text: string): Promise<string>;
+  /** Resolves when the visitor has lost its connection. Only where a protocol has connections. */
+  readonly over?: () => Promise<void>;
 }
+
+/** The lines of the shared suite that some mode cannot pass. */
+export type ModeLine = 'half close' | 'rate';
 
 /** What the shared suite has to know of a tunnel mode. */
 export interface ModeUnderTest {
   readonly mode: string;
+  /** How its connections go, if there are several ways. */
+  readonly way?: 'direct' | 'relayed';
   /** Starts something to reach, which sends back what it gets. @returns what the tunnel needs beside its mode */
   target(): Promise<Partial<WantedTunnel>>;
   /** A program that visits, from 127.0.0.1; the tunnel may hear of it with its first text only. */
   visit(tunnel: WantedTunnel, server: TestEngine): Promise<Visit>;
+  /** Why it does not pass a line. */
+  readonly cannot?: Readonly<Partial<Record<ModeLine, string>>>;
+}
+
+const password = 'what every visitor proves';
+
+/** Everything said on a connection is sent back. */
+function talk(socket: net.Socket): Visit {
+  return {
+    echo: (text) => roundTrip(socket, text),
+    finish: async (text) => {
+      socket.end(text);
+      return String(await readAll(socket));
+    },
+    over: () => closed(socket),
+  };
+}
+
+async function echoTarget(): Promise<Partial<WantedTunnel>> {
+  return { targets: [(await startEcho()).address] };
+}
+
+async function secretTarget(): Promise<Partial<WantedTunnel>> {
+  return { ...await echoTarget(), password };
+}
+
+/** Asks for a file that holds the text, and says the text in the request too: so it goes both ways. */
+function ask(socket: net.Socket, { localPath }: WantedTunnel, text: string, last: boolean): void {
+  const name = createHash('sha256').update(text).digest('hex');
+  writeFileSync(path.join(localPath, name), text);
+  const request = `GET /${name} HTTP/1.1\r\nHost: files\r\nX-Text: ${text}\r\nConnection: ${last ? 'close' : 'keep-alive'}\r\n\r\n`;
+  if (last) socket.end(request);
+  else socket.write(request);
+}
+
+/** The body of an answer once it is whole. */
+function bodyOf(answer: string): string | undefined {
+  const [head = '', body] = answer.split('\r\n\r\n');
+  return body?.length === Number(/^content-length: (\d+)$/im.exec(head)?.[1]) ? body : undefined;
 }
 
 /** A row for each mode, which `test/engine/every-mode.test.ts` goes through. */
 export const modes: readonly ModeUnderTest[] = [
+  { mode: 'tcp', target: echoTarget, visit: async ({ port }) => talk(await visit(port)) },
+  { mode: 'secret', target: secretTarget, visit: async (_, server) => talk(await visit((await startVisitor(server, { password })).port)) },
   {
-    mode: 'tcp',
-    target: async () => ({ targets: [(await startEcho()).address] }),
-    visit: async ({ port }) => {
-      const socket = await visit(port);
-      return { echo: (text) => roundTrip(socket, text) };
-    },
+    mode: 'p2p',
+    way: 'relayed',
+    target: secretTarget,
+    visit: async (_, server) => talk(await visit((await startVisitor(server, { password, type: 'p2p' })).port)),
   },
   {
-    mode: 'secret',
-    target: async () => ({ targets: [(await startEcho()).address], password: 'what every visitor proves' }),
-    visit: async ({ password }, server) => {
-      const socket = await visit((await startVisitor(server, { password })).port);
-      return { echo: (text) => roundTrip(socket, text) };
+    mode: 'p2p',
+    way: 'direct',
+    target: secretTarget,
+    visit: async (_, server) => {
+      const visitor = await startVisitor(server, { password, type: 'p2p' });
+      await visitor.log.line(/^direct path to the agent/);
+      return talk(await visit(visitor.port));
+    },
+    cannot: {
+      rate: 'the server does not see what passes on a direct path, so it cannot hold it back (docs/p2p.md)',
     },
   },
   {
     mode: 'httpProxy',
-    target: async () => ({ targets: [(await startEcho()).address] }),
+    target: echoTarget,
     visit: async ({ port, targets }) => {
       const socket = await visit(port);
       socket.write(`CONNECT ${targets[0]} HTTP/1.1\r\nHost: ${targets[0]}\r\n\r\n`);
       await once(socket, 'data');
-      return { echo: (text) => roundTrip(socket, text) };
+      return talk(socket);
     },
   },
   {
     mode: 'socks5',
-    target: async () => ({ targets: [(await startEcho()).address] }),
+    target: echoTarget,
     visit: async ({ port, targets: [target = ''] }) => {
       const socket = await visit(port);
       await SocksClient.createConnection({
         proxy: { host: '127.0.0.1', port, type: 5 }, existing_socket: socket, command: 'connect', destination: parseTarget(target) ?? { host: '', port: 0 },
       });
-      return { echo: (text) => roundTrip(socket, text) };
+      return talk(socket);
     },
   },
   {
@@ -67,6 +125,31 @@ export const modes: readonly ModeUnderTest[] = [
     visit: async ({ port }) => {
       const peer = await udpPeer();
       return { echo: async (text) => String(await peer.ask(text, port)) };
+    },
+    cannot: { 'half close': 'datagrams have no end' },
+  },
+  {
+    mode: 'file',
+    target: async () => ({ localPath: scratchDirectory() }),
+    visit: async (tunnel) => {
+      const socket = await visit(tunnel.port);
+      return {
+        echo: async (text) => {
+          ask(socket, tunnel, text, false);
+          let answer = '';
+          for (;;) {
+            const [chunk]: Buffer[] = await once(socket, 'data');
+            answer += String(chunk);
+            const body = bodyOf(answer);
+            if (body !== undefined) return body;
+          }
+        },
+        finish: async (text) => {
+          ask(socket, tunnel, text, true);
+          return bodyOf(String(await readAll(socket))) ?? '';
+        },
+        over: () => closed(socket),
+      };
     },
   },
 ];
