@@ -19,7 +19,7 @@ export function hostRecord(host: HostFieldsFragment): Shaped<'Host'> {
     Scheme: host.scheme,
     CertFilePath: host.certificatePath,
     KeyFilePath: host.privateKeyPath,
-    NoStore: false,
+    NoStore: host.noStore,
     IsClose: !host.enabled,
     AutoHttps: host.autoHttps,
     Flow: { ExportFlow: host.exportBytes, InletFlow: host.inletBytes, FlowLimit: 0 },

@@ -22,7 +22,7 @@ export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
     Password: tunnel.password,
     Remark: tunnel.remark,
     TargetAddr: '',
-    NoStore: false,
+    NoStore: tunnel.noStore,
     LocalPath: tunnel.localPath,
     StripPre: tunnel.stripPrefix,
     ProtoVersion: protoVersions[tunnel.proxyProtocol],

@@ -16,12 +16,12 @@ const client: Partial<Record<keyof Client, Shown>> = {
 };
 const tunnel: Partial<Record<keyof Tunnel, Shown>> = {
   id: 'value', clientId: 'value', mode: 'value', remark: 'value', port: 'value', serverIp: 'value', target: 'value', localProxy: 'value', password: 'secret',
-  localPath: 'value', stripPrefix: 'value', proxyProtocol: 'value', enabled: 'value',
+  localPath: 'value', stripPrefix: 'value', proxyProtocol: 'value', enabled: 'value', noStore: 'value',
 };
 const host: Partial<Record<keyof Host, Shown>> = {
   id: 'value', clientId: 'value', host: 'value', location: 'value', scheme: 'value', remark: 'value', target: 'value', localProxy: 'value',
   // Headers carry credentials to targets; the two others can be the text of a certificate and its key.
-  headerChange: 'secret', hostChange: 'value', keyFilePath: 'secret', certFilePath: 'secret', autoHttps: 'value', enabled: 'value',
+  headerChange: 'secret', hostChange: 'value', keyFilePath: 'secret', certFilePath: 'secret', autoHttps: 'value', enabled: 'value', noStore: 'value',
   platformDomainId: 'value', platformPrefix: 'value',
 };
 const user: Partial<Record<keyof User, Shown>> = {

@@ -40,6 +40,7 @@ export const Host = builder.prismaObject('Host', {
     hasPrivateKey: t.boolean({ description: 'Whether there is a private key.', resolve: (row) => row.keyFilePath !== '' }),
     autoHttps: t.exposeBoolean('autoHttps', { description: 'HTTP requests are sent to HTTPS.' }),
     enabled: t.exposeBoolean('enabled', { description: 'It is started.' }),
+    noStore: t.exposeBoolean('noStore', { description: 'The agent brought it along, out of its configuration file: it goes when the agent goes, and is edited there.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since it was made.' }),
     exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since it was made.' }),

@@ -32,6 +32,7 @@ export const Tunnel = builder.prismaObject('Tunnel', {
       resolve: (row) => stored(proxyProtocols, row.proxyProtocol),
     }),
     enabled: t.exposeBoolean('enabled', { description: 'It is started; whether it runs, `runtime` says.' }),
+    noStore: t.exposeBoolean('noStore', { description: 'The agent brought it along, out of its configuration file: it goes when the agent goes, and is edited there.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     client: t.field({
       type: Client,
