@@ -114,5 +114,5 @@ test('work runs in the order it came, and what fails does not hold up the rest',
 
 const row = {
   id: 1, clientId: 1, mode: 'tcp', remark: '', port: 1, serverIp: '', target: '', localProxy: false, password: '', localPath: '', stripPrefix: '',
-  proxyProtocol: '', enabled: true, createdAt: new Date(), inletBytes: 0n, exportBytes: 0n, running: false, ownerId: null, clientKey: '', clientOnline: false,
+  proxyProtocol: '', enabled: true, createdAt: new Date(), inletBytes: 0n, exportBytes: 0n, noStore: false, running: false, ownerId: null, clientKey: '', clientOnline: false,
 };
