@@ -5,7 +5,7 @@ import { Child, endChildren } from '../test/support/child.ts';
 import {
   clientNow, type Direction, edit, isLetIn, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited,
 } from '../test/support/limit-figures.ts';
-import { startAgent, write } from '../test/support/processes.ts';
+import { openTunnel, startAgent, write } from '../test/support/processes.ts';
 
 /**
  * Measures the limits of clients on this machine, with a server and an agent in processes of their own and through the legacy API:
@@ -28,6 +28,10 @@ const net = require('node:net');
 const visit = () => net.connect(Number(process.argv[1]), '127.0.0.1', function () { this.write('e0'); this.resetAndDestroy(); }).on('error', () => {}).on('close', visit);
 for (let n = 0; n < 100; n++) visit();
 console.log('floods');
+`;
+/** Takes connections and reads what they bring, as the target of the flood: in a process of its own, since its work is none of the server's. */
+const floodTarget = `
+const server = require('node:net').createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));
 `;
 
 const parts: Readonly<Record<string, (limited: Limited) => Promise<void>>> = { rate, flow, burst, cuts, flood };
@@ -113,11 +117,14 @@ async function flood(limited: Limited): Promise<void> {
   print(`\nNew connections a second on one tunnel, over ${seconds} s, 8 at once`);
   const alone = await newConnections(limited.ports[1], seconds);
   print(`  alone                              ${alone.toFixed(0)}`);
-  const child = new Child(process.execPath, ['-e', flooder, String(limited.ports[0])]);
+  const target = new Child(process.execPath, ['-e', floodTarget]);
+  const [, targetPort] = await target.says(/port (\d+)/);
+  const flooded = await openTunnel(limited.server, limited.clientId, `127.0.0.1:${targetPort}`);
+  const child = new Child(process.execPath, ['-e', flooder, String(flooded.port)]);
   await child.says(/floods/);
-  const flooded = await newConnections(limited.ports[1], seconds);
+  const beside = await newConnections(limited.ports[1], seconds);
   await child.end();
-  print(`  while another tunnel is flooded    ${flooded.toFixed(0)}  (${(flooded / alone).toFixed(2)})`);
+  print(`  while another tunnel is flooded    ${beside.toFixed(0)}  (${(beside / alone).toFixed(2)})`);
 }
 
 async function newConnections(port: number, seconds: number): Promise<number> {

@@ -39,6 +39,10 @@ class End implements Joinable, SocketSink {
     local.attach(this);
   }
 
+  get over(): boolean {
+    return this.#over;
+  }
+
   reset(): void {
     if (this.#over) return;
     const error = new StreamResetError('the stream was reset');

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 
+/** The tunnel or host that asks ("tunnel 5"): new requests of each begin by turns (requests/turns.ts). */
+const by = z.string().max(24).optional();
+
 const openRequest = z.discriminatedUnion('kind', [
   /** Connect with the first target that answers. */
-  z.object({ kind: z.literal('tcp'), targets: z.array(z.string().max(300)).min(1).max(5000) }),
+  z.object({ kind: z.literal('tcp'), by, targets: z.array(z.string().max(300)).min(1).max(5000) }),
   /** Dial a target, close it again, and answer with a message: why it failed, "" = it took the connection. */
   z.object({ kind: z.literal('probe'), target: z.string().max(300), timeoutMs: z.int().min(1).max(60_000) }),
   /** Exchange datagrams (`datagram-socket.ts`) with the first target whose name is known. */
-  z.object({ kind: z.literal('udp'), targets: z.array(z.string().max(300)).min(1).max(5000) }),
+  z.object({ kind: z.literal('udp'), by, targets: z.array(z.string().max(300)).min(1).max(5000) }),
   /** Exchange datagrams with everybody: each begins with the address it goes to or came from (`socks-address.ts`). */
-  z.object({ kind: z.literal('udpAny') }),
+  z.object({ kind: z.literal('udpAny'), by }),
   /** Connect with the first target that answers, each having `timeoutMs`, and say first what became of it (wire/dial-result.ts). */
-  z.object({ kind: z.literal('dial'), targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000) }),
+  z.object({ kind: z.literal('dial'), by, targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000) }),
   /**
    * Open a direct path with the visitor at the other end of this stream (direct-messages.ts). It is proven with the tunnel's password; the
    * visitor's connections on it go to the targets. `stunPorts`: the server's, for the public address.
@@ -20,7 +23,7 @@ const openRequest = z.discriminatedUnion('kind', [
     stunPorts: z.array(z.int().min(1).max(65_535)).max(2),
   }),
   /** Speak HTTP and serve the files below a directory; `stripPrefix` is taken off the beginning of the URL's path. */
-  z.object({ kind: z.literal('file'), path: z.string().max(4096), stripPrefix: z.string().max(1024) }),
+  z.object({ kind: z.literal('file'), by, path: z.string().max(4096), stripPrefix: z.string().max(1024) }),
 ]);
 
 type AnyRequest = z.output<typeof openRequest>;

@@ -48,6 +48,8 @@ export interface Joinable {
   join(local: ByteSocket, hooks?: StreamHooks): void;
   /** Ends both directions at once, here and at the other end. */
   reset(): void;
+  /** It has ended: whoever was to be joined with it is needed no more. */
+  readonly over: boolean;
 }
 
 /** Opens what a payload of OPEN asks for: a session with an agent, or the server itself. */
@@ -118,6 +120,10 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
     for (const chunk of early) this.#deliver(chunk);
     if (this.#inDone) local.end();
     if (this.#inbound) this.#inbound.resume();
+  }
+
+  get over(): boolean {
+    return this.#closed;
   }
 
   /** Ends both directions at once, here and at the peer. */

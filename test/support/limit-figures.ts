@@ -43,7 +43,7 @@ export async function startLimited(options: ServerOptions = {}): Promise<Limited
 
 /** Does what the first bytes say: down, up, both, or echo; and the number that its bytes are counted under. */
 async function serve(socket: net.Socket, received: Map<number, number>): Promise<void> {
-  const [head]: Buffer[] = await once(socket, 'data');
+  const [head]: Buffer[] = await once(socket, 'data').catch(() => []); // cut before he said anything
   const [, kind = '', number = ''] = /^(\w)(\d+)/.exec(head?.toString('latin1') ?? '') ?? [];
   if (kind === 'e') {
     socket.write('!');

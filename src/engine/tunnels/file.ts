@@ -10,11 +10,11 @@ class FileTunnel implements TunnelServer {
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
-    this.#payload = payloadOf(wanted);
+    this.#payload = payloadOf(wanted, this.#context.by);
   }
 
   configure(wanted: WantedTunnel): void {
-    this.#payload = payloadOf(wanted);
+    this.#payload = payloadOf(wanted, this.#context.by);
   }
 
   onSocket(socket: ByteSocket): void {
@@ -24,8 +24,8 @@ class FileTunnel implements TunnelServer {
   }
 }
 
-function payloadOf({ localPath, stripPrefix }: WantedTunnel): Buffer {
-  return encodeOpen({ kind: 'file', path: localPath, stripPrefix });
+function payloadOf({ localPath, stripPrefix }: WantedTunnel, by: string): Buffer {
+  return encodeOpen({ kind: 'file', by, path: localPath, stripPrefix });
 }
 
 /** Files of the agent's machine over HTTP. */

@@ -76,10 +76,10 @@ export class ProxyVisitor {
   }
 
   /** Has a stream carry what he does; false = he may have no connection now. */
-  carry(local: ByteSocket, request: OpenRequest): boolean {
+  carry(local: ByteSocket, request: OpenRequest<'dial' | 'udpAny'>): boolean {
     const carrier = this.#context.admit(this.address);
     if (!carrier) return false;
-    this.#context.connections.carry(local, carrier.session, carrier.client, encodeOpen(request));
+    this.#context.connections.carry(local, carrier.session, carrier.client, encodeOpen({ ...request, by: this.#context.by }));
     this.#stopWaiting();
     return true;
   }

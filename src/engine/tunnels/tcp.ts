@@ -12,12 +12,12 @@ class TcpTunnel implements TunnelServer {
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
-    this.#targets = new TargetTurns({ kind: 'tcp' }, wanted.targets);
+    this.#targets = new TargetTurns({ kind: 'tcp', by: this.#context.by }, wanted.targets);
     this.#proxyProtocol = wanted.proxyProtocol;
   }
 
   configure(wanted: WantedTunnel): void {
-    this.#targets = new TargetTurns({ kind: 'tcp' }, wanted.targets);
+    this.#targets = new TargetTurns({ kind: 'tcp', by: this.#context.by }, wanted.targets);
     this.#proxyProtocol = wanted.proxyProtocol;
   }
 

@@ -17,6 +17,8 @@ export interface Carrier {
 /** What a running tunnel sees of the engine. */
 export interface TunnelContext {
   readonly log: Logger;
+  /** How the tunnel is called in what it asks of agents (wire/open.ts). */
+  readonly by: string;
   readonly connections: Connections;
   /** How long a visitor's UDP session may be idle, in ms. */
   readonly udpIdleMs: number;

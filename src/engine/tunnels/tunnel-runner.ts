@@ -256,6 +256,7 @@ export class TunnelRunner implements VisitedTunnel {
   #makeServer(): TunnelServer | undefined {
     return tunnelModes.get(this.#wanted.mode)?.serve({
       log: this.#context.log,
+      by: `tunnel ${this.#wanted.id}`,
       connections: this.#connections,
       udpIdleMs: this.#context.udpIdleMs,
       admit: (address) => {

@@ -19,7 +19,7 @@ class UdpTunnel implements TunnelServer {
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
     this.#sessions = new UdpSessions(context.udpIdleMs);
-    this.#targets = new TargetTurns({ kind: 'udp' }, wanted.targets);
+    this.#targets = new TargetTurns({ kind: 'udp', by: this.#context.by }, wanted.targets);
   }
 
   get dropped(): number {
@@ -27,7 +27,7 @@ class UdpTunnel implements TunnelServer {
   }
 
   configure(wanted: WantedTunnel): void {
-    this.#targets = new TargetTurns({ kind: 'udp' }, wanted.targets);
+    this.#targets = new TargetTurns({ kind: 'udp', by: this.#context.by }, wanted.targets);
   }
 
   onPort(port: UdpPort): void {

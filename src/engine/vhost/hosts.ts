@@ -28,8 +28,8 @@ export class HostEntry implements HostRule {
     this.wanted = wanted;
     this.meter = meter;
     this.connections = connections;
-    this.targets = new TargetTurns({ kind: 'dial', timeoutMs: dialMs }, wanted.targets);
-    this.secureTargets = new TargetTurns({ kind: 'tcp' }, wanted.targets);
+    this.targets = new TargetTurns({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs }, wanted.targets);
+    this.secureTargets = new TargetTurns({ kind: 'tcp', by: `host ${wanted.id}` }, wanted.targets);
     this.certificate = certificate;
     this.id = wanted.id;
     this.host = wanted.host;
