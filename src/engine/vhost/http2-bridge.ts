@@ -2,9 +2,10 @@ import http2 from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
-import { BodyEnd, type Framing, responseFraming } from '../http/body.ts';
+import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
-import { type Field, formatHead, parseResponseHead } from '../http/head.ts';
+import { type Field, formatHead, type ResponseHead } from '../http/head.ts';
+import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 
 /** What one visitor's connection may hold. */
 const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: 256 * 1024, enablePush: false };
@@ -74,15 +75,11 @@ function isSound({ name, value }: Field): boolean {
   return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) && !/[\0-\x08\x0a-\x1f\x7f]/.test(value);
 }
 
-const NOTHING = Buffer.alloc(0);
-
 /** One stream and the HTTP/1.1 connection that answers it. */
-class Http2Request implements SocketSink {
+class Http2Request implements SocketSink, ResponseSink {
   readonly #stream: http2.ServerHttp2Stream;
   readonly #near: ByteSocket;
-  readonly #method: string;
-  #rest: Buffer = NOTHING;
-  #body: BodyEnd | undefined;
+  readonly #response: ResponseReader;
   #dechunker: Dechunker | undefined;
   #answered = false;
 
@@ -94,7 +91,7 @@ class Http2Request implements SocketSink {
   private constructor(stream: http2.ServerHttp2Stream, near: ByteSocket, method: string, body: Framing) {
     this.#stream = stream;
     this.#near = near;
-    this.#method = method;
+    this.#response = new ResponseReader(method, this);
     stream.on('data', (chunk: Buffer) => {
       const sized = body.kind === 'chunked' ? [Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')] : [chunk];
       if (!near.write(Buffer.concat(sized))) stream.pause();
@@ -107,37 +104,21 @@ class Http2Request implements SocketSink {
   }
 
   onData(chunk: Buffer): void {
-    let rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    this.#rest = NOTHING;
-    while (rest.length > 0 && !this.#answered) {
-      if (this.#body) {
-        const taken = this.#body.take(rest);
-        this.#onBody(rest.subarray(0, taken));
-        rest = rest.subarray(taken);
-        if (this.#body.over) this.#finish();
-        continue;
-      }
-      const head = parseResponseHead(rest);
-      if (!head) {
-        this.#rest = rest;
-        return;
-      }
-      rest = rest.subarray(head.length);
-      const headers = headersOf(head.status, head.fields);
-      if (head.status < 200) {
-        if (head.status !== 101 && !this.#stream.closed) this.#stream.additionalHeaders(headers);
-        continue;
-      }
-      const framing = responseFraming(head, this.#method);
-      this.#body = new BodyEnd(framing);
-      if (framing.kind === 'chunked') this.#dechunker = new Dechunker();
-      if (this.#stream.closed) return;
-      this.#stream.respond(headers, { endStream: this.#body.over });
-      if (this.#body.over) this.#finish();
-    }
+    if (this.#answered) return;
+    this.#response.push(chunk);
+    if (this.#response.over) this.#finish();
   }
 
-  #onBody(piece: Buffer): void {
+  onInterim({ status, fields }: ResponseHead): void {
+    if (status !== 101 && !this.#stream.closed) this.#stream.additionalHeaders(headersOf(status, fields));
+  }
+
+  onHead({ status, fields }: ResponseHead, body: Framing): void {
+    if (body.kind === 'chunked') this.#dechunker = new Dechunker();
+    if (!this.#stream.closed) this.#stream.respond(headersOf(status, fields), { endStream: body.kind === 'length' && body.bytes === 0 });
+  }
+
+  onBody(piece: Buffer): void {
     if (!this.#dechunker) this.#write(piece);
     else this.#dechunker.push(piece, (data) => this.#write(data));
   }
@@ -154,13 +135,13 @@ class Http2Request implements SocketSink {
 
   onEnd(): void {
     if (this.#answered) return;
-    if (this.#body && this.#isClosedByEnd()) this.#finish();
+    if (this.#response.begun && this.#isClosedByEnd()) this.#finish();
     else this.#stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
   }
 
   #isClosedByEnd(): boolean {
     try {
-      this.#body?.end();
+      this.#response.end();
       return true;
     } catch {
       return false; // in the middle of the body

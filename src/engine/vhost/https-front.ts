@@ -9,6 +9,7 @@ import { logAcceptErrors } from '../limits/accept-errors.ts';
 import { MAX_HELLO, readClientHello } from './client-hello.ts';
 import type { HostEntry } from './hosts.ts';
 import { serveHttp2 } from './http2-bridge.ts';
+import type { TargetPool } from './target-pool.ts';
 
 /** Hello and handshake together may take so many ms. */
 const HANDSHAKE_MS = 10_000;
@@ -26,6 +27,10 @@ export interface HttpsContext {
   named(serverName: string): HostEntry | undefined;
   /** Takes over a visitor's HTTP/1.x connection. */
   serve(socket: ByteSocket): void;
+  /** The connections to targets that the requests of one HTTP/2 session share. */
+  newPool(): TargetPool;
+  /** Takes over one request of an HTTP/2 session, as an HTTP/1.1 connection. */
+  serveStream(socket: ByteSocket, pool: TargetPool): void;
   /** Takes over a connection whose TLS the target speaks itself. */
   passThrough(entry: HostEntry, socket: ByteSocket): void;
 }
@@ -140,9 +145,13 @@ export class HttpsFront {
       this.#context.serve(byteSocket(socket));
       return;
     }
-    const session = serveHttp2(socket, (connection) => this.#context.serve(connection));
+    const pool = this.#context.newPool();
+    const session = serveHttp2(socket, (connection) => this.#context.serveStream(connection, pool));
     this.#sessions.add(session);
-    session.once('close', () => this.#sessions.delete(session));
+    session.once('close', () => {
+      this.#sessions.delete(session);
+      pool.close();
+    });
   }
 }
 

@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
 import { type Field, formatHead, valuesOf } from '../http/head.ts';
+import type { HttpSyntaxError } from '../http/syntax-error.ts';
 
 /** Why a request was not served: the status, and who can mend it. Nothing in it tells of the inside. */
 const refusals = {
@@ -21,19 +22,19 @@ const refusals = {
 /** @see refusals */
 export type Refusal = keyof typeof refusals;
 
-const reasons: Readonly<Record<number, string>> = {
-  400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 408: 'Request Timeout', 429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large', 501: 'Not Implemented', 502: 'Bad Gateway', 503: 'Service Unavailable', 504: 'Gateway Timeout',
-  505: 'HTTP Version Not Supported',
-};
-
-/** Ties an answer to the line of the log that tells more. */
-export function newRequestId(): string {
-  return randomBytes(6).toString('hex');
+/** What a request that is no HTTP as it is taken here is told. */
+export function refusalOf({ status }: HttpSyntaxError): Refusal {
+  switch (status) {
+    case 400: return 'malformed';
+    case 431: return 'tooLarge';
+    case 501: return 'notSpoken';
+    case 505: return 'version';
+  }
 }
 
 /** What a refusal is to look like. */
 export interface RefusalForm {
+  /** Ties it to the line of the log that tells more. */
   readonly id: string;
   /** The visitor's program prefers JSON to a page. */
   readonly json: boolean;
@@ -42,6 +43,9 @@ export interface RefusalForm {
   /** The connection is closed after it. */
   readonly close: boolean;
 }
+
+/** What a visitor gets who has not said what he prefers. */
+export const A_PAGE: Pick<RefusalForm, 'json' | 'headOnly'> = { json: false, headOnly: false };
 
 /** The status of a refusal. */
 export function statusOf(refusal: Refusal): number {
@@ -62,7 +66,7 @@ export function refusalResponse(refusal: Refusal, { id, json, headOnly, close }:
   if (status === 429 || status === 503) fields.push({ name: 'Retry-After', value: '5' });
   if (!json) fields.push({ name: 'Content-Security-Policy', value: "default-src 'none'; style-src 'unsafe-inline'" });
   if (close) fields.push({ name: 'Connection', value: 'close' });
-  const head = formatHead(`HTTP/1.1 ${status} ${reasons[status] ?? ''}`, fields);
+  const head = formatHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, fields);
   return headOnly ? head : Buffer.concat([head, Buffer.from(body)]);
 }
 

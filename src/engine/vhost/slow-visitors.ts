@@ -10,10 +10,12 @@ export interface VhostTiming {
   readonly responseMs: number;
   /** A body has to bring `BODY_FLOOR` bytes a second, measured over this long; an answer that waits must be taken in it. */
   readonly stallMs: number;
+  /** A connection to a target may wait so long for the visitor's next request. */
+  readonly targetIdleMs: number;
 }
 
 /** The times in use. */
-export const VHOST_TIMING: VhostTiming = { headMs: 10_000, idleMs: 60_000, responseMs: 60_000, stallMs: 20_000 };
+export const VHOST_TIMING: VhostTiming = { headMs: 10_000, idleMs: 60_000, responseMs: 60_000, stallMs: 20_000, targetIdleMs: 15_000 };
 /** The least that a visitor has to send of a body while he is listened to, in bytes a second. */
 const BODY_FLOOR = 500;
 /** How often all connections are looked at: cheaper than a timer for each. */
@@ -48,13 +50,15 @@ export class SlowVisitors {
 
   #isLate(connection: VhostConnection, now: number): boolean {
     const { headMs, idleMs, responseMs, stallMs } = this.#timing;
-    const waited = now - connection.since;
-    switch (connection.waiting) {
+    const { patience } = connection;
+    const { waiting, since, drainedAt } = patience;
+    const waited = now - since;
+    switch (waiting) {
       case 'first': case 'head': return waited > headMs;
       case 'idle': return waited > idleMs;
       case 'response': return waited > responseMs;
-      case 'body': return waited > stallMs && connection.tooSlow(waited / 1000 * BODY_FLOOR);
-      case 'nothing': return now - connection.drainedAt > stallMs && connection.visitor.pending > 0;
+      case 'body': return waited > stallMs && patience.tooSlow(waited / 1000 * BODY_FLOOR);
+      case 'nothing': return now - drainedAt > stallMs && connection.visitor.pending > 0;
     }
   }
 }

@@ -1,10 +1,10 @@
-import type { Logger } from 'pino';
 import type { HostRequest } from '../../rules/host-route.ts';
 import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { RequestHead } from '../http/head.ts';
 import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './refusal.ts';
+import type { RefusalLog } from './refusal-log.ts';
 
 /** Who asks. */
 export interface Visit {
@@ -17,7 +17,7 @@ export interface Visit {
 
 /** What a visitor's connection needs of the engine. */
 export interface VhostContext {
-  readonly log: Logger;
+  readonly refusals: RefusalLog;
   /** Where HTTPS is to be had, for redirects. */
   readonly httpsPort: number;
   match(request: HostRequest): HostEntry | undefined;

@@ -8,7 +8,9 @@ import { VhostConnection } from './connection.ts';
 import type { HostEntry, Hosts } from './hosts.ts';
 import { HttpsFront } from './https-front.ts';
 import type { Refusal } from './refusal.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { SlowVisitors, type VhostTiming } from './slow-visitors.ts';
+import { TargetPool } from './target-pool.ts';
 import type { VhostContext, Visit } from './vhost-context.ts';
 
 /** What the visitors' side of the hosts is made of. */
@@ -33,9 +35,12 @@ export interface VhostPlaces {
   readonly httpsPort: number;
 }
 
+/** Connections to targets that wait for the next requests of one HTTP/2 session. */
+const IDLE_OF_SESSION = 16;
+
 /** Serves the hosts: listens for HTTP and HTTPS, and holds the visitors' connections. */
 export class VhostServer implements VhostContext {
-  readonly log: Logger;
+  readonly refusals: RefusalLog;
   readonly #options: VhostOptions;
   readonly #connections = new Set<VhostConnection>();
   readonly #slow: SlowVisitors;
@@ -45,13 +50,15 @@ export class VhostServer implements VhostContext {
   #closing = false;
 
   constructor(options: VhostOptions) {
-    this.log = options.log;
+    this.refusals = new RefusalLog(options.log);
     this.#options = options;
     this.#slow = new SlowVisitors(this.#connections, options.timing);
     this.#https = new HttpsFront({
       log: options.log,
       named: (name) => options.hosts.named(name),
       serve: (socket) => this.#serve(socket, 'https'),
+      newPool: () => new TargetPool(IDLE_OF_SESSION, options.timing.targetIdleMs),
+      serveStream: (socket, pool) => this.#serveWith(socket, 'https', pool),
       passThrough: (entry, socket) => this.#passThrough(entry, socket),
     });
   }
@@ -59,7 +66,7 @@ export class VhostServer implements VhostContext {
   /** Resolves to the ports. @throws the system's error when one can't be bound */
   async listen({ host, httpPort, httpsPort }: VhostPlaces): Promise<{ readonly httpPort: number; readonly httpsPort: number }> {
     this.#http = await this.#options.sockets.listen({
-      host, port: httpPort, onSocket: (socket) => this.#serve(socket, 'http'), onError: logAcceptErrors(this.log, httpPort),
+      host, port: httpPort, onSocket: (socket) => this.#serve(socket, 'http'), onError: logAcceptErrors(this.#options.log, httpPort),
     });
     this.#httpsPort = await this.#https.listen(host, httpsPort);
     this.#slow.start();
@@ -67,11 +74,22 @@ export class VhostServer implements VhostContext {
   }
 
   #serve(socket: ByteSocket, scheme: 'http' | 'https'): void {
+    const pool = new TargetPool(1, this.#options.timing.targetIdleMs);
+    this.#serveWith(socket, scheme, pool, () => pool.close());
+  }
+
+  #serveWith(socket: ByteSocket, scheme: 'http' | 'https', pool: TargetPool, onGone?: () => void): void {
     if (this.#closing || this.#connections.size >= this.#options.maxConnections) {
       socket.destroy(true);
       return;
     }
-    this.#connections.add(new VhostConnection(socket, scheme, this, (connection) => this.#connections.delete(connection)));
+    this.#connections.add(new VhostConnection(socket, {
+      scheme, pool, context: this,
+      onGone: (connection) => {
+        this.#connections.delete(connection);
+        onGone?.();
+      },
+    }));
   }
 
   #passThrough(entry: HostEntry, socket: ByteSocket): void {
@@ -99,7 +117,8 @@ export class VhostServer implements VhostContext {
     this.#slow.stop();
     await Promise.all([this.#http?.close(), this.#https.close()]);
     this.#https.endSessions(true);
-    for (const connection of this.#connections) connection.destroy();
+    for (const connection of this.#connections) connection.cutOff();
+    this.refusals.flush();
   }
 
   // VhostContext

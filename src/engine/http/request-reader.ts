@@ -1,0 +1,100 @@
+import { BodyEnd, requestFraming } from './body.ts';
+import { parseRequestHead, type RequestHead } from './head.ts';
+
+const NOTHING = Buffer.alloc(0);
+const [CR, LF] = [0x0d, 0x0a];
+
+/** Takes requests, piece by piece. */
+export interface RequestSink {
+  /** The first byte of a head has come. */
+  onHeadBegun(): void;
+  onHead(head: RequestHead): void;
+  /** A piece of the body as it came, chunk sizes included. */
+  onBody(piece: Buffer): void;
+  /** The body is complete. Not called when there is none. */
+  onBodyOver(): void;
+  /** The next request came before `next` was called: it waits. */
+  onAhead(): void;
+}
+
+/** Reads one request after the other out of what a visitor sends. */
+export class RequestReader {
+  readonly #sink: RequestSink;
+  /** Read and not yet used. */
+  #rest: Buffer = NOTHING;
+  #inHead = false;
+  /** Of the request that is under way; undefined = the next head is read. */
+  #body: BodyEnd | undefined;
+  #stopped = false;
+
+  constructor(sink: RequestSink) {
+    this.#sink = sink;
+  }
+
+  /** A head was read, and its body is incomplete. */
+  get inBody(): boolean {
+    return this.#body?.over === false;
+  }
+
+  /** A whole request was read, and `next` wasn't called. */
+  get over(): boolean {
+    return this.#body?.over === true;
+  }
+
+  /** Something was read that belongs to the next request. */
+  get ahead(): boolean {
+    return this.#rest.length > 0;
+  }
+
+  /** Reads as far as what has come goes. @param chunk what comes now @throws {HttpSyntaxError} */
+  read(chunk?: Buffer): void {
+    if (chunk) this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    while (this.#rest.length > 0 && !this.#stopped) {
+      if (this.#body ? !this.#readBody(this.#body) : !this.#readHead()) return;
+    }
+  }
+
+  /** The request is answered: the next one may be read. */
+  next(): void {
+    this.#body = undefined;
+    this.#inHead = false;
+  }
+
+  /** Reads no more. @returns what came and wasn't read */
+  stop(): Buffer {
+    this.#stopped = true;
+    const rest = this.#rest;
+    this.#rest = NOTHING;
+    return rest;
+  }
+
+  /** @returns whether there is more to be read now */
+  #readHead(): boolean {
+    if (!this.#inHead) {
+      this.#inHead = true;
+      // An empty line before a request is what old programs leave behind (RFC 9112, 2.2): one, not a stream of them.
+      if (this.#rest[0] === CR && this.#rest[1] === LF) this.#rest = this.#rest.subarray(2);
+      this.#sink.onHeadBegun();
+    }
+    const head = parseRequestHead(this.#rest);
+    if (!head) return false;
+    this.#rest = this.#rest.subarray(head.length);
+    this.#body = new BodyEnd(requestFraming(head));
+    this.#sink.onHead(head);
+    return true;
+  }
+
+  /** @returns whether there is more to be read now */
+  #readBody(body: BodyEnd): boolean {
+    if (body.over) {
+      this.#sink.onAhead();
+      return false;
+    }
+    const taken = body.take(this.#rest);
+    const piece = this.#rest.subarray(0, taken);
+    this.#rest = this.#rest.subarray(taken);
+    this.#sink.onBody(piece);
+    if (body.over) this.#sink.onBodyOver();
+    return true;
+  }
+}

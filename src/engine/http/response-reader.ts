@@ -1,0 +1,80 @@
+import { BodyEnd, type Framing, responseFraming } from './body.ts';
+import { parseResponseHead, type ResponseHead } from './head.ts';
+
+const NOTHING = Buffer.alloc(0);
+
+/** Takes a response, piece by piece. */
+export interface ResponseSink {
+  /** 1xx: the response proper is still to come. After 101 there is none: another protocol begins. */
+  onInterim(head: ResponseHead): void;
+  onHead(head: ResponseHead, body: Framing): void;
+  /** A piece of the body as it came, chunk sizes included. */
+  onBody(piece: Buffer): void;
+}
+
+/** Reads the response to one request out of what its connection brings. */
+export class ResponseReader {
+  readonly #method: string;
+  readonly #sink: ResponseSink;
+  /** Read and not yet used: a head that isn't complete. */
+  #rest: Buffer = NOTHING;
+  #body: BodyEnd | undefined;
+  #switched = false;
+
+  /** @param method of the request */
+  constructor(method: string, sink: ResponseSink) {
+    this.#method = method;
+    this.#sink = sink;
+  }
+
+  /** The head was read: 101, or that of the response proper. */
+  get begun(): boolean {
+    return this.#switched || this.#body !== undefined;
+  }
+
+  /** The response is complete, or was 101. */
+  get over(): boolean {
+    return this.#switched || this.#body?.over === true;
+  }
+
+  /** Reads on. @returns what comes after the response @throws {HttpSyntaxError} */
+  push(chunk: Buffer): Buffer {
+    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#rest = NOTHING;
+    while (bytes.length > 0 && !this.over) {
+      const taken = this.#body ? this.#onBody(this.#body, bytes) : this.#onHead(bytes);
+      if (taken === 0) {
+        this.#rest = bytes;
+        return NOTHING;
+      }
+      bytes = bytes.subarray(taken);
+    }
+    return bytes;
+  }
+
+  #onBody(body: BodyEnd, bytes: Buffer): number {
+    const taken = body.take(bytes);
+    this.#sink.onBody(bytes.subarray(0, taken));
+    return taken;
+  }
+
+  /** @returns 0 while its end is missing */
+  #onHead(bytes: Buffer): number {
+    const head = parseResponseHead(bytes);
+    if (!head) return 0;
+    if (head.status < 200) {
+      this.#switched = head.status === 101;
+      this.#sink.onInterim(head);
+    } else {
+      const framing = responseFraming(head, this.#method);
+      this.#body = new BodyEnd(framing);
+      this.#sink.onHead(head, framing);
+    }
+    return head.length;
+  }
+
+  /** The connection has ended, which may be the end of the body. @throws {HttpSyntaxError} in the middle of the response */
+  end(): void {
+    this.#body?.end();
+  }
+}

@@ -1,0 +1,41 @@
+import { requestedHost } from '../../rules/host-name.ts';
+import type { RequestHead } from '../http/head.ts';
+import type { HostEntry } from './hosts.ts';
+import type { Refusal } from './refusal.ts';
+import { type Origin, visitorOf } from './request-fields.ts';
+import { placeOf, type RequestPlace } from './request-place.ts';
+import type { VhostContext } from './vhost-context.ts';
+
+/** What is known of a request besides its head. */
+export interface Arrival {
+  readonly scheme: 'http' | 'https';
+  /** The address at the other end of the connection. */
+  readonly peer: string;
+  /** Whether a connection to the host's target is there already for a visitor. */
+  readonly isKept: (entry: HostEntry, address: string) => boolean;
+}
+
+/** What becomes of a request. */
+export type Decision = {
+  readonly place: RequestPlace;
+  /** The visitor's: behind a proxy not the peer's. */
+  readonly address: string;
+} & (
+  | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly reason: string; readonly entry?: HostEntry }
+  | { readonly kind: 'redirect' }
+  | { readonly kind: 'forward'; readonly entry: HostEntry; readonly origin: Origin }
+);
+
+/** Finds a request's host, and whether it may go there. @throws {HttpSyntaxError} */
+export function decide(context: VhostContext, head: RequestHead, { scheme, peer, isKept }: Arrival): Decision {
+  const place = placeOf(head);
+  const trusted = context.trusts(peer);
+  const address = trusted ? visitorOf(head.fields, peer, (other) => context.trusts(other)) : peer;
+  const host = requestedHost(place.host);
+  const entry = host === undefined ? undefined : context.match({ host, path: place.path, scheme });
+  if (!entry) return { kind: 'refuse', place, address, refusal: 'noRoute', reason: `no host takes ${place.host}` };
+  if (scheme === 'http' && entry.wanted.autoHttps) return { kind: 'redirect', place, address };
+  const refused = context.gate(entry, { address, kept: isKept(entry, address), head });
+  if (refused) return { kind: 'refuse', place, address, entry, ...refused };
+  return { kind: 'forward', place, address, entry, origin: { address: peer, scheme, host: place.host, trusted } };
+}

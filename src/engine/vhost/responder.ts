@@ -1,0 +1,15 @@
+/** Answers one request of a visitor: its target does, or this server itself. */
+export interface Responder {
+  /** A piece of the request's body, or of what follows an upgrade. False = wait for `resumeVisitor`. */
+  send(piece: Buffer): boolean;
+  /** The whole request was sent. */
+  requestSent(): void;
+  /** The visitor ended his direction, after an upgrade. */
+  finish(): void;
+  /** The visitor takes bytes again. */
+  resume(): void;
+  /** The answer took too long. */
+  silent(): void;
+  /** The visitor is gone, or goes elsewhere. */
+  close(): void;
+}

@@ -1,0 +1,119 @@
+import { decodeDialResult } from '../../wire/dial-result.ts';
+import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
+import type { HostEntry } from './hosts.ts';
+import type { Refusal } from './refusal.ts';
+
+/** Who uses a connection to a target at the moment. */
+export interface TargetUser {
+  onData(chunk: Buffer): void;
+  /** The target ended its direction. */
+  onEnd(): void;
+  onDrain(): void;
+  /** The connection is gone, or never came about. */
+  onLost(refusal: Refusal, reason: string): void;
+}
+
+/** A connection to a host's target, used by one request after the other. All of them are the same visitor's. */
+export class TargetConnection implements SocketSink {
+  readonly entry: HostEntry;
+  /** The visitor's. */
+  readonly address: string;
+  /** When its last request was answered, by the monotonic clock. */
+  idleSince = 0;
+  readonly #socket: ByteSocket;
+  #user: TargetUser | undefined;
+  /** The agent has said that the target took the connection. */
+  #connected = false;
+  #closed = false;
+
+  /** @param socket of which the first byte is the result of the dial */
+  constructor(socket: ByteSocket, entry: HostEntry, address: string) {
+    this.#socket = socket;
+    this.entry = entry;
+    this.address = address;
+    socket.attach(this);
+  }
+
+  /** It can be used. */
+  get open(): boolean {
+    return !this.#closed;
+  }
+
+  /** From now on what happens is this request's. */
+  use(user: TargetUser): void {
+    this.#user = user;
+  }
+
+  /** Nobody uses it for now. */
+  rest(): void {
+    this.#user = undefined;
+    this.idleSince = performance.now();
+    // It was perhaps told to wait for a visitor who is slower.
+    this.resume();
+  }
+
+  /** False = wait for onDrain. */
+  write(bytes: Buffer): boolean {
+    return this.#socket.write(bytes);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.#closed) this.#socket.resume();
+  }
+
+  /** Ends our direction. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  /** Closes it; the target is told when a request was under way. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#socket.destroy(this.#user !== undefined);
+  }
+
+  // The socket
+
+  onData(chunk: Buffer): void {
+    if (this.#closed) return;
+    let bytes = chunk;
+    if (!this.#connected) {
+      const result = decodeDialResult(chunk[0]);
+      if (result !== 'connected') {
+        this.#lose(result === 'timeout' ? 'silent' : 'refused', `the target could not be dialled: ${result}`);
+        return;
+      }
+      this.#connected = true;
+      bytes = chunk.subarray(1);
+    }
+    // A target that speaks without being asked: whose answer it would be is anybody's guess.
+    if (!this.#user) this.close();
+    else if (bytes.length > 0) this.#user.onData(bytes);
+  }
+
+  onEnd(): void {
+    if (this.#closed) return;
+    if (!this.#user || !this.#connected) this.#lose('refused', 'the connection to the target was closed');
+    else this.#user.onEnd();
+  }
+
+  onDrain(): void {
+    this.#user?.onDrain();
+  }
+
+  onClose(error?: Error): void {
+    if (this.#closed) return;
+    if (this.#connected) this.#lose('refused', error ? error.message : 'the target closed the connection');
+    else this.#lose('offline', 'the agent was lost, or takes no more connections');
+  }
+
+  #lose(refusal: Refusal, reason: string): void {
+    this.close();
+    this.#user?.onLost(refusal, reason);
+  }
+}

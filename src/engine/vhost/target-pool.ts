@@ -1,0 +1,63 @@
+import type { HostEntry } from './hosts.ts';
+import type { TargetConnection } from './target-connection.ts';
+
+/** The connections to targets that one visitor's answered requests left open, for his next ones. */
+export class TargetPool {
+  readonly #most: number;
+  readonly #idleMs: number;
+  /** The one that was used last is the last. */
+  #idle: TargetConnection[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /**
+   * @param most connections that wait at a time; beyond it the one that waited longest is closed
+   * @param idleMs how long each may wait, in ms
+   */
+  constructor(most: number, idleMs: number) {
+    this.#most = most;
+    this.#idleMs = idleMs;
+  }
+
+  /** Whether a request to a host can use one. A host that was changed meanwhile is another entry, and gets a new one. */
+  has(entry: HostEntry, address: string): boolean {
+    return this.#idle.some((target) => fits(target, entry, address));
+  }
+
+  /** Takes the one that was used last; undefined = there is none that fits. */
+  take(entry: HostEntry, address: string): TargetConnection | undefined {
+    const at = this.#idle.findLastIndex((target) => fits(target, entry, address));
+    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
+  }
+
+  /** Keeps a connection that rests. */
+  give(target: TargetConnection): void {
+    if (this.#closed) {
+      target.close();
+      return;
+    }
+    this.#idle.push(target);
+    if (this.#idle.length > this.#most) this.#idle = this.#idle.filter(({ open }) => open);
+    if (this.#idle.length > this.#most) this.#idle.shift()?.close();
+    this.#timer ??= setTimeout(this.#tidy, this.#idleMs).unref();
+  }
+
+  readonly #tidy = (): void => {
+    const now = performance.now();
+    for (const target of this.#idle) if (now - target.idleSince >= this.#idleMs) target.close();
+    this.#idle = this.#idle.filter(({ open }) => open);
+    const [oldest] = this.#idle;
+    this.#timer = oldest && setTimeout(this.#tidy, Math.max(1, oldest.idleSince + this.#idleMs - now)).unref();
+  };
+
+  /** The visitor is gone. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    for (const target of this.#idle.splice(0)) target.close();
+  }
+}
+
+function fits(target: TargetConnection, entry: HostEntry, address: string): boolean {
+  return target.open && target.entry === entry && target.address === address;
+}

@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { RefusalLog } from '../../../src/engine/vhost/refusal-log.ts';
+import { LogRecorder } from '../../support/log-recorder.ts';
+import { exchange, startVhost } from '../../support/vhost.ts';
+
+function start() {
+  const log = new LogRecorder();
+  const refusals = new RefusalLog(log.logger);
+  const note = (hostId: number | undefined, reason = 'why') => refusals.note({ refusal: 'noRoute', reason, hostId, address: '192.0.2.1' });
+  return { log, refusals, note };
+}
+
+test('each of a few refusals has a line of its own', () => {
+  const { log, note } = start();
+  const ids = [note(1), note(1), note(undefined)];
+  expect(new Set(ids).size).toBe(3);
+  expect(log.entries.map(({ id }) => id)).toEqual(ids);
+  expect(log.entries[0]).toMatchObject({ msg: 'a request was refused: why', hostId: 1, address: '192.0.2.1', status: 404 });
+});
+
+test('a flood makes a bounded number of lines, and every id that was shown is in one of them', () => {
+  const { log, refusals, note } = start();
+  const shown = new Set([...Array.from({ length: 5000 }, (_, index) => note(index)), ...Array.from({ length: 5000 }, () => note(7))]);
+  refusals.flush();
+  expect(log.entries.length).toBeLessThan(150);
+  const logged = new Set(log.entries.map(({ id }) => id));
+  expect([...shown].filter((id) => !logged.has(id))).toEqual([]);
+  expect(log.entries.reduce((sum, { more }) => sum + (typeof more === 'number' ? more : 1), 0)).toBe(10_000);
+});
+
+test('the next second has lines of its own again', () => {
+  const { log, refusals, note } = start();
+  const before = Array.from({ length: 20 }, () => note(1)).at(-1);
+  refusals.flush();
+  expect(note(1)).not.toBe(before);
+  expect(log.entries.map(({ more }) => more).filter(Boolean)).toEqual([10]);
+});
+
+test("a stranger's text is one short line of the log", async () => {
+  const { log, note } = start();
+  note(1, `no host takes \u009b31m${'x'.repeat(1000)}`);
+  expect(log.entries[0]?.msg).toMatch(/^a request was refused: no host takes \\x9b31mx+$/);
+  expect(log.entries[0]?.msg.length).toBeLessThan(300);
+  const { httpPort, log: served } = await startVhost([]);
+  const page = await exchange(httpPort, `GET / HTTP/1.1\r\nHost: \u009b31m${'y'.repeat(2000)}\r\nConnection: close\r\n\r\n`);
+  const line = await served.line(/a request was refused/);
+  expect(line.msg).toMatch(/no host takes \\x9b31my+$/);
+  expect(page).toContain(`X-Request-Id: ${String(line['id'])}`);
+});
