@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { parseFingerprint } from '../rules/fingerprint.ts';
+import { parseHostPort } from '../rules/host-port.ts';
 import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
@@ -32,13 +33,10 @@ export interface AgentFlags {
 
 /** HOST:PORT of a bridge. */
 export const bridgeAddress = z.string().transform((text, context) => {
-  const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(text);
-  const port = Number(match?.[3]);
-  if (match === null || port < 1 || port > 65535) {
-    context.addIssue({ code: 'custom', message: `must be HOST:PORT, such as tunnel.example.com:8024, not ${JSON.stringify(text)}` });
-    return z.NEVER;
-  }
-  return { host: match[1] ?? match[2] ?? '', port };
+  const address = parseHostPort(text);
+  if (address !== undefined && address.port > 0) return address;
+  context.addIssue({ code: 'custom', message: `must be HOST:PORT, such as tunnel.example.com:8024, not ${JSON.stringify(text)}` });
+  return z.NEVER;
 });
 
 /** The SHA-256 fingerprint of a certificate: 64 hex digits, with or without colons. */

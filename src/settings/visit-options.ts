@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseHostPort } from '../rules/host-port.ts';
 import { bridgeAddress, fingerprint } from './agent-options.ts';
 import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
@@ -32,13 +33,10 @@ export interface VisitFlags {
 }
 
 const listenAddress = z.string().transform((text, context) => {
-  const match = /^(?:(?:\[([\da-f:.]+)\]|([^\s:[\]/]+)):)?(\d{1,5})$/i.exec(text);
-  const port = Number(match?.[3]);
-  if (match === null || port > 65535) {
-    context.addIssue({ code: 'custom', message: `must be PORT or HOST:PORT, such as 2222, not ${JSON.stringify(text)}` });
-    return z.NEVER;
-  }
-  return { host: match[1] ?? match[2] ?? '127.0.0.1', port };
+  const address = parseHostPort(text, '127.0.0.1');
+  if (address !== undefined) return address;
+  context.addIssue({ code: 'custom', message: `must be PORT or HOST:PORT, such as 2222, not ${JSON.stringify(text)}` });
+  return z.NEVER;
 });
 
 /**

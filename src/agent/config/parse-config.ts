@@ -1,0 +1,140 @@
+import { parse, TomlError } from 'smol-toml';
+import { z } from 'zod';
+import { parseFingerprint } from '../../rules/fingerprint.ts';
+import { formatHostPort, parseHostPort } from '../../rules/host-port.ts';
+import { transportOf } from '../../rules/tunnel-mode.ts';
+import { MAX_DECLARED, MAX_ENTRY_BYTES } from '../../wire/declared.ts';
+import { type HostTable, hostTable } from './host-table.ts';
+import { type ConfigProblem, lineOf } from './problem.ts';
+import { localPath, type TunnelTable, tunnelTable } from './tunnel-table.ts';
+
+/** Characters of a file: whatever an agent can be asked to hold fits. */
+const MAX_TEXT = 4 * 1024 * 1024;
+/** Visitors of one agent: each keeps a session of its own. */
+const MAX_VISITORS = 100;
+
+const server = z.string('must be a text').transform((text, context) => {
+  const address = parseHostPort(text);
+  if (address !== undefined && address.port > 0) return address;
+  context.addIssue({ code: 'custom', message: 'must be HOST:PORT, such as tunnel.example.com:8024' });
+  return z.NEVER;
+});
+
+const fingerprint = z.string('must be a text').transform((text, context) => {
+  const digits = parseFingerprint(text);
+  if (digits !== undefined) return digits;
+  context.addIssue({ code: 'custom', message: 'must be a SHA-256 fingerprint, 64 hex digits with or without colons' });
+  return z.NEVER;
+});
+
+const listen = z.union([z.int(), z.string()], 'must be PORT or "HOST:PORT"').transform((given, context) => {
+  const address = parseHostPort(String(given), '127.0.0.1');
+  if (address !== undefined) return address;
+  context.addIssue({ code: 'custom', message: 'must be PORT or "HOST:PORT"' });
+  return z.NEVER;
+});
+
+const key = z.string('must be a text').min(1, 'must not be empty').max(255, 'must be at most 255 characters');
+
+const visitorTable = z.strictObject({
+  type: z.enum(['secret', 'p2p'], 'must be "secret" or "p2p"'),
+  password: key,
+  listen,
+}, { error: ({ code }) => code === 'invalid_type' ? 'must be a table' : undefined });
+/** A table of `[visitors.NAME]`: what `adit visit` does. */
+export type VisitorTable = z.output<typeof visitorTable>;
+
+const names = z.string().regex(/^[\p{L}\p{N}_][\p{L}\p{N} ._-]{0,63}$/u, 'must be a name of 1 to 64 letters, digits, blanks, dots, - and _');
+
+/** zod would pass over such a key without a word. */
+const withoutProto = z.custom((value) => typeof value !== 'object' || value === null || !Object.hasOwn(value, '__proto__'), 'must have no table of the name __proto__');
+
+function tables<T extends z.ZodType>(schema: T, most: number) {
+  return withoutProto.pipe(z.record(names, schema, 'must be tables: [tunnels.NAME], [hosts.NAME], [visitors.NAME]')
+    .refine((all) => Object.keys(all).length <= most, `must be at most ${most}`)).optional().transform((all) => all ?? {});
+}
+
+const configSchema = z.strictObject({
+  server: server.optional(),
+  vkey: key.optional(),
+  vkey_file: localPath.optional(),
+  tls: z.boolean('must be true or false').default(false),
+  tls_fingerprint: fingerprint.optional(),
+  allow_files: z.array(localPath, 'must be a list of directories').max(100, 'must be at most 100').default([]),
+  tunnels: tables(tunnelTable, MAX_DECLARED),
+  hosts: tables(hostTable, MAX_DECLARED),
+  visitors: tables(visitorTable, MAX_VISITORS),
+}).superRefine((config, context) => {
+  const refuse = (path: PropertyKey[], message: string): void => context.addIssue({ code: 'custom', path, message });
+  if (config.vkey !== undefined && config.vkey_file !== undefined) refuse(['vkey_file'], 'must not be given together with vkey');
+  for (const { path, message } of clashes(config)) refuse(path, message);
+  for (const kind of ['tunnels', 'hosts'] as const) {
+    for (const [name, table] of Object.entries(config[kind])) {
+      if (Buffer.byteLength(JSON.stringify(table)) > MAX_ENTRY_BYTES / 2) refuse([kind, name], 'is too long: the server takes no such entry');
+    }
+  }
+  if (Object.keys(config.tunnels).length + Object.keys(config.hosts).length > MAX_DECLARED) refuse([], `tunnels and hosts must be at most ${MAX_DECLARED}`);
+});
+
+/** An agent's configuration file as it stands, paths as they are written. Flags and environment go before what it says of the session. */
+export type AgentConfig = z.output<typeof configSchema>;
+
+/** A configuration, or all that is wrong with it. */
+export type ParsedConfig = { readonly config: AgentConfig } | { readonly problems: readonly ConfigProblem[] };
+
+/** Reads the text of an agent's configuration file (docs/agent.md). Pure: touches no file. Never throws. */
+export function parseAgentConfig(text: string): ParsedConfig {
+  if (text.length > MAX_TEXT) return { problems: [{ line: undefined, field: '', text: 'is too long to be a configuration file' }] };
+  let tree: unknown;
+  try {
+    tree = parse(text);
+  } catch (error) {
+    // What follows the first line quotes the text, keys and all. Nesting beyond the stack is nobody's configuration either.
+    if (error instanceof TomlError) return { problems: [{ line: error.line, field: '', text: error.message.split('\n')[0] ?? '' }] };
+    if (error instanceof RangeError) return { problems: [{ line: undefined, field: '', text: 'is nested too deeply' }] };
+    throw error;
+  }
+  const checked = configSchema.safeParse(tree);
+  if (checked.success) return { config: checked.data };
+  return { problems: checked.error.issues.flatMap((issue) => problemsOf(text, tree, issue)) };
+}
+
+function problemsOf(text: string, tree: unknown, issue: z.core.$ZodIssue): ConfigProblem[] {
+  const problem = (path: readonly PropertyKey[], message: string): ConfigProblem => ({ line: lineOf(text, path), field: path.map(String).join('.'), text: message });
+  switch (issue.code) {
+    case 'unrecognized_keys': return issue.keys.map((name) => problem([...issue.path, name], 'is no known key'));
+    case 'invalid_key': return [problem(issue.path, issue.issues[0]?.message ?? issue.message)];
+    default: return [problem(issue.path, issue.code !== 'custom' && at(tree, issue.path) === undefined ? 'is missing' : issue.message)];
+  }
+}
+
+function at(tree: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => typeof value === 'object' && value !== null ? new Map<PropertyKey, unknown>(Object.entries(value)).get(String(key)) : undefined, tree);
+}
+
+interface Clash {
+  readonly path: string[];
+  readonly message: string;
+}
+
+/** What no two entries can have: found here, so that `--check` says it. */
+function clashes({ tunnels, hosts, visitors }: { readonly tunnels: Record<string, TunnelTable>; readonly hosts: Record<string, HostTable>; readonly visitors: Record<string, VisitorTable> }): Clash[] {
+  const seen = new Map<string, string>();
+  const found: Clash[] = [];
+  const claim = (what: string, path: string[]): void => {
+    const other = seen.get(what);
+    if (other === undefined) seen.set(what, path.slice(0, 2).join('.'));
+    else found.push({ path, message: `is that of ${other} too` });
+  };
+  for (const [name, table] of Object.entries(tunnels)) {
+    if ('port' in table && table.port > 0) claim(`port ${transportOf(table.type)} ${table.port} ${table.server_ip}`, ['tunnels', name, 'port']);
+    if ('password' in table) claim(`password ${table.password}`, ['tunnels', name, 'password']);
+  }
+  for (const [name, { host, location, scheme }] of Object.entries(hosts)) {
+    if (host !== undefined) claim(`host ${host} ${location} ${scheme}`, ['hosts', name, 'host']);
+  }
+  for (const [name, table] of Object.entries(visitors)) {
+    if (table.listen.port > 0) claim(`listen ${formatHostPort(table.listen)}`, ['visitors', name, 'listen']);
+  }
+  return found;
+}

@@ -1,0 +1,43 @@
+/** What is wrong with a configuration file. */
+export interface ConfigProblem {
+  /** Counted from 1; undefined = no single line is at fault. */
+  readonly line: number | undefined;
+  /** The table and key at fault: "tunnels.web.port"; "" = the file as a whole. */
+  readonly field: string;
+  /** Never quotes a secret. */
+  readonly text: string;
+}
+
+/** A problem as its operator reads it: `adit-agent.toml:12: tunnels.web.port: must be ...`. @param file its path */
+export function problemLine(file: string, { line, field, text }: ConfigProblem): string {
+  // A key may hold what moves the cursor.
+  return `${file}${line === undefined ? '' : `:${line}`}: ${field === '' ? '' : `${field}: `}${text}`.replace(/\p{Cc}/gu, '?');
+}
+
+const key = String.raw`(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')`;
+const dotted = String.raw`${key}(?:\s*\.\s*${key})*`;
+const header = new RegExp(String.raw`^\s*\[\[?\s*(${dotted})\s*\]`);
+const assignment = new RegExp(String.raw`^\s*(${dotted})\s*=`);
+
+/**
+ * The line where a key of a TOML text stands, or, if there is no such key, the table that would have it: the parser doesn't tell. Texts
+ * of several lines that look like keys may mislead it; it is for people.
+ * @returns undefined when not even the first part of the path is found
+ */
+export function lineOf(text: string, path: readonly PropertyKey[]): number | undefined {
+  let table: string[] = [];
+  let found: { readonly line: number; readonly length: number } | undefined;
+  for (const [index, line] of text.split('\n').entries()) {
+    const named = header.exec(line)?.[1];
+    if (named !== undefined) table = keysOf(named);
+    const assigned = assignment.exec(line)?.[1];
+    if (named === undefined && assigned === undefined) continue;
+    const keys = assigned === undefined ? table : [...table, ...keysOf(assigned)];
+    if (keys.length > (found?.length ?? 0) && keys.length <= path.length && keys.every((part, at) => part === path[at])) found = { line: index + 1, length: keys.length };
+  }
+  return found?.line;
+}
+
+function keysOf(text: string): string[] {
+  return Array.from(text.matchAll(new RegExp(key, 'g')), ([part]) => part.startsWith('"') || part.startsWith("'") ? part.slice(1, -1) : part);
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { canonicalBindAddress } from '../../rules/bind-address.ts';
+import { parseTarget } from '../../rules/targets.ts';
+import type { DeclaredTunnel } from '../../wire/declared.ts';
+
+/** A text of one line (contract D32). */
+export const line = z.string('must be a text').max(255, 'must be at most 255 characters').regex(/^\P{Cc}*$/u, 'must not hold control characters');
+
+/** Where connections go, in turn. */
+export const targets = z.array(z.string('must be a text').refine((text) => parseTarget(text) !== undefined, 'must be host:port, [IPv6]:port or a port'), 'must be a list: ["127.0.0.1:22"]')
+  .min(1, 'must name at least one target').max(1000, 'must name at most 1000 targets');
+
+/** The path of a file or directory of this machine; a relative one counts from the file's directory. */
+export const localPath = z.string('must be a text').min(1, 'must not be empty').max(4096, 'must be at most 4096 characters').regex(/^[^\0]*$/, 'must not hold NUL');
+
+const password = z.string('must be a text').min(1, 'must not be empty').max(255, 'must be at most 255 characters').regex(/^[^\0]*$/, 'must not hold NUL');
+const remark = line.default('');
+const listening = {
+  port: z.int('must be a port').min(0, 'must be a port').max(65535, 'must be a port').default(0),
+  server_ip: z.string('must be a text').refine((text) => canonicalBindAddress(text) !== undefined, 'must be an IP address').default(''),
+};
+
+const common = { remark };
+
+/** A table of `[tunnels.NAME]`, a shape for each type: a key of another type is unknown. */
+export const tunnelTable = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('tcp'), ...listening, targets, proxy_protocol: z.enum(['V1', 'V2'], 'must be "V1" or "V2"').optional(), ...common }),
+  z.strictObject({ type: z.literal('udp'), ...listening, targets, ...common }),
+  z.strictObject({ type: z.literal('httpProxy'), ...listening, ...common }),
+  z.strictObject({ type: z.literal('socks5'), ...listening, ...common }),
+  z.strictObject({ type: z.literal('file'), ...listening, local_path: localPath, strip_prefix: line.default(''), ...common }),
+  z.strictObject({ type: z.literal('secret'), targets, password, ...common }),
+  z.strictObject({ type: z.literal('p2p'), targets, password, ...common }),
+], { error: ({ code }) => code === 'invalid_union' ? 'must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"' : 'must be a table' });
+
+/** @see tunnelTable */
+export type TunnelTable = z.output<typeof tunnelTable>;
+
+/** What the server is told of it. */
+export function tunnelOf(table: TunnelTable): DeclaredTunnel {
+  return {
+    mode: table.type,
+    port: 'port' in table ? table.port : 0,
+    serverIp: 'server_ip' in table ? table.server_ip : '',
+    targets: 'targets' in table ? table.targets : [],
+    password: 'password' in table ? table.password : '',
+    localPath: 'local_path' in table ? table.local_path : '',
+    stripPrefix: 'strip_prefix' in table ? table.strip_prefix : '',
+    proxyProtocol: 'proxy_protocol' in table ? table.proxy_protocol ?? '' : '',
+    remark: table.remark,
+  };
+}

@@ -1,0 +1,23 @@
+/** Where something listens or is reached. */
+export interface HostPort {
+  /** A name or address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Reads `host:port`, `[IPv6]:port`, or a port alone.
+ * @param fallback the host of a port alone; undefined = there has to be one
+ * @returns undefined = the text is none of these
+ */
+export function parseHostPort(text: string, fallback?: string): HostPort | undefined {
+  const match = /^(?:(?:\[([\da-f:.]+)\]|([^\s:[\]/]+)):)?(\d{1,5})$/i.exec(text);
+  const host = match?.[1] ?? match?.[2] ?? fallback;
+  const port = Number(match?.[3]);
+  return match === null || host === undefined || port > 65535 ? undefined : { host, port };
+}
+
+/** The inverse of {@link parseHostPort}, for people. */
+export function formatHostPort({ host, port }: HostPort): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
