@@ -8,7 +8,7 @@ import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
-  type ClientState, type ConnectionState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
+  type CertificateState, type ClientState, type ConnectionState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
   type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { Account } from './limits/account.ts';
@@ -89,6 +89,7 @@ export class Engine implements EngineFace {
   readonly #batches: StateBatches;
   readonly #visitors: Visitors;
   readonly #admission: Admission;
+  readonly #certificates: Certificates;
   readonly #hosts: Hosts;
   readonly #logins: ClientLogins;
   readonly #vhost: VhostServer;
@@ -109,7 +110,8 @@ export class Engine implements EngineFace {
     this.#log = options.log;
     this.#now = options.now ?? Date.now;
     this.#visitors = new Visitors(options.maxVisitors);
-    this.#hosts = new Hosts(this.#ticker, this.#visitors, new Certificates(options.log, this.#now), { ...PROXY_TIMING, ...options.proxyTiming }.dialMs);
+    this.#certificates = new Certificates(options.log, this.#now);
+    this.#hosts = new Hosts(this.#ticker, this.#visitors, this.#certificates, { ...PROXY_TIMING, ...options.proxyTiming }.dialMs, (id) => this.#tell('host', id));
     const attempts = options.attempts ?? new Attempts();
     this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, attempts, this.#now);
     const sockets = options.sockets ?? netBackend;
@@ -188,6 +190,7 @@ export class Engine implements EngineFace {
    * @throws the system's error when one cannot be bound
    */
   listenHosts(places: VhostPlaces): ReturnType<VhostServer['listen']> {
+    this.#certificates.start();
     return this.#vhost.listen(places);
   }
 
@@ -234,6 +237,10 @@ export class Engine implements EngineFace {
     return this.#hosts.state(id);
   }
 
+  hostCertificate(id: number, name?: string): Promise<CertificateState | undefined> {
+    return this.#hosts.certificate(id, name);
+  }
+
   traffic(): Traffic {
     const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
     for (const { meter } of this.#clients.all()) {
@@ -270,7 +277,11 @@ export class Engine implements EngineFace {
   /** Its state is another one: the store is to know, and whoever watches. */
   #changed(meter: Meter): void {
     this.#ticker.mark(meter);
-    for (const watcher of this.#watchers) watcher({ kind: meter.owner, id: meter.id });
+    this.#tell(meter.owner, meter.id);
+  }
+
+  #tell(kind: EngineEvent['kind'], id: number): void {
+    for (const watcher of this.#watchers) watcher({ kind, id });
   }
 
   /** What changed since the last call. When it could not be stored, give it back with `restoreDirty`. */
@@ -307,8 +318,8 @@ export class Engine implements EngineFace {
   }
 
   /** How many handshakes, sessions and visitors there are and were; for health and metrics. */
-  get counts(): Bridge['counts'] & { readonly visitors: number; readonly hostConnections: number } {
-    return { ...this.#bridge.counts, visitors: this.#visitors.open, hostConnections: this.#vhost.connections };
+  get counts(): Bridge['counts'] & Certificates['counts'] & { readonly visitors: number; readonly hostConnections: number } {
+    return { ...this.#bridge.counts, ...this.#certificates.counts, visitors: this.#visitors.open, hostConnections: this.#vhost.connections };
   }
 
   /** Refused connections since the start by cause, over all clients that there are now. */
@@ -340,6 +351,7 @@ export class Engine implements EngineFace {
     this.#closing = true;
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     this.#expiry.stop();
+    this.#certificates.stop();
     await this.#vhost.close();
     await this.#bridge.close();
     await this.#rendezvous.close();

@@ -2,6 +2,7 @@
  * The engine's public face: wanted state goes in, running state comes out. The schema knows the engine by this file only.
  * Nothing here waits on the database.
  */
+import type { CertificateDescription, CertificateStanding } from '../rules/certificate.ts';
 
 /** A client as the engine needs it. */
 export interface WantedClient {
@@ -181,6 +182,15 @@ export interface VisitorState {
 /** Running state of a host. */
 export type HostState = Traffic;
 
+/** How the certificate stands that answers for a host. Of its key nothing is told. */
+export interface CertificateState {
+  /** null = there never was a usable pair: handshakes fail. */
+  readonly inUse: CertificateDescription | null;
+  readonly standing: CertificateStanding;
+  /** Why what is in its place now is not in use; "" = it is. */
+  readonly problem: string;
+}
+
 /** What is moving. Bytes are totals; rate: bytes of both directions in the last whole second. */
 export type Traffic = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>;
 
@@ -212,7 +222,7 @@ export interface StateBatch {
   readonly hosts: ReadonlyArray<{ readonly id: number } & Pick<HostState, 'inletBytes' | 'exportBytes'>>;
 }
 
-/** Something whose state is another one now: an agent came or went, a listener was opened, closed or failed. */
+/** Something whose state is another one now: an agent came or went, a listener was opened, closed or failed, a certificate was replaced or refused. */
 export interface EngineEvent {
   readonly kind: 'client' | 'tunnel' | 'host';
   readonly id: number;
@@ -232,6 +242,11 @@ export interface EngineFace {
   tunnelState(id: number): TunnelState | undefined;
   /** undefined = no such host */
   hostState(id: number): HostState | undefined;
+  /**
+   * How the certificate of a host stands, looked at now; undefined = its TLS is passed through to the target, or it is for HTTP only.
+   * @param name the very name that is asked for, where the host is a wildcard
+   */
+  hostCertificate(id: number, name?: string): Promise<CertificateState | undefined>;
   /** Of all clients together. Costs a look at each. */
   traffic(): Traffic;
   /** The open connections of a client's visitors, the oldest first. */

@@ -19,6 +19,9 @@ const gauges = {
   handshakes: 'Unfinished handshakes at the bridge.',
   visitors: 'Open connections of visitors to tunnels and hosts.',
   hostConnections: 'Connections to the ports of the hosts, idle ones included.',
+  certificatesExpired: 'Certificates of hosts that have expired.',
+  certificatesExpiring: 'Certificates of hosts with fewer than 15 days left.',
+  certificatesRefused: 'Certificates of hosts whose files or texts cannot be used: the pair before stays, if there was one.',
 } as const;
 
 const counters = {

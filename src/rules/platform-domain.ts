@@ -37,8 +37,3 @@ export function platformDomainId(wildcard: string, taken: ReadonlySet<string>): 
   }
   return `platform-${digest}`;
 }
-
-/** A name that stands for every host of a platform domain, to ask a certificate about. */
-export function probeHost(wildcard: string): string {
-  return `probe${wildcard.slice(1)}`;
-}

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { hostPattern } from '../../src/rules/host-name.ts';
-import { platformDomainId, platformHost, platformPrefix, platformWildcard, probeHost } from '../../src/rules/platform-domain.ts';
+import { platformDomainId, platformHost, platformPrefix, platformWildcard } from '../../src/rules/platform-domain.ts';
 import { anyText, cases, hold } from '../support/outside-input.ts';
 
 test.each([['*.example.com', '*.example.com'], [' *.Example.COM. ', '*.example.com'], ['*.a-b.c1.de', '*.a-b.c1.de']])('%s is kept as %s', (text, wildcard) => {
@@ -22,7 +22,6 @@ test('a prefix is one label, in lower case', () => {
 test('prefix and pattern make the host', () => {
   expect(platformHost('*.example.com', 'app')).toBe('app.example.com');
   expect(platformHost(`*.${'a.'.repeat(124)}com`, 'a'.repeat(10))).toBeUndefined();
-  expect(probeHost('*.example.com')).toBe('probe.example.com');
 });
 
 test('an id comes from the pattern alone, longer when it is taken', () => {

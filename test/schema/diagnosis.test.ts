@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
+import type { CertificateState } from '../../src/engine/face.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -30,7 +31,7 @@ eachDialect('diagnosis', (databases) => {
     api.engine.clients.set(clientId, online);
     const found = await diagnosis(api, asked);
     expect(found).toMatchObject({ stoppedBy: null });
-    expect(found['gates']).toEqual(['ROUTE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => ({ name, outcome: 'PASSED', explanation: expect.any(String), remedy: '' })));
+    expect(found['gates']).toEqual(['ROUTE', 'CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => ({ name, outcome: 'PASSED', explanation: expect.any(String), remedy: '' })));
     api.engine.unreachable.add('10.0.0.1:80');
     expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({
       stoppedBy: null, probes: [{ target: '10.0.0.1:80', reached: false, error: '10.0.0.1:80: connection refused' }, { target: '127.0.0.1:81', reached: true, error: '' }],
@@ -116,6 +117,25 @@ eachDialect('diagnosis', (databases) => {
     expect(await access('10.2.0.1')).toEqual({ name: 'ACCESS', outcome: 'PASSED', explanation: `10.2.0.1 is let in; ${note}; ${faults}`, remedy });
     expect(await access('::ffff:10.1.0.1')).toMatchObject({ outcome: 'STOPPED', explanation: expect.stringMatching(/is on the blacklist.*rubbish/) });
     expect(await access('rubbish')).toMatchObject({ outcome: 'UNKNOWN', explanation: expect.stringMatching(/no IP address/) });
+  });
+
+  test('a request for https is shown a certificate, and what is wrong with it is told', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newHost(api, { clientId: await newClient(api), host: 'a.com', targets: ['80'] });
+    const inUse = { names: ['a.com'], issuer: 'somebody', validFrom: new Date('2026-01-01'), validTo: new Date('2026-02-01'), fingerprint: 'ab'.repeat(32) };
+    const found = async (state?: Pick<CertificateState, 'standing' | 'problem'> & { readonly none?: boolean }) => {
+      api.engine.certificates.clear();
+      if (state) api.engine.certificates.set(id, { ...state, inUse: state.none ? null : inUse });
+      const { reason, gates } = z.object({ reason: z.string(), gates: z.array(z.looseObject({ name: z.string() })) }).parse(await diagnosis(api, { host: 'a.com', scheme: 'https' }));
+      return { reason, ...gates.find(({ name }) => name === 'CERTIFICATE') };
+    };
+    expect(await found()).toMatchObject({ reason: '', outcome: 'PASSED', explanation: 'the host has no certificate: TLS is passed through to the target' });
+    expect(await found({ standing: 'valid', problem: '' })).toMatchObject({ reason: '', outcome: 'PASSED', explanation: 'the certificate (own) is valid until 2026-02-01T00:00:00.000Z', remedy: '' });
+    expect(await found({ standing: 'expiring', problem: '' })).toMatchObject({ reason: '', outcome: 'PASSED', explanation: expect.stringMatching(/expires soon/), remedy: 'replace the certificate' });
+    expect(await found({ standing: 'refused', problem: 'the new one is bad' })).toMatchObject({ reason: 'the new one is bad', outcome: 'PASSED', explanation: 'the new one is bad', remedy: expect.stringMatching(/^mend the files/) });
+    expect(await found({ standing: 'expired', problem: 'the new one is bad' })).toMatchObject({ reason: 'the certificate has expired; the new one is bad', outcome: 'STOPPED' });
+    expect(await found({ standing: 'notCovered', problem: '' })).toMatchObject({ reason: 'the certificate does not cover the name', outcome: 'STOPPED' });
+    expect(await found({ standing: 'missing', problem: 'cannot load', none: true })).toMatchObject({ reason: 'there is no usable certificate; cannot load', outcome: 'STOPPED' });
   });
 
   test('a tunnel goes through the same gates', async () => {

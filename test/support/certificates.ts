@@ -1,3 +1,5 @@
+import { generate } from 'selfsigned';
+
 /** A self-signed certificate with its key, as PEM texts. They protect nothing: they are here for all to read. */
 export interface TestCertificate {
   readonly certificate: string;
@@ -66,3 +68,12 @@ kMEQPeS974dBVyiA3EZeEce6hUndZsJPX7p6isHm3ARuwM4tFeuB0lTr
 -----END PRIVATE KEY-----
 `,
 };
+
+/** Makes a self-signed certificate, valid for a year unless told otherwise. */
+export async function makeCertificate(names: readonly string[], { from = new Date(Date.now() - 60_000), to = new Date(Date.now() + 365 * 86_400_000) }: { readonly from?: Date; readonly to?: Date } = {}): Promise<TestCertificate> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: names[0] ?? '' }], {
+    keyType: 'ec', curve: 'P-256', algorithm: 'sha256', notBeforeDate: from, notAfterDate: to,
+    extensions: [{ name: 'subjectAltName', altNames: names.map((value) => ({ type: 2, value })) }],
+  });
+  return { certificate: `${cert.trim()}\n`, key: `${key.trim()}\n` };
+}

@@ -1,4 +1,4 @@
-import type { ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import type { CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { PortUnavailableError } from '../../src/engine/face.ts';
 import { visitorKeyOf } from '../../src/rules/visitor-key.ts';
 
@@ -123,6 +123,13 @@ export class FakeEngine implements EngineFace {
 
   hostState(id: number): HostState | undefined {
     return this.wantedHosts.has(id) ? { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 } : undefined;
+  }
+
+  /** How certificates of hosts stand, as far as the test gives them. */
+  readonly certificates = new Map<number, CertificateState>();
+
+  async hostCertificate(id: number): Promise<CertificateState | undefined> {
+    return this.certificates.get(id);
   }
 
   traffic(): Traffic {

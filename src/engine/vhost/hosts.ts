@@ -1,10 +1,11 @@
 import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
-import type { HostState, WantedHost } from '../face.ts';
+import type { CertificateState, HostState, WantedHost } from '../face.ts';
 import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { Connections } from '../tunnels/connections.ts';
 import { TargetTurns } from '../tunnels/target-turns.ts';
-import type { Certificate, Certificates } from './certificates.ts';
+import type { Certificate } from './certificate.ts';
+import type { Certificates } from './certificates.ts';
 
 /** One host as it is routed to. A changed one is another entry with the same meter. */
 export class HostEntry implements HostRule {
@@ -49,12 +50,18 @@ export class Hosts {
   readonly #entries = new Map<number, HostEntry>();
   readonly #ofClient = new Map<number, Set<number>>();
 
-  /** @param dialMs how long a target may take to answer */
-  constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates, dialMs: number) {
+  /**
+   * @param dialMs how long a target may take to answer
+   * @param onCertificate the certificate of a host stands in another way
+   */
+  constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates, dialMs: number, onCertificate: (id: number) => void = () => undefined) {
     this.#dialMs = dialMs;
     this.#ticker = ticker;
     this.#visitors = visitors;
     this.#certificates = certificates;
+    certificates.onChange = (certificate) => {
+      for (const entry of this.#entries.values()) if (entry.certificate === certificate) onCertificate(entry.id);
+    };
   }
 
   /** Adds a host or changes it. @param stored what a new one has moved before */
@@ -103,6 +110,18 @@ export class Hosts {
   named(name: string): HostEntry | undefined {
     const entries = this.#table.named(name, 'https');
     return entries.find(({ certificate }) => certificate) ?? entries[0];
+  }
+
+  /**
+   * How the certificate stands that answers for a host; undefined = its TLS is passed through, or it is for HTTP only.
+   * @param name the name that is asked for, below a wildcard
+   */
+  async certificate(id: number, name?: string): Promise<CertificateState | undefined> {
+    const entry = this.#entries.get(id);
+    if (!entry || entry.scheme === 'http') return undefined;
+    // Rules for other paths of the name may have one.
+    const certificate = entry.certificate ?? this.#table.named(entry.host, 'https').find((other) => other.host === entry.host && other.certificate)?.certificate;
+    return certificate && this.#certificates.state(certificate, name ?? entry.host);
   }
 
   /** undefined = no such host */

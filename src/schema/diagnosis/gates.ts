@@ -9,7 +9,7 @@ import { clientRuntime } from '../client/runtime.ts';
 import type { Context } from '../context.ts';
 
 /** The gates a connection goes through, in their order. */
-export const gateNames = ['ROUTE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'] as const;
+export const gateNames = ['ROUTE', 'CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'] as const;
 
 /** One step on the way of a connection, and whether it gets past it. */
 export interface Gate {

@@ -1,6 +1,8 @@
 import { dialTargets } from '../../rules/targets.ts';
 import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Context } from '../context.ts';
+import { hostCertificate, type HostCertificate } from '../host/certificate.ts';
+import { certificateGate, certificateReason } from './certificate-gate.ts';
 import { accessGate, agentGate, enabledGate, type Gate, gateNames, ownerGate, passed, quotaGate, stopped, unknown } from './gates.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
 import { findRoute, type Route, routeQuestion, type RouteQuestion, type StoredRule } from './route.ts';
@@ -41,11 +43,12 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
   const { rule, fault } = await findRoute(context, question);
   if (rule === undefined) return { question, rule: null, reason: faults[fault].reason, target: '', probes: [], gates: async () => nowhere(fault) };
   const [target = ''] = dialTargets(rule.row.target);
+  const certificate = args.scheme === 'https' ? await hostCertificate(context, rule.row, question.host) : undefined;
   const probes = args.probe && mayProbe(context, rule) ? await probeTargets(context, rule.client.id, rule.row.target) : [];
   return {
     question, rule: rule.row, target, probes,
-    reason: target === '' ? 'the rule matches, but there is no usable target' : '',
-    gates: once(() => gatesOf(context, rule, args.visitorAddress, probes)),
+    reason: target === '' ? 'the rule matches, but there is no usable target' : certificate === undefined ? '' : certificateReason(certificate),
+    gates: once(() => gatesOf(context, rule, certificate, args.visitorAddress, probes)),
   };
 }
 
@@ -66,9 +69,10 @@ function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
   return [stopped(first, reason, remedy), ...rest.map((name) => unknown(name, 'there is no rule to look at'))];
 }
 
-async function gatesOf(context: Context, { row, client }: StoredRule, visitorAddress: string | undefined, probes: readonly TargetProbe[]): Promise<Gate[]> {
+async function gatesOf(context: Context, { row, client }: StoredRule, certificate: HostCertificate | undefined, visitorAddress: string | undefined, probes: readonly TargetProbe[]): Promise<Gate[]> {
   return [
     passed('ROUTE', `host ${row.id} takes the request: ${row.host}, location ${row.location}, scheme ${row.scheme}`),
+    certificateGate(certificate),
     enabledGate('host', row.enabled, client),
     ownerGate(client, new Date(context.now())),
     quotaGate(context, client),

@@ -15,6 +15,7 @@ const GateName = builder.enumType('GateName', {
   description: 'The gates that a connection goes through, in this order.',
   values: {
     ROUTE: { description: 'There is a way in: a host rule that matches, an open port, a password.' },
+    CERTIFICATE: { description: 'Visitors over HTTPS are shown a certificate that they believe. Hosts only.' },
     ENABLED: { description: 'Host or tunnel, and the client, are switched on.' },
     OWNER: { description: 'The owner is enabled, and neither the owner nor the client has expired.' },
     QUOTA: { description: "The client's traffic and connections are within their limits." },

@@ -6,6 +6,7 @@ import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { pageArgs, stretchOf } from '../page.ts';
 import { stored } from '../stored.ts';
+import { hostCertificate, HostCertificateType } from './certificate.ts';
 import { pathFor } from './certificate-text.ts';
 import { HostMode, HostScheme } from './enums.ts';
 
@@ -35,6 +36,11 @@ export const Host = builder.prismaObject('Host', {
     privateKeyPath: t.string({
       description: "The path of the private key's file, to administrators; blank = none, or the key is stored as text, which nobody gets to see.",
       resolve: (row, _args, context) => pathFor(context, row.keyFilePath),
+    }),
+    certificate: t.field({
+      type: HostCertificateType,
+      description: 'The certificate that it is served with over HTTPS, and how it stands now.',
+      resolve: (row, _args, context) => hostCertificate(context, row),
     }),
     hasCertificate: t.boolean({ description: 'Whether there is a certificate.', resolve: (row) => row.certFilePath !== '' }),
     hasPrivateKey: t.boolean({ description: 'Whether there is a private key.', resolve: (row) => row.keyFilePath !== '' }),

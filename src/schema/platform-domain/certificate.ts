@@ -1,7 +1,5 @@
-import type { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { CertificateFault, type CertificateFacts, certificatePair, isPem } from '../../rules/certificate.ts';
-import { probeHost } from '../../rules/platform-domain.ts';
+import { CertificateFault, type CertificateFacts, certificatePair, coversHost, daysLeft, EXPIRING_DAYS, isPem } from '../../rules/certificate.ts';
 import type { PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import { AditError } from '../errors.ts';
 
@@ -16,9 +14,6 @@ export interface CertificateState {
   readonly readable: boolean;
 }
 
-/** A certificate that expires within this many days is about to (contract 1.5). */
-const SOON_DAYS = 15;
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** The most bytes of a certificate or key file (contract D32). */
 const FILE_BYTES = 64 * 1024;
 
@@ -33,7 +28,7 @@ export async function usableCertificate(domain: CertifiedDomain, now: Date = new
   try {
     const { x509, validFrom, validTo } = await loadPair(domain);
     if (validFrom > now || validTo <= now) throw new CertificateFault('not yet valid or expired');
-    if (!isCovered(x509, domain.wildcard)) throw new CertificateFault('does not cover the wildcard');
+    if (!coversHost(x509, domain.wildcard)) throw new CertificateFault('does not cover the wildcard');
   } catch (error) {
     if (!(error instanceof CertificateFault)) throw error;
     throw new AditError('PLATFORM_CERTIFICATE', { wildcard: domain.wildcard, reason: error.message });
@@ -52,17 +47,12 @@ export async function certificateState(domain: CertifiedDomain, now: Date = new 
     return { ...none, status: error.message === 'unusable pair' ? 'cannot load' : error.message };
   }
   const { x509, validFrom, validTo: expiresAt } = certificate;
-  const daysRemaining = Math.max(0, Math.floor((expiresAt.getTime() - now.getTime()) / DAY_MS));
+  const daysRemaining = daysLeft(expiresAt, now.getTime());
   const known = { expiresAt, daysRemaining, readable: true };
-  if (!isCovered(x509, domain.wildcard)) return { ...known, status: 'does not cover wildcard' };
+  if (!coversHost(x509, domain.wildcard)) return { ...known, status: 'does not cover wildcard' };
   if (expiresAt <= now) return { ...known, status: 'expired' };
   if (validFrom > now) return { ...known, status: 'not yet valid' };
-  return { ...known, status: daysRemaining < SOON_DAYS ? `fewer than ${SOON_DAYS} days left` : 'valid' };
-}
-
-/** The names are asked as browsers ask: the old common name counts for nothing. */
-function isCovered(certificate: X509Certificate, wildcard: string): boolean {
-  return certificate.checkHost(probeHost(wildcard), { subject: 'never' }) !== undefined;
+  return { ...known, status: daysRemaining < EXPIRING_DAYS ? `fewer than ${EXPIRING_DAYS} days left` : 'valid' };
 }
 
 /** @throws {CertificateFault} */

@@ -1,6 +1,7 @@
 import type { PlatformDomain as PlatformDomainRow } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
+import { hostCertificate, type HostCertificate, HostCertificateType } from '../host/certificate.ts';
 import { certificateState, type CertificateState } from './certificate.ts';
 
 /** A platform domain with the number of its hosts. */
@@ -9,6 +10,12 @@ export type CountedDomain = PlatformDomainRow & { readonly _count: { readonly ho
 /** All platform domains, by name. */
 export function allPlatformDomains({ store }: Context): Promise<CountedDomain[]> {
   return store.db.platformDomain.findMany({ orderBy: { wildcard: 'asc' }, include: { _count: { select: { hosts: true } } } });
+}
+
+/** All its hosts share one certificate, so any of them will do. */
+async function certificateInUse(context: Context, { id, wildcard }: CountedDomain): Promise<HostCertificate | null> {
+  const host = await context.store.db.host.findFirst({ where: { platformDomainId: id, scheme: { not: 'http' } }, orderBy: { id: 'asc' } });
+  return host && hostCertificate(context, host, wildcard);
 }
 
 const PlatformCertificate = builder.objectRef<CertificateState>('PlatformCertificate').implement({
@@ -34,8 +41,15 @@ export const PlatformDomain = builder.objectRef<CountedDomain>('PlatformDomain')
     certificate: t.field({
       type: PlatformCertificate,
       authScopes: { administrator: true },
-      description: 'How its certificate stands; the files are read for it. For administrators.',
+      description: 'How the files stand that are configured now; they are read for it. For administrators.',
       resolve: (row) => certificateState(row),
+    }),
+    certificateInUse: t.field({
+      type: HostCertificateType,
+      nullable: true,
+      authScopes: { administrator: true },
+      description: 'The certificate that its hosts are served with, and how it stands; null = no host of it is for HTTPS. For administrators.',
+      resolve: (row, _args, context) => certificateInUse(context, row),
     }),
   }),
 });

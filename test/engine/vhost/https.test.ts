@@ -1,14 +1,10 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import http2 from 'node:http2';
-import path from 'node:path';
 import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import { covering, other } from '../../support/certificates.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 
-const directory = temporaryDirectory();
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: X\r\nX: 1\r\n\r\nhello';
 const pem = { certificate: covering.certificate, privateKey: covering.key };
 
@@ -84,20 +80,4 @@ test('HTTP/2 is spoken with visitors, HTTP/1.1 with targets', async () => {
   ]);
   expect(origin.received.find((text) => text.startsWith('POST'))).toMatch(/^POST \/post HTTP\/1.1\r\nHost: x.p.example.com:\d+\r\nTransfer-Encoding: chunked\r\n[^]*\r\n9\r\nsome body\r\n0\r\n\r\n$/);
   session.close();
-});
-
-test('a new pair of files serves within two seconds, and a bad one never takes its place', async () => {
-  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
-  const [certificate, privateKey] = [path.join(directory, 'cert.pem'), path.join(directory, 'key.pem')];
-  const put = (pair: typeof covering) => Promise.all([writeFile(certificate, pair.certificate), writeFile(privateKey, pair.key)]);
-  await put(covering);
-  const { httpsPort, log, hosts } = await startVhost([hostOf({ id: 77, host: 'a.example.org', targets: [origin.target], certificate, privateKey })]);
-  expect(await ask(httpsPort, 'a.example.org')).toMatchObject({ names: 'DNS:*.p.example.com' });
-  await put(other);
-  const since = performance.now();
-  while ((await ask(httpsPort, 'a.example.org')).names !== 'DNS:*.example.org') expect(performance.now() - since).toBeLessThan(2000);
-  await writeFile(privateKey, covering.key);
-  for (let status = ''; status === ''; status = (await hosts.get(77)?.certificate?.status())?.problem ?? '') await ask(httpsPort, 'a.example.org');
-  expect(await ask(httpsPort, 'a.example.org')).toMatchObject({ names: 'DNS:*.example.org' });
-  expect(await log.line(/the new certificate cannot be used \(unusable pair\): the one before stays/)).toMatchObject({ certificate });
 });

@@ -1,0 +1,41 @@
+import type { CertificateStanding } from '../../rules/certificate.ts';
+import type { HostCertificate } from '../host/certificate.ts';
+import { type Gate, passed, stopped } from './gates.ts';
+
+/** What visitors get to see of it, and what would mend it. */
+const faults: Readonly<Record<Exclude<CertificateStanding, 'valid' | 'expiring' | 'refused'>, { readonly text: string; readonly remedy: string }>> = {
+  missing: { text: 'there is no usable certificate', remedy: 'give the host a certificate with its key, or mend the files' },
+  expired: { text: 'the certificate has expired', remedy: 'replace the certificate' },
+  notYetValid: { text: 'the certificate is not yet valid', remedy: "replace the certificate, or set the server's clock" },
+  notCovered: { text: 'the certificate does not cover the name', remedy: 'give the host a certificate for this name' },
+};
+
+/** Whether visitors over HTTPS are shown a certificate that they believe. @param certificate undefined = the request is for HTTP */
+export function certificateGate(certificate: HostCertificate | undefined): Gate {
+  if (certificate === undefined) return passed('CERTIFICATE', 'HTTP needs no certificate');
+  const { status, problem, inUse, origin } = certificate;
+  switch (status) {
+    case 'none': return passed('CERTIFICATE', 'the host has no certificate: TLS is passed through to the target');
+    case 'valid': return passed('CERTIFICATE', `the certificate (${origin.toLowerCase()}) is valid until ${inUse?.validTo.toISOString()}`);
+    case 'expiring': return { ...passed('CERTIFICATE', `the certificate expires soon, at ${inUse?.validTo.toISOString()}`), remedy: 'replace the certificate' };
+    case 'refused': return { ...passed('CERTIFICATE', problem), remedy: 'mend the files: certificate and key have to be a pair that is valid now' };
+    case 'missing':
+    case 'expired':
+    case 'notYetValid':
+    case 'notCovered': return stopped('CERTIFICATE', certificateReason(certificate), faults[status].remedy);
+  }
+}
+
+/** What a diagnosis says of the certificate in its one line; "" = nothing is wrong with it. */
+export function certificateReason({ status, problem }: HostCertificate): string {
+  switch (status) {
+    case 'none':
+    case 'valid':
+    case 'expiring': return '';
+    case 'refused': return problem;
+    case 'missing':
+    case 'expired':
+    case 'notYetValid':
+    case 'notCovered': return problem === '' ? faults[status].text : `${faults[status].text}; ${problem}`;
+  }
+}

@@ -1,0 +1,120 @@
+import { rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import type { CertificateState } from '../../../src/engine/face.ts';
+import { covering, expired, makeCertificate, other, type TestCertificate } from '../../support/certificates.ts';
+import { Handshakes } from '../../support/handshakes.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { hostOf, startVhost } from '../../support/vhost.ts';
+
+const directory = temporaryDirectory();
+const [certificate, privateKey] = [path.join(directory, 'cert.pem'), path.join(directory, 'key.pem')];
+const running: Handshakes[] = [];
+afterEach(() => Promise.all(running.splice(0).map((load) => load.stop())));
+
+/** Writes as certbot and others do: whole files, one after the other. */
+async function put(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text);
+  await rename(`${file}.new`, file);
+}
+
+async function putPair({ certificate: cert, key }: TestCertificate): Promise<void> {
+  await put(certificate, cert);
+  await put(privateKey, key);
+}
+
+/** A host with the pair of files, under load; how its certificate stands. */
+async function start(pair: TestCertificate) {
+  await putPair(pair);
+  const vhost = await startVhost([hostOf({ id: 77, host: 'a.p.example.com', certificate, privateKey }), hostOf({ id: 78, host: 'b.p.example.com', certificate, privateKey })]);
+  const load = new Handshakes(vhost.httpsPort, 'a.p.example.com');
+  running.push(load);
+  const until = async (right: (state: CertificateState) => boolean): Promise<CertificateState> => {
+    for (;;) {
+      const state = await vhost.hosts.certificate(77);
+      if (state && right(state)) return state;
+      await load.next();
+    }
+  };
+  return { ...vhost, load, until };
+}
+
+test('a pair of files is replaced under load: no handshake fails, and the new pair is in use within two seconds', async () => {
+  const fresh = await makeCertificate(['*.p.example.com', 'fresh.example.com']);
+  const { load, hosts } = await start(covering);
+  await load.next(100);
+  expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com']));
+  await putPair(fresh);
+  const since = performance.now();
+  await load.shows('fresh.example.com');
+  expect(performance.now() - since).toBeLessThan(2000);
+  load.clear();
+  await load.next(100);
+  expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com, DNS:fresh.example.com']));
+  expect(load.resumed).toBeGreaterThan(10);
+  expect(load.failures).toEqual([]);
+  for (const id of [77, 78]) expect(await hosts.certificate(id)).toMatchObject({ standing: 'valid', problem: '', inUse: { names: ['*.p.example.com', 'fresh.example.com'] } });
+});
+
+test('a pair that is no good never takes the place of the good one, and log and state say why', async () => {
+  const { load, log, until } = await start(covering);
+  await load.next(20);
+  const broken = covering.certificate + covering.certificate.slice(0, 300);
+  const bad: ReadonlyArray<readonly [fault: string, pair: TestCertificate]> = [
+    ['unusable pair', { certificate: covering.certificate, key: other.key }],
+    ['cannot parse', { certificate: other.certificate.slice(0, 300), key: other.key }],
+    ['unusable pair', { certificate: covering.certificate, key: covering.key.slice(0, 100) }],
+    ['unusable: ', { certificate: broken, key: covering.key }],
+    ['not yet valid or expired', expired],
+    ['empty', { certificate: '', key: covering.key }],
+  ];
+  for (const [fault, pair] of bad) {
+    const from = log.entries.length;
+    await putPair(pair);
+    const told = await until(({ problem }) => problem.includes(fault));
+    expect(told).toMatchObject({ standing: 'refused', problem: expect.stringMatching(/^the new certificate cannot be used \(.*\): the one before stays$/), inUse: { names: ['*.p.example.com'] } });
+    expect(await log.line(new RegExp(`cannot be used \\(${fault}`), from)).toMatchObject({ certificate, level: 50 });
+    await load.next(20);
+    await putPair(covering);
+    await until(({ problem }) => problem === '');
+  }
+  expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com']));
+  expect(load.failures).toEqual([]);
+  expect(JSON.stringify(log.entries)).not.toMatch(/PRIVATE KEY|BEGIN/);
+}, 30_000);
+
+test('while only one of the two files is replaced the old pair serves; then the new one does', async () => {
+  const fresh = await makeCertificate(['*.p.example.com', 'fresh.example.com']);
+  const { load, until } = await start(covering);
+  await load.next(20);
+  await put(certificate, fresh.certificate);
+  expect(await until(({ problem }) => problem !== '')).toMatchObject({ standing: 'refused', inUse: { names: ['*.p.example.com'] } });
+  await load.next(20);
+  expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com']));
+  await put(privateKey, fresh.key);
+  const since = performance.now();
+  await load.shows('fresh.example.com');
+  expect(performance.now() - since).toBeLessThan(2000);
+  expect(load.failures).toEqual([]);
+});
+
+test('what is told of a certificate, and how it stands for a host', async () => {
+  const soon = await makeCertificate(['*.p.example.com', '192.0.2.1'], { to: new Date(Date.now() + 10 * 86_400_000) });
+  const text = (pair: TestCertificate) => ({ certificate: pair.certificate, privateKey: pair.key });
+  const { hosts } = await startVhost([
+    hostOf({ id: 1, host: '*.p.example.com', ...text(covering) }), hostOf({ id: 2, host: 'a.p.example.com', ...text(soon) }), hostOf({ id: 3, host: 'b.p.example.com', ...text(expired) }),
+    hostOf({ id: 4, host: 'p.example.com', ...text(covering) }), hostOf({ id: 5, host: 'c.p.example.com', certificate: '/nowhere', privateKey: '/nowhere' }), hostOf({ id: 6, host: 'd.p.example.com' }),
+    hostOf({ id: 7, host: 'e.p.example.com', scheme: 'http', ...text(covering) }), hostOf({ id: 8, host: '*.p.example.com', location: '/other' }),
+  ]);
+  expect(await hosts.certificate(1)).toEqual({
+    standing: 'valid', problem: '',
+    inUse: { names: ['*.p.example.com'], issuer: 'adit test', validFrom: new Date('2020-01-01'), validTo: new Date('2120-01-01'), fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  });
+  expect(await hosts.certificate(1, 'deep.below.p.example.com')).toMatchObject({ standing: 'notCovered' });
+  expect(await hosts.certificate(2)).toMatchObject({ standing: 'expiring' });
+  expect(await hosts.certificate(3)).toMatchObject({ standing: 'expired', inUse: { validTo: new Date('2020-01-01') } });
+  expect(await hosts.certificate(4)).toMatchObject({ standing: 'notCovered' });
+  expect(await hosts.certificate(5)).toMatchObject({ standing: 'missing', problem: 'the certificate cannot be used: cannot load', inUse: null });
+  for (const id of [6, 7, 99]) expect(await hosts.certificate(id)).toBeUndefined();
+  expect(await hosts.certificate(8)).toMatchObject({ standing: 'valid' });
+});
