@@ -23,7 +23,7 @@ export class Handshakes {
 
   /** Resolves when a certificate is shown that has this text among its names. */
   async shows(name: string): Promise<void> {
-    for (let from = this.count; this.count < from + 100_000; await this.next()) if (this.seen.at(-1)?.includes(name)) return;
+    for (const from = this.count; this.count < from + 100_000; await this.next()) if (this.seen.at(-1)?.includes(name)) return;
     throw new Error(`${name} was not shown`);
   }
 
