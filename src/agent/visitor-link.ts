@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ByteSocket } from '../wire/socket.ts';
 import { toVisitorSchema, type VisitorInfo, type VisitWelcome, visitWelcomeSchema } from '../wire/visit-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
-import { DirectPaths } from './direct/direct-paths.ts';
+import { DirectPaths, type DirectRetry } from './direct/direct-paths.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
 /** With whom and as whom the visitor speaks. */
@@ -11,6 +11,8 @@ export interface VisitorLinkOptions extends BridgeDialler {
   readonly password: string;
   readonly info: VisitorInfo;
   readonly log: Logger;
+  /** When direct paths are tried again. */
+  readonly directRetry?: DirectRetry | undefined;
 }
 
 const NO_PAYLOAD = Buffer.alloc(0);
@@ -33,7 +35,7 @@ export class VisitorLink {
     return new VisitorLink(options, await agreeOnSession({ ...options, role: 'visit', key: options.password, welcome: visitWelcomeSchema }));
   }
 
-  private constructor({ log, password, info }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
+  private constructor({ log, password, info, directRetry }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
     this.tunnelId = agreed.welcome.tunnelId;
     this.#log = log;
     this.#session = new ServerSession(agreed, {
@@ -44,7 +46,7 @@ export class VisitorLink {
     const session = this.#session;
     if (info.type === 'p2p') {
       this.#direct = new DirectPaths({
-        password, log, server: session.address, open: (payload) => session.open(payload), send: (message) => session.send(message),
+        password, log, server: session.address, open: (payload) => session.open(payload), send: (message) => session.send(message), retry: directRetry,
       });
       void session.ended.then(() => this.#direct?.close());
     }

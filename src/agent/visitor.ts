@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { netBackend } from '../wire/net-socket.ts';
 import type { ByteSocket, SocketBackend, SocketServer, TlsTrust } from '../wire/socket.ts';
 import type { VisitType } from '../wire/visit-messages.ts';
+import type { DirectRetry } from './direct/direct-paths.ts';
 import { KeptConnection, runUntilStopped } from './keep-connected.ts';
 import { VisitorLink } from './visitor-link.ts';
 
@@ -22,6 +23,8 @@ export interface VisitorOptions {
   readonly sockets?: SocketBackend;
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
   readonly random?: () => number;
+  /** When direct paths are tried again; as docs/p2p.md says unless told otherwise. */
+  readonly directRetry?: DirectRetry;
 }
 
 /** Opens a local port that leads to the targets of a tunnel without a port of its own, as long as the server can be reached. */
@@ -32,12 +35,12 @@ export class Visitor {
   #listener: SocketServer | undefined;
 
   constructor(options: VisitorOptions) {
-    const { server, tls, type, password, log, version, sockets = netBackend, random } = options;
+    const { server, tls, type, password, log, version, sockets = netBackend, random, directRetry } = options;
     this.#options = options;
     this.#sockets = sockets;
     this.#kept = new KeptConnection({
       server, log, random,
-      open: () => VisitorLink.open({ server, tls, password, info: { version, type }, sockets, log }),
+      open: () => VisitorLink.open({ server, tls, password, info: { version, type }, sockets, log, directRetry }),
       whoIs: ({ tunnelId, secure }) => `visitor of tunnel ${tunnelId}${secure ? ' over TLS' : ''}`,
     });
   }

@@ -9,7 +9,7 @@ import { Stream, type StreamHost } from './stream.ts';
 export type { Side } from './data-connections.ts';
 export type { Stream, StreamHooks } from './stream.ts';
 
-/** A sign of life every heartbeat; the peer is dead after this many heartbeats of silence (15 s at most, timers included). */
+/** A sign of life every heartbeat; the peer is dead after this many heartbeats of silence (15 s at most, timers included), unless told otherwise. */
 const DEAD_AFTER_HEARTBEATS = 2.4;
 const DEFAULT_HEARTBEAT_MS = 5000;
 /** Streams of one session at a time: what one agent or its visitors may make the other side hold. */
@@ -32,6 +32,10 @@ export interface MuxHandlers {
 /** How a session runs. */
 export interface MuxOptions {
   readonly heartbeatMs?: number;
+  /** The peer is dead after so much silence, in ms, noticed at most half a heartbeat later. */
+  readonly silenceMs?: number;
+  /** When a sign of life of the peer last came another way than on this connection, by performance.now(). */
+  readonly heardBeside?: () => number;
   /** Start with compressing what is sent; `compress` switches it later. What is received may be compressed at any time. */
   readonly compress?: boolean;
 }
@@ -48,11 +52,12 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   readonly #streams = new Map<number, Stream>();
   readonly #connections: DataConnections;
   readonly #heartbeat: NodeJS.Timeout;
-  readonly #deadAfterMs: number;
+  readonly #silenceMs: number;
+  readonly #heardBeside: () => number;
   readonly #out: Outbox;
   #nextId: number;
   #closed = false;
-  #lastHeard = Date.now();
+  #lastHeard = performance.now();
   #pingNext = true;
 
   constructor(socket: ByteSocket, side: Side, handlers: MuxHandlers, options: MuxOptions = {}) {
@@ -64,7 +69,8 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers));
     this.compress = options.compress ?? false;
     const heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
-    this.#deadAfterMs = heartbeatMs * DEAD_AFTER_HEARTBEATS;
+    this.#silenceMs = options.silenceMs ?? heartbeatMs * DEAD_AFTER_HEARTBEATS;
+    this.#heardBeside = options.heardBeside ?? (() => 0);
     this.#heartbeat = setInterval(() => this.#tick(), heartbeatMs / 2);
     socket.attach(this);
     if (handlers.onDataConnectionsWanted) setImmediate(() => this.#connections.refill());
@@ -140,16 +146,22 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   }
 
   #tick(): void {
-    const silence = Date.now() - this.#lastHeard;
-    if (silence > this.#deadAfterMs) {
-      this.#fail(`no sign of life for ${(silence / 1000).toFixed(1)} s`);
-      return;
-    }
+    // When this very process was late, what came meanwhile is read between now and then.
+    if (this.#silence > this.#silenceMs) setImmediate(() => this.#endIfSilent());
     if (this.#pingNext) {
       this.#out.urgentFrame(Frame.PING, 0);
       this.#connections.refill();
     }
     this.#pingNext = !this.#pingNext;
+  }
+
+  get #silence(): number {
+    return performance.now() - Math.max(this.#lastHeard, this.#heardBeside());
+  }
+
+  #endIfSilent(): void {
+    const silence = this.#silence;
+    if (silence > this.#silenceMs) this.#fail(`no sign of life for ${(silence / 1000).toFixed(1)} s`);
   }
 
   // StreamHost
@@ -195,7 +207,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   // Reading
 
   onData(chunk: Buffer): void {
-    this.#lastHeard = Date.now();
+    this.#lastHeard = performance.now();
     this.#guard(() => this.#reader.push(chunk));
   }
 

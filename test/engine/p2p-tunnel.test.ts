@@ -143,3 +143,16 @@ test('a rendezvous port that is taken costs the direct paths, and nothing else',
   expect((await visitor.log.line(/no direct path/)).msg).toMatch(/the server's p2p port is not open/);
   expect(await roundTrip(await visit(visitor.port), 'relayed')).toBe('relayed');
 });
+
+test('an attempt that failed is made again after the first wait, then after twice as long each time, up to the longest', async () => {
+  const server = await startEngine({ p2pPort: (await occupyPort()).port });
+  await startAgent(server);
+  await openTunnel(server, { mode: 'p2p', password, targets: [(await startEcho()).address] });
+  const { log } = await startVisitor(server, { password, type: 'p2p', directRetry: { first: 100, longest: 400 } });
+  const attempts = () => log.entries.filter(({ msg }) => msg.startsWith('no direct path')).map(({ time }) => Number(time));
+  const times = await eventually(attempts, (list) => list.length >= 6);
+  const waits = times.slice(1, 6).map((time, index) => time - (times[index] ?? 0));
+  for (const [index, least] of [100, 200, 400, 400, 400].entries()) expect(waits[index]).toBeGreaterThanOrEqual(least - 2); // clocks of whole ms
+  // Said once: it goes on like that for ever.
+  expect(log.entries.filter(({ msg, level }) => msg.startsWith('no direct path') && level >= 30)).toHaveLength(1);
+});

@@ -1,14 +1,12 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { describe } from '@jest/globals';
 import { z } from 'zod';
 import { Child } from './child.ts';
 import { programPath } from './find-program.ts';
 import { signedNow } from './processes.ts';
-import { describeWith } from './programs.ts';
 import { scratchDirectory } from './scratch.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -28,14 +26,8 @@ export type NatType = (typeof natTypes)[number];
 /** A place in the rig. */
 export type RigHost = 'srv' | 'visitor' | 'agent';
 
-/** A suite that needs the rig: its programs, and the right to make network namespaces. */
-export function describeInRig(name: string, suite: () => void): void {
-  if (spawnSync('unshare', ['--net', 'true']).status === 0) describeWith(['ip', 'nft', 'conntrack', 'curl'], name, suite);
-  // oxlint-disable-next-line jest/no-disabled-tests -- its name says why
-  else describe.skip(`${name} (skipped: no network namespaces can be made here)`, suite);
-}
-
 const added = z.object({ status: z.literal(1), id: z.number() });
+const aimed = z.object({ data: z.object({ updateTunnel: z.object({ id: z.number() }) }) });
 const runtime = z.object({ data: z.object({ tunnel: z.object({ runtime: z.object({ inletBytes: z.number(), exportBytes: z.number(), visitors: z.array(z.object({ path: z.string() })) }) }) }) });
 
 /** A connection through the tunnel, made by peer.ts. */
@@ -54,8 +46,10 @@ export class NatRig {
   #tunnelId = 0;
   #uses = 0;
   #sentBefore = 0;
+  #server: Child | undefined;
   #peer: Child | undefined;
   #target: Child | undefined;
+  #targetPort = 0;
 
   /** Builds the rig and starts a server, with a p2p tunnel to a target beside the agent. */
   static async up(): Promise<NatRig> {
@@ -67,8 +61,10 @@ export class NatRig {
     });
     const [target, peer] = [rig.run('agent', [process.execPath, '--import', tsx, peerScript, 'target']), rig.run('visitor', [process.execPath, '--import', tsx, peerScript, 'visitor'])];
     const [, [, port]] = await Promise.all([started.says(/API +http/), target.says(/port (\d+)/), peer.says(/ready/)]);
+    rig.#server = started;
     rig.#peer = peer;
     rig.#target = target;
+    rig.#targetPort = Number(port);
     const { id } = added.parse(await rig.#call('/client/add/', { vkey: 'the key of the agent', remark: 'rig' }));
     const tunnel = added.parse(await rig.#call('/index/add/', { client_id: id, type: 'p2p', target: `127.0.0.1:${port}`, password }));
     rig.#tunnelId = tunnel.id;
@@ -78,6 +74,11 @@ export class NatRig {
   /** Bytes that the target has written to a download that was begun last, so far. */
   get sent(): number {
     return Number(this.#target?.output.slice(this.#sentBefore).match(/sent (\d+)/g)?.at(-1)?.slice(5) ?? 0);
+  }
+
+  get server(): Child {
+    if (!this.#server) throw new Error('the rig is not up');
+    return this.#server;
   }
 
   /** Takes everything down. Its programs must have ended. */
@@ -113,9 +114,10 @@ export class NatRig {
     return child;
   }
 
-  /** Starts the visitor and waits until it is connected. */
+  /** Starts the visitor, which says everything that it tries, and waits until it is connected. */
   async visitor(udx = true): Promise<{ readonly child: Child; readonly port: number }> {
-    const child = this.run('visitor', this.#adit(udx, 'visit', '--server', `${server}:8024`, '--type', 'p2p', '--listen', '0'), { ADIT_VISIT_PASSWORD: password });
+    const words = ['visit', '--server', `${server}:8024`, '--type', 'p2p', '--listen', '0', '--log-level', 'debug'];
+    const child = this.run('visitor', this.#adit(udx, ...words), { ADIT_VISIT_PASSWORD: password });
     const [, port] = await child.says(/listening on 127\.0\.0\.1:(\d+)/);
     await child.says(/connected to/);
     return { child, port: Number(port) };
@@ -143,9 +145,18 @@ export class NatRig {
   /** What GraphQL says of the tunnel. */
   async tunnel(): Promise<{ readonly inletBytes: number; readonly exportBytes: number; readonly visitors: readonly { readonly path: string }[] }> {
     const query = `{ tunnel(id: ${this.#tunnelId}) { runtime { inletBytes exportBytes visitors { path } } } }`;
+    return runtime.parse(await this.#graphql(query)).data.tunnel.runtime;
+  }
+
+  /** Leads the tunnel to another port of the agent's machine; without one, to the usual target. */
+  async aim(port = this.#targetPort): Promise<void> {
+    const query = `mutation { updateTunnel(id: ${this.#tunnelId}, input: { targets: ["127.0.0.1:${port}"] }) { id } }`;
+    aimed.parse(await this.#graphql(query));
+  }
+
+  async #graphql(query: string): Promise<unknown> {
     const { auth_key, timestamp } = signedNow();
-    const answer = await this.#curl('--header', 'content-type: application/json', '--data', JSON.stringify({ query }), `http://127.0.0.1:${httpPort}/graphql?auth_key=${auth_key}&timestamp=${timestamp}`);
-    return runtime.parse(answer).data.tunnel.runtime;
+    return this.#curl('--header', 'content-type: application/json', '--data', JSON.stringify({ query }), `http://127.0.0.1:${httpPort}/graphql?auth_key=${auth_key}&timestamp=${timestamp}`);
   }
 
   async #call(route: string, parameters: Readonly<Record<string, string | number>>): Promise<unknown> {

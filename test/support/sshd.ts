@@ -20,8 +20,8 @@ export interface Sshd {
   login(port?: number): string[];
 }
 
-/** Starts an OpenSSH server on a free port of this machine. */
-export async function startSshd(): Promise<Sshd> {
+/** Starts an OpenSSH server on a free port of this machine. @param start starts its program, elsewhere than here perhaps */
+export async function startSshd(start = (command: string, args: readonly string[]): Child => new Child(command, args)): Promise<Sshd> {
   const directory = scratchDirectory();
   const file = (name: string): string => path.join(directory, name);
   for (const key of ['host', 'user']) await promisify(execFile)(programPath('ssh-keygen'), ['-q', '-t', 'ed25519', '-N', '', '-f', file(key)]);
@@ -33,7 +33,7 @@ export async function startSshd(): Promise<Sshd> {
     `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${file('host')}`, `AuthorizedKeysFile ${file('authorized')}`, 'PidFile none',
     'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', 'LogLevel INFO', '',
   ].join('\n'));
-  const child = new Child(programPath('sshd'), ['-D', '-e', '-f', file('config')]);
+  const child = start(programPath('sshd'), ['-D', '-e', '-f', file('config')]);
   await child.says(/Server listening on 127\.0\.0\.1/);
   return {
     child, port,

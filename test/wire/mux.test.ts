@@ -1,10 +1,14 @@
 import { once } from 'node:events';
-import { afterEach, expect, test } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Mux, type MuxOptions } from '../../src/wire/mux.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
 import { onreadBackend } from '../../src/wire/onread-socket.ts';
+import { Child } from '../support/child.ts';
 import { connectTo, netServer } from '../support/net-server.ts';
 import { settled } from '../support/settled.ts';
 import { standardTransfers, transfer, transferTarget } from '../support/transfers.ts';
-import { wireTunnel, type WireTunnel, type WireTunnelOptions } from '../support/wire.ts';
+import { deferred, wireTunnel, type WireTunnel, type WireTunnelOptions } from '../support/wire.ts';
 
 const MB = 1024 * 1024;
 const open: Array<{ close(): unknown }> = [];
@@ -156,3 +160,58 @@ test('one bulk stream leaves room for small ones', async () => {
   expect(echoed).toBeGreaterThan(0);
   bulk.destroy();
 }, 20_000);
+
+describe('a peer that gives signs of life', () => {
+  /** Sends a PING every 20 ms, in a process of its own. */
+  const pinging = `
+    const socket = require('node:net').connect(Number(process.argv[1]), '127.0.0.1');
+    setInterval(() => socket.write(Buffer.from('070000000000000000', 'hex')), 20);
+    socket.on('error', () => process.exit()).on('close', () => process.exit());
+  `;
+  const options: MuxOptions = { heartbeatMs: 100, silenceMs: 300 };
+
+  /** A mux whose other side is that process. */
+  async function watched(more: MuxOptions = {}) {
+    const ended = deferred<string>();
+    const muxOf = deferred<Mux>();
+    const listener = await netBackend.listen({
+      host: '127.0.0.1', port: 0, onError: ended.reject,
+      onSocket: (socket) => muxOf.resolve(new Mux(socket, 'server', { onOpen: (stream) => stream.reset(), onControl: () => undefined, onClose: ended.resolve }, { ...options, ...more })),
+    });
+    const peer = new Child(process.execPath, ['-e', pinging, String(listener.port)]);
+    open.push({ close: async () => { await peer.end(); await listener.close(); } });
+    return { mux: await muxOf.promise, peer, ended: ended.promise };
+  }
+
+  const stillOpen = (ended: Promise<string>, ms: number) => Promise.race([ended, delay(ms, 'open')]);
+
+  test('is not given up when this process was late itself', async () => {
+    const { mux, ended } = await watched();
+    for (let round = 0; round < 3; round++) {
+      expect(await stillOpen(ended, 150)).toBe('open');
+      // Nothing is read and no timer runs for longer than the silence that is allowed.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+    }
+    expect(await stillOpen(ended, 500)).toBe('open');
+    mux.close('done');
+  });
+
+  test('and falls silent is given up in time', async () => {
+    const { peer, ended } = await watched();
+    expect(await stillOpen(ended, 150)).toBe('open');
+    peer.kill('SIGSTOP');
+    const start = performance.now();
+    expect(await ended).toMatch(/^no sign of life for 0\.\d s$/);
+    expect(performance.now() - start).toBeGreaterThan(200);
+  });
+
+  test('beside the connection is not given up for what is stuck on it', async () => {
+    let beside = 0;
+    const { peer, ended } = await watched({ heardBeside: () => beside });
+    const signs = setInterval(() => { beside = performance.now(); }, 20);
+    peer.kill('SIGSTOP');
+    expect(await stillOpen(ended, 800)).toBe('open');
+    clearInterval(signs);
+    expect(await ended).toMatch(/^no sign of life/);
+  });
+});

@@ -6,7 +6,7 @@ import type { AgentMessage } from '../../wire/session-messages.ts';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { messageOf } from '../../wire/system-error.ts';
 import { dial } from '../../requests/dial-target.ts';
-import { DIRECT_HEARTBEAT_MS, openPath } from './open-path.ts';
+import { openPath } from './open-path.ts';
 import { Signal } from './signal.ts';
 
 /** Direct paths of one agent, attempts included: each costs a socket. */
@@ -97,7 +97,7 @@ class HostedPath {
     const { log, server } = this.#options;
     const { password, stunPorts } = this.#request;
     try {
-      const { socket, way, peer } = await openPath({ role: 'agent', password, signal: this.#signal, server, stunPorts, preferred: 'udp' });
+      const { socket, way, peer, life } = await openPath({ role: 'agent', password, signal: this.#signal, server, stunPorts, preferred: 'udp' });
       log.info(`direct path with a visitor of tunnel ${this.tunnelId} at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way})`);
       await new Promise<void>((resolve) => {
         const mux = new Mux(socket, 'agent', {
@@ -107,7 +107,7 @@ class HostedPath {
             log.info(`direct path with a visitor of tunnel ${this.tunnelId} ended: ${reason}; ${cut} ${cut === 1 ? 'connection' : 'connections'} on it cut`);
             resolve();
           },
-        }, { heartbeatMs: DIRECT_HEARTBEAT_MS });
+        }, life);
         void this.#signal.closed.then(() => mux.close('the visitor or the server ended it'));
       });
     } catch (error) {

@@ -4,11 +4,16 @@ import { Mux, type Stream } from '../../wire/mux.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import { messageOf } from '../../wire/system-error.ts';
 import { ASK_DIRECT, type FromVisitor } from '../../wire/visit-messages.ts';
-import { DIRECT_HEARTBEAT_MS, openPath, type OpenPath } from './open-path.ts';
+import { openPath, type OpenPath } from './open-path.ts';
 import { Signal } from './signal.ts';
 
 /** Waits between attempts, in ms: doubling from the first to the longest. */
-const RETRY = { first: 5000, longest: 10 * 60_000 } as const;
+export interface DirectRetry {
+  readonly first: number;
+  readonly longest: number;
+}
+
+const RETRY: DirectRetry = { first: 5000, longest: 10 * 60_000 };
 const NO_PAYLOAD = Buffer.alloc(0);
 
 /** What the direct paths need of the visitor's session with the server. */
@@ -20,6 +25,7 @@ export interface DirectPathsOptions {
   /** Opens a stream to the server. */
   readonly open: (payload: Uint8Array) => Stream | undefined;
   readonly send: (message: FromVisitor) => void;
+  readonly retry?: DirectRetry | undefined;
 }
 
 /** The visitor's way to the agent past the server: tried when the agent is there, again later when it fails or is lost. */
@@ -28,7 +34,8 @@ export class DirectPaths {
   #mux: Mux | undefined;
   #signal: Signal | undefined;
   #retry: NodeJS.Timeout | undefined;
-  #wait: number = RETRY.first;
+  readonly #waits: DirectRetry;
+  #wait: number;
   /** What the next attempt is made with: UDP opens more often, TCP where UDP is blocked. */
   #preferred: DirectWay = 'udp';
   #toldFailure = false;
@@ -37,13 +44,15 @@ export class DirectPaths {
 
   constructor(options: DirectPathsOptions) {
     this.#options = options;
+    this.#waits = options.retry ?? RETRY;
+    this.#wait = this.#waits.first;
   }
 
   /** Tries now, if there is no path and no attempt already. */
   start(): void {
     if (this.#closed || this.#draining || this.#signal) return;
     clearTimeout(this.#retry);
-    this.#wait = RETRY.first;
+    this.#wait = this.#waits.first;
     this.#preferred = 'udp';
     void this.#attempt();
   }
@@ -105,7 +114,7 @@ export class DirectPaths {
     }
   }
 
-  #use({ socket, way, peer }: OpenPath, signal: Signal): void {
+  #use({ socket, way, peer, life }: OpenPath, signal: Signal): void {
     const { log, send } = this.#options;
     const mux = new Mux(socket, 'server', {
       onOpen: (stream) => stream.reset(),
@@ -119,13 +128,13 @@ export class DirectPaths {
         log.warn(`direct path lost: ${reason}; ${cut} ${cut === 1 ? 'connection' : 'connections'} on it cut, new ones go through the server`);
         this.#tryLater();
       },
-    }, { heartbeatMs: DIRECT_HEARTBEAT_MS });
+    }, life);
     if (this.#closed) {
       mux.close('the visitor ended it');
       return;
     }
     this.#mux = mux;
-    this.#wait = RETRY.first;
+    this.#wait = this.#waits.first;
     this.#toldFailure = false;
     void signal.closed.then(() => mux.close('the server or the agent ended it'));
     send({ type: 'path', path: 'direct' });
@@ -145,6 +154,6 @@ export class DirectPaths {
     if (this.#closed || this.#draining) return;
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => void this.#attempt(), this.#wait);
-    this.#wait = Math.min(this.#wait * 2, RETRY.longest);
+    this.#wait = Math.min(this.#wait * 2, this.#waits.longest);
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { type DirectWay, directWays } from '../../wire/direct-messages.ts';
+import type { MuxOptions } from '../../wire/mux.ts';
 import { byteSocket } from '../../wire/net-socket.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { Endpoint } from '../../wire/stun.ts';
@@ -12,8 +13,8 @@ import { secureDirect } from './secure.ts';
 import type { Signal } from './signal.ts';
 import { loadUdx, newStreamId } from './udx.ts';
 
-/** A lost path is noticed after 2.4 of these, in ms: within 5 s, timers included. It also keeps the NATs' mappings alive. */
-export const DIRECT_HEARTBEAT_MS = 1500;
+/** A lost path is noticed within 5 s, late timers included. Signs of life also keep the NATs' mappings. */
+const LIFE = { heartbeatMs: 1000, silenceMs: 4000 } as const;
 /** When an attempt is given up, in ms. The agent waits a little longer: the visitor is the one that decides. */
 const GIVE_UP_MS = { visitor: 3000, agent: 4000 } as const;
 /** The two sides' first words may take this long, in ms. */
@@ -40,6 +41,8 @@ export interface OpenPath {
   readonly socket: ByteSocket;
   readonly way: DirectWay;
   readonly peer: Endpoint;
+  /** How it is noticed that the path is lost. */
+  readonly life: Pick<MuxOptions, 'heartbeatMs' | 'silenceMs' | 'heardBeside'>;
 }
 
 /**
@@ -63,8 +66,10 @@ export async function openPath(options: PathOptions): Promise<OpenPath> {
   const punch: PunchOptions = {
     role, key, signal, timeoutMs: GIVE_UP_MS[role], stun: { host: options.server, family: isIP(options.server), ports },
   };
-  const { raw, peer } = way === 'udp' && udx ? await punchUdp(udx, { ours: streamId, theirs: hello.streamId }, punch) : await punchTcp(punch);
-  return { socket: byteSocket(await secureDirect(raw, role, key.psk, SECURE_MS)), way, peer };
+  const { raw, peer, ...signs } = way === 'udp' && udx
+    ? await punchUdp(udx, { ours: streamId, theirs: hello.streamId }, LIFE.heartbeatMs, punch)
+    : await punchTcp(punch);
+  return { socket: byteSocket(await secureDirect(raw, role, key.psk, SECURE_MS)), way, peer, life: { ...LIFE, ...signs } };
 }
 
 async function soon<T>(work: Promise<T>): Promise<T> {

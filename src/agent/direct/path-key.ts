@@ -19,6 +19,8 @@ export const Probe = {
   CHOOSE: 3,
   /** The agent: agreed. */
   CHOSEN: 4,
+  /** Either side, while the path is open: I am still there. */
+  ALIVE: 5,
 } as const;
 /** @see Probe */
 export type ProbeKind = (typeof Probe)[keyof typeof Probe];

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Endpoint, stunMapped, stunRequest } from '../../wire/stun.ts';
 import { isUsable, ownCandidates } from './candidates.ts';
 import { Probe, PROBE_BYTES, type ProbeKind } from './path-key.ts';
-import { NoPathError, type PunchOptions } from './punch.ts';
+import { NoPathError, type Punched, type PunchOptions } from './punch.ts';
 
 /** Between two tries to connect with a candidate, in ms: both sides have to try at the same time. */
 const RETRY_MS = 20;
@@ -13,7 +13,7 @@ const RETRY_MS = 20;
  * Opens a TCP connection from both sides at once, each from the port whose public address the server told it. Where UDP can't be used.
  * @throws {NoPathError}
  */
-export async function punchTcp(options: PunchOptions): Promise<{ readonly raw: net.Socket; readonly peer: Endpoint }> {
+export async function punchTcp(options: PunchOptions): Promise<Punched> {
   const { signal, stun, timeoutMs } = options;
   const over = new AbortController();
   const sockets = new Set<net.Socket>();

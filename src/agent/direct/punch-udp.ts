@@ -1,11 +1,11 @@
-import type { Duplex } from 'node:stream';
 import type UDX from 'udx-native';
 import type { UdxSocket } from 'udx-native';
 import { MAX_CANDIDATES } from '../../wire/direct-messages.ts';
+import type { MuxOptions } from '../../wire/mux.ts';
 import { type Endpoint, stunMapped, stunRequest } from '../../wire/stun.ts';
 import { isUsable, ownCandidates } from './candidates.ts';
 import { type DirectRole, type PathKey, Probe } from './path-key.ts';
-import { NoPathError, type PunchOptions } from './punch.ts';
+import { NoPathError, type Punched, type PunchOptions } from './punch.ts';
 import { type StreamIds, udxDuplex } from './udx.ts';
 
 /** How often probes and requests are sent again, in ms. */
@@ -13,14 +13,18 @@ const TICK_MS = 50;
 
 /**
  * Punches a hole for UDP: both sides learn their public address from the server, tell each other, and send probes to every candidate
- * until one is answered. The visitor chooses the pair, and says so until the agent has agreed.
+ * until one is answered. The visitor chooses the pair, and says so until the agent has agreed. While the path is open both give signs
+ * of life beside the stream: on it everything waits behind a lost packet, for seconds where many are lost.
  * @throws {NoPathError}
  */
-export async function punchUdp(udx: UDX, ids: StreamIds, options: PunchOptions): Promise<{ readonly raw: Duplex; readonly peer: Endpoint }> {
+export async function punchUdp(udx: UDX, ids: StreamIds, aliveMs: number, options: PunchOptions): Promise<Punched & Required<Pick<MuxOptions, 'heardBeside'>>> {
   const punch = new UdpPunch(udx, options);
   try {
     const { socket, peer } = await punch.run();
-    return { raw: udxDuplex(udx, socket, ids, peer), peer };
+    const raw = udxDuplex(udx, socket, ids, peer);
+    punch.keepAlive(peer, aliveMs);
+    raw.once('close', () => punch.close());
+    return { raw, peer, heardBeside: () => punch.heardAt };
   } catch (error) {
     punch.close();
     throw error;
@@ -40,6 +44,10 @@ class UdpPunch {
   #choice: Endpoint | undefined;
   #told = false;
   #timer: NodeJS.Timeout | undefined;
+  /** Where the open path leads to. */
+  #peer: Endpoint | undefined;
+  /** When a sign of life came from there last, by performance.now(). */
+  heardAt = 0;
   #found: (peer: Endpoint) => void = () => undefined;
 
   constructor(udx: UDX, options: PunchOptions) {
@@ -56,6 +64,12 @@ class UdpPunch {
   /** Resolves to the socket, and where on the other side it leads to. */
   async run(): Promise<{ readonly socket: UdxSocket; readonly peer: Endpoint }> {
     return { peer: await this.#search(), socket: this.#socket };
+  }
+
+  /** The path is open: says so, again and again. */
+  keepAlive(peer: Endpoint, everyMs: number): void {
+    this.#peer = peer;
+    this.#timer = setInterval(() => this.#send(Probe.ALIVE, peer), everyMs);
   }
 
   close(): void {
@@ -117,6 +131,8 @@ class UdpPunch {
       this.#send(Probe.CHOOSE, this.#choice);
     } else if (this.#role === 'visitor' && kind === Probe.CHOSEN) {
       this.#found(from);
+    } else if (kind === Probe.ALIVE && from.host === this.#peer?.host && from.port === this.#peer.port) {
+      this.heardAt = performance.now();
     }
   }
 

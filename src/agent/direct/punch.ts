@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream';
+import type { Endpoint } from '../../wire/stun.ts';
 import type { DirectRole, PathKey } from './path-key.ts';
 import type { Signal } from './signal.ts';
 
@@ -17,6 +19,12 @@ export interface PunchOptions {
   readonly signal: Signal;
   /** After this many ms it gives up. */
   readonly timeoutMs: number;
+}
+
+/** A way to the other side, not yet encrypted. */
+export interface Punched {
+  readonly raw: Duplex;
+  readonly peer: Endpoint;
 }
 
 /** No direct path could be opened; the message says why, as far as this side can tell. */

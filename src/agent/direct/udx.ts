@@ -27,7 +27,7 @@ export interface StreamIds {
   readonly theirs: number;
 }
 
-/** Makes a stream to a peer over a socket whose hole is punched; the socket is closed with it. */
+/** Makes a stream to a peer over a socket whose hole is punched. */
 export function udxDuplex(udx: UDX, socket: UdxSocket, ids: StreamIds, peer: Endpoint): Duplex {
   const stream = udx.createStream(ids.ours);
   stream.connect(socket, ids.theirs, peer.port, peer.host);
@@ -47,7 +47,6 @@ export function udxDuplex(udx: UDX, socket: UdxSocket, ids: StreamIds, peer: End
     },
     destroy(error, done) {
       stream.destroy();
-      void socket.close();
       done(error);
     },
   });
