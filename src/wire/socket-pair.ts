@@ -109,12 +109,13 @@ class PairedSocket implements ByteSocket {
       sink?.onData(chunk);
     }
     this.#delivering = false;
-    if (!this.#open || this.#queued > 0) return;
+    if (!this.#drained) return;
     if (this.#blocking) {
       this.#blocking = false;
       this.peer.#sink?.onDrain();
     }
-    if (this.peer.#ended && !this.#sawEnd) {
+    // The peer may have written more, paused us with that, and ended: the end comes after it.
+    if (this.#drained && this.peer.#ended && !this.#sawEnd) {
       this.#sawEnd = true;
       sink?.onEnd();
       this.#closeWhenDone();
@@ -123,6 +124,11 @@ class PairedSocket implements ByteSocket {
 
   get #open(): boolean {
     return this.#flowing && !this.#paused && !this.#closed;
+  }
+
+  /** All that came so far was delivered, and more would be. */
+  get #drained(): boolean {
+    return this.#open && this.#queued === 0;
   }
 
   end(): void {

@@ -17,6 +17,13 @@ export function residentBytes({ pid }: Child): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
+/** Has a program that was started as `observed` collect its garbage, and give the memory back. */
+export async function collected(child: Child): Promise<void> {
+  const from = child.output.length;
+  child.kill('SIGHUP');
+  await child.says(/collected\n/, from);
+}
+
 /** What keeps the event loop of a program alive that was started as `observed`: how many of each kind (TCPSocketWrap, Timeout...). */
 export async function resources(child: Child): Promise<Readonly<Record<string, number>>> {
   const from = child.output.length;

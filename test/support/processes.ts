@@ -53,12 +53,12 @@ export type AgentWay = 'plain' | 'pinned';
 /** What an agent has to know of a server. */
 export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerProcess, 'tlsPort' | 'fingerprint'>>;
 
-/** Starts an agent and waits until it is connected. */
+/** Starts an agent and waits until it is connected. @param more flags */
 export async function startAgent(
-  { bridgePort, tlsPort, fingerprint }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain',
+  { bridgePort, tlsPort, fingerprint }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain', more: readonly string[] = [],
 ): Promise<Child> {
   const flags = way === 'plain' ? ['--server', `127.0.0.1:${bridgePort}`] : ['--server', `127.0.0.1:${tlsPort}`, '--tls-fingerprint', `${fingerprint}`];
-  const child = new Child(process.execPath, [program, 'agent', ...flags], { ...fast, ...environment, ADIT_VKEY: vkey });
+  const child = new Child(process.execPath, [program, 'agent', ...flags, ...more], { ...fast, ...environment, ADIT_VKEY: vkey });
   await child.says(/connected to/);
   return child;
 }
@@ -69,9 +69,11 @@ export interface VisitorProcess {
   readonly port: number;
 }
 
-/** Starts a visitor on any free port and waits until it is connected. */
-export async function startVisitorProcess({ bridgePort }: Pick<ServerProcess, 'bridgePort'>, type: 'secret' | 'p2p', password: string): Promise<VisitorProcess> {
-  const child = new Child(process.execPath, [program, 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', '0'], { ADIT_VISIT_PASSWORD: password });
+/** Starts a visitor, on any free port unless told otherwise, and waits until it is connected. */
+export async function startVisitorProcess(
+  { bridgePort }: Pick<ServerProcess, 'bridgePort'>, type: 'secret' | 'p2p', password: string, environment: ServerOptions['environment'] = {}, listen = 0,
+): Promise<VisitorProcess> {
+  const child = new Child(process.execPath, [program, 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen)], { ...environment, ADIT_VISIT_PASSWORD: password });
   const [, port] = await child.says(/listening on 127\.0\.0\.1:(\d+)/);
   await child.says(/connected to/);
   return { child, port: Number(port) };
@@ -92,6 +94,13 @@ export async function call({ httpPort }: Pick<ServerProcess, 'httpPort'>, route:
   // Without keep-alive: no connection of ours counts among the server's file descriptors afterwards.
   const response = await fetch(`http://127.0.0.1:${httpPort}${route}`, { method: 'POST', body, headers: { connection: 'close' } });
   return response.json();
+}
+
+/** What the server counts, in Prometheus' form. */
+export async function metrics({ httpPort }: Pick<ServerProcess, 'httpPort'>): Promise<string> {
+  const { auth_key: key, timestamp } = signedNow();
+  const response = await fetch(`http://127.0.0.1:${httpPort}/metrics`, { headers: { 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp), connection: 'close' } });
+  return response.text();
 }
 
 const written = z.object({ status: z.literal(1), msg: z.string(), id: z.number().default(0) });
@@ -118,7 +127,9 @@ export async function getTunnel(server: ServerProcess, id: number): Promise<z.ou
 }
 
 /** Opens a tunnel, a tcp one unless told otherwise, on a port that the server picks. @returns its id and port */
-export async function openTunnel(server: ServerProcess, clientId: number, target: string, type: 'tcp' | 'udp' = 'tcp'): Promise<{ readonly id: number; readonly port: number }> {
-  const id = await write(server, '/index/add/', { client_id: clientId, type, port: 0, target });
+export async function openTunnel(
+  server: ServerProcess, clientId: number, target: string, type: 'tcp' | 'udp' | 'httpProxy' | 'socks5' | 'file' = 'tcp', more: Parameters = {},
+): Promise<{ readonly id: number; readonly port: number }> {
+  const id = await write(server, '/index/add/', { client_id: clientId, type, port: 0, target, ...more });
   return { id, port: (await getTunnel(server, id)).Port };
 }

@@ -50,6 +50,35 @@ test('a paused reader makes the writer wait, and wakes it when everything is tak
   expect(ones.seen).toEqual(['drain']);
 });
 
+test('a writer that is woken, fills the pair again and ends: the end comes after all of it, however often the reader waits', async () => {
+  const [one, other] = socketPair(origin);
+  const seen: string[] = [];
+  const more = ['b', 'c', 'd'];
+  other.attach({
+    onData: (chunk) => {
+      seen.push(chunk.toString('latin1', 0, 1));
+      if (seen.length > 1) other.pause();
+    },
+    onEnd: () => seen.push('end'), onDrain: () => undefined, onClose: () => undefined,
+  });
+  one.attach({
+    onData: () => undefined, onEnd: () => undefined, onClose: () => undefined,
+    onDrain: () => {
+      for (const letter of more.splice(0)) one.write(Buffer.alloc(60_000, letter));
+      one.end();
+    },
+  });
+  expect(one.write(Buffer.alloc(70_000, 'a'))).toBe(false);
+  await eventually(() => seen.length, (count) => count >= 2);
+  expect(seen).toEqual(['a', 'b']);
+  other.resume();
+  expect(seen).toEqual(['a', 'b', 'c']);
+  other.resume();
+  expect(seen).toEqual(['a', 'b', 'c', 'd']);
+  other.resume();
+  expect(seen).toEqual(['a', 'b', 'c', 'd', 'end']);
+});
+
 test('what is written before a reader is attached waits for it, and what was read too far comes first', async () => {
   const [one, other] = socketPair(origin);
   one.write(Buffer.from('second'));
