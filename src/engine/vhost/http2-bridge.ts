@@ -25,6 +25,8 @@ export function serveHttp2(socket: TLSSocket, serve: (connection: ByteSocket) =>
   const session = http2.performServerHandshake(socket, { settings: SETTINGS, maxSessionMemory: 4, unknownProtocolTimeout: 5000 });
   session.on('error', () => session.destroy());
   session.setTimeout(IDLE_MS, () => session.close());
+  // Node lets the socket be half open, and would keep session and streams. Nobody reads answers any more.
+  socket.once('end', () => session.destroy());
   const origin = { remoteAddress: plainAddress(socket.remoteAddress ?? ''), remotePort: socket.remotePort ?? 0 };
   session.on('stream', (stream, headers, flags) => {
     stream.on('error', () => stream.destroy());

@@ -25,6 +25,8 @@ export interface HttpsContext {
   readonly log: Logger;
   /** The host that answers for a name; undefined = none does. */
   named(serverName: string): HostEntry | undefined;
+  /** Whether one more visitor may stay. */
+  hasRoom(): boolean;
   /** Takes over a visitor's HTTP/1.x connection. */
   serve(socket: ByteSocket): void;
   /** The connections to targets that the requests of one HTTP/2 session share. */
@@ -62,6 +64,11 @@ export class HttpsFront {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
     return address.port;
+  }
+
+  /** HTTP/2 sessions, idle ones included. */
+  get sessions(): number {
+    return this.#sessions.size;
   }
 
   /** Ends the HTTP/2 sessions: at once, or after the requests that are under way. */
@@ -143,6 +150,10 @@ export class HttpsFront {
     socket.on('error', () => socket.destroy());
     if (socket.alpnProtocol !== 'h2') {
       this.#context.serve(byteSocket(socket));
+      return;
+    }
+    if (!this.#context.hasRoom()) {
+      socket.destroy();
       return;
     }
     const pool = this.#context.newPool();

@@ -56,6 +56,7 @@ export class VhostServer implements VhostContext {
     this.#https = new HttpsFront({
       log: options.log,
       named: (name) => options.hosts.named(name),
+      hasRoom: () => this.#hasRoom(),
       serve: (socket) => this.#serve(socket, 'https'),
       newPool: () => new TargetPool(IDLE_OF_SESSION, options.timing.targetIdleMs),
       serveStream: (socket, pool) => this.#serveWith(socket, 'https', pool),
@@ -73,13 +74,17 @@ export class VhostServer implements VhostContext {
     return { httpPort: this.#http.port, httpsPort: this.#httpsPort };
   }
 
+  #hasRoom(): boolean {
+    return !this.#closing && this.connections < this.#options.maxConnections;
+  }
+
   #serve(socket: ByteSocket, scheme: 'http' | 'https'): void {
     const pool = new TargetPool(1, this.#options.timing.targetIdleMs);
     this.#serveWith(socket, scheme, pool, () => pool.close());
   }
 
   #serveWith(socket: ByteSocket, scheme: 'http' | 'https', pool: TargetPool, onGone?: () => void): void {
-    if (this.#closing || this.#connections.size >= this.#options.maxConnections) {
+    if (!this.#hasRoom()) {
       socket.destroy(true);
       return;
     }
@@ -98,9 +103,9 @@ export class VhostServer implements VhostContext {
     else socket.destroy(true);
   }
 
-  /** Connections of visitors to hosts, idle ones included. */
+  /** Connections of visitors to hosts, idle ones included. Of HTTP/2 each session counts, and each request that is under way. */
   get connections(): number {
-    return this.#connections.size;
+    return this.#connections.size + this.#https.sessions;
   }
 
   /** Takes no new connections; those that are idle end, the others after the request that is under way. */
