@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import http2 from 'node:http2';
+import tls from 'node:tls';
+import { expect, test } from '@jest/globals';
+import { covering } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
+import { secureHostRequests } from '../../support/soak/web.ts';
+import { closed } from '../../support/target.ts';
+import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+
+const pem = { certificate: covering.certificate, privateKey: covering.key };
+
+test('sessions count as connections until they end; who ends without a word is gone at once, and one too many is turned away', async () => {
+  const silent = await startRawOrigin(() => undefined);
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { maxConnections: 3 });
+  const sessionTo = async () => {
+    const socket = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false });
+    socket.on('error', () => undefined);
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  const [one, two] = [await sessionTo(), await sessionTo(), await sessionTo()];
+  await eventually(() => server.connections, (count) => count === 3);
+  await closed(await sessionTo());
+  expect(server.connections).toBe(3);
+  one.end();
+  await closed(one);
+  const session = http2.connect('https://x.p.example.com', { createConnection: () => two });
+  session.on('error', () => undefined).request({ ':path': '/' }).on('error', () => undefined);
+  await eventually(() => silent.received.length, (count) => count === 1);
+  two.end();
+  await eventually(() => server.connections, (count) => count === 1);
+});
+
+test('a body of megabytes passes both ways whole, however the two sides wait for each other', async () => {
+  const target = http.createServer((asked, answer) => { asked.pipe(answer); }).listen(0, '127.0.0.1');
+  await once(target, 'listening');
+  const address = target.address();
+  if (address === null || typeof address === 'string') throw new Error('no address');
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [`127.0.0.1:${address.port}`], ...pem })]);
+  const traffic = secureHostRequests(httpsPort, 'x.p.example.com');
+  for (let seed = 0; seed < 4; seed++) await expect(traffic.run(1_500_000, seed)).resolves.toBeUndefined();
+  target.close();
+});

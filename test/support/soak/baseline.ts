@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { Child } from '../child.ts';
+import { eventuallyAsync } from '../eventually.ts';
+import { collected, descriptors, residentBytes, resources } from '../observe.ts';
+import { metrics, type ServerProcess } from '../processes.ts';
+import { settled } from '../settled.ts';
+
+/** What a program holds when nothing is going on. */
+export interface Held {
+  /** Without its connections between server and agents: how many idle ones there are depends on what went on. */
+  readonly descriptors: number;
+  /** What its event loop has: timers, sockets without those connections. */
+  readonly resources: Readonly<Record<string, number>>;
+  /** Connections between server and agents: sessions, and data connections, of which 256 a session are allowed. */
+  readonly bridgeConnections: number;
+  /** Bytes, after the garbage was collected. */
+  readonly rss: number;
+}
+
+/** Waits until nobody is connected with a tunnel or host any more. */
+export async function quiet(server: ServerProcess): Promise<void> {
+  const busy = async () => Array.from((await metrics(server)).matchAll(/^adit_(?:visitors|host_connections|handshakes) [1-9]\d*$/gm), ([line]) => line);
+  await eventuallyAsync(busy, (lines) => lines.length === 0, 30_000);
+}
+
+/** What a program holds now. Linux only. */
+export async function held(child: Child, bridgePorts: readonly number[]): Promise<Held> {
+  await settled(() => descriptors(child));
+  await collected(child);
+  const bridgeConnections = connectionsTo(child, bridgePorts);
+  const { TCPSocketWrap = 0, TCPWRAP = 0, ...others } = await resources(child);
+  return {
+    descriptors: descriptors(child) - bridgeConnections, bridgeConnections, rss: residentBytes(child),
+    resources: { ...others, sockets: TCPSocketWrap + TCPWRAP - bridgeConnections },
+  };
+}
+
+/** Connections of a program with one of these ports at either end. */
+function connectionsTo({ pid }: Child, ports: readonly number[]): number {
+  const inodes = new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => /socket:\[(\d+)\]/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? ''));
+  const ends = ports.map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`);
+  const lines = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').split('\n').slice(1));
+  return lines.map((line) => line.trim().split(/\s+/)).filter(([, local = '', peer = '', state, , , , , , inode = '']) =>
+    state !== '0A' && inodes.has(inode) && ends.some((end) => local.endsWith(end) || peer.endsWith(end))).length;
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ''; // closed meanwhile
+  }
+}

@@ -1,0 +1,33 @@
+import type { Load } from './load.ts';
+import type { Site } from './site.ts';
+
+/** Something that an operator does, or that happens, while everything is under load. */
+export interface Disturbance {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
+/**
+ * What happens over and over, in this order. The agent of `restless` is ended again and again; that of `steady` lives through the whole, so that what
+ * it leaks can be seen, while its client is edited.
+ */
+export function disturbances(load: Load, restless: Site, steady: Site): readonly Disturbance[] {
+  const on = (site: Site, name: string, work: () => Promise<void>): Disturbance => ({ name: `${site.name}: ${name}`, run: () => load.disturb(site, work) });
+  return [
+    on(restless, 'agent stopped and started', () => restless.restartAgent('SIGTERM')),
+    on(steady, 'rate limit lowered and raised', async () => {
+      await steady.edit({ rate_limit: 1000 });
+      await steady.edit({ rate_limit: 4000 });
+    }),
+    on(restless, 'agent killed and started', () => restless.restartAgent('SIGKILL')),
+    on(steady, 'tunnels and hosts stopped and started', () => steady.stopAndStart()),
+    on(steady, 'compression off', () => steady.edit({ compress: 0 })),
+    on(restless, 'tunnels and hosts stopped and started', () => restless.stopAndStart()),
+    on(steady, 'encryption off', () => steady.edit({ crypt: 0 })),
+    on(restless, "visitors' programs killed and started", async () => {
+      await restless.restartVisitor(0, 'SIGKILL');
+      await restless.restartVisitor(1, 'SIGTERM');
+    }),
+    on(steady, 'encryption and compression on', () => steady.edit({ crypt: 1, compress: 1 })),
+  ];
+}
