@@ -1,24 +1,35 @@
 import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import process from 'node:process';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { programPath } from './find-program.ts';
 
-/** A PostgreSQL server of our own in a temporary directory, reached by a Unix socket. */
+/** A PostgreSQL server in a temporary directory, reached by a Unix socket. */
 export interface PostgresqlServer {
-  /** Makes an empty database and returns its address. */
-  createDatabase(): Promise<string>;
+  /** Makes a database, an empty one or a copy of the one at the address `template`, which nobody may use then. @returns its address */
+  createDatabase(template?: string): Promise<string>;
   /** Ends every connection to a database, as a restarted server does. */
   cutConnections(url: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts one in about a second. Needs Debian's `postgresql`: wrap what uses it in `describeWith('initdb', ...)`. */
+/**
+ * The server that all suites of a whole run share (shared-postgresql.ts), otherwise one of the caller's own. Needs Debian's `postgresql`:
+ * wrap what uses it in `describeWith('initdb', ...)`.
+ */
 export async function startPostgresql(): Promise<PostgresqlServer> {
+  const shared = process.env['ADIT_TEST_POSTGRESQL'];
+  return shared === undefined ? startOwnPostgresql() : reach(shared, () => Promise.resolve());
+}
+
+/** Starts one in about a second. */
+export async function startOwnPostgresql(): Promise<PostgresqlServer & { readonly directory: string }> {
   const initdb = programPath('initdb');
   const directory = await mkdtemp(path.join(tmpdir(), 'adit-postgresql-'));
   const account = await serverAccount();
@@ -26,30 +37,35 @@ export async function startPostgresql(): Promise<PostgresqlServer> {
   const data = path.join(directory, 'data');
   await promisify(execFile)(initdb, ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'], { ...account, cwd: directory });
   const server = spawn(path.join(path.dirname(initdb), 'postgres'),
-    ['-D', data, '-k', directory, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_connections=200'],
+    ['-D', data, '-k', directory, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_connections=400'],
     { ...account, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
   const exited = once(server, 'exit');
   await untilReady(server.stderr);
+  const reached = await reach(directory, async () => {
+    server.kill('SIGINT'); // "fast" shutdown: ends the connections
+    await exited;
+    await rm(directory, { recursive: true, force: true });
+  });
+  return { ...reached, directory };
+}
 
+async function reach(directory: string, stop: () => Promise<void>): Promise<PostgresqlServer> {
   const url = (database: string) => `postgresql://postgres@localhost/${database}?host=${directory}`;
+  const nameOf = (address: string) => new URL(address).pathname.slice(1);
   const administrator = new pg.Client({ connectionString: url('postgres') });
   await administrator.connect();
-  let databases = 0;
   return {
-    async createDatabase() {
-      const name = `test_${++databases}`;
-      await administrator.query(`CREATE DATABASE ${name}`);
+    async createDatabase(template) {
+      const name = `test_${randomUUID().replaceAll('-', '')}`;
+      await administrator.query(`CREATE DATABASE ${name}${template === undefined ? '' : ` TEMPLATE ${nameOf(template)}`}`);
       return url(name);
     },
     async cutConnections(address) {
-      const name = new URL(address).pathname.slice(1);
-      await administrator.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+      await administrator.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [nameOf(address)]);
     },
     async stop() {
       await administrator.end();
-      server.kill('SIGINT'); // "fast" shutdown: ends the connections
-      await exited;
-      await rm(directory, { recursive: true, force: true });
+      await stop();
     },
   };
 }
