@@ -12,6 +12,7 @@ import { programPath } from './find-program.ts';
 import { freePort } from './free-port.ts';
 import { portOf } from './raw-origin.ts';
 import { scratchDirectory } from './scratch.ts';
+import { Taken } from './taken.ts';
 
 /** An origin that answers by itself, as programs do, and tells what it took for requests. */
 export interface AnsweringOrigin {
@@ -21,25 +22,6 @@ export interface AnsweringOrigin {
   /** The next one. */
   took(): Promise<TakenRequest>;
   close(): Promise<void>;
-}
-
-/** Requests that were taken and whoever waits for them. */
-class Taken {
-  readonly list: TakenRequest[] = [];
-  #wake: () => void = () => undefined;
-
-  add(request: TakenRequest): void {
-    this.list.push(request);
-    this.#wake();
-  }
-
-  async next(): Promise<TakenRequest> {
-    for (;;) {
-      const first = this.list.shift();
-      if (first) return first;
-      await new Promise<void>((resolve) => { this.#wake = resolve; });
-    }
-  }
 }
 
 /** What node:http answers, by path. */

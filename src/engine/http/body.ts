@@ -10,9 +10,15 @@ const EMPTY: Framing = { kind: 'length', bytes: 0 };
 export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'fields'>): Framing {
   const coded = codings(minor, fields);
   if (coded.length === 0) return declaredLength(fields) ?? EMPTY;
-  if (coded.length > 1 || coded[0] !== 'chunked') throw new HttpSyntaxError('the only transfer coding that is known here is chunked', 501);
+  if (coded.at(-1) !== 'chunked' || coded.some((coding, index) => index < coded.length - 1 && !unspoken.has(coding))) {
+    throw new HttpSyntaxError('the transfer coding leaves open where the body ends');
+  }
+  if (coded.length > 1) throw new HttpSyntaxError('the only transfer coding that is spoken here is chunked', 501);
   return { kind: 'chunked' };
 }
+
+/** Codings that exist (RFC 9112, 7): whoever sends one means it. Anything else is there to be read in two ways. */
+const unspoken = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress']);
 
 /** How long the body of a response to a request of that method is. @throws {HttpSyntaxError} when there could be two opinions about it */
 export function responseFraming({ status, minor, fields }: Pick<ResponseHead, 'status' | 'minor' | 'fields'>, method: string): Framing {

@@ -1,109 +1,96 @@
-import { once } from 'node:events';
-import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { exchange, hostOf, startLastingVhost } from '../../support/vhost.ts';
+import type { AnsweringOrigin } from '../../support/answering-origins.ts';
+import { endChildren } from '../../support/child.ts';
+import { describeWith } from '../../support/programs.ts';
+import { removeScratchDirectories } from '../../support/scratch.ts';
+import { smugglingOrigins, takenByNow } from '../../support/smuggling-origins.ts';
+import { exchange } from '../../support/vhost.ts';
+import { startVhostRig, type VhostRig } from '../../support/vhost-rig.ts';
+import { chunks, framings, heads, inner, soundChunks, start } from './cases/smuggling.ts';
 
-/** What a smuggled request would look like to a target. */
-const inner = 'GET /smuggled HTTP/1.1\r\nHost: example.test\r\n\r\n';
-const start = 'POST / HTTP/1.1\r\nHost: example.test\r\n';
-
-/** Fields that leave open, or make up, how long the body is. */
-const framings = [
-  'Content-Length: 5\r\nTransfer-Encoding: chunked', 'Transfer-Encoding: chunked\r\nContent-Length: 5', 'Content-Length: 0\r\nTransfer-Encoding: chunked',
-  'Content-Length: 5\r\ntransfer-encoding: chunked', 'Content-Length: 5\r\nTRANSFER-ENCODING: CHUNKED', 'Content-Length: 5\r\nTransfer-Encoding: identity',
-  'Content-Length: 5\r\nTransfer-Encoding:', 'Content-Length: 5\r\nTransfer-Encoding:chunked', 'Content-Length: 5\r\nTransfer-Encoding:\tchunked',
-  'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', 'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
-  'Transfer-Encoding: chunked, identity', 'Transfer-Encoding: identity, chunked', 'Transfer-Encoding: chunked, chunked', 'Transfer-Encoding: gzip, chunked',
-  'Transfer-Encoding: xchunked', 'Transfer-Encoding: chunkedx', 'Transfer-Encoding: x-chunked', 'Transfer-Encoding: chunk', 'Transfer-Encoding: "chunked"', "Transfer-Encoding: 'chunked'",
-  'Transfer-Encoding: chunked;q=1', 'Transfer-Encoding: chunked foo', 'Transfer-Encoding: \x0bchunked', 'Transfer-Encoding: chunked\x0b', 'Transfer-Encoding: \x0cchunked', 'Transfer-Encoding: \0chunked',
-  'Transfer-Encoding: ch\tunked', 'Transfer-Encoding: identity', 'Transfer-Encoding: gzip', 'Transfer-Encoding:', 'Transfer-Encoding: ,', 'Transfer-Encoding: \x85chunked',
-  'Transfer-Encoding : chunked', 'Transfer-Encoding\t: chunked', 'Transfer-Encoding \t: chunked', ' Transfer-Encoding: chunked', '\tTransfer-Encoding: chunked', 'X: y\r\n Transfer-Encoding: chunked',
-  'Transfer-Encoding:\r\n chunked', 'Transfer-Encoding: chunked\r\n x', 'X: y\nTransfer-Encoding: chunked', 'X: y\rTransfer-Encoding: chunked', 'X: y\r\r\nTransfer-Encoding: chunked', 'X: y\n\rTransfer-Encoding: chunked',
-  'Transfer-Encoding: chunked\nContent-Length: 5', '\x00Transfer-Encoding: chunked', 'Transfer\0-Encoding: chunked', 'Transfer Encoding: chunked', 'Transfer-Encoding= chunked', ': chunked', 'Transfer-Encoding', '(x): chunked',
-  'Content-Length: 5\r\nContent-Length: 5', 'Content-Length: 5\r\nContent-Length: 6', 'Content-Length: 5\r\ncontent-length: 0', 'Content-Length: 5, 5', 'Content-Length: 5,6', 'Content-Length: 5,',
-  'Content-Length: +5', 'Content-Length: -5', 'Content-Length: -0', 'Content-Length: 0x5', 'Content-Length: 5.0', 'Content-Length: 5e0', 'Content-Length: 5 5', 'Content-Length: 5;', 'Content-Length: "5"', 'Content-Length: five',
-  'Content-Length:', 'Content-Length: \xb2', 'Content-Length: 99999999999999999999', 'Content-Length: 5\0', 'Content-Length: \x0b5', 'Content-Length : 5', 'Content-Length\t: 5', ' Content-Length: 5', 'Content-Length:\r\n 5', 'Content-Length: 5\r\n 6',
-  'X: y\nContent-Length: 5', 'X: y\rContent-Length: 5', 'X: y\0Content-Length: 5',
-];
-
-/** Whole requests whose head is none. */
-const heads = [
-  'GET  / HTTP/1.1\r\nHost: example.test', 'GET /  HTTP/1.1\r\nHost: example.test', 'GET\t/ HTTP/1.1\r\nHost: example.test', 'GET /\tHTTP/1.1\r\nHost: example.test', ' GET / HTTP/1.1\r\nHost: example.test',
-  'GET / HTTP/1.1 \r\nHost: example.test', 'GET / http/1.1\r\nHost: example.test', 'GET / HTTP/1.1x\r\nHost: example.test', 'GET / HTTP/11\r\nHost: example.test', 'GET / HTTP/1.\r\nHost: example.test',
-  'GET /\r\nHost: example.test', 'GET HTTP/1.1\r\nHost: example.test', '/ HTTP/1.1\r\nHost: example.test', 'G(T / HTTP/1.1\r\nHost: example.test', 'GET / x HTTP/1.1\r\nHost: example.test', 'GET /\0 HTTP/1.1\r\nHost: example.test',
-  'GET /\x7f HTTP/1.1\r\nHost: example.test\x7f', 'GET / HTTP/1.1\nHost: example.test', 'GET / HTTP/1.1\rHost: example.test', 'GET / HTTP/1.1\r\nHost: example.test\r\nHost: example.test', 'GET / HTTP/1.1\r\nHost: example.test\r\nhost: other.test',
-  'GET / HTTP/1.1\r\nX: 1', 'GET / HTTP/1.1\r\nHost : example.test', 'GET / HTTP/1.1\r\nHost: example.test\r\n Host: other.test', 'GET example.test/ HTTP/1.1\r\nHost: example.test', 'GET ftp://example.test/ HTTP/1.1\r\nHost: example.test',
-  'GET http://user@example.test/ HTTP/1.1\r\nHost: example.test', 'GET * HTTP/1.1\r\nHost: example.test', 'GET / HTTP/1.1\r\nHost: example.test\r\nX\x01: 1', 'GET / HTTP/1.1\r\nHost: example.test\r\nX: \x01', 'GET / HTTP/1.1\r\nHost: example.test\r\n: empty',
-  'GET / HTTP/1.1\r\nHost: example.test\r\nno colon', 'GET / HTTP/1.1\r\nHost: example.test\r\nX : 1',
-];
-
-/** Chunked bodies that two readers could read in two ways. */
-const chunks = [
-  '0x5\r\nhello\r\n', '+5\r\nhello\r\n', '-5\r\nhello\r\n', ' 5\r\nhello\r\n', '5 \r\nhello\r\n', '5\nhello\r\n', '5\rhello\r\n', '5\r\r\nhello\r\n', '5\r\nhello', '5\r\nhello\n', '5\r\nhello\r', '5\r\nhelloX\r\n', '5\r\nhell\r\n', 'g\r\nhello\r\n',
-  '\r\nhello\r\n', '5;a\nb\r\nhello\r\n', '5;a\rb\r\nhello\r\n', '5;\0\r\nhello\r\n', 'FFFFFFFFFFFFFFFF5\r\nhello\r\n', '5\t\r\nhello\r\n', '5 ;x\r\nhello\r\n', '5\r\nhello\r\n0\r\n\n', '0\r\nX : 1\r\n\r\n', '0\r\n X: 1\r\n\r\n', '0\r\nX\r\n\r\n', '0\r\nX: \0\r\n\r\n', '0\n\r\n', '00x\r\n\r\n',
-];
-
-const lenient = http.createServer({ insecureHTTPParser: true }, (request, response) => {
-  reached.push(`${request.method} ${request.url}`);
-  request.resume().on('end', () => response.end('hello'));
+let rig: VhostRig;
+beforeAll(async () => { rig = await startVhostRig(); });
+afterAll(async () => {
+  await endChildren();
+  removeScratchDirectories();
 });
-/** What the target took for requests. */
-const reached: string[] = [];
-let port = 0;
 
-beforeAll(async () => {
-  lenient.listen(0, '127.0.0.1');
-  await once(lenient, 'listening');
-  const address = lenient.address();
-  if (address === null || typeof address === 'string') throw new Error('no address');
-  ({ httpPort: port } = await startLastingVhost([hostOf({ targets: [`127.0.0.1:${address.port}`] })]));
-});
-afterAll(() => { lenient.closeAllConnections(); lenient.close(); });
+for (const { name, programs, start: startOrigin } of smugglingOrigins) {
+  describeWith(programs, `with ${name} as the origin`, () => {
+    let origin: AnsweringOrigin;
+    let remove: () => Promise<void>;
+    beforeAll(async () => {
+      origin = await startOrigin();
+      remove = await rig.host({ targets: [origin.target] });
+    });
+    afterAll(async () => {
+      await remove();
+      await origin.close();
+    });
 
-/** What came of it: the only answer's status, whether the connection was closed after it, and what reached the target. */
-async function outcome(request: string) {
-  reached.length = 0;
-  const answer = await exchange(port, request);
-  const [, status] = /^HTTP\/1\.1 (\d+) [^]*\r\nConnection: close\r\n/.exec(answer) ?? [];
-  return { refused: ['400', '501', '505'].includes(status ?? ''), answers: answer.match(/HTTP\/1\.1 /g)?.length, reached };
+    /** The statuses of all answers, whether the connection was closed as they say, and the requests that reached the origin. */
+    async function outcome(request: string) {
+      const answer = await exchange(rig.httpPort, request);
+      const closing = /\r\nConnection: close\r\n/.test(answer);
+      return { statuses: Array.from(answer.matchAll(/HTTP\/1\.1 (\d+) /g), ([, status]) => status).join(), closing, reached: (await takenByNow(origin)).map(({ line }) => line) };
+    }
+
+    const refused = { statuses: '400', closing: true, reached: [] };
+
+    describe('a request whose end is in doubt is refused, and nothing of it reaches the origin', () => {
+      test.each(framings)('%j', async (fields) => {
+        expect(await outcome(`${start}${fields}\r\n\r\n0\r\n\r\n${inner}`)).toEqual(refused);
+      });
+    });
+
+    describe('a head that is malformed is refused, and nothing of it reaches the origin', () => {
+      test.each(heads)('%j', async (head) => {
+        expect(await outcome(`${head}\r\n\r\n${inner}`)).toEqual(refused);
+      });
+    });
+
+    test('HTTP/1.0 knows no chunks', async () => {
+      expect(await outcome(`POST / HTTP/1.0\r\nHost: example.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`)).toEqual(refused);
+    });
+
+    test('a coding that is not spoken here is no doubt, and is told from one', async () => {
+      expect(await outcome(`${start}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n${inner}`)).toEqual({ ...refused, statuses: '501' });
+    });
+
+    describe('a body is a body, whatever it looks like', () => {
+      test.each(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('of %s', async (method) => {
+        const { reached } = await outcome(`${method} /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
+        expect(reached).toEqual([`${method} /outer HTTP/1.1`]);
+      });
+
+      test.each(soundChunks)('%j', async (body) => {
+        const { reached } = await outcome(`POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
+        expect(reached).toEqual(['POST /outer HTTP/1.1']);
+      });
+
+      test('whatever Connection wants to take away', async () => {
+        const { reached } = await outcome(`POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close, content-length, transfer-encoding, host\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
+        expect(reached).toEqual(['POST /outer HTTP/1.1']);
+      });
+
+      test('that waits for 100, or does not', async () => {
+        const { reached } = await outcome(`POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
+        expect(reached).toEqual(['POST /outer HTTP/1.1']);
+      });
+
+      test('of a request that asks for an upgrade, which is not made', async () => {
+        const { reached } = await outcome(`POST /text HTTP/1.1\r\nHost: example.test\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
+        expect(reached).toEqual(['POST /text HTTP/1.1']);
+      });
+    });
+
+    // The last ones: what is cut off may be told later.
+    describe('a chunked body that is malformed is refused; the origin sees the request that it was sent with, cut off, and no other', () => {
+      test.each(chunks)('%j', async (chunk) => {
+        const { reached, ...answered } = await outcome(`${start}Transfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n${inner}`);
+        expect(answered).toEqual({ statuses: '400', closing: true });
+        expect(reached.filter((line) => line !== 'POST / HTTP/1.1')).toEqual([]);
+      });
+    });
+  });
 }
-
-const refused = { refused: true, answers: 1, reached: [] };
-
-describe('a request whose end is in doubt is refused, and nothing of it reaches the target', () => {
-  test.each(framings)('%j', async (fields) => {
-    expect(await outcome(`${start}${fields}\r\n\r\n0\r\n\r\n${inner}`)).toEqual(refused);
-  });
-});
-
-describe('a head that is malformed is refused, and nothing of it reaches the target', () => {
-  test.each(heads)('%j', async (head) => {
-    expect(await outcome(`${head}\r\n\r\n${inner}`)).toEqual(refused);
-  });
-});
-
-describe('a chunked body that is malformed is refused; the target sees the request that it was sent with, cut off, and no other', () => {
-  test.each(chunks)('%j', async (chunk) => {
-    const { reached: seen, ...answered } = await outcome(`${start}Transfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n${inner}`);
-    expect(answered).toEqual({ refused: true, answers: 1 });
-    expect(['POST /']).toEqual(expect.arrayContaining(seen));
-  });
-});
-
-test('HTTP/1.0 knows no chunks', async () => {
-  expect(await outcome(`POST / HTTP/1.0\r\nHost: example.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`)).toEqual(refused);
-});
-
-test('a body is a body, whatever it looks like and whatever the method', async () => {
-  for (const method of ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']) {
-    reached.length = 0;
-    await exchange(port, `${method} /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
-    expect(reached).toEqual([`${method} /outer`]);
-  }
-});
-
-test('Connection cannot take away what says where a body ends', async () => {
-  reached.length = 0;
-  await exchange(port, `POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close, content-length, transfer-encoding, host\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
-  expect(reached).toEqual(['POST /outer']);
-});
