@@ -14,8 +14,8 @@ const GOAWAY = 7;
 const END_STREAM = 1;
 const END_HEADERS = 4;
 const ACK = 1;
-/** Round trips after which no answer will come any more: Node sends a reset along with the next thing it has to say. */
-const PINGS = 10;
+/** After so many ms no answer will come any more. Until then there are pings: Node sends a reset along with the next thing it has to say. */
+const PATIENCE_MS = 5000;
 
 function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9);
@@ -49,15 +49,16 @@ export async function sendHttp2(port: number, servername: string, fields: readon
     ...(body === undefined ? [] : [frame(DATA, END_STREAM, 1, Buffer.from(body, 'latin1'))]),
     frame(PING, 0, 0, Buffer.alloc(8)),
   ]));
-  let pings = 0;
+  const until = performance.now() + PATIENCE_MS;
   let received = Buffer.alloc(0);
   for await (const chunk of socket) {
     received = Buffer.concat([received, Buffer.from(chunk)]);
     while (received.length >= 9 && received.length >= 9 + received.readUIntBE(0, 3)) {
       const [type, flags, stream] = [received[3], received[4] ?? 0, received.readUInt32BE(5)];
       received = received.subarray(9 + received.readUIntBE(0, 3));
-      if (type === PING && ++pings < PINGS) socket.write(frame(PING, 0, 0, Buffer.alloc(8)));
-      const answer = type === GOAWAY ? 'goaway' : stream === 1 && type === RST_STREAM ? 'reset' : stream === 1 && type === HEADERS ? 'answer' : pings === PINGS ? 'silence' : undefined;
+      const over = performance.now() > until;
+      if (type === PING && !over) socket.write(frame(PING, 0, 0, Buffer.alloc(8)));
+      const answer = type === GOAWAY ? 'goaway' : stream === 1 && type === RST_STREAM ? 'reset' : stream === 1 && type === HEADERS ? 'answer' : over ? 'silence' : undefined;
       if (answer) {
         socket.destroy();
         return answer;

@@ -46,6 +46,11 @@ export class RequestReader {
     return this.#rest.length > 0;
   }
 
+  /** The next head has come, in part at least, and isn't begun with. */
+  get unread(): boolean {
+    return this.#rest.length > 0 && !this.#inHead;
+  }
+
   /** Reads as far as what has come goes. @param chunk what comes now @throws {HttpSyntaxError} */
   read(chunk?: Buffer): void {
     if (chunk) this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);

@@ -63,8 +63,8 @@ export class ResponseReader {
     const head = parseResponseHead(bytes);
     if (!head) return 0;
     if (head.status < 200) {
-      this.#switched = head.status === 101;
       this.#sink.onInterim(head);
+      this.#switched = head.status === 101;
     } else {
       const framing = responseFraming(head, this.#method);
       this.#body = new BodyEnd(framing);

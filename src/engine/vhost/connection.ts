@@ -68,9 +68,13 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     this.#visitorEnded = true;
     if (this.#over) return;
     if (this.#upgraded) this.#responder?.finish();
-    // Who has sent a whole request may close his direction and still wait for the answer.
-    else if (this.#requests.over) this.keepsOpen = false;
-    else this.#close();
+    else this.#noMore();
+  }
+
+  /** The visitor has ended his direction: who has sent whole requests still waits for the answers. */
+  #noMore(): void {
+    if (this.#requests.over) this.keepsOpen &&= this.#requests.ahead;
+    else if (!this.#requests.unread) this.#close();
   }
 
   onDrain(): void {
@@ -177,9 +181,18 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     this.#responder = undefined;
     this.#responding = false;
     this.patience.begin('idle');
-    this.visitor.resume();
-    if (this.#requests.ahead) setImmediate(() => this.#read());
+    if (this.#requests.ahead) setImmediate(() => this.#readAhead());
     else if (this.#visitorEnded) this.#close();
+    else this.visitor.resume();
+  }
+
+  /** Reads what was sent ahead; more is taken from the visitor only when that is used up, lest it pile up here. */
+  #readAhead(): void {
+    this.#read();
+    if (this.#over || this.#upgraded) return;
+    const waits = this.#requests.over && this.#requests.ahead;
+    if (this.#visitorEnded) this.#noMore();
+    else if (!waits && !this.patience.held) this.visitor.resume();
   }
 
   /** Ends at once. In the middle of a response the visitor sees a broken connection, not a short answer. */

@@ -1,5 +1,6 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
+import { Dechunker } from '../http/dechunk.ts';
 import { formatHead, listOf, type ResponseHead } from '../http/head.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
@@ -60,6 +61,8 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   /** The visitor was told that his connection closes after this response. */
   #mustClose = false;
   #closed = false;
+  /** The visitor gets the content of the chunks only. */
+  #dechunker: Dechunker | undefined;
 
   /** Takes a connection that waits, or one to the host's next target; undefined = there is none to be had. */
   static open(owner: ExchangeOwner, entry: HostEntry, context: VhostContext, asked: Asked): Exchange | undefined {
@@ -164,6 +167,11 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
     const options = listOf(fields, 'connection');
     this.#persistent = body.kind !== 'close' && (minor === 1 ? !options.includes('close') : options.includes('keep-alive'));
     const out = fieldsForVisitor(fields, status);
+    if (body.kind === 'chunked' && this.#asked.minor === 0) {
+      // HTTP/1.0 knows no chunks: for this visitor the body ends with the connection.
+      this.#dechunker = new Dechunker();
+      out.splice(0, Infinity, ...out.filter(({ name }) => !/^(transfer-encoding|trailer)$/i.test(name)));
+    }
     if (body.kind === 'close' || !this.#owner.keepsOpen || !this.#requestSent) {
       this.#mustClose = true;
       out.push({ name: 'Connection', value: 'close' });
@@ -173,7 +181,8 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   }
 
   onBody(piece: Buffer): void {
-    this.#toVisitor(piece);
+    if (this.#dechunker) this.#dechunker.push(piece, (data) => this.#toVisitor(data));
+    else this.#toVisitor(piece);
   }
 
   #bodyOver(): void {

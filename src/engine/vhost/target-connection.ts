@@ -1,4 +1,5 @@
 import { decodeDialResult } from '../../wire/dial-result.ts';
+import { closeSoon } from '../../wire/linger.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './refusal.ts';
@@ -70,11 +71,12 @@ export class TargetConnection implements SocketSink {
     this.#socket.end();
   }
 
-  /** Closes it; the target is told when a request was under way. */
+  /** Closes it: in good order, unless a request is under way. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#socket.destroy(this.#user !== undefined);
+    if (this.#user) this.#socket.destroy(true);
+    else closeSoon(this.#socket);
   }
 
   // The socket

@@ -1,3 +1,4 @@
+import net from 'node:net';
 import { expect, test } from '@jest/globals';
 import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 
@@ -20,6 +21,23 @@ test('requests that are sent ahead are answered one after another, over one conn
   expect(text.match(/hello/g)).toHaveLength(3);
   expect(origin.received).toHaveLength(1);
   expect(origin.received[0]?.match(/(GET|POST) \/\d/g)).toEqual(['GET /1', 'POST /2', 'GET /3']);
+});
+
+test('what is sent ahead waits at the visitor, not in the server', async () => {
+  let answered = 0;
+  const origin = await startRawOrigin((_text, socket) => { if (answered++ < 600) socket.write(hello); });
+  const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
+  const socket = net.connect(httpPort, '127.0.0.1');
+  const ahead = Buffer.from('GET / HTTP/1.1\r\nHost: example.test\r\n\r\n'.repeat(1000));
+  let taken = 0;
+  const more = (): void => { while (taken < 60e6 && socket.write(ahead)) taken += ahead.length; };
+  socket.on('drain', more);
+  more();
+  let text = '';
+  for await (const chunk of socket.setEncoding('latin1')) if ((text += String(chunk)).length >= 600 * hello.length) break;
+  // What the kernel takes on both sides, and a little.
+  expect(taken).toBeLessThan(20e6);
+  socket.destroy();
 });
 
 test('a chunked body passes as it is, with its trailer', async () => {

@@ -164,7 +164,7 @@ export const responses: readonly Conversation[] = [
   {
     name: 'what an origin sends beyond its answer reaches nobody, and its connection is not used again',
     steps: [
-      visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(ok, 'ok', head('HTTP/1.1 200 OK', 'Content-Length: 6'), 'poison'), visitor.sees(ok, 'ok'), origin.seesReset,
+      visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(ok, 'ok', head('HTTP/1.1 200 OK', 'Content-Length: 6'), 'poison'), visitor.sees(ok, 'ok'), origin.seesEnd,
       visitor.says(request('GET /next')), origin.accepts, origin.sees(forwarded('GET /next')), origin.says(ok, 'ok'), visitor.sees(ok, 'ok'),
     ],
   },
