@@ -17,8 +17,8 @@ export interface OriginPart {
   readonly settle?: (seen: string) => string;
 }
 
-/** Has a conversation through a port, asserts what each end sees, and that neither sees anything else. */
-export async function converse({ from = '127.0.0.1', steps }: Conversation, port: number, part: OriginPart): Promise<void> {
+/** Has a conversation through a port, asserts what each end sees, and that neither sees anything else. @returns the steps that were made */
+export async function converse({ from = '127.0.0.1', steps }: Conversation, port: number, part: OriginPart): Promise<number> {
   const socket = net.connect({ port, host: '127.0.0.1', localAddress: from, allowHalfOpen: true });
   const visitor = new RecordedSocket(socket);
   let at = -1;
@@ -30,13 +30,13 @@ export async function converse({ from = '127.0.0.1', steps }: Conversation, port
     }, PATIENCE_MS);
   });
   try {
-    await Promise.race([late, run()]);
+    return await Promise.race([late, run()]);
   } finally {
     clearTimeout(timer);
     socket.destroy();
   }
 
-  async function run(): Promise<void> {
+  async function run(): Promise<number> {
     let connection = 0;
     for (const [index, step] of steps.entries()) {
       at = index;
@@ -48,6 +48,7 @@ export async function converse({ from = '127.0.0.1', steps }: Conversation, port
     }
     at = steps.length;
     await over(visitor, part.raw, steps.some(({ who }) => who === 'origin') ? connection + 1 : 0);
+    return at;
   }
 }
 

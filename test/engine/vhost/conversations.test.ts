@@ -29,7 +29,7 @@ describe.each(Object.entries(topics))('%s', (_topic, cases) => {
     const raw = await startRawOrigin();
     const remove = await rig.host({ targets: [raw.target], ...conversation.host });
     try {
-      await converse(conversation, rig.httpPort, { raw });
+      expect(await converse(conversation, rig.httpPort, { raw })).toBe(conversation.steps.length);
     } finally {
       raw.close();
       await remove();
