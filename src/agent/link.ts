@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Answerer } from '../requests/answerer.ts';
 import type { FileServer } from '../requests/files/file-server.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
-import { type AgentInfo, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
+import { type AgentInfo, type AgentMessage, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
 import { DirectHost } from './direct/direct-host.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
@@ -55,6 +55,11 @@ export class Link {
   /** Resolves when the session is over. */
   get ended(): Promise<SessionEnd> {
     return this.#session.ended;
+  }
+
+  /** Sends the server a message, unless the session is over. */
+  tell(message: AgentMessage): void {
+    this.#session.send(message);
   }
 
   /** Takes no new streams, gives the open ones `ms` to end, and ends the session. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Attempts } from '../rules/attempts.ts';
 import { addressSet } from '../rules/ip-access.ts';
 import type { PortRange } from '../rules/port-range.ts';
+import type { HealthMessage } from '../wire/health.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from './bridge/bridge.ts';
@@ -23,6 +24,7 @@ import { Rendezvous } from './rendezvous.ts';
 import { tunnelModes } from './tunnels/registry.ts';
 import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
 import type { Carrier } from './tunnels/tunnel-mode.ts';
+import { TunnelRunner } from './tunnels/tunnel-runner.ts';
 import { Tunnels } from './tunnels/tunnels.ts';
 import { Certificates } from './vhost/certificates.ts';
 import { dialHost } from './vhost/dial.ts';
@@ -133,11 +135,27 @@ export class Engine implements EngineFace {
         // Cuts the client off, direct paths too, when its limit is passed.
         entry.meter.mayPass();
       },
+      onHealth: (entry, message) => this.#onHealth(entry.wanted.id, message),
       onSeen: (entry) => {
         this.#changed(entry.meter);
-        for (const runner of entry.tunnels) runner.clientChanged();
+        for (const runner of entry.tunnels) {
+          runner.forgetHealth();
+          runner.clientChanged();
+        }
+        for (const { meter } of this.#hosts.forgetHealth(entry.wanted.id)) this.#changed(meter);
       },
     });
+  }
+
+  #onHealth(clientId: number, message: HealthMessage): void {
+    const checked = message.of === 'tunnel' ? this.#tunnels.get(message.id) : this.#hosts.get(message.id);
+    // Of another client, or gone meanwhile.
+    if (checked?.wanted.clientId !== clientId) return;
+    if (checked instanceof TunnelRunner) checked.onHealth(message, this.#now());
+    else {
+      this.#hosts.onHealth(message, this.#now());
+      this.#changed(checked.meter);
+    }
   }
 
   #makeTunnels(sockets: SocketBackend, { log, allowPorts, udpIdleMs = UDP_IDLE_MS, proxyTiming }: EngineOptions): Tunnels {

@@ -167,6 +167,35 @@ export interface TunnelState {
   readonly dropped: number;
   /** The programs that visit it (secret, p2p). */
   readonly visitors: readonly VisitorState[];
+  /** null = its targets are not checked, or its agent is away. */
+  readonly health: HealthState | null;
+}
+
+/** How the targets of a tunnel or host are checked by its agent, and what that found. */
+export interface HealthState {
+  readonly type: 'tcp' | 'http';
+  /** From the start of one check of a target to the start of the next. */
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  /** After so many failures in a row a target is out of turn. */
+  readonly maxFailed: number;
+  /** What is asked for (http); "" = tcp. */
+  readonly path: string;
+  readonly targets: readonly TargetHealthState[];
+}
+
+/** What the checks of one target have come to. */
+export interface TargetHealthState {
+  /** host:port */
+  readonly target: string;
+  /** It takes its turn: new connections go to it. */
+  readonly healthy: boolean;
+  /** Checks that failed in a row, as the agent last told. */
+  readonly failures: number;
+  /** Since when it is healthy or not, in ms since the epoch; null = no check has failed yet. */
+  readonly since: number | null;
+  /** Of the last check that failed; "" = none has. */
+  readonly lastError: string;
 }
 
 /** A program that visits a tunnel without a port (secret, p2p). */
@@ -180,7 +209,10 @@ export interface VisitorState {
 }
 
 /** Running state of a host. */
-export type HostState = Traffic;
+export interface HostState extends Traffic {
+  /** null = its targets are not checked, or its agent is away. */
+  readonly health: HealthState | null;
+}
 
 /** How the certificate stands that answers for a host. Of its key nothing is told. */
 export interface CertificateState {
@@ -222,7 +254,7 @@ export interface StateBatch {
   readonly hosts: ReadonlyArray<{ readonly id: number } & Pick<HostState, 'inletBytes' | 'exportBytes'>>;
 }
 
-/** Something whose state is another one now: an agent came or went, a listener was opened, closed or failed, a certificate was replaced or refused. */
+/** Something whose state is another one now: an agent came or went, a listener was opened, closed or failed, a certificate was replaced or refused, a target went out of turn or came back. */
 export interface EngineEvent {
   readonly kind: 'client' | 'tunnel' | 'host';
   readonly id: number;

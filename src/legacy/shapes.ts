@@ -30,8 +30,8 @@ export const shapes = {
   Tunnel: z.object({
     Id: whole, Port: whole, ServerIp: text, Mode: text, Status: flag, RunStatus: flag, Client, Ports: text, Flow: flow, Password: text, Remark: text,
     TargetAddr: text, NoStore: flag, LocalPath: text, StripPre: text, ProtoVersion: text, Target: target, MultiAccount: z.null(),
-    HealthCheckTimeout: whole, HealthMaxFail: whole, HealthCheckInterval: whole, HealthNextTime: text, HealthMap: z.null(), HttpHealthUrl: text,
-    HealthRemoveArr: z.null(), HealthCheckType: text, HealthCheckTarget: text,
+    HealthCheckTimeout: whole, HealthMaxFail: whole, HealthCheckInterval: whole, HealthNextTime: text, HealthMap: z.record(text, whole).nullable(), HttpHealthUrl: text,
+    HealthRemoveArr: z.array(text).nullable(), HealthCheckType: text, HealthCheckTarget: text,
   }),
   Host: z.object({
     Id: whole, Host: text, PlatformDomainID: text, PlatformManaged: flag, HeaderChange: text, HostChange: text, Location: text, Remark: text,

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { ClientState, EngineFace, TunnelState } from '../engine/face.ts';
+import type { ClientState, EngineFace, HostState, TunnelState } from '../engine/face.ts';
 import type { Client, Host, Tunnel, User } from '../store/generated/sqlite/client.ts';
 import type { Store } from '../store/store.ts';
 
@@ -24,11 +24,13 @@ export class Loaders {
   /** Running state, the same throughout a request. undefined = the engine doesn't know it */
   readonly clientStates: DataLoader<number, ClientState | undefined>;
   readonly tunnelStates: DataLoader<number, TunnelState | undefined>;
+  readonly hostStates: DataLoader<number, HostState | undefined>;
 
   constructor(store: Store, engine: EngineFace) {
     const { db } = store;
     this.clientStates = new DataLoader(async (ids) => ids.map((id) => engine.clientState(id)));
     this.tunnelStates = new DataLoader(async (ids) => ids.map((id) => engine.tunnelState(id)));
+    this.hostStates = new DataLoader(async (ids) => ids.map((id) => engine.hostState(id)));
     this.clients = byId((ids) => db.client.findMany({ where: { id: { in: ids } } }));
     this.tunnels = byId((ids) => db.tunnel.findMany({ where: { id: { in: ids } } }));
     this.users = byId((ids) => db.user.findMany({ where: { id: { in: ids } } }));

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { healthMessage } from './health.ts';
 
 /** What an agent says of itself in its handshake. */
 export const agentInfoSchema = z.object({
@@ -60,6 +61,7 @@ export const agentMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('drain') }),
   /** Direct paths of a tunnel carried so many bytes since the last message. */
   z.object({ type: z.literal('traffic'), tunnelId: z.int(), inlet: z.int().min(0), exported: z.int().min(0) }),
+  healthMessage,
 ]);
 /** @see agentMessageSchema */
 export type AgentMessage = z.output<typeof agentMessageSchema>;

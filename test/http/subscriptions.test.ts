@@ -6,6 +6,8 @@ import { eventually } from '../support/eventually.ts';
 import { basic, testApps, type TestApp } from '../support/http.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 import { subscribe } from '../support/sse.ts';
+import { tunnelOf } from '../support/tunnel.ts';
+import { hostOf } from '../support/vhost.ts';
 
 const start = testApps();
 const online: ClientState = {
@@ -49,6 +51,29 @@ test('tunnels and hosts that are changed, stopped and deleted are told, one alon
   expect(await all.next()).toEqual({ data: { tunnelChanged: { id: second, tunnel: null } } });
   expect(await one.next()).toEqual({ data: { tunnelChanged: { id: second, tunnel: null } } });
   expect(await hosts.next()).toEqual({ data: { hostChanged: { id: host, host: { enabled: false } } } });
+});
+
+test('a target that goes out of turn is told, of tunnels and hosts, with its error', async () => {
+  const app = await start();
+  const { engine, services } = app.api;
+  const [client = 0] = await seedClients(services.store, 1);
+  const [tunnel = 0] = await seedTunnels(services.store, client, 1);
+  const [host = 0] = await seedHosts(services.store, client, 1);
+  const health = 'runtime { health { type interval timeout maxFailed path targets { target healthy failures since lastError } } }';
+  const tunnels = await subscribe(app, `subscription { tunnelChanged { tunnel { ${health} } } }`, basic());
+  const hosts = await subscribe(app, `subscription { hostChanged { host { ${health} } } }`, basic());
+  const state = { intervalMs: 10_000, timeoutMs: 2500, maxFailed: 3, targets: [{ target: 'a:1', healthy: false, failures: 3, since: 0, lastError: 'refused' }] };
+  engine.health.set(`tunnel ${tunnel}`, { ...state, type: 'tcp', path: '' }).set(`host ${host}`, { ...state, type: 'http', path: '/x' });
+  engine.wantedTunnels.set(tunnel, { ...tunnelOf({}), id: tunnel });
+  engine.wantedHosts.set(host, { ...hostOf({}), id: host });
+  engine.tell('tunnel', tunnel);
+  engine.tell('host', host);
+  const shown = { interval: 10, timeout: 2.5, maxFailed: 3, targets: [{ target: 'a:1', healthy: false, failures: 3, since: '1970-01-01T00:00:00.000Z', lastError: 'refused' }] };
+  expect(await tunnels.next()).toEqual({ data: { tunnelChanged: { tunnel: { runtime: { health: { ...shown, type: 'TCP', path: '' } } } } } });
+  expect(await hosts.next()).toEqual({ data: { hostChanged: { host: { runtime: { health: { ...shown, type: 'HTTP', path: '/x' } } } } } });
+  engine.health.clear();
+  engine.tell('tunnel', tunnel);
+  expect(await tunnels.next()).toEqual({ data: { tunnelChanged: { tunnel: { runtime: { health: null } } } } });
 });
 
 test('a user hears of what is theirs, of nothing else, and that it was taken away', async () => {

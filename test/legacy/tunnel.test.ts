@@ -51,6 +51,23 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
     });
   });
 
+  test('the health of targets that an agent checks is in the list and in the record, in the form of the family', async () => {
+    expect(await body('/index/add/', { ...ssh, target: '10.0.0.1:80\n10.0.0.2:80\n10.0.0.3:80' })).toEqual(added(1));
+    const state = (target: string, healthy: boolean, failures: number) => ({ target, healthy, failures, since: 0, lastError: 'refused' });
+    const health = { type: 'http', intervalMs: 10_000, timeoutMs: 3000, maxFailed: 3, path: '/healthz' } as const;
+    const keys = {
+      HealthCheckTimeout: 3, HealthMaxFail: 3, HealthCheckInterval: 10, HttpHealthUrl: '/healthz', HealthCheckType: 'http', HealthCheckTarget: '10.0.0.1:80,10.0.0.2:80,10.0.0.3:80',
+    };
+    const shows = async (row: object) => {
+      expect(await record()).toMatchObject({ data: row });
+      expect(await body('/index/gettunnel/', { type: 'tcp', limit: 10 })).toMatchObject({ rows: [row] });
+    };
+    api.engine.health.set('tunnel 1', { ...health, targets: [state('10.0.0.1:80', false, 4), state('10.0.0.2:80', true, 1), state('10.0.0.3:80', true, 0)] });
+    await shows({ ...keys, HealthMap: { '10.0.0.1:80': 4, '10.0.0.2:80': 1 }, HealthRemoveArr: ['10.0.0.1:80'] });
+    api.engine.health.set('tunnel 1', { ...health, targets: ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80'].map((target) => state(target, true, 0)) });
+    await shows({ ...keys, HealthMap: null, HealthRemoveArr: null, HealthNextTime: '0001-01-01T00:00:00Z' });
+  });
+
   describe('/index/add/', () => {
     test('stores every parameter of a tcp tunnel', async () => {
       expect(await body('/index/add/', {

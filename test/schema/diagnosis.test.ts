@@ -40,6 +40,29 @@ eachDialect('diagnosis', (databases) => {
     expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({ matched: true, stoppedBy: { name: 'TARGET', explanation: 'no target answers: 10.0.0.1:80: connection refused' } });
   });
 
+  test('says which targets fail their health checks, and that none is left', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const id = await newHost(api, { clientId, host: 'a.com', targets: ['10.0.0.1:80', '81'] });
+    const tunnelId = await api.id('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId, mode: 'tcp', targets: ['10.0.0.1:80', '81'] } });
+    api.engine.clients.set(clientId, online);
+    const tell = (second: boolean) => {
+      for (const key of [`host ${id}`, `tunnel ${tunnelId}`]) {
+        api.engine.health.set(key, { type: 'tcp', intervalMs: 1, timeoutMs: 1, maxFailed: 1, path: '', targets: [
+          { target: '10.0.0.1:80', healthy: false, failures: 1, since: 0, lastError: 'refused' }, { target: '127.0.0.1:81', healthy: second, failures: 1, since: 0, lastError: 'silent' },
+        ] });
+      }
+    };
+    tell(true);
+    const some = await diagnosis(api, { host: 'a.com' });
+    expect(some).toMatchObject({ target: '127.0.0.1:81', stoppedBy: null });
+    expect(some['gates']).toContainEqual({ name: 'TARGET', outcome: 'PASSED', remedy: '', explanation: 'connections go to 127.0.0.1:81, not to 10.0.0.1:80, which fail their health checks; nobody has tried now' });
+    tell(false);
+    const explanation = 'no target passes its health checks: 10.0.0.1:80: refused';
+    expect(await diagnosis(api, { host: 'a.com' })).toMatchObject({ target: '', reason: 'the rule matches, but there is no usable target', stoppedBy: { name: 'TARGET', explanation } });
+    expect(await api.record(askTunnel, { id: tunnelId })).toMatchObject({ stoppedBy: { name: 'TARGET', explanation } });
+  });
+
   test('says why no rule takes a request', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);

@@ -1,4 +1,4 @@
-import type { CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import type { CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { PortUnavailableError } from '../../src/engine/face.ts';
 import { visitorKeyOf } from '../../src/rules/visitor-key.ts';
 
@@ -23,6 +23,8 @@ export class FakeEngine implements EngineFace {
   readonly unreachable = new Set<string>();
   /** What a tunnel can't open: its state says so. */
   readonly broken = new Set<number>();
+  /** The health of targets by "tunnel 1", "host 1", as far as the test gives it. */
+  readonly health = new Map<string, HealthState>();
   /** Awaited before a change is applied. */
   beforeApply: (change: EngineChange) => void | Promise<void> = () => undefined;
   #nextPort = 20_000;
@@ -98,7 +100,7 @@ export class FakeEngine implements EngineFace {
     if (wanted === undefined) return undefined;
     const broken = this.broken.has(id);
     const error = broken ? 'its port is occupied' : '';
-    return { running: wanted.enabled && !broken, error, connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, dropped: 0, visitors: [] };
+    return { running: wanted.enabled && !broken, error, connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, dropped: 0, visitors: [], health: this.health.get(`tunnel ${id}`) ?? null };
   }
 
   /** Open connections of visitors, as far as the test gives them. */
@@ -122,7 +124,7 @@ export class FakeEngine implements EngineFace {
   }
 
   hostState(id: number): HostState | undefined {
-    return this.wantedHosts.has(id) ? { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 } : undefined;
+    return this.wantedHosts.has(id) ? { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0, health: this.health.get(`host ${id}`) ?? null } : undefined;
   }
 
   /** How certificates of hosts stand, as far as the test gives them. */

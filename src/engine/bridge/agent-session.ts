@@ -1,3 +1,4 @@
+import type { HealthMessage } from '../../wire/health.ts';
 import type { Stream } from '../../wire/mux.ts';
 import { type AgentInfo, agentMessageSchema, type ServerMessage } from '../../wire/session-messages.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
@@ -8,6 +9,8 @@ export interface AgentSessionStart extends SessionStart {
   readonly info: AgentInfo;
   /** Direct paths of a tunnel carried so many bytes, the agent says. */
   readonly onTraffic: (tunnelId: number, bytes: DirectBytes) => void;
+  /** What the agent's checks of targets have come to. */
+  readonly onHealth: (message: HealthMessage) => void;
   /** The session is over; called once. */
   readonly onGone: (session: AgentSession) => void;
 }
@@ -23,6 +26,7 @@ export class AgentSession extends BridgeSession {
   readonly clientId: number;
   readonly info: AgentInfo;
   readonly #onTraffic: AgentSessionStart['onTraffic'];
+  readonly #onHealth: AgentSessionStart['onHealth'];
   readonly #onGone: AgentSessionStart['onGone'];
   /** No new streams: the agent is about to stop. */
   #leaving = false;
@@ -32,6 +36,7 @@ export class AgentSession extends BridgeSession {
     this.clientId = start.clientId;
     this.info = start.info;
     this.#onTraffic = start.onTraffic;
+    this.#onHealth = start.onHealth;
     this.#onGone = start.onGone;
     this.log.info({ version: start.info.version, tls: this.secure }, 'agent connected');
   }
@@ -55,6 +60,7 @@ export class AgentSession extends BridgeSession {
   protected override onControl(message: unknown): void {
     const { data } = agentMessageSchema.safeParse(message);
     if (data?.type === 'traffic') this.#onTraffic(data.tunnelId, data);
+    else if (data?.type === 'health') this.#onHealth(data);
     else if (data?.type === 'drain') {
       this.#leaving = true;
       this.log.info('the agent is about to stop: its open connections may end, new ones are refused');

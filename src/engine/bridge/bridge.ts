@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Attempts } from '../../rules/attempts.ts';
 import { HandshakeError } from '../../wire/handshake-error.ts';
 import { acceptHandshake, newSessionId, type Offer, type Role } from '../../wire/handshake.ts';
+import type { HealthMessage } from '../../wire/health.ts';
 import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
 import type { ByteSocket, ListenOptions, SocketBackend, SocketServer, TlsIdentity } from '../../wire/socket.ts';
 import { fingerprintOf } from '../../wire/tls.ts';
@@ -54,6 +55,8 @@ export interface BridgeOptions {
   readonly timing: Partial<BridgeTiming>;
   /** Direct paths of one of the client's tunnels carried so many bytes, its agent says. */
   readonly onTraffic: (entry: ClientEntry, tunnelId: number, bytes: DirectBytes) => void;
+  /** What the checks of one of the client's tunnels or hosts have come to, its agent says. */
+  readonly onHealth: (entry: ClientEntry, message: HealthMessage) => void;
   /** A client's agent came or went. */
   readonly onSeen: (entry: ClientEntry) => void;
 }
@@ -281,6 +284,7 @@ export class Bridge {
     const session = new AgentSession({
       id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs, compress },
       onTraffic: (tunnelId, bytes) => this.#options.onTraffic(entry, tunnelId, bytes),
+      onHealth: (message) => this.#options.onHealth(entry, message),
       onGone: (gone) => this.#forget(entry, gone),
     });
     this.#sessions.set(id, session);

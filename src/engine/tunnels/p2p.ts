@@ -31,6 +31,13 @@ class P2pTunnel implements TunnelServer {
     else this.#context.connections.closeAll();
   }
 
+  /** With no target left direct paths keep those they have: what is open on them goes on, and the agent's dials tell the others. */
+  useTargets(targets: readonly string[]): void {
+    this.#wanted = { ...this.#wanted, targets };
+    this.#relay.useTargets?.(targets);
+    if (targets.length > 0) this.#session?.retarget(this.#wanted.id, targets);
+  }
+
   onSocket(socket: ByteSocket): void {
     this.#relay.onSocket?.(socket);
   }

@@ -17,8 +17,12 @@ class TcpTunnel implements TunnelServer {
   }
 
   configure(wanted: WantedTunnel): void {
-    this.#targets = new TargetTurns({ kind: 'tcp', by: this.#context.by }, wanted.targets);
+    this.useTargets(wanted.targets);
     this.#proxyProtocol = wanted.proxyProtocol;
+  }
+
+  useTargets(targets: readonly string[]): void {
+    this.#targets = new TargetTurns({ kind: 'tcp', by: this.#context.by }, targets, this.#targets);
   }
 
   onSocket(socket: ByteSocket): void {

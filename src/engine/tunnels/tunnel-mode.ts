@@ -53,6 +53,8 @@ export interface TunnelServer {
   onPort?(port: UdpPort): void;
   /** Settings that need no new listener have changed; they hold from the next connection on. */
   configure(wanted: WantedTunnel): void;
+  /** New connections go to these targets from now on, open ones stay where they are: others are in health. */
+  useTargets?(targets: readonly string[]): void;
   /** No new connections come, and those that are open should end soon: ends those that carry nothing at the moment. */
   drain?(): void;
   /** The tunnel was closed: ends what is none of the `connections`. It may be opened again. */

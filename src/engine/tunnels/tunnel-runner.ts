@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
 import { keyedModes, type Transport, transportOf } from '../../rules/tunnel-mode.ts';
+import type { HealthMessage } from '../../wire/health.ts';
 import type { ByteSocket, SocketBackend } from '../../wire/socket.ts';
 import type { VisitType } from '../../wire/visit-messages.ts';
 import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
 import type { RefusalCause, TunnelState, WantedTunnel } from '../face.ts';
+import { afterMessage, type ReportedHealth } from '../health/reported-health.ts';
 import type { ClientLogins } from '../limits/client-logins.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
@@ -64,6 +66,7 @@ export class TunnelRunner implements VisitedTunnel {
   #told = 'false ';
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
+  #health: ReportedHealth | undefined;
 
   constructor(context: RunnerContext, meter: Meter, wanted: WantedTunnel) {
     this.#context = context;
@@ -81,7 +84,7 @@ export class TunnelRunner implements VisitedTunnel {
     const { connections, refusals, rate, inlet, export: exported } = this.meter;
     return {
       running: this.#running, error: this.#error, connections, refusals, rate, inletBytes: inlet, exportBytes: exported,
-      dropped: this.#server?.dropped ?? 0, visitors: this.#visits.states,
+      dropped: this.#server?.dropped ?? 0, visitors: this.#visits.states, health: this.#health?.state(this.#wanted.targets) ?? null,
     };
   }
 
@@ -128,6 +131,27 @@ export class TunnelRunner implements VisitedTunnel {
     this.#visits.follow(this.client);
   }
 
+  /** Its agent tells of the health of its targets. @param now ms since the epoch */
+  onHealth(message: HealthMessage, now: number): void {
+    this.#useHealth(afterMessage(this.#health, message, this.#wanted.targets, now));
+  }
+
+  /** Its agent came or went: what the last one told counts no more. */
+  forgetHealth(): void {
+    if (this.#health) this.#useHealth(undefined);
+  }
+
+  #useHealth(health: ReportedHealth | undefined): void {
+    this.#health = health;
+    this.#server?.useTargets?.(this.#inTurn.targets);
+    this.#context.changed(this.meter);
+  }
+
+  /** What is wanted, with the targets that are in health. */
+  get #inTurn(): WantedTunnel {
+    return this.#health ? { ...this.#wanted, targets: this.#health.inTurn(this.#wanted.targets) } : this.#wanted;
+  }
+
   /** Takes over a connection that a visitor's program brought to a tunnel without a port. */
   onVisitor(socket: ByteSocket): void {
     if (this.#running && this.#server?.onSocket) this.#server.onSocket(socket);
@@ -150,12 +174,13 @@ export class TunnelRunner implements VisitedTunnel {
     const before = this.#wanted;
     this.#wanted = wanted;
     this.#failures = 0;
+    if (wanted.clientId !== before.clientId) this.#health = undefined;
     if (wanted.mode !== before.mode || wanted.password !== before.password) this.#visits.closeAll('tunnel-changed');
     if (wanted.mode !== before.mode) {
       await this.close();
       this.#server = this.#makeServer();
     } else {
-      this.#server?.configure(wanted);
+      this.#server?.configure(this.#inTurn);
     }
     if (wanted.clientId !== before.clientId) {
       this.#connections.closeAll();
@@ -271,7 +296,7 @@ export class TunnelRunner implements VisitedTunnel {
       acceptsLogin: (given, address) => this.#context.logins.accept(this.#wanted.clientId, given, address),
       timing: this.#context.timing,
       bindVisitorPort: (serverIp) => this.#context.bindVisitorPort(serverIp),
-    }, this.#wanted);
+    }, this.#inTurn);
   }
 
   #refused(cause: RefusalCause): void {

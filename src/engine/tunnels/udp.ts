@@ -27,7 +27,11 @@ class UdpTunnel implements TunnelServer {
   }
 
   configure(wanted: WantedTunnel): void {
-    this.#targets = new TargetTurns({ kind: 'udp', by: this.#context.by }, wanted.targets);
+    this.useTargets(wanted.targets);
+  }
+
+  useTargets(targets: readonly string[]): void {
+    this.#targets = new TargetTurns({ kind: 'udp', by: this.#context.by }, targets, this.#targets);
   }
 
   onPort(port: UdpPort): void {

@@ -26,6 +26,10 @@ const told: Readonly<Record<RefusalCause, Refusal>> = {
  */
 export function gateOf({ logins, admit }: GateContext, entry: HostEntry, { address, kept, head }: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined {
   if (entry.wanted.targets.length === 0) return { refusal: 'offline', reason: 'the host has no target' };
+  if (entry.targets.next === undefined) {
+    entry.meter.countRefusal('noTarget');
+    return { refusal: 'unhealthy', reason: 'all targets fail their health checks' };
+  }
   const admitted = admit(entry.wanted, address);
   // What goes over the connection that it has already takes nothing more.
   if (typeof admitted === 'string' && !(kept && (admitted === 'connections' || admitted === 'capacity'))) {

@@ -1,11 +1,16 @@
 import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
+import type { HealthMessage } from '../../wire/health.ts';
 import type { CertificateState, HostState, WantedHost } from '../face.ts';
+import { afterMessage, type ReportedHealth } from '../health/reported-health.ts';
 import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { Connections } from '../tunnels/connections.ts';
 import { TargetTurns } from '../tunnels/target-turns.ts';
 import type { Certificate } from './certificate.ts';
 import type { Certificates } from './certificates.ts';
+
+/** What an entry is made of. */
+type HostParts = Pick<HostEntry, 'wanted' | 'meter' | 'connections' | 'certificate' | 'health'>;
 
 /** One host as it is routed to. A changed one is another entry with the same meter. */
 export class HostEntry implements HostRule {
@@ -24,14 +29,19 @@ export class HostEntry implements HostRule {
   readonly location: string;
   readonly scheme: WantedHost['scheme'];
   readonly enabled: boolean;
+  /** undefined = its targets are not checked. */
+  readonly health: ReportedHealth | undefined;
 
-  constructor(wanted: WantedHost, meter: Meter, connections: Connections, certificate: Certificate | undefined, dialMs: number) {
+  /** @param before the entry that this one takes the place of */
+  constructor({ wanted, meter, connections, certificate, health }: HostParts, dialMs: number, before?: HostEntry) {
     this.wanted = wanted;
     this.meter = meter;
     this.connections = connections;
-    this.targets = new TargetTurns({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs }, wanted.targets);
-    this.secureTargets = new TargetTurns({ kind: 'tcp', by: `host ${wanted.id}` }, wanted.targets);
     this.certificate = certificate;
+    this.health = health;
+    const targets = health?.inTurn(wanted.targets) ?? wanted.targets;
+    this.targets = new TargetTurns({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs }, targets, before?.targets);
+    this.secureTargets = new TargetTurns({ kind: 'tcp', by: `host ${wanted.id}` }, targets, before?.secureTargets);
     this.id = wanted.id;
     this.host = wanted.host;
     this.location = wanted.location;
@@ -70,14 +80,37 @@ export class Hosts {
     if (old && old.wanted.clientId !== wanted.clientId) this.#ofClient.get(old.wanted.clientId)?.delete(wanted.id);
     const meter = old?.meter ?? new Meter(this.#ticker, 'host', wanted.id, stored);
     const connections = old?.connections ?? new Connections(meter, this.#visitors);
-    const entry = new HostEntry(wanted, meter, connections, this.#certificates.take(wanted), this.#dialMs);
+    const health = old?.wanted.clientId === wanted.clientId ? old.health : undefined;
+    this.#put(new HostEntry({ wanted, meter, connections, certificate: this.#certificates.take(wanted), health }, this.#dialMs, old));
     if (old) this.#certificates.release(old.wanted);
     if (!wanted.enabled || (old && old.wanted.clientId !== wanted.clientId)) connections.closeAll();
-    this.#entries.set(wanted.id, entry);
-    this.#table.set(entry);
     const ids = this.#ofClient.get(wanted.clientId);
     if (ids) ids.add(wanted.id);
     else this.#ofClient.set(wanted.clientId, new Set([wanted.id]));
+  }
+
+  /** The agent of a host tells of the health of its targets. @param now ms since the epoch */
+  onHealth(message: HealthMessage, now: number): void {
+    const entry = this.#entries.get(message.id);
+    if (entry) this.#useHealth(entry, afterMessage(entry.health, message, entry.wanted.targets, now));
+  }
+
+  /** The client's agent came or went: what the last one told counts no more. @returns the hosts that were checked */
+  forgetHealth(clientId: number): HostEntry[] {
+    const checked = Array.from(this.#ofClient.get(clientId) ?? [], (id) => this.#entries.get(id)).filter((entry) => entry?.health !== undefined);
+    return checked.flatMap((entry) => entry ? [this.#useHealth(entry, undefined)] : []);
+  }
+
+  /** The next requests get another entry: no connection is kept that leads to a target which is out of turn. */
+  #useHealth(entry: HostEntry, health: ReportedHealth | undefined): HostEntry {
+    const { wanted, meter, connections, certificate } = entry;
+    return this.#put(new HostEntry({ wanted, meter, connections, certificate, health }, this.#dialMs, entry));
+  }
+
+  #put(entry: HostEntry): HostEntry {
+    this.#entries.set(entry.id, entry);
+    this.#table.set(entry);
+    return entry;
   }
 
   remove(id: number): void {
@@ -129,6 +162,6 @@ export class Hosts {
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
     const { connections, rate, inlet, export: exported } = entry.meter;
-    return { connections, rate, inletBytes: inlet, exportBytes: exported };
+    return { connections, rate, inletBytes: inlet, exportBytes: exported, health: entry.health?.state(entry.wanted.targets) ?? null };
   }
 }

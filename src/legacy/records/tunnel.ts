@@ -5,8 +5,8 @@ import { clientRecord } from './client.ts';
 const protoVersions: Record<ProxyProtocol, string> = { OFF: '', V1: 'V1', V2: 'V2' };
 
 /**
- * Shapes a tunnel (contract 1.3) with its client, redacted. Password is the key visitors need, and is shown. The health
- * keys, Ports, TargetAddr and MultiAccount belong to configuration this server has no part in, and keep their zero values.
+ * Shapes a tunnel (contract 1.3) with its client, redacted. Password is the key visitors need, and is shown. Ports,
+ * TargetAddr and MultiAccount belong to configuration this server has no part in, and keep their zero values.
  */
 export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
   return {
@@ -28,14 +28,28 @@ export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
     ProtoVersion: protoVersions[tunnel.proxyProtocol],
     Target: { TargetStr: tunnel.targets.join('\n'), TargetArr: tunnel.targets, LocalProxy: tunnel.localProxy },
     MultiAccount: null,
-    HealthCheckTimeout: 0,
-    HealthMaxFail: 0,
-    HealthCheckInterval: 0,
+    ...healthKeys(tunnel.runtime.health),
+  };
+}
+
+/**
+ * Of health checks, which agents' configuration files alone can ask for, times are whole seconds. HealthMap has the failures in a row of
+ * the targets that have any, HealthRemoveArr the targets that are out of turn; without any, both are null. When the next check comes the
+ * agent alone knows.
+ */
+function healthKeys(health: TunnelFieldsFragment['runtime']['health']) {
+  const targets = health?.targets ?? [];
+  const failing = targets.filter(({ failures }) => failures > 0);
+  const out = targets.filter(({ healthy }) => !healthy).map(({ target }) => target);
+  return {
+    HealthCheckTimeout: Math.ceil(health?.timeout ?? 0),
+    HealthMaxFail: health?.maxFailed ?? 0,
+    HealthCheckInterval: Math.ceil(health?.interval ?? 0),
     HealthNextTime: '0001-01-01T00:00:00Z',
-    HealthMap: null,
-    HttpHealthUrl: '',
-    HealthRemoveArr: null,
-    HealthCheckType: '',
-    HealthCheckTarget: '',
+    HealthMap: failing.length === 0 ? null : Object.fromEntries(failing.map(({ target, failures }) => [target, failures])),
+    HttpHealthUrl: health?.path ?? '',
+    HealthRemoveArr: out.length === 0 ? null : out,
+    HealthCheckType: health?.type.toLowerCase() ?? '',
+    HealthCheckTarget: targets.map(({ target }) => target).join(','),
   };
 }

@@ -42,7 +42,8 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
   const question = routeQuestion(args.host, args.path, args.scheme);
   const { rule, fault } = await findRoute(context, question);
   if (rule === undefined) return { question, rule: null, reason: faults[fault].reason, target: '', probes: [], gates: async () => nowhere(fault) };
-  const [target = ''] = dialTargets(rule.row.target);
+  const failing = context.engine.hostState(rule.row.id)?.health?.targets.filter(({ healthy }) => !healthy).map(({ target }) => target) ?? [];
+  const [target = ''] = dialTargets(rule.row.target).filter((each) => !failing.includes(each));
   const certificate = args.scheme === 'https' ? await hostCertificate(context, rule.row, question.host) : undefined;
   const probes = args.probe && mayProbe(context, rule) ? await probeTargets(context, rule.client.id, rule.row.target) : [];
   return {
@@ -78,6 +79,6 @@ async function gatesOf(context: Context, { row, client }: StoredRule, certificat
     quotaGate(context, client),
     await accessGate(context, client, visitorAddress),
     agentGate(context, client, row.localProxy),
-    targetGate('host', row.target, probes),
+    targetGate('host', row.target, context.engine.hostState(row.id)?.health, probes),
   ];
 }

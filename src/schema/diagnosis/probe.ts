@@ -1,3 +1,4 @@
+import type { HealthState } from '../../engine/face.ts';
 import { dialTargets } from '../../rules/targets.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
@@ -37,13 +38,20 @@ export function probeTargets({ engine }: Context, clientId: number, storedTarget
   }));
 }
 
-/** Whether there is something to dial, and, when it was dialled, whether any of it answers. */
-export function targetGate(thing: string, storedTargets: string, probes: readonly TargetProbe[]): Gate {
-  const targets = dialTargets(storedTargets);
-  if (targets.length === 0) return stopped('TARGET', `the ${thing} has no target`, `give the ${thing} a target`);
+/**
+ * Whether there is something to dial, whether its health checks leave any of it, and, when it was dialled, whether any of it answers.
+ * @param health what its agent tells, if it checks
+ */
+export function targetGate(thing: string, storedTargets: string, health: HealthState | null | undefined, probes: readonly TargetProbe[]): Gate {
+  const all = dialTargets(storedTargets);
+  if (all.length === 0) return stopped('TARGET', `the ${thing} has no target`, `give the ${thing} a target`);
+  const out = new Map(health?.targets.filter(({ healthy }) => !healthy).map(({ target, lastError }) => [target, lastError]));
+  const targets = all.filter((target) => !out.has(target));
+  const [[failed, error] = []] = out;
+  if (targets.length === 0) return stopped('TARGET', `no target passes its health checks: ${failed}: ${error}`, 'start the service behind the target, or correct the target or its checks');
   const answering = probes.find(({ reached }) => reached);
   if (answering !== undefined) return passed('TARGET', `${answering.target} answers`);
   const [first] = probes;
-  if (first === undefined) return passed('TARGET', `connections go to ${targets.join(', ')}; nobody has tried now`);
+  if (first === undefined) return passed('TARGET', `connections go to ${targets.join(', ')}${out.size > 0 ? `, not to ${[...out.keys()].join(', ')}, which fail their health checks` : ''}; nobody has tried now`);
   return stopped('TARGET', `no target answers: ${first.error}`, 'start the service behind the target, or correct the target');
 }

@@ -32,7 +32,7 @@ export async function diagnoseTunnel(context: Context, id: number, visitorAddres
       // A listener that a later gate keeps closed is not what stops the connection.
       entryGate(context, tunnel, enabled.outcome === 'PASSED' && owner.outcome === 'PASSED'),
       enabled, owner, quotaGate(context, client), await accessGate(context, client, visitorAddress), agent,
-      targetModes.includes(tunnel.mode) ? targetGate('tunnel', tunnel.target, probes) : passed('TARGET', `a ${tunnel.mode} tunnel has no target of its own`),
+      targetModes.includes(tunnel.mode) ? targetGate('tunnel', tunnel.target, context.engine.tunnelState(id)?.health, probes) : passed('TARGET', `a ${tunnel.mode} tunnel has no target of its own`),
     ],
   };
 }

@@ -9,6 +9,7 @@ import { stored } from '../stored.ts';
 import { hostCertificate, HostCertificateType } from './certificate.ts';
 import { pathFor } from './certificate-text.ts';
 import { HostMode, HostScheme } from './enums.ts';
+import { HostRuntime } from './runtime.ts';
 
 /** A domain routed to a client's target (spec "Host"). Of certificate and key only the paths are told, and that to administrators (contract D16, 1.4). */
 export const Host = builder.prismaObject('Host', {
@@ -50,6 +51,11 @@ export const Host = builder.prismaObject('Host', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since it was made.' }),
     exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since it was made.' }),
+    runtime: t.field({
+      type: HostRuntime,
+      description: 'What it is doing now.',
+      resolve: async ({ id }, _args, { loaders }) => (await loaders.hostStates.load(id)) ?? { health: null },
+    }),
     client: t.field({
       type: Client,
       description: 'The client it leads to.',

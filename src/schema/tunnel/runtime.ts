@@ -2,11 +2,12 @@ import type { TunnelState, VisitorState } from '../../engine/face.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
+import { Health } from '../health/type.ts';
 
 /** The running state of a tunnel; of one that the engine doesn't know, what the row remembers. */
 export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): TunnelState {
   return state ?? {
-    running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), dropped: 0, visitors: [],
+    running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), dropped: 0, visitors: [], health: null,
   };
 }
 
@@ -37,6 +38,9 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
     error: t.exposeString('error', { description: "Why it isn't although the tunnel is started; blank = nothing is wrong." }),
     connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
     visitors: t.field({ type: [Visitor], description: 'The programs that visit it (secret, p2p).', resolve: ({ visitors }) => visitors }),
+    health: t.field({
+      type: Health, nullable: true, description: 'The health of its targets; null = they are not checked, or the agent is away.', resolve: ({ health }) => health,
+    }),
     refusals: t.field({
       type: [Refusal],
       description: "Visitors' connections that were refused since the server started, by cause.",

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import type { HealthSettings } from '../../wire/health.ts';
+
+const seconds = (longest: number) => z.int('must be whole seconds').min(1, 'must be at least 1 s').max(longest, `must be at most ${longest} s`);
+
+/**
+ * The table `health` of a tunnel or host in the agent's configuration file: how its targets are checked. Times are whole seconds. An
+ * interval counts from the start of one check to the start of the next.
+ */
+export const healthTable = z.strictObject({
+  /** tcp: the target takes a connection. http: it answers a GET with a status from 200 to 399. */
+  type: z.enum(['tcp', 'http'], 'must be "tcp" or "http"').default('tcp'),
+  /** Seconds from one check of a target to its next. */
+  interval: seconds(3600).default(10),
+  /** Seconds that a check may take. */
+  timeout: seconds(60).default(3),
+  /** After so many failures in a row the target is out of turn. */
+  max_failed: z.int('must be a whole number').min(1, 'must be at least 1').max(100, 'must be at most 100').default(3),
+  /** What is asked for (http). */
+  path: z.string().max(1024).regex(/^\/[!-~]*$/, 'must be a path such as "/healthz", without blanks').optional(),
+}).superRefine(({ type, path }, context) => {
+  if (type === 'tcp' && path !== undefined) context.addIssue({ code: 'custom', path: ['path'], message: 'is for checks of type "http" only' });
+}).transform(({ type, interval, timeout, max_failed: maxFailed, path }): HealthSettings => ({
+  type, intervalMs: interval * 1000, timeoutMs: timeout * 1000, maxFailed, path: type === 'http' ? path ?? '/' : '',
+}));

@@ -1,0 +1,59 @@
+import type { HealthSettings } from '../../wire/health.ts';
+import type { Slots } from './slots.ts';
+import { type Checked, TargetHealth } from './target-health.ts';
+
+/** The first check comes within this many ms, or within the interval when that is shorter. */
+const FIRST_MS = 5000;
+
+/** What the checks of targets share. */
+export interface CheckContext {
+  /** Checks a target once; resolves to what is wrong, "" = nothing. Must not reject. */
+  readonly check: (how: HealthSettings, target: string, stopped: AbortSignal) => Promise<string>;
+  readonly slots: Slots;
+  /** Yields 0 <= x < 1: spreads the checks of many targets. */
+  readonly random: () => number;
+  /** ms, never set back */
+  readonly now: () => number;
+}
+
+/** Checks one target again and again, never twice at once, until it is stopped. */
+export class TargetCheck {
+  readonly health: TargetHealth;
+  readonly #context: CheckContext;
+  readonly #how: HealthSettings;
+  readonly #onChanged: (health: TargetHealth, changed: Exclude<Checked, 'same'>) => void;
+  readonly #stop = new AbortController();
+  #timer: NodeJS.Timeout;
+
+  /** @param onChanged called after every check that changed something */
+  constructor(context: CheckContext, how: HealthSettings, target: string, onChanged: (health: TargetHealth, changed: Exclude<Checked, 'same'>) => void) {
+    this.#context = context;
+    this.#how = how;
+    this.#onChanged = onChanged;
+    this.health = new TargetHealth(target, how.maxFailed, context.now());
+    this.#timer = this.#after(context.random() * Math.min(how.intervalMs, FIRST_MS));
+  }
+
+  /** No more checks; one that is under way is broken off. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#stop.abort();
+  }
+
+  #after(ms: number): NodeJS.Timeout {
+    return setTimeout(() => void this.#check(), ms).unref();
+  }
+
+  async #check(): Promise<void> {
+    const { check, slots, random, now } = this.#context;
+    const { signal } = this.#stop;
+    const due = now();
+    const problem = await slots.run(async () => signal.aborted ? '' : check(this.#how, this.health.target, signal));
+    if (signal.aborted) return;
+    const changed = this.health.checked(problem, now());
+    if (changed !== 'same') this.#onChanged(this.health, changed);
+    // A tenth more or less: targets that were checked together don't stay together.
+    const next = due + this.#how.intervalMs * (0.9 + 0.2 * random());
+    this.#timer = this.#after(Math.max(0, next - now()));
+  }
+}

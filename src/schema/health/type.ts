@@ -1,0 +1,39 @@
+import type { HealthState, TargetHealthState } from '../../engine/face.ts';
+import { builder } from '../builder.ts';
+
+/** What a health check does. */
+const HealthCheckType = builder.enumType('HealthCheckType', {
+  description: 'What a health check does.',
+  values: {
+    TCP: { value: 'tcp', description: 'Connects: the target is healthy when it takes the connection.' },
+    HTTP: { value: 'http', description: 'Sends a GET: the target is healthy when it answers with a status from 200 to 399.' },
+  } as const,
+});
+
+/** What the checks of one target have come to. */
+const TargetHealth = builder.objectRef<TargetHealthState>('TargetHealth').implement({
+  description: 'What the checks of one target have come to.',
+  fields: (t) => ({
+    target: t.exposeString('target', { description: 'host:port' }),
+    healthy: t.exposeBoolean('healthy', { description: 'It takes its turn; otherwise no new connection goes to it.' }),
+    failures: t.exposeInt('failures', { description: 'Checks that failed in a row, at most half a minute old.' }),
+    since: t.field({
+      type: 'DateTime', nullable: true, description: 'Since when it is healthy, or is not; null = no check has failed yet.',
+      resolve: ({ since }) => since === null ? null : new Date(since),
+    }),
+    lastError: t.exposeString('lastError', { description: 'Of the last check that failed; blank = none has.' }),
+  }),
+});
+
+/** How targets are checked, and what that found. */
+export const Health = builder.objectRef<HealthState>('Health').implement({
+  description: "How the agent checks the targets, as its configuration file says, and what it found. With no healthy target visitors are refused.",
+  fields: (t) => ({
+    type: t.field({ type: HealthCheckType, description: 'What a check does.', resolve: ({ type }) => type }),
+    interval: t.float({ description: 'Seconds from one check of a target to its next.', resolve: ({ intervalMs }) => intervalMs / 1000 }),
+    timeout: t.float({ description: 'Seconds that a check may take.', resolve: ({ timeoutMs }) => timeoutMs / 1000 }),
+    maxFailed: t.exposeInt('maxFailed', { description: 'After so many failures in a row a target is out of turn, until a check succeeds.' }),
+    path: t.exposeString('path', { description: 'What is asked for (HTTP); blank = TCP.' }),
+    targets: t.field({ type: [TargetHealth], description: 'The targets.', resolve: ({ targets }) => targets }),
+  }),
+});

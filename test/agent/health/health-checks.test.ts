@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { HealthChecks } from '../../../src/agent/health/health-checks.ts';
+import { HEALTH_TARGETS, type HealthMessage, healthMessage, type HealthSettings } from '../../../src/wire/health.ts';
+import { MAX_CONTROL } from '../../../src/wire/frames.ts';
+import { LogRecorder } from '../../support/log-recorder.ts';
+
+const how: HealthSettings = { type: 'tcp', intervalMs: 10_000, timeoutMs: 3000, maxFailed: 2, path: '' };
+const ref = { of: 'tunnel', id: 7 } as const;
+let stop: () => void = () => undefined;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  stop();
+  jest.useRealTimers();
+});
+
+/** Checks whose outcome the test gives, on a clock that it turns. */
+function startChecks(outcome: (target: string) => string | Promise<string> = () => '', random = () => 0.5) {
+  const log = new LogRecorder();
+  const checked: Array<readonly [target: string, at: number]> = [];
+  const start = Date.now();
+  const checks = new HealthChecks({
+    log: log.logger, random, now: () => Date.now() - start,
+    check: async (_how, target) => {
+      checked.push([target, Date.now() - start]);
+      return outcome(target);
+    },
+  });
+  stop = () => checks.stop();
+  const lines = () => log.entries.map(({ msg }) => msg);
+  return { checks, checked, lines };
+}
+
+const named = (name: string, ...targets: string[]) => ({ name, targets, health: how });
+const seconds = (count: number) => jest.advanceTimersByTimeAsync(count * 1000);
+
+test('a thousand targets are checked once in each interval, spread over it', async () => {
+  const { checks, checked } = startChecks(undefined, Math.random);
+  checks.set([named('web', ...Array.from({ length: 1000 }, (_, index) => `a:${index + 1}`))]);
+  await seconds(5);
+  expect(checked).toHaveLength(1000);
+  for (let second = 0; second < 5; second++) expect(checked.filter(([, at]) => Math.floor(at / 1000) === second).length).toBeLessThan(300);
+  await seconds(45);
+  const times = checked.filter(([target]) => target === 'a:1').map(([, at]) => at);
+  for (const [index, at] of times.entries()) {
+    const gap = at - (times[index - 1] ?? at - how.intervalMs);
+    expect(gap).toBeGreaterThanOrEqual(8999);
+    expect(gap).toBeLessThanOrEqual(11_001);
+  }
+});
+
+test('a target is not checked again while a check of it is under way', async () => {
+  let end: (problem: string) => void = () => undefined;
+  const { checks, checked } = startChecks(() => new Promise((resolve) => { end = resolve; }));
+  checks.set([named('web', 'a:1')]);
+  await seconds(60);
+  expect(checked).toHaveLength(1);
+  end('');
+  await seconds(0.001);
+  expect(checked).toHaveLength(2);
+});
+
+test('at most 256 checks run at once, and the others get their turn', async () => {
+  const ends: Array<(problem: string) => void> = [];
+  const { checks, checked } = startChecks(() => new Promise((resolve) => ends.push(resolve)));
+  checks.set([named('web', ...Array.from({ length: 300 }, (_, index) => `a:${index + 1}`))]);
+  await seconds(9);
+  expect(checked).toHaveLength(256);
+  for (const end of ends.splice(0)) end('');
+  await seconds(0.001);
+  expect(checked).toHaveLength(300);
+});
+
+test('one line tells of each change', async () => {
+  let problem = '';
+  const { checks, lines } = startChecks((target) => target === 'a:1' ? problem : '');
+  checks.set([named('tunnel web', 'a:1', 'b:1')]);
+  await seconds(20);
+  problem = 'refused';
+  await seconds(60);
+  problem = '';
+  await seconds(60);
+  expect(lines()).toEqual([
+    'tunnel web: a:1 is out of turn: 2 health checks failed in a row (refused); 1 of 2 targets take turns',
+    'tunnel web: a:1 is healthy again and back in turn; 2 of 2 targets take turns',
+  ]);
+});
+
+test('targets that flap all night write 20 lines a minute and one that stands for the rest', async () => {
+  const failing = new Set<string>();
+  const { checks, lines } = startChecks((target) => {
+    if (failing.delete(target)) return '';
+    failing.add(target);
+    return 'refused';
+  });
+  checks.set([{ name: 'tunnel web', targets: Array.from({ length: 30 }, (_, index) => `a:${index + 1}`), health: { ...how, intervalMs: 1000, maxFailed: 1 } }]);
+  await seconds(300);
+  expect(lines().length).toBeGreaterThanOrEqual(4 * 21);
+  expect(lines().length).toBeLessThanOrEqual(6 * 21);
+  expect(lines()).toContainEqual(expect.stringMatching(/^health of targets: \d+ more changes in the last 60 s; \d+ of 30 targets are out of turn now$/));
+});
+
+test('what the file no longer asks for is checked no more; what it still asks for keeps its state', async () => {
+  const { checks, checked, lines } = startChecks(() => 'refused');
+  checks.set([named('web', 'a:1', 'b:1'), named('db', 'c:1')]);
+  await seconds(30);
+  expect(lines()).toHaveLength(3);
+  checks.set([named('web', 'a:1', 'd:1')]);
+  const from = checked.length;
+  await seconds(30);
+  expect(new Set(checked.slice(from).map(([target]) => target))).toEqual(new Set(['a:1', 'd:1']));
+  // a:1 was out already: only d:1 is news.
+  expect(lines().slice(3)).toEqual(['web: d:1 is out of turn: 2 health checks failed in a row (refused); no target is left: visitors are refused']);
+  checks.stop();
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('the server is told how things stand, again after a reconnect, at once of a change and within half a minute of a count', async () => {
+  let problem = 'refused';
+  const { checks } = startChecks((target) => target === 'a:1' ? problem : '');
+  checks.set([named('web', 'a:1', 'b:1')]);
+  await seconds(16);
+  const told: HealthMessage[] = [];
+  checks.established('web', ref, (message) => told.push(message));
+  expect(told).toEqual([{ type: 'health', ...ref, check: how, targets: [{ target: 'a:1', healthy: false, failures: 2, ageMs: 3500, error: 'refused' }] }]);
+  await seconds(40);
+  expect(told.slice(1)).toEqual([{ type: 'health', ...ref, targets: [expect.objectContaining({ target: 'a:1', healthy: false, failures: expect.any(Number) })] }]);
+  problem = '';
+  await seconds(11);
+  expect(told.at(-1)).toMatchObject({ targets: [{ target: 'a:1', healthy: true, failures: 0 }] });
+  checks.lost();
+  problem = 'silent';
+  const before = told.length;
+  await seconds(30);
+  expect(told).toHaveLength(before);
+  const again: HealthMessage[] = [];
+  checks.established('web', { of: 'tunnel', id: 8 }, (message) => again.push(message));
+  expect(again).toMatchObject([{ id: 8, check: how, targets: [{ target: 'a:1', healthy: false, error: 'silent' }] }]);
+  // Other settings: these checks are over.
+  checks.set([]);
+  expect(again.at(-1)).toEqual({ type: 'health', of: 'tunnel', id: 8, check: null, targets: [] });
+});
+
+test('a change is told once a second at most, and messages about many targets with long errors are of a size that fits a frame', async () => {
+  let checked = 0;
+  const { checks } = startChecks(() => checked++ % 300 < 150 ? '\u{10ffff}"\\'.repeat(100) : '', Math.random);
+  checks.set([{ name: 'web', targets: Array.from({ length: 120 }, (_, index) => `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}:${index + 1}`), health: { ...how, intervalMs: 1000, maxFailed: 1 } }]);
+  await seconds(5);
+  const told: HealthMessage[] = [];
+  checks.established('web', ref, (message) => told.push(message));
+  expect(told.length).toBeGreaterThan(1);
+  await seconds(60);
+  expect(told.filter(({ targets }) => targets.length < HEALTH_TARGETS).length).toBeLessThan(65);
+  for (const message of told) {
+    expect(Buffer.byteLength(JSON.stringify(message))).toBeLessThan(MAX_CONTROL);
+    expect(healthMessage.safeParse(message).success).toBe(true);
+  }
+});

@@ -1,0 +1,166 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { type CheckedEntry, HealthChecks } from '../../src/agent/health/health-checks.ts';
+import { Link } from '../../src/agent/link.ts';
+import type { EngineEvent, HealthState } from '../../src/engine/face.ts';
+import { FileServer } from '../../src/requests/files/file-server.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { eventually } from '../support/eventually.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
+import { type Service, startService } from '../support/service.ts';
+import { readAll, visit, visitUntilClosed } from '../support/target.ts';
+import { CLIENT, fresh, openTunnel, startEngine, type TestEngine } from '../support/tunnel.ts';
+import { hostOf } from '../support/vhost.ts';
+
+const stops: Array<() => unknown> = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop();
+});
+
+const quick = { type: 'tcp', intervalMs: 20, timeoutMs: 300, maxFailed: 2, path: '' } as const;
+const web = { ...quick, type: 'http', path: '/healthz?full=1' } as const;
+
+/** An agent's session, and the checks that go on when it is lost. */
+async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey) {
+  const log = new LogRecorder();
+  const files = new FileServer([], log.logger);
+  const link = await Link.open({ server: bridge, vkey, info: { version: '1', localAddress: '' }, sockets: netBackend, log: log.logger, files });
+  stops.push(() => link.close(0), () => files.close());
+  return link;
+}
+
+function startChecks(...entries: CheckedEntry[]) {
+  const log = new LogRecorder();
+  const checks = new HealthChecks({ log: log.logger });
+  stops.push(() => checks.stop());
+  checks.set(entries);
+  return { checks, log };
+}
+
+/** Waits until the tunnel or host of this kind shows a health that is as it should be. */
+async function shown({ engine }: TestEngine, kind: 'tunnel' | 'host', id: number, right: (health: HealthState | null) => boolean): Promise<HealthState | null> {
+  const state = () => (kind === 'tunnel' ? engine.tunnelState(id) : engine.hostState(id))?.health ?? null;
+  return eventually(state, right);
+}
+
+const outOf = (health: HealthState | null) => health?.targets.filter(({ healthy }) => !healthy).map(({ target }) => target) ?? [];
+
+async function answers(port: number, count: number): Promise<string[]> {
+  const bodies: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const socket = await visit(port);
+    socket.write('GET /visit HTTP/1.0\r\nHost: site.test\r\n\r\n');
+    bodies.push((await readAll(socket)).toString().split('\r\n\r\n')[1] ?? '');
+  }
+  return bodies;
+}
+
+const visits = (service: Service) => service.requests.filter((url) => url === '/visit').length;
+
+/** A server with a tunnel and a host to the same two services, one of them checked by its agent. */
+async function startWorld(how: CheckedEntry['health']) {
+  const server = await startEngine();
+  const [a, b] = [await startService('a'), await startService('b')];
+  const targets = [a.address, b.address];
+  const tunnel = await openTunnel(server, { targets });
+  const host = hostOf({ host: 'site.test', targets });
+  await server.engine.apply({ kind: 'host', host });
+  const { httpPort } = await server.engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
+  const events: EngineEvent[] = [];
+  server.engine.watch((event) => events.push(event));
+  const { checks, log } = startChecks({ name: 'tunnel web', targets, health: how }, { name: 'host site', targets, health: how });
+  const establish = (link: Link) => {
+    checks.established('tunnel web', { of: 'tunnel', id: tunnel.id }, (message) => link.tell(message));
+    checks.established('host site', { of: 'host', id: host.id }, (message) => link.tell(message));
+  };
+  const link = await connect(server);
+  establish(link);
+  const bothShow = (out: readonly string[]) => Promise.all((['tunnel', 'host'] as const).map((kind) =>
+    shown(server, kind, kind === 'tunnel' ? tunnel.id : host.id, (health) => health !== null && outOf(health).join() === out.join())));
+  await bothShow([]);
+  return { server, a, b, tunnel, host, httpPort, events, log, checks, link, establish, bothShow };
+}
+
+test.each([
+  ['refuses connections', quick, (service: Service) => service.goDown()],
+  ['answers with a status that is none of health', web, (service: Service) => service.answer(500)],
+  ['takes connections and does not answer', web, (service: Service) => service.hang()],
+] as const)('a target that %s is out of turn, of the tunnel and of the host, and comes back', async (_, how, fail) => {
+  const { server, a, b, tunnel, host, httpPort, events, log, bothShow } = await startWorld(how);
+  expect(new Set([...await answers(tunnel.port, 4), ...await answers(httpPort, 4)])).toEqual(new Set(['a', 'b']));
+  events.length = 0;
+  await fail(a);
+  const [ofTunnel, ofHost] = await bothShow([a.address]);
+  for (const health of [ofTunnel, ofHost]) {
+    expect(health).toEqual({ ...how, targets: [
+      { target: a.address, healthy: false, failures: expect.any(Number), since: expect.any(Number), lastError: expect.stringMatching(/ECONNREFUSED|status 500|no answer within 0.3 s/) },
+      { target: b.address, healthy: true, failures: 0, since: null, lastError: '' },
+    ] });
+  }
+  expect(events).toEqual(expect.arrayContaining([{ kind: 'tunnel', id: tunnel.id }, { kind: 'host', id: host.id }]));
+  await log.line(new RegExp(`^tunnel web: ${a.address} is out of turn: 2 health checks failed in a row`));
+  const [before, others] = [visits(a), visits(b)];
+  expect([...await answers(tunnel.port, 5), ...await answers(httpPort, 5)]).toEqual(Array.from({ length: 10 }, () => 'b'));
+  expect(visits(a)).toBe(before);
+  expect(visits(b)).toBe(others + 10);
+
+  await a.comeBack();
+  await bothShow([]);
+  await log.line(new RegExp(`^host site: ${a.address} is healthy again`));
+  expect(new Set(await answers(tunnel.port, 2))).toEqual(new Set(['a', 'b']));
+  expect(new Set(await answers(httpPort, 2))).toEqual(new Set(['a', 'b']));
+  expect(server.engine.tunnelState(tunnel.id)?.health?.targets[0]).toMatchObject({ healthy: true, failures: 0, lastError: expect.stringMatching(/./) });
+  if (how.type === 'http') expect(a.requests).toContain('/healthz?full=1');
+});
+
+test('with no target left, visitors are refused for that cause: tunnels close, hosts say so; what was open goes on', async () => {
+  const { server, a, b, tunnel, host, httpPort, bothShow } = await startWorld(web);
+  const socket = await visit(tunnel.port);
+  await eventually(() => a.connections + b.connections, (count) => count > 0);
+  for (const service of [a, b]) service.answer(503);
+  await bothShow([a.address, b.address]);
+  const seen = visits(a) + visits(b);
+  await visitUntilClosed(tunnel.port);
+  expect(server.engine.tunnelState(tunnel.id)?.refusals).toEqual({ noTarget: 1 });
+  const raw = await visit(httpPort);
+  raw.write('GET /visit HTTP/1.0\r\nHost: site.test\r\n\r\n');
+  expect((await readAll(raw)).toString()).toMatch(/^HTTP\/1\.1 503 [^]*No program behind this site passes its health checks/);
+  expect(visits(a) + visits(b)).toBe(seen);
+  expect(server.engine.hostState(host.id)?.connections).toBe(0);
+  for (const service of [a, b]) service.answer(200);
+  await bothShow([]);
+  // The connection from before leads where it led.
+  socket.write('GET /visit HTTP/1.0\r\n\r\n');
+  expect((await readAll(socket)).toString()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('when the agent goes what it told is forgotten, and told again when it is back', async () => {
+  const { server, a, tunnel, link, checks, establish, bothShow } = await startWorld(quick);
+  await a.goDown();
+  await bothShow([a.address]);
+  await link.close(0);
+  checks.lost();
+  expect(await shown(server, 'tunnel', tunnel.id, (health) => health === null)).toBeNull();
+  establish(await connect(server));
+  await bothShow([a.address]);
+  expect(await answers(tunnel.port, 3)).toEqual(['b', 'b', 'b']);
+  checks.set([]);
+  await shown(server, 'tunnel', tunnel.id, (health) => health === null);
+});
+
+test("what an agent says of another client's tunnels and hosts, or of targets that are none of theirs, has no effect", async () => {
+  const other = { ...CLIENT, id: 2, vkey: 'the-other-vkey', ...fresh };
+  const server = await startEngine({ stored: { clients: [{ ...CLIENT, ...fresh }, other] } });
+  const a = await startService('a');
+  const tunnel = await openTunnel(server, { targets: [a.address] });
+  const host = hostOf({ targets: [a.address] });
+  await server.engine.apply({ kind: 'host', host });
+  const own = await openTunnel(server, { clientId: 2, targets: [a.address] });
+  const link = await connect(server, other.vkey);
+  const out = { healthy: false, failures: 3, ageMs: 0, error: 'x' };
+  for (const [of, id] of [['tunnel', tunnel.id], ['host', host.id], ['tunnel', 99], ['tunnel', own.id]] as const) {
+    link.tell({ type: 'health', of, id, check: quick, targets: [{ target: id === own.id ? 'elsewhere:1' : a.address, ...out }] });
+  }
+  expect(await shown(server, 'tunnel', own.id, (health) => health !== null)).toEqual({ ...quick, targets: [{ target: a.address, healthy: true, failures: 0, since: null, lastError: '' }] });
+  expect(server.engine.tunnelState(tunnel.id)?.health).toBeNull();
+  expect(server.engine.hostState(host.id)?.health).toBeNull();
+});
