@@ -17,8 +17,8 @@ export const healthTable = z.strictObject({
   /** After so many failures in a row the target is out of turn. */
   max_failed: z.int('must be a whole number').min(1, 'must be at least 1').max(100, 'must be at most 100').default(3),
   /** What is asked for (http). */
-  path: z.string().max(1024).regex(/^\/[!-~]*$/, 'must be a path such as "/healthz", without blanks').optional(),
-}).superRefine(({ type, path }, context) => {
+  path: z.string('must be a text').max(1024, 'must be at most 1024 characters').regex(/^\/[!-~]*$/, 'must be a path such as "/healthz", without blanks').optional(),
+}, { error: ({ code }) => code === 'invalid_type' ? 'must be a table' : undefined }).superRefine(({ type, path }, context) => {
   if (type === 'tcp' && path !== undefined) context.addIssue({ code: 'custom', path: ['path'], message: 'is for checks of type "http" only' });
 }).transform(({ type, interval, timeout, max_failed: maxFailed, path }): HealthSettings => ({
   type, intervalMs: interval * 1000, timeoutMs: timeout * 1000, maxFailed, path: type === 'http' ? path ?? '/' : '',

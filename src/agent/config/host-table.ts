@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { hostLocation } from '../../rules/host-location.ts';
 import { hostPattern } from '../../rules/host-name.ts';
 import type { DeclaredHost } from '../../wire/declared.ts';
+import { healthTable } from './health.ts';
 import { line, localPath, targets } from './tunnel-table.ts';
 
 const header = z.string('must be a text').regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[\t\x20-\x7e\x80-\u{10ffff}]*$/u, 'must be "Name: value"');
@@ -19,6 +20,7 @@ export const hostTable = z.strictObject({
   certificate: localPath.optional(),
   private_key: localPath.optional(),
   auto_https: z.boolean('must be true or false').default(false),
+  health: healthTable.optional(),
   remark: line.default(''),
 }, { error: ({ code }) => code === 'invalid_type' ? 'must be a table' : undefined }).superRefine((table, context) => {
   const need = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });

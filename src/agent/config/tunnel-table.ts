@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { canonicalBindAddress } from '../../rules/bind-address.ts';
 import { parseTarget } from '../../rules/targets.ts';
 import type { DeclaredTunnel } from '../../wire/declared.ts';
+import { healthTable } from './health.ts';
 
 /** A text of one line (contract D32). */
 export const line = z.string('must be a text').max(255, 'must be at most 255 characters').regex(/^\P{Cc}*$/u, 'must not hold control characters');
@@ -21,16 +22,18 @@ const listening = {
 };
 
 const common = { remark };
+/** Checks speak TCP, so a target of datagrams can't be asked. */
+const checked = { health: healthTable.optional() };
 
 /** A table of `[tunnels.NAME]`, a shape for each type: a key of another type is unknown. */
 export const tunnelTable = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('tcp'), ...listening, targets, proxy_protocol: z.enum(['V1', 'V2'], 'must be "V1" or "V2"').optional(), ...common }),
+  z.strictObject({ type: z.literal('tcp'), ...listening, targets, proxy_protocol: z.enum(['V1', 'V2'], 'must be "V1" or "V2"').optional(), ...checked, ...common }),
   z.strictObject({ type: z.literal('udp'), ...listening, targets, ...common }),
   z.strictObject({ type: z.literal('httpProxy'), ...listening, ...common }),
   z.strictObject({ type: z.literal('socks5'), ...listening, ...common }),
   z.strictObject({ type: z.literal('file'), ...listening, local_path: localPath, strip_prefix: line.default(''), ...common }),
-  z.strictObject({ type: z.literal('secret'), targets, password, ...common }),
-  z.strictObject({ type: z.literal('p2p'), targets, password, ...common }),
+  z.strictObject({ type: z.literal('secret'), targets, password, ...checked, ...common }),
+  z.strictObject({ type: z.literal('p2p'), targets, password, ...checked, ...common }),
 ], { error: ({ code }) => code === 'invalid_union' ? 'must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"' : 'must be a table' });
 
 /** @see tunnelTable */
