@@ -40,7 +40,7 @@ export const settingsSchema = z.object({
   allowPorts: portRanges.prefault('').register(settingInfo, { value: 'PORTS', help: 'ports that tunnels may use, such as 9001-9009,10001; empty = all' }),
   allowLocalProxy: boolean.prefault(false).register(settingInfo, { value: 'BOOLEAN', help: "whether tunnels may lead to the server's own machine (local_proxy)" }),
   allowVkeyLogin: boolean.prefault(false).register(settingInfo, { value: 'BOOLEAN', help: "whether an agent's key opens a login as `user` to its client, when no user owns it" }),
-  trustedProxies: networks.prefault('').register(settingInfo, { value: 'LIST', help: 'IP addresses and networks of proxies in front of the API and the hosts, whose X-Forwarded-For is believed' }),
+  trustedProxies: networks.prefault('').register(settingInfo, { value: 'LIST', help: 'IP addresses and networks of proxies in front of the API and the hosts, whose X-Forwarded-For is believed, and to the hosts their PROXY protocol' }),
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).prefault('info').register(settingInfo, { value: 'LEVEL', help: 'trace, debug, info, warn, error, fatal or silent' }),
   logFormat: oneOf(['text', 'json']).prefault('text').register(settingInfo, { value: 'FORMAT', help: 'text or json, one line for each entry, on stderr' }),
   sockets: oneOf(['auto', 'net', 'onread']).prefault('auto').register(settingInfo, { value: 'WAY', help: 'how sockets are read: onread is faster and relies on what Node does not document; auto = onread if a self-test at the start passes, else net' }),

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { addAuditEntry, auditPage, pruneAudit } from './audit.ts';
 import type { AuditQuery, NewAuditEntry } from './audit.ts';
 import { StoreError } from './errors.ts';
-import type { PrismaClient } from './generated/sqlite/client.ts';
+import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
 import { clientPage } from './hot/client-page.ts';
 import type { ClientPageQuery } from './hot/client-page.ts';
 import { forgetRunningState, saveCounters } from './hot/counters.ts';
@@ -71,6 +71,14 @@ export interface StoreOptions {
 }
 
 /**
+ * Whether a generated client has the models that this program was compiled with: the clients of the two databases are of two types,
+ * though they differ in nothing else that is used here.
+ */
+function hasAllModels(db: object): db is PrismaClient {
+  return Object.values(Prisma.ModelName).every((name) => `${name.charAt(0).toLowerCase()}${name.slice(1)}` in db);
+}
+
+/**
  * Opens the database, makes it when it is new, and applies the migrations it lacks.
  * @throws {StoreError} with one line for the operator
  */
@@ -83,9 +91,8 @@ export async function openStore({ url, dataDir, log }: StoreOptions): Promise<St
   const opened = url === ''
     ? await (await import('./sqlite.ts')).openSqlite(dataDir)
     : await (await import('./postgresql.ts')).openPostgresql(url, log);
-  // The two clients are generated from the same models: their types differ in nothing that is used.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-  const db = opened.db as unknown as PrismaClient;
+  const db: object = opened.db;
+  if (!hasAllModels(db)) throw new StoreError('the clients of the two databases were not generated from the same models: run `node src/prepare.mjs`');
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
   const transaction = transactions(db, dialect);

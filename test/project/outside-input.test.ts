@@ -7,6 +7,7 @@ import { parseRequestHead } from '../../src/engine/http/head.ts';
 import { HttpSyntaxError } from '../../src/engine/http/syntax-error.ts';
 import { parseGreeting, parseRequest as parseSocksRequest, SocksError } from '../../src/engine/socks/messages.ts';
 import { readClientHello } from '../../src/engine/vhost/client-hello.ts';
+import { readProxyPreface } from '../../src/engine/vhost/proxy-preface.ts';
 import { routes } from '../../src/legacy/routes.ts';
 import { createSignatureCheck } from '../../src/legacy/signature.ts';
 import { Attempts } from '../../src/rules/attempts.ts';
@@ -109,6 +110,8 @@ const visitors: Parser[] = [
   ['a field of a request', (text) => parseRequestHead(Buffer.from(`GET / HTTP/1.1\r\nHost: ${text}\r\n\r\n`)), HttpSyntaxError],
   ['the greeting of SOCKS', (text) => parseGreeting(Buffer.from(`\x05${text}`, 'latin1')), SocksError],
   ['the request of SOCKS', (text) => parseSocksRequest(Buffer.from(`\x05\x01\0\x03${text}`, 'latin1')), SocksError],
+  ['the PROXY protocol, version 1', (text) => readProxyPreface(Buffer.from(`PROXY ${text}\r\n`, 'latin1'))],
+  ['the PROXY protocol, version 2', (text) => readProxyPreface(Buffer.from(`\r\n\r\n\0\r\nQUIT\n${text}`, 'latin1'))],
   ['the first bytes of TLS', (text) => readClientHello(Buffer.from(`\x16\x03\x01${text}`, 'latin1'))],
 ];
 

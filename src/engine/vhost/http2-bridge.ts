@@ -1,6 +1,6 @@
 import http2 from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { socketPair } from '../../wire/socket-pair.ts';
+import { type PairOrigin, socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
@@ -18,16 +18,16 @@ const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connectio
 /**
  * Speaks HTTP/2 with a visitor over TLS. Every stream becomes an HTTP/1.1 request on a connection of its own, inside this process, which
  * is routed like any other.
+ * @param origin whose connection it is
  * @param serve takes the connection of one request
  * @returns the session; whoever stops serving ends it
  */
-export function serveHttp2(socket: TLSSocket, serve: (connection: ByteSocket) => void): http2.ServerHttp2Session {
+export function serveHttp2(socket: TLSSocket, origin: PairOrigin, serve: (connection: ByteSocket) => void): http2.ServerHttp2Session {
   const session = http2.performServerHandshake(socket, { settings: SETTINGS, maxSessionMemory: 4, unknownProtocolTimeout: 5000 });
   session.on('error', () => session.destroy());
   session.setTimeout(IDLE_MS, () => session.close());
   // Node lets the socket be half open, and would keep session and streams. Nobody reads answers any more.
   socket.once('end', () => session.destroy());
-  const origin = { remoteAddress: plainAddress(socket.remoteAddress ?? ''), remotePort: socket.remotePort ?? 0 };
   session.on('stream', (stream, headers, flags) => {
     stream.on('error', () => stream.destroy());
     const request = requestOf(headers, (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0);
@@ -41,10 +41,6 @@ export function serveHttp2(socket: TLSSocket, serve: (connection: ByteSocket) =>
     Http2Request.begin(stream, near, request);
   });
   return session;
-}
-
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice(7) : address;
 }
 
 interface BridgedRequest {

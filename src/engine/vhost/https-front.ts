@@ -4,12 +4,14 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { Logger } from 'pino';
 import { byteSocket } from '../../wire/net-socket.ts';
+import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
+import { withOrigin } from '../../wire/with-origin.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
-import { MAX_HELLO, readClientHello } from './client-hello.ts';
 import type { HostEntry } from './hosts.ts';
 import { serveHttp2 } from './http2-bridge.ts';
 import type { TargetPool } from './target-pool.ts';
+import { readTlsStart } from './tls-start.ts';
 
 /** Hello and handshake together may take so many ms. */
 const HANDSHAKE_MS = 10_000;
@@ -20,9 +22,20 @@ const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
 /** One that says that the handshake can't go on. */
 const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
 
+/** A connection that isn't through the handshake. */
+interface Unfinished {
+  readonly socket: net.Socket;
+  /** For whom a trusted proxy passes it on; undefined = the peer itself. */
+  origin?: PairOrigin | undefined;
+}
+
 /** What the front needs of the engine. */
 export interface HttpsContext {
   readonly log: Logger;
+  /** Whether the address is a proxy's that the operator named: it may say whose the connection is (PROXY protocol). */
+  trusts(address: string): boolean;
+  /** A proxy's header is malformed: the connection is closed. */
+  refused(address: string): void;
   /** The host that answers for a name; undefined = none does. */
   named(serverName: string): HostEntry | undefined;
   /** Whether one more visitor may stay. */
@@ -43,8 +56,8 @@ export class HttpsFront {
   readonly #server: net.Server;
   readonly #tls: tls.Server;
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** Connections on their way, by the visitor's address and port: Node doesn't say which socket a TLS socket stands on. */
-  readonly #unfinished = new Map<string, net.Socket>();
+  /** Connections on their way, by the peer's address and port: Node doesn't say which socket a TLS socket stands on. */
+  readonly #unfinished = new Map<string, Unfinished>();
 
   constructor(context: HttpsContext) {
     this.#context = context;
@@ -81,7 +94,7 @@ export class HttpsFront {
 
   /** Frees the port; connections that are through the handshake live on. */
   async close(): Promise<void> {
-    for (const socket of this.#unfinished.values()) socket.destroy();
+    for (const { socket } of this.#unfinished.values()) socket.destroy();
     this.#server.close();
     await new Promise<void>((resolve) => { setImmediate(resolve); });
   }
@@ -93,34 +106,39 @@ export class HttpsFront {
       return;
     }
     const key = keyOf(socket);
-    this.#unfinished.set(key, socket);
-    const timer = setTimeout(() => { if (this.#unfinished.get(key) === socket) socket.destroy(); }, HANDSHAKE_MS);
+    const unfinished: Unfinished = { socket };
+    this.#unfinished.set(key, unfinished);
+    const isUnfinished = (): boolean => this.#unfinished.get(key) === unfinished;
+    const timer = setTimeout(() => { if (isUnfinished()) socket.destroy(); }, HANDSHAKE_MS);
     socket.once('close', () => {
       clearTimeout(timer);
-      if (this.#unfinished.get(key) === socket) this.#unfinished.delete(key);
+      if (isUnfinished()) this.#unfinished.delete(key);
     });
+    const trusted = this.#context.trusts(originOf(socket).remoteAddress);
     let first: Buffer = Buffer.alloc(0);
     const onData = (chunk: Buffer): void => {
       first = Buffer.concat([first, chunk]);
-      const hello = readClientHello(first);
-      if (hello.kind === 'incomplete' && first.length <= MAX_HELLO) return;
+      const start = readTlsStart(first, trusted);
+      if (start.kind === 'incomplete') return;
       socket.off('data', onData);
       socket.pause();
-      if (hello.kind !== 'hello') {
+      if (start.kind !== 'hello') {
+        if (start.kind === 'invalidHeader') this.#context.refused(originOf(socket).remoteAddress);
         socket.destroy();
         return;
       }
-      socket.unshift(first);
-      this.#onHello(socket, hello.serverName).catch((error: unknown) => {
+      unfinished.origin = start.origin;
+      socket.unshift(first.subarray(start.length));
+      this.#onHello(unfinished, start.serverName).catch((error: unknown) => {
         this.#context.log.error({ err: error }, 'a TLS connection could not be served');
         socket.destroy();
       });
     };
     socket.on('data', onData);
-    socket.on('end', () => { if (this.#unfinished.get(key) === socket) socket.destroy(); });
+    socket.on('end', () => { if (isUnfinished()) socket.destroy(); });
   }
 
-  async #onHello(socket: net.Socket, serverName: string): Promise<void> {
+  async #onHello({ socket, origin }: Unfinished, serverName: string): Promise<void> {
     const entry = this.#context.named(serverName);
     if (!entry) {
       socket.end(UNRECOGNIZED_NAME, () => socket.destroy());
@@ -128,7 +146,7 @@ export class HttpsFront {
     }
     if (!entry.certificate) {
       this.#unfinished.delete(keyOf(socket));
-      this.#context.passThrough(entry, byteSocket(socket));
+      this.#context.passThrough(entry, socketOf(socket, origin));
       return;
     }
     const usable = await entry.certificate.context();
@@ -146,10 +164,12 @@ export class HttpsFront {
   }
 
   #onSecure(socket: tls.TLSSocket): void {
-    this.#unfinished.delete(keyOf(socket));
+    const key = keyOf(socket);
+    const origin = this.#unfinished.get(key)?.origin;
+    this.#unfinished.delete(key);
     socket.on('error', () => socket.destroy());
     if (socket.alpnProtocol !== 'h2') {
-      this.#context.serve(byteSocket(socket));
+      this.#context.serve(socketOf(socket, origin));
       return;
     }
     if (!this.#context.hasRoom()) {
@@ -157,13 +177,27 @@ export class HttpsFront {
       return;
     }
     const pool = this.#context.newPool();
-    const session = serveHttp2(socket, (connection) => this.#context.serveStream(connection, pool));
+    const session = serveHttp2(socket, origin ?? originOf(socket), (connection) => this.#context.serveStream(connection, pool));
     this.#sessions.add(session);
     session.once('close', () => {
       this.#sessions.delete(session);
       pool.close();
     });
   }
+}
+
+function socketOf(socket: net.Socket, origin: PairOrigin | undefined): ByteSocket {
+  const plain = byteSocket(socket);
+  return origin ? withOrigin(plain, origin) : plain;
+}
+
+function originOf({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: net.Socket): PairOrigin {
+  return { remoteAddress: plainAddress(remoteAddress), remotePort, local: { address: plainAddress(localAddress), port: localPort } };
+}
+
+/** IPv4 behind a socket for both families. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
 }
 
 function keyOf({ remoteAddress, remotePort }: net.Socket): string {

@@ -7,6 +7,7 @@ import { logAcceptErrors } from '../limits/accept-errors.ts';
 import { VhostConnection } from './connection.ts';
 import type { HostEntry, Hosts } from './hosts.ts';
 import { HttpsFront } from './https-front.ts';
+import { ProxiedSockets } from './proxied-sockets.ts';
 import type { Refusal } from './refusal.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { SlowVisitors, type VhostTiming } from './slow-visitors.ts';
@@ -45,6 +46,7 @@ export class VhostServer implements VhostContext {
   readonly #connections = new Set<VhostConnection>();
   readonly #slow: SlowVisitors;
   readonly #https: HttpsFront;
+  readonly #proxied: ProxiedSockets;
   #http: SocketServer | undefined;
   #httpsPort = 443;
   #closing = false;
@@ -53,8 +55,14 @@ export class VhostServer implements VhostContext {
     this.refusals = new RefusalLog(options.log);
     this.#options = options;
     this.#slow = new SlowVisitors(this.#connections, options.timing);
+    const refused = (address: string): void => {
+      this.refusals.note({ refusal: 'malformed', reason: 'the header of the PROXY protocol is malformed', hostId: undefined, address });
+    };
+    this.#proxied = new ProxiedSockets({ trusts: options.trusts, headMs: options.timing.headMs, refused, serve: (socket) => this.#serve(socket, 'http') });
     this.#https = new HttpsFront({
       log: options.log,
+      trusts: options.trusts,
+      refused,
       named: (name) => options.hosts.named(name),
       hasRoom: () => this.#hasRoom(),
       serve: (socket) => this.#serve(socket, 'https'),
@@ -67,7 +75,7 @@ export class VhostServer implements VhostContext {
   /** Resolves to the ports. @throws the system's error when one can't be bound */
   async listen({ host, httpPort, httpsPort }: VhostPlaces): Promise<{ readonly httpPort: number; readonly httpsPort: number }> {
     this.#http = await this.#options.sockets.listen({
-      host, port: httpPort, onSocket: (socket) => this.#serve(socket, 'http'), onError: logAcceptErrors(this.#options.log, httpPort),
+      host, port: httpPort, onSocket: (socket) => this.#proxied.accept(socket), onError: logAcceptErrors(this.#options.log, httpPort),
     });
     this.#httpsPort = await this.#https.listen(host, httpsPort);
     this.#slow.start();
@@ -111,6 +119,7 @@ export class VhostServer implements VhostContext {
   /** Takes no new connections; those that are idle end, the others after the request that is under way. */
   async drain(): Promise<void> {
     this.#closing = true;
+    this.#proxied.close();
     await Promise.all([this.#http?.close(), this.#https.close()]);
     this.#https.endSessions(false);
     for (const connection of this.#connections) connection.drain();
@@ -120,6 +129,7 @@ export class VhostServer implements VhostContext {
   async close(): Promise<void> {
     this.#closing = true;
     this.#slow.stop();
+    this.#proxied.close();
     await Promise.all([this.#http?.close(), this.#https.close()]);
     this.#https.endSessions(true);
     for (const connection of this.#connections) connection.cutOff();

@@ -1,0 +1,23 @@
+import type { PairOrigin } from '../../wire/socket-pair.ts';
+import { MAX_HELLO, readClientHello } from './client-hello.ts';
+import { readProxyPreface } from './proxy-preface.ts';
+
+/** How a connection begins that is to be TLS. */
+export type TlsStart =
+  /** Read on. */
+  | { readonly kind: 'incomplete' }
+  /** It can't go on: the header of the PROXY protocol, or what should be a hello, is none. */
+  | { readonly kind: 'invalidHeader' | 'invalidHello' }
+  /** After `length` bytes of a header: whom the hello asks for, "" = nobody, and whose connection it is, undefined = the peer's. */
+  | { readonly kind: 'hello'; readonly length: number; readonly serverName: string; readonly origin: PairOrigin | undefined };
+
+/** Reads the first bytes of a connection. @param trusted the peer is a trusted proxy, which may send a header */
+export function readTlsStart(bytes: Buffer, trusted: boolean): TlsStart {
+  const preface = trusted ? readProxyPreface(bytes) : undefined;
+  if (preface?.kind === 'incomplete') return preface;
+  if (preface?.kind === 'invalid') return { kind: 'invalidHeader' };
+  const { length, origin } = preface?.kind === 'header' ? preface : { length: 0, origin: undefined };
+  const hello = readClientHello(bytes.subarray(length));
+  if (hello.kind === 'hello') return { kind: 'hello', length, origin, serverName: hello.serverName };
+  return hello.kind === 'incomplete' && bytes.length - length <= MAX_HELLO ? { kind: 'incomplete' } : { kind: 'invalidHello' };
+}

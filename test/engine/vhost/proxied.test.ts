@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import http2 from 'node:http2';
+import net from 'node:net';
+import path from 'node:path';
+import tls from 'node:tls';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import { covering } from '../../support/certificates.ts';
+import { Child, endChildren } from '../../support/child.ts';
+import { eventuallyAsync } from '../../support/eventually.ts';
+import { programPath } from '../../support/find-program.ts';
+import { freePort } from '../../support/free-port.ts';
+import { describeWith } from '../../support/programs.ts';
+import { removeScratchDirectories, scratchDirectory } from '../../support/scratch.ts';
+import { readAll, refusal } from '../../support/target.ts';
+import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+
+afterEach(endChildren);
+afterAll(removeScratchDirectories);
+
+const name = 'x.p.example.com';
+const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
+const get = `GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`;
+const V1 = 'PROXY TCP4 192.0.2.7 198.51.100.1 12345 443\r\n';
+const V2 = Buffer.from('0d0a0d0a000d0a515549540a2111000cc0000207c6336401303901bb', 'hex').toString('latin1');
+
+async function start(options: Parameters<typeof startVhost>[1] = {}) {
+  const seen: string[] = [];
+  const origin = await startRawOrigin((text, socket) => {
+    seen.push(text.split('\r\n').filter((line) => /^X-(Forwarded-For|Real-IP):/.test(line)).join('; '));
+    socket.write(hello);
+  });
+  const gated: string[] = [];
+  const host = hostOf({ host: name, targets: [origin.target], certificate: covering.certificate, privateKey: covering.key });
+  const passed = hostOf({ host: 'passed.example.org', targets: [origin.target] });
+  const started = await startVhost([host, passed], {
+    trusts: (address) => address === '127.0.0.1',
+    gate: (_entry, { address }) => {
+      gated.push(address);
+      return undefined;
+    },
+    ...options,
+  });
+  return { ...started, seen, gated };
+}
+
+test('a trusted proxy says by header who the visitor is; what that one says of others is not believed', async () => {
+  const { httpPort, seen, gated } = await start();
+  for (const header of [V1, V2]) expect(await exchange(httpPort, header + get)).toMatch(/hello$/);
+  await exchange(httpPort, V1 + get.replace('\r\n', '\r\nX-Forwarded-For: 203.0.113.9\r\n'));
+  expect(seen).toEqual(Array.from({ length: 3 }, () => 'X-Forwarded-For: 192.0.2.7; X-Real-IP: 192.0.2.7'));
+  expect(gated).toEqual(['192.0.2.7', '192.0.2.7', '192.0.2.7']);
+});
+
+test('one that sends no header is served as before, and so is one that speaks for itself', async () => {
+  const { httpPort, seen } = await start();
+  await exchange(httpPort, get.replace('\r\n', '\r\nX-Forwarded-For: 203.0.113.9\r\n'));
+  await exchange(httpPort, `PROXY UNKNOWN\r\n${get}`);
+  expect(seen).toEqual(['X-Forwarded-For: 203.0.113.9, 127.0.0.1; X-Real-IP: 203.0.113.9', 'X-Forwarded-For: 127.0.0.1; X-Real-IP: 127.0.0.1']);
+});
+
+test('a header in pieces is one', async () => {
+  const { httpPort, seen } = await start();
+  const socket = net.connect(httpPort, '127.0.0.1').setNoDelay();
+  await once(socket, 'connect');
+  for (const piece of [V2.slice(0, 3), V2.slice(3, 20), V2.slice(20) + get.slice(0, 5), get.slice(5)]) {
+    socket.write(piece, 'latin1');
+    await new Promise((resolve) => { setImmediate(resolve); });
+  }
+  expect(String(await readAll(socket))).toMatch(/hello$/);
+  expect(seen).toEqual(['X-Forwarded-For: 192.0.2.7; X-Real-IP: 192.0.2.7']);
+  socket.destroy();
+});
+
+test('a header of anybody else is a bad request', async () => {
+  const { httpPort, httpsPort, seen } = await start({ trusts: () => false });
+  for (const header of [V1, V2]) expect(await exchange(httpPort, header + get)).toMatch(/^HTTP\/1.1 400 /);
+  expect(await exchange(httpsPort, V1)).toBe('');
+  expect(seen).toEqual([]);
+});
+
+test('a malformed header closes the connection, and the log says so', async () => {
+  const { httpPort, httpsPort, log, seen } = await start();
+  for (const port of [httpPort, httpsPort]) {
+    const from = log.entries.length;
+    expect(await exchange(port, `PROXY TCP4 nobody nowhere 1 2\r\n${get}`)).toBe('');
+    expect(await log.line(/a request was refused: the header of the PROXY protocol is malformed/, from)).toMatchObject({ address: '127.0.0.1', status: 400 });
+  }
+  expect(seen).toEqual([]);
+});
+
+test('one that never comes takes as long as a head may', async () => {
+  const { httpPort } = await start({ timing: { ...VHOST_TIMING, headMs: 50 } });
+  expect(await exchange(httpPort, 'PROXY TCP4')).toBe('');
+});
+
+test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that is passed through', async () => {
+  const { httpsPort, seen, gated } = await start({
+    dialSecure: (_entry, visitor) => {
+      gated.push(`passed ${visitor.remoteAddress}`);
+      return undefined;
+    },
+  });
+  const secure = async (servername: string, ALPNProtocols?: string[]): Promise<tls.TLSSocket> => {
+    const raw = net.connect(httpsPort, '127.0.0.1');
+    raw.write(V2, 'latin1');
+    const socket = tls.connect({ socket: raw, servername, ALPNProtocols, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  const first = await secure(name);
+  first.write(get);
+  expect(String(await readAll(first))).toMatch(/hello$/);
+  const second = await secure(name, ['h2']);
+  const session = http2.connect(`https://${name}`, { createConnection: () => second });
+  await once(session.request({ ':path': '/' }).resume(), 'end');
+  session.close();
+  await expect(secure('passed.example.org')).rejects.toThrow(/ECONNRESET|disconnected/);
+  expect(seen).toEqual(Array.from({ length: 2 }, () => 'X-Forwarded-For: 192.0.2.7; X-Real-IP: 192.0.2.7'));
+  expect(gated).toEqual(['192.0.2.7', '192.0.2.7', 'passed 192.0.2.7']);
+});
+
+describeWith('haproxy', 'behind haproxy', () => {
+  test.each(['send-proxy', 'send-proxy-v2'])('%s names the visitor, over HTTP and TLS', async (option) => {
+    const { httpPort, httpsPort, seen } = await start();
+    const [plain, secure] = [await freePort(), await freePort()];
+    const file = path.join(scratchDirectory(), 'haproxy.cfg');
+    const part = (kind: string, from: number, to: number): string => `listen ${kind}\n  bind 127.0.0.1:${from}\n  server one 127.0.0.1:${to} ${option}\n`;
+    writeFileSync(file, `defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\n${part('plain', plain, httpPort)}${part('secure', secure, httpsPort)}`);
+    const haproxy = new Child(programPath('haproxy'), ['-db', '-f', file]);
+    await eventuallyAsync(() => refusal(secure), (why) => why === '' || haproxy.over);
+    expect(haproxy.output).not.toMatch(/ALERT/);
+    const visitor = net.connect({ port: plain, host: '127.0.0.1', localAddress: '127.0.0.5' });
+    visitor.write(get);
+    expect(String(await readAll(visitor))).toMatch(/hello$/);
+    const over = tls.connect({ socket: net.connect({ port: secure, host: '127.0.0.1', localAddress: '127.0.0.6' }), servername: name, rejectUnauthorized: false });
+    over.write(get);
+    expect(String(await readAll(over))).toMatch(/hello$/);
+    expect(seen).toEqual(['X-Forwarded-For: 127.0.0.5; X-Real-IP: 127.0.0.5', 'X-Forwarded-For: 127.0.0.6; X-Real-IP: 127.0.0.6']);
+    for (const socket of [visitor, over]) socket.destroy();
+  });
+});
