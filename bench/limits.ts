@@ -1,25 +1,27 @@
 import { loadavg } from 'node:os';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Child, endChildren } from '../test/support/child.ts';
+import { type Latency, startDatagramFlood, tcpLatency, udpLatency } from '../test/support/datagram-figures.ts';
 import {
-  clientNow, type Direction, edit, isLetIn, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited,
+  clientNow, type Direction, edit, isLetIn, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited, visitAs,
 } from '../test/support/limit-figures.ts';
 import { openTunnel, startAgent, write } from '../test/support/processes.ts';
 
 /**
  * Measures the limits of clients on this machine, with a server and an agent in processes of their own and through the legacy API:
  * how exact a rate is, how far a flow limit is overshot, whether the limit of connections is exact, how soon a change cuts, and what a
- * flood of visitors on one tunnel leaves to another.
+ * flood of visitors on one tunnel leaves to another, and what datagrams and bulk leave to each other.
  *
- *     npm run bench:limits -- [--seconds 10] [--rates 256,2048,20480] [--burst 1000] [--only rate,flow,burst,cuts,flood]
+ *     npm run bench:limits -- [--seconds 10] [--rates 256,2048,20480] [--burst 1000] [--only rate,flow,burst,cuts,flood,datagrams]
  */
 
 const { values: options } = parseArgs({ options: {
   seconds: { type: 'string', default: '10' },
   rates: { type: 'string', default: '256,2048,20480' },
   burst: { type: 'string', default: '1000' },
-  only: { type: 'string', default: 'rate,flow,burst,cuts,flood' },
+  only: { type: 'string', default: 'rate,flow,burst,cuts,flood,datagrams' },
 } });
 
 /** Opens and closes connections as fast as it can, 100 at once. */
@@ -34,7 +36,7 @@ const floodTarget = `
 const server = require('node:net').createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));
 `;
 
-const parts: Readonly<Record<string, (limited: Limited) => Promise<void>>> = { rate, flow, burst, cuts, flood };
+const parts: Readonly<Record<string, (limited: Limited) => Promise<void>>> = { rate, flow, burst, cuts, flood, datagrams };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1)); // children end with the process
 print(`load of the machine before: ${loadavg().map((load) => load.toFixed(2)).join(' ')}`);
@@ -138,6 +140,28 @@ async function newConnections(port: number, seconds: number): Promise<number> {
 
 async function connected(limited: Limited): Promise<void> {
   while (!(await clientNow(limited)).connected) await new Promise((resolve) => { setTimeout(resolve, 50); });
+}
+
+async function datagrams(limited: Limited): Promise<void> {
+  const seconds = Number(options.seconds);
+  const [tcp] = limited.ports;
+  const echo = new Child(process.execPath, [fileURLToPath(new URL('udp-echo.mjs', import.meta.url))]);
+  const [, port] = await echo.says(/listening on (\d+)/);
+  const udp = await openTunnel(limited.server, limited.clientId, `127.0.0.1:${port}`, 'udp');
+  const say = (what: string, { count, lost, p50, p99 }: Latency) => print(`  ${what.padEnd(42)} ${p50.toFixed(2).padStart(7)} ${p99.toFixed(2).padStart(7)}  (${count}, ${lost} lost)`);
+  print(`\nRound trips over ${seconds} s: p50 and p99 in ms`);
+  say('tcp, alone', await tcpLatency(tcp, seconds));
+  say('udp, alone', await udpLatency(udp.port, seconds));
+  const bulk = await visitAs(limited.ports[1], 'd', 0);
+  bulk.resume();
+  say('udp, while a tcp tunnel carries bulk', await udpLatency(udp.port, seconds));
+  bulk.destroy();
+  const flood = await startDatagramFlood(limited);
+  const [sent, received, dropped, start] = [flood.sent, flood.received, await flood.dropped(), performance.now()];
+  say('tcp, while a udp tunnel is flooded', await tcpLatency(tcp, seconds));
+  const each = (now: number, before: number) => ((now - before) / ((performance.now() - start) / 1000)).toFixed(0);
+  print(`    datagrams/s: ${each(flood.sent, sent)} sent, ${each(flood.received, received)} arrived, ${each(await flood.dropped(), dropped)} dropped by the tunnel and shown, the rest by the kernel`);
+  await flood.end();
 }
 
 function print(line: string): void {

@@ -1,11 +1,13 @@
 import { networkInterfaces, tmpdir } from 'node:os';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { TunnelState, WantedClient, WantedTunnel } from '../../src/engine/face.ts';
+import { transportOf } from '../../src/rules/tunnel-mode.ts';
 import { eventually } from '../support/eventually.ts';
 import { modes, type ModeUnderTest, type Visit } from '../support/modes.ts';
+import { describeWithIpv6 } from '../support/programs.ts';
 import { Relay } from '../support/relay.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
-import { occupyPort } from '../support/target.ts';
+import { occupyPort, refusal } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 
 afterAll(removeScratchDirectories);
@@ -194,6 +196,28 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
     await eventually(() => server.engine.clientState(CLIENT.id)?.connections, (open) => open === 0);
     expect(server.engine.tunnelState(tunnel.id)).toBeUndefined();
   });
+
+  if (transportOf(mode) === 'tcp') {
+    describeWithIpv6('where there is IPv6', () => {
+      test('serves IPv4 and IPv6 on all addresses, to targets of either', async () => {
+        const server = await engine();
+        await startAgent(server, agentOptions);
+        for (const host of ['127.0.0.1', '::1']) {
+          const tunnel = await openTunnel(server, { mode, serverIp: '', ...await target(host) });
+          expect(await (await visit(tunnel, server, '127.0.0.1')).echo('four')).toBe('four');
+          expect(await (await visit(tunnel, server, '::1')).echo('six')).toBe('six');
+        }
+      });
+
+      test.each([['127.0.0.2', '127.0.0.3'], ['::1', '127.0.0.3']])('opens its port on %s alone where server_ip says so', async (serverIp, other) => {
+        const server = await engine();
+        await startAgent(server, agentOptions);
+        const tunnel = await openTunnel(server, { mode, serverIp, ...await target() });
+        expect(await (await visit(tunnel, server, serverIp)).echo('in')).toBe('in');
+        expect(await refusal(tunnel.port, other)).toBe('ECONNREFUSED');
+      });
+    });
+  }
 
   /** A visit of somebody who is not let in: no path opens that it could wait for. */
   function visiting(tunnel: WantedTunnel, server: TestEngine): Promise<Visit> {

@@ -30,10 +30,10 @@ export interface ModeUnderTest {
   readonly mode: string;
   /** How its connections go, if there are several ways. */
   readonly way?: 'direct' | 'relayed';
-  /** Starts something to reach, which sends back what it gets. @returns what the tunnel needs beside its mode */
-  target(): Promise<Partial<WantedTunnel>>;
-  /** A program that visits, from 127.0.0.1; the tunnel may hear of it with its first text only. */
-  visit(tunnel: WantedTunnel, server: TestEngine): Promise<Visit>;
+  /** Starts something to reach, on 127.0.0.1 unless told otherwise, which sends back what it gets. @returns what the tunnel needs beside its mode */
+  target(host?: string): Promise<Partial<WantedTunnel>>;
+  /** A program of this machine that visits; the tunnel may hear of it with its first text only. @param host an address of the tunnel's port, else 127.0.0.1 */
+  visit(tunnel: WantedTunnel, server: TestEngine, host?: string): Promise<Visit>;
   /** Why it does not pass a line. */
   readonly cannot?: Readonly<Partial<Record<ModeLine, string>>>;
 }
@@ -52,8 +52,8 @@ function talk(socket: net.Socket): Visit {
   };
 }
 
-async function echoTarget(): Promise<Partial<WantedTunnel>> {
-  return { targets: [(await startEcho()).address] };
+async function echoTarget(host?: string): Promise<Partial<WantedTunnel>> {
+  return { targets: [(await startEcho(host)).address] };
 }
 
 async function secretTarget(): Promise<Partial<WantedTunnel>> {
@@ -77,7 +77,7 @@ function bodyOf(answer: string): string | undefined {
 
 /** A row for each mode, which `test/engine/every-mode.test.ts` goes through. */
 export const modes: readonly ModeUnderTest[] = [
-  { mode: 'tcp', target: echoTarget, visit: async ({ port }) => talk(await visit(port)) },
+  { mode: 'tcp', target: echoTarget, visit: async ({ port }, _, host) => talk(await visit(port, host)) },
   { mode: 'secret', target: secretTarget, visit: async (_, server) => talk(await visit((await startVisitor(server, { password })).port)) },
   {
     mode: 'p2p',
@@ -101,8 +101,8 @@ export const modes: readonly ModeUnderTest[] = [
   {
     mode: 'httpProxy',
     target: echoTarget,
-    visit: async ({ port, targets }) => {
-      const socket = await visit(port);
+    visit: async ({ port, targets }, _, host) => {
+      const socket = await visit(port, host);
       socket.write(`CONNECT ${targets[0]} HTTP/1.1\r\nHost: ${targets[0]}\r\n\r\n`);
       await once(socket, 'data');
       return talk(socket);
@@ -111,8 +111,8 @@ export const modes: readonly ModeUnderTest[] = [
   {
     mode: 'socks5',
     target: echoTarget,
-    visit: async ({ port, targets: [target = ''] }) => {
-      const socket = await visit(port);
+    visit: async ({ port, targets: [target = ''] }, _, host) => {
+      const socket = await visit(port, host);
       await SocksClient.createConnection({
         proxy: { host: '127.0.0.1', port, type: 5 }, existing_socket: socket, command: 'connect', destination: parseTarget(target) ?? { host: '', port: 0 },
       });
@@ -131,8 +131,8 @@ export const modes: readonly ModeUnderTest[] = [
   {
     mode: 'file',
     target: async () => ({ localPath: scratchDirectory() }),
-    visit: async (tunnel) => {
-      const socket = await visit(tunnel.port);
+    visit: async (tunnel, _, host) => {
+      const socket = await visit(tunnel.port, host);
       return {
         echo: async (text) => {
           ask(socket, tunnel, text, false);

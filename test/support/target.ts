@@ -23,18 +23,18 @@ export interface Target {
 }
 
 /** Starts a target; `serve` gets each connection (half close allowed). */
-export async function startTarget(serve: (socket: net.Socket) => void = () => undefined): Promise<Target> {
+export async function startTarget(serve: (socket: net.Socket) => void = () => undefined, host = '127.0.0.1'): Promise<Target> {
   const connections: net.Socket[] = [];
   const server = net.createServer({ allowHalfOpen: true }, (socket) => {
     remember(socket);
     connections.push(socket);
     serve(socket);
-  }).listen(0, '127.0.0.1');
+  }).listen(0, host);
   open.push(server);
   await once(server, 'listening');
   const port = portOf(server);
   return {
-    address: `127.0.0.1:${port}`, port, connections,
+    address: `${host.includes(':') ? `[${host}]` : host}:${port}`, port, connections,
     accepted: async () => {
       const [socket]: net.Socket[] = await once(server, 'connection');
       if (!socket) throw new Error('a connection without a socket');
@@ -44,8 +44,8 @@ export async function startTarget(serve: (socket: net.Socket) => void = () => un
 }
 
 /** Sends back what it gets, and ends when the visitor ends. */
-export function startEcho(): Promise<Target> {
-  return startTarget((socket) => socket.pipe(socket));
+export function startEcho(host?: string): Promise<Target> {
+  return startTarget((socket) => socket.pipe(socket), host);
 }
 
 /** A port of this machine on which nobody listens. */
@@ -105,9 +105,9 @@ export function closed(socket: net.Socket): Promise<void> {
 }
 
 /** Why a connection is refused; "" = it isn't, or it was accepted and closed. */
-export function refusal(port: number): Promise<string> {
+export function refusal(port: number, host = '127.0.0.1'): Promise<string> {
   return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1');
+    const socket = net.connect(port, host);
     socket.once('error', (error) => resolve(errnoOf(error))).once('connect', () => socket.end().resume()).once('close', () => resolve(''));
   });
 }
