@@ -18,6 +18,7 @@ import { wantedState } from './schema/engine-changes.ts';
 import { sweepExpiries } from './schema/expiry/sweep.ts';
 import { schema } from './schema/schema.ts';
 import { createServices, type Services } from './schema/services.ts';
+import { acmeOptions } from './settings/acme.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
@@ -53,7 +54,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const attempts = new Attempts();
     const engine = new Engine({
       bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, p2pPort: settings.p2pPort, allowPorts: settings.allowPorts,
-      allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies,
+      allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies, acme: acmeOptions(settings),
       sockets, attempts, log,
     });
     opened.push(() => engine.close());

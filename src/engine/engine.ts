@@ -5,6 +5,7 @@ import type { PortRange } from '../rules/port-range.ts';
 import type { HealthMessage } from '../wire/health.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
+import { Acme, type AcmeOptions } from './acme/acme.ts';
 import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from './bridge/bridge.ts';
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
@@ -62,6 +63,8 @@ export interface EngineOptions {
   readonly bridgeTiming?: Partial<BridgeTiming>;
   readonly proxyTiming?: Partial<ProxyTiming>;
   readonly vhostTiming?: Partial<VhostTiming>;
+  /** Where hosts that ask for it get certificates by ACME; undefined = nowhere. */
+  readonly acme?: AcmeOptions;
   /** Addresses and networks of proxies in front of the hosts: what they say of visitors is believed. */
   readonly trustedProxies?: readonly string[];
   /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
@@ -91,6 +94,7 @@ export class Engine implements EngineFace {
   readonly #batches: StateBatches;
   readonly #visitors: Visitors;
   readonly #admission: Admission;
+  readonly #acme: Acme | undefined;
   readonly #certificates: Certificates;
   readonly #hosts: Hosts;
   readonly #logins: ClientLogins;
@@ -112,7 +116,8 @@ export class Engine implements EngineFace {
     this.#log = options.log;
     this.#now = options.now ?? Date.now;
     this.#visitors = new Visitors(options.maxVisitors);
-    this.#certificates = new Certificates(options.log, this.#now);
+    this.#acme = options.acme && new Acme(options.acme, options.log, this.#now);
+    this.#certificates = new Certificates(options.log, this.#now, this.#acme);
     this.#hosts = new Hosts(this.#ticker, this.#visitors, this.#certificates, { ...PROXY_TIMING, ...options.proxyTiming }.dialMs, (id) => this.#tell('host', id));
     const attempts = options.attempts ?? new Attempts();
     this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, attempts, this.#now);
@@ -177,6 +182,7 @@ export class Engine implements EngineFace {
     return new VhostServer({
       log, sockets, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, maxConnections: MAX_VISITORS,
       trusts: (address) => trusted.has(address),
+      challenge: (host, token) => this.#acme?.answer(host, token),
       gate: (entry, visit) => gateOf(gate, entry, visit),
       dial: (entry, visitor) => dialHost(entry, entry.targets, visitor, gate.admit),
       dialSecure: (entry, visitor) => dialHost(entry, entry.secureTargets, visitor, gate.admit),
@@ -207,9 +213,11 @@ export class Engine implements EngineFace {
    * Opens the ports of the hosts; resolves to them.
    * @throws the system's error when one cannot be bound
    */
-  listenHosts(places: VhostPlaces): ReturnType<VhostServer['listen']> {
+  async listenHosts(places: VhostPlaces): ReturnType<VhostServer['listen']> {
+    const ports = await this.#vhost.listen(places);
     this.#certificates.start();
-    return this.#vhost.listen(places);
+    this.#acme?.start();
+    return ports;
   }
 
   reservePort(request: PortRequest): Promise<PortLease> {
@@ -356,6 +364,7 @@ export class Engine implements EngineFace {
   async drain(ms: number): Promise<number> {
     this.#closing = true;
     this.#bridge.drain();
+    await this.#acme?.stop();
     await this.#inTurn(() => this.#tunnels.drain());
     await this.#vhost.drain();
     await this.#visitors.gone(ms);
@@ -370,6 +379,7 @@ export class Engine implements EngineFace {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     this.#expiry.stop();
     this.#certificates.stop();
+    await this.#acme?.stop();
     await this.#vhost.close();
     await this.#bridge.close();
     await this.#rendezvous.close();

@@ -85,6 +85,8 @@ export interface WantedHost {
   readonly privateKey: string;
   /** HTTP requests are sent to HTTPS. */
   readonly autoHttps: boolean;
+  /** Without a certificate it gets one by ACME, where the server does that. */
+  readonly acme: boolean;
 }
 
 /** One change of wanted state, applied after the transaction that stored it. */
@@ -221,6 +223,18 @@ export interface CertificateState {
   readonly standing: CertificateStanding;
   /** Why what is in its place now is not in use; "" = it is. */
   readonly problem: string;
+  /** How its orders stand; null = it is not got by ACME. */
+  readonly acme: AcmeState | null;
+}
+
+/** How the orders of a certificate by ACME stand. */
+export interface AcmeState {
+  /** pending: an order is under way or about to be; failed: the last one did, and what there was before stays in use. */
+  readonly status: 'pending' | 'valid' | 'failed';
+  /** Why the last order failed; "" = it didn't. */
+  readonly problem: string;
+  /** When the next order is due, ms since the epoch; null = one is under way. */
+  readonly nextAt: number | null;
 }
 
 /** What is moving. Bytes are totals; rate: bytes of both directions in the last whole second. */

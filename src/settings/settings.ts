@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { authFailureStatus, basePath, boolean, databaseUrl, filePath, host, integer, networks, oneOf, optionalFilePath, port, portRanges, secret, text } from './values.ts';
+import { authFailureStatus, basePath, boolean, databaseUrl, email, filePath, host, httpsUrl, integer, networks, oneOf, optionalFilePath, port, portRanges, secret, text } from './values.ts';
 
 /** What is to be known of a setting besides its kind and default. */
 export interface SettingInfo {
@@ -31,6 +31,10 @@ export const settingsSchema = z.object({
   vhostHost: host.prefault('0.0.0.0').register(settingInfo, { value: 'HOST', help: 'address that visitors of hosts connect to' }),
   vhostHttpPort: port.prefault(8000).register(settingInfo, { value: 'PORT', help: 'port of the HTTP hosts' }),
   vhostHttpsPort: port.prefault(8443).register(settingInfo, { value: 'PORT', help: 'port of the HTTPS hosts' }),
+  acme: boolean.prefault(false).register(settingInfo, { value: 'BOOLEAN', help: "whether hosts that ask for it get certificates by ACME; true also says that you agree to the authority's terms" }),
+  acmeDirectory: httpsUrl.prefault('https://acme-v02.api.letsencrypt.org/directory').register(settingInfo, { value: 'URL', help: 'directory of the certificate authority' }),
+  acmeEmail: email.prefault('').register(settingInfo, { value: 'ADDRESS', help: 'where the certificate authority may write to; empty = not told' }),
+  acmeCa: optionalFilePath.prefault('').register(settingInfo, { value: 'FILE', help: "PEM file of the authority behind the directory's own TLS certificate; empty = those that Node knows" }),
   p2pPort: port.prefault(6000).register(settingInfo, { value: 'PORT', help: 'UDP and TCP port, and with the next one a UDP port, by which p2p tunnels find direct paths; open while it is used' }),
   databaseUrl: databaseUrl.prefault('').register(settingInfo, { value: 'URL', secret: true, help: 'postgresql://... ; empty = SQLite in the data directory' }),
   authKey: secret.trim().register(settingInfo, { value: 'KEY', secret: true, help: 'key that API calls are signed with; given empty = no signed calls; not given = generated at the first start' }),

@@ -32,6 +32,12 @@ export const optionalFilePath = z.union([z.literal(''), filePath], { error: 'mus
 /** An address or host name to listen on. */
 export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host name, without a port');
 
+/** An address on the web that is asked over TLS. */
+export const httpsUrl = z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).max(1000, 'must be at most 1000 characters long');
+
+/** An e-mail address; "" = none. */
+export const email = z.union([z.literal(''), z.email()], { error: 'must be an e-mail address' });
+
 /** One of a few words or numbers. */
 export function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });

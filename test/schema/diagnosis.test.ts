@@ -146,9 +146,9 @@ eachDialect('diagnosis', (databases) => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, { clientId: await newClient(api), host: 'a.com', targets: ['80'] });
     const inUse = { names: ['a.com'], issuer: 'somebody', validFrom: new Date('2026-01-01'), validTo: new Date('2026-02-01'), fingerprint: 'ab'.repeat(32) };
-    const found = async (state?: Pick<CertificateState, 'standing' | 'problem'> & { readonly none?: boolean }) => {
+    const found = async (state?: Pick<CertificateState, 'standing' | 'problem'> & Partial<Pick<CertificateState, 'acme'>> & { readonly none?: boolean }) => {
       api.engine.certificates.clear();
-      if (state) api.engine.certificates.set(id, { ...state, inUse: state.none ? null : inUse });
+      if (state) api.engine.certificates.set(id, { acme: null, ...state, inUse: state.none ? null : inUse });
       const { reason, gates } = z.object({ reason: z.string(), gates: z.array(z.looseObject({ name: z.string() })) }).parse(await diagnosis(api, { host: 'a.com', scheme: 'https' }));
       return { reason, ...gates.find(({ name }) => name === 'CERTIFICATE') };
     };
@@ -158,6 +158,8 @@ eachDialect('diagnosis', (databases) => {
     expect(await found({ standing: 'refused', problem: 'the new one is bad' })).toMatchObject({ reason: 'the new one is bad', outcome: 'PASSED', explanation: 'the new one is bad', remedy: expect.stringMatching(/^mend the files/) });
     expect(await found({ standing: 'expired', problem: 'the new one is bad' })).toMatchObject({ reason: 'the certificate has expired; the new one is bad', outcome: 'STOPPED' });
     expect(await found({ standing: 'notCovered', problem: '' })).toMatchObject({ reason: 'the certificate does not cover the name', outcome: 'STOPPED' });
+    const acme = { status: 'failed', problem: 'nobody answered', nextAt: Date.parse('2026-03-01') } as const;
+    expect(await found({ standing: 'missing', problem: '', none: true, acme })).toMatchObject({ reason: 'there is no usable certificate; nobody answered', outcome: 'STOPPED', remedy: expect.stringMatching(/port 80 .*2026-03-01/) });
     expect(await found({ standing: 'missing', problem: 'cannot load', none: true })).toMatchObject({ reason: 'there is no usable certificate; cannot load', outcome: 'STOPPED' });
   });
 

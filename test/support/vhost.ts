@@ -27,7 +27,7 @@ let lastHostId = 0;
 export function hostOf(host: Partial<WantedHost>): WantedHost {
   return {
     id: ++lastHostId, clientId: 1, host: 'example.test', location: '/', scheme: 'all', enabled: true, targets: [], localProxy: false, headers: [],
-    hostChange: '', certificate: '', privateKey: '', autoHttps: false, ...host,
+    hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false, ...host,
   };
 }
 
@@ -63,7 +63,7 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
   const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
   const server = new VhostServer({
-    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, maxConnections: 1000, trusts: () => false, gate: () => undefined,
+    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, maxConnections: 1000, trusts: () => false, gate: () => undefined, challenge: () => undefined,
     dial: (entry, visitor) => dial(entry, visitor, true),
     dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,

@@ -14,8 +14,8 @@ const MISSING = 'cannot load';
 export interface CertificateSource {
   readonly certificate: string;
   readonly privateKey: string;
-  /** Nothing may be there yet: it is on its way. */
-  readonly awaited?: boolean;
+  /** The name that it is got for by ACME: it may not be there yet. */
+  readonly acmeName?: string;
 }
 
 /** How a pair stands. */
@@ -33,7 +33,7 @@ interface Loaded {
 
 /** A certificate with its key. Once there was a good pair, a bad one never takes its place. */
 export class Certificate {
-  readonly #source: CertificateSource;
+  readonly source: CertificateSource;
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #onChange: () => void;
@@ -46,7 +46,7 @@ export class Certificate {
 
   /** @param onChange another pair is in use, or one was refused */
   constructor(source: CertificateSource, log: Logger, now: () => number, onChange: () => void) {
-    this.#source = source;
+    this.source = source;
     this.#log = log;
     this.#now = now;
     this.#onChange = onChange;
@@ -73,7 +73,7 @@ export class Certificate {
   }
 
   async #reload(): Promise<void> {
-    const { certificate, privateKey } = this.#source;
+    const { certificate, privateKey } = this.source;
     try {
       const seen = `${await likeness(certificate)} ${await likeness(privateKey)}`;
       if (seen === this.#seen) {
@@ -109,8 +109,8 @@ export class Certificate {
   }
 
   #refuse(fault: string): void {
-    const { certificate, awaited = false } = this.#source;
-    if (awaited && !this.#loaded && fault === MISSING) return;
+    const { certificate, acmeName } = this.source;
+    if (acmeName !== undefined && !this.#loaded && fault === MISSING) return;
     const problem = this.#loaded ? `the new certificate cannot be used (${fault}): the one before stays` : `the certificate cannot be used: ${fault}`;
     if (problem === this.#problem) return;
     this.#problem = problem;

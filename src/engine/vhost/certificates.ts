@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { type CertificateStanding, describeCertificate, standingOf } from '../../rules/certificate.ts';
+import { acmeFault } from '../../rules/acme-name.ts';
+import type { Acme } from '../acme/acme.ts';
 import type { CertificateState, WantedHost } from '../face.ts';
 import { Certificate, type CertificateSource } from './certificate.ts';
 
@@ -19,19 +21,28 @@ export class Certificates {
   onChange: (certificate: Certificate) => void = () => undefined;
   readonly #log: Logger;
   readonly #now: () => number;
+  readonly #acme: Acme | undefined;
   readonly #shared = new Map<string, Shared>();
   #round: NodeJS.Timeout | undefined;
 
-  constructor(log: Logger, now: () => number = Date.now) {
+  /** @param acme undefined = the server doesn't do that: hosts that ask for it have no certificate */
+  constructor(log: Logger, now: () => number = Date.now, acme?: Acme) {
     this.#log = log;
     this.#now = now;
+    this.#acme = acme;
+    if (acme) acme.onChange = (name) => this.#inBackground(this.#ordered(acme, name));
+  }
+
+  async #ordered(acme: Acme, name: string): Promise<void> {
+    const certificate = this.#shared.get(keyOf(fileOf(acme, name)))?.certificate;
+    if (!certificate) return;
+    await certificate.look(true);
+    this.onChange(certificate);
   }
 
   /** Looks at all of them now and then. `stop` must follow. */
   start(): void {
-    const round = (): void => {
-      this.lookAtAll().catch((error: unknown) => this.#log.error({ err: error }, 'the certificates could not be looked at'));
-    };
+    const round = (): void => this.#inBackground(this.lookAtAll());
     round();
     this.#round = setInterval(round, ROUND_MS).unref();
   }
@@ -42,7 +53,7 @@ export class Certificates {
 
   /** undefined = the host has none. `release` must follow. */
   take(host: WantedHost): Certificate | undefined {
-    const source = sourceOf(host);
+    const source = this.#sourceOf(host);
     if (!source) return undefined;
     const key = keyOf(source);
     const shared = this.#shared.get(key) ?? this.#share(source);
@@ -52,15 +63,29 @@ export class Certificates {
   }
 
   release(host: WantedHost): void {
-    const source = sourceOf(host);
+    const source = this.#sourceOf(host);
     const key = source && keyOf(source);
     const shared = key === undefined ? undefined : this.#shared.get(key);
-    if (key !== undefined && shared && --shared.users === 0) this.#shared.delete(key);
+    if (key === undefined || !shared || --shared.users > 0) return;
+    this.#shared.delete(key);
+    if (source?.acmeName !== undefined) this.#acme?.unwant(source.acmeName);
   }
 
   #share(source: CertificateSource): Shared {
     const certificate = new Certificate(source, this.#log, this.#now, () => this.onChange(certificate));
+    if (source.acmeName !== undefined) this.#acme?.want(source.acmeName);
     return { certificate, users: 0, standing: undefined };
+  }
+
+  /** Its own pair goes before ACME, which is for names alone, and for hosts that are served over HTTPS. */
+  #sourceOf({ certificate, privateKey, acme, enabled, scheme, host }: WantedHost): CertificateSource | undefined {
+    if (certificate !== '' && privateKey !== '') return { certificate, privateKey };
+    if (!this.#acme || !acme || !enabled || scheme === 'http' || certificate !== '' || privateKey !== '' || acmeFault(host) !== '') return undefined;
+    return fileOf(this.#acme, host);
+  }
+
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#log.error({ err: error }, 'the certificates could not be looked at'));
   }
 
   /** Takes up what the files hold now, one certificate after another, and tells of those that have come of age. */
@@ -75,7 +100,9 @@ export class Certificates {
   async state(certificate: Certificate, host: string): Promise<CertificateState> {
     await certificate.look();
     const { facts, problem } = certificate.status;
-    return { inUse: facts ? describeCertificate(facts) : null, standing: standingOf(facts, problem, this.#now(), host), problem };
+    const { acmeName } = certificate.source;
+    const acme = acmeName === undefined ? undefined : this.#acme?.state(acmeName);
+    return { inUse: facts ? describeCertificate(facts) : null, standing: standingOf(facts, problem, this.#now(), host), problem, acme: acme ?? null };
   }
 
   #tell(shared: Shared): void {
@@ -102,8 +129,10 @@ export class Certificates {
   }
 }
 
-function sourceOf({ certificate, privateKey }: WantedHost): CertificateSource | undefined {
-  return certificate === '' || privateKey === '' ? undefined : { certificate, privateKey };
+/** Key and chain are in one file. */
+function fileOf(acme: Acme, acmeName: string): CertificateSource {
+  const file = acme.fileOf(acmeName);
+  return { certificate: file, privateKey: file, acmeName };
 }
 
 function keyOf({ certificate, privateKey }: CertificateSource): string {

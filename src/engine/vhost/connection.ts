@@ -7,6 +7,7 @@ import { decide, type Decision } from './decision.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import type { HostEntry } from './hosts.ts';
 import { Patience } from './patience.ts';
+import { challengeResponse } from './challenge.ts';
 import { httpsRedirect } from './redirect.ts';
 import { A_PAGE, prefersJson, type Refusal, refusalOf, refusalResponse } from './refusal.ts';
 import { fieldsForTarget, upgradeOf } from './request-fields.ts';
@@ -126,6 +127,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     this.address = decision.address;
     switch (decision.kind) {
       case 'refuse': return this.#refuseRequest(decision.refusal, decision.reason, decision.entry);
+      case 'challenge': return this.#answer((close) => challengeResponse(decision.answer, close));
       case 'redirect': return this.#answer((close) => httpsRedirect(decision.place, context.httpsPort, close));
       case 'forward': this.#forward(head, decision);
     }

@@ -1,5 +1,6 @@
 import { requestedHost } from '../../rules/host-name.ts';
 import type { RequestHead } from '../http/head.ts';
+import { challengeToken } from './challenge.ts';
 import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './refusal.ts';
 import { type Origin, visitorOf } from './request-fields.ts';
@@ -23,6 +24,8 @@ export type Decision = {
 } & (
   | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly reason: string; readonly entry?: HostEntry }
   | { readonly kind: 'redirect' }
+  /** A certificate authority asks. */
+  | { readonly kind: 'challenge'; readonly answer: string }
   | { readonly kind: 'forward'; readonly entry: HostEntry; readonly origin: Origin }
 );
 
@@ -32,6 +35,9 @@ export function decide(context: VhostContext, head: RequestHead, { scheme, peer,
   const trusted = context.trusts(peer);
   const address = trusted ? visitorOf(head.fields, peer, (other) => context.trusts(other)) : peer;
   const host = requestedHost(place.host);
+  const token = scheme === 'http' && head.method === 'GET' ? challengeToken(place.path) : undefined;
+  const answer = token === undefined || host === undefined ? undefined : context.challenge(host, token);
+  if (answer !== undefined) return { kind: 'challenge', place, address, answer };
   const entry = host === undefined ? undefined : context.match({ host, path: place.path, scheme });
   if (!entry) return { kind: 'refuse', place, address, refusal: 'noRoute', reason: `no host takes ${place.host}` };
   if (scheme === 'http' && entry.wanted.autoHttps) return { kind: 'redirect', place, address };

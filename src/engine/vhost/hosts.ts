@@ -139,10 +139,10 @@ export class Hosts {
     return this.#table.match(request);
   }
 
-  /** The host that answers for a name in TLS, before any path is known: one with a certificate, if there is one. */
+  /** The host that answers for a name in TLS, before any path is known: one with a certificate of its own, with one by ACME, or the first. */
   named(name: string): HostEntry | undefined {
     const entries = this.#table.named(name, 'https');
-    return entries.find(({ certificate }) => certificate) ?? entries[0];
+    return entries.find(({ wanted, certificate }) => certificate && wanted.certificate !== '') ?? entries.find(({ certificate }) => certificate) ?? entries[0];
   }
 
   /**

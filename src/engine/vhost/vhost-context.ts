@@ -21,6 +21,8 @@ export interface VhostContext {
   /** Where HTTPS is to be had, for redirects. */
   readonly httpsPort: number;
   match(request: HostRequest): HostEntry | undefined;
+  /** What a certificate authority is to be shown for a token, if the host has an order under way. */
+  challenge(host: string, token: string): string | undefined;
   /** Whether the address is a proxy's that the operator named. */
   trusts(address: string): boolean;
   /** Why a request may not go on; undefined = it may. `reason` is for the log. */

@@ -23,6 +23,7 @@ export interface VhostOptions {
   /** Most visitors' connections at once, those that ask for nothing included. */
   readonly maxConnections: number;
   readonly trusts: VhostContext['trusts'];
+  readonly challenge: VhostContext['challenge'];
   readonly gate: VhostContext['gate'];
   readonly dial: VhostContext['dial'];
   /** A connection to a target that speaks TLS itself; undefined = it can't be carried. */
@@ -144,6 +145,10 @@ export class VhostServer implements VhostContext {
 
   match(request: HostRequest): HostEntry | undefined {
     return this.#options.hosts.match(request);
+  }
+
+  challenge(host: string, token: string): string | undefined {
+    return this.#options.challenge(host, token);
   }
 
   trusts(address: string): boolean {

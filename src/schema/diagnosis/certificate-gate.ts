@@ -15,19 +15,20 @@ export function certificateGate(certificate: HostCertificate | undefined): Gate 
   if (certificate === undefined) return passed('CERTIFICATE', 'HTTP needs no certificate');
   const { status, problem, inUse, origin } = certificate;
   switch (status) {
-    case 'none': return passed('CERTIFICATE', 'the host has no certificate: TLS is passed through to the target');
+    case 'none': return passed('CERTIFICATE', `the host has no certificate: TLS is passed through to the target${problem === '' ? '' : `; ${problem}`}`);
     case 'valid': return passed('CERTIFICATE', `the certificate (${origin.toLowerCase()}) is valid until ${inUse?.validTo.toISOString()}`);
     case 'expiring': return { ...passed('CERTIFICATE', `the certificate expires soon, at ${inUse?.validTo.toISOString()}`), remedy: 'replace the certificate' };
     case 'refused': return { ...passed('CERTIFICATE', problem), remedy: 'mend the files: certificate and key have to be a pair that is valid now' };
     case 'missing':
     case 'expired':
     case 'notYetValid':
-    case 'notCovered': return stopped('CERTIFICATE', certificateReason(certificate), faults[status].remedy);
+    case 'notCovered': return stopped('CERTIFICATE', certificateReason(certificate), origin === 'ACME' ? acmeRemedy(certificate) : faults[status].remedy);
   }
 }
 
 /** What a diagnosis says of the certificate in its one line; "" = nothing is wrong with it. */
-export function certificateReason({ status, problem }: HostCertificate): string {
+export function certificateReason({ status, problem, acme }: HostCertificate): string {
+  const why = problem === '' ? acme?.problem ?? '' : problem;
   switch (status) {
     case 'none':
     case 'valid':
@@ -36,6 +37,11 @@ export function certificateReason({ status, problem }: HostCertificate): string 
     case 'missing':
     case 'expired':
     case 'notYetValid':
-    case 'notCovered': return problem === '' ? faults[status].text : `${faults[status].text}; ${problem}`;
+    case 'notCovered': return why === '' ? faults[status].text : `${faults[status].text}; ${why}`;
   }
+}
+
+function acmeRemedy({ acme }: HostCertificate): string {
+  if (!acme || acme.nextAt === null || acme.status === 'pending') return 'wait: it is ordered by ACME';
+  return `see that the name leads to this server and port 80 to its HTTP hosts; the next order is at ${new Date(acme.nextAt).toISOString()}`;
 }

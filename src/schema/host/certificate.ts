@@ -1,17 +1,18 @@
-import type { CertificateState } from '../../engine/face.ts';
+import type { AcmeState, CertificateState } from '../../engine/face.ts';
 import { daysLeft, type CertificateStanding } from '../../rules/certificate.ts';
 import type { Host } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 
 /** Where the certificate of a host comes from. */
-type CertificateOrigin = 'OWN' | 'PLATFORM' | 'NONE';
+type CertificateOrigin = 'OWN' | 'PLATFORM' | 'ACME' | 'NONE';
 
 const CertificateOriginType = builder.enumType('CertificateOrigin', {
   description: 'Where the certificate of a host comes from.',
   values: {
     OWN: { description: 'It was given, as text or as files; to this host, or to another one of the same name.' },
     PLATFORM: { description: 'It is that of the platform domain.' },
+    ACME: { description: 'It is got by ACME.' },
     NONE: { description: 'There is none: TLS is passed through to the target, or the host is for HTTP only.' },
   } satisfies Record<CertificateOrigin, object>,
 });
@@ -36,6 +37,7 @@ export interface HostCertificate {
   readonly status: CertificateStanding | 'none';
   readonly problem: string;
   readonly inUse: CertificateState['inUse'];
+  readonly acme: AcmeState | null;
   /** ms since the epoch: what days are counted from. */
   readonly now: number;
 }
@@ -44,9 +46,31 @@ export interface HostCertificate {
 export async function hostCertificate(context: Context, row: Host, name?: string): Promise<HostCertificate> {
   const state = await context.engine.hostCertificate(row.id, name);
   const now = context.now();
-  if (!state) return { origin: 'NONE', status: 'none', problem: '', inUse: null, now };
-  return { origin: row.platformDomainId === null ? 'OWN' : 'PLATFORM', status: state.standing, problem: state.problem, inUse: state.inUse, now };
+  if (state) {
+    const origin = row.platformDomainId !== null ? 'PLATFORM' : state.acme ? 'ACME' : 'OWN';
+    return { origin, status: state.standing, problem: state.problem, inUse: state.inUse, acme: state.acme, now };
+  }
+  const off = row.acme && row.enabled && row.certFilePath === '' && row.keyFilePath === '';
+  return { origin: 'NONE', status: 'none', problem: off ? 'this server gets no certificates by ACME: its settings have it off' : '', inUse: null, acme: null, now };
 }
+
+const AcmeStatus = builder.enumType('AcmeStatus', {
+  description: 'How the orders of a certificate by ACME stand.',
+  values: {
+    PENDING: { value: 'pending', description: 'An order is under way, or about to be.' },
+    VALID: { value: 'valid', description: 'There is a certificate; it is renewed at two thirds of its lifetime.' },
+    FAILED: { value: 'failed', description: 'The last order failed; a certificate that there was before stays in use.' },
+  } satisfies Record<string, { readonly value: AcmeState['status']; readonly description: string }>,
+});
+
+const AcmeType = builder.objectRef<AcmeState>('AcmeState').implement({
+  description: 'How the orders of a certificate by ACME stand.',
+  fields: (t) => ({
+    status: t.field({ type: AcmeStatus, description: 'How they stand.', resolve: ({ status }) => status }),
+    problem: t.exposeString('problem', { description: 'Why the last order failed; blank = it did not.' }),
+    nextAttemptAt: t.field({ type: 'DateTime', nullable: true, description: 'When the next order is due; null = one is under way.', resolve: ({ nextAt }) => nextAt === null ? null : new Date(nextAt) }),
+  }),
+});
 
 /** @see HostCertificate */
 export const HostCertificateType = builder.objectRef<HostCertificate>('HostCertificate').implement({
@@ -55,6 +79,7 @@ export const HostCertificateType = builder.objectRef<HostCertificate>('HostCerti
     origin: t.field({ type: CertificateOriginType, description: 'Where it comes from.', resolve: ({ origin }) => origin }),
     status: t.field({ type: CertificateStatus, description: 'How it stands.', resolve: ({ status }) => status }),
     problem: t.exposeString('problem', { description: 'Why what is in its place now is not in use; blank = it is.' }),
+    acme: t.field({ type: AcmeType, nullable: true, description: 'How its orders stand; null = it is not got by ACME.', resolve: ({ acme }) => acme }),
     names: t.stringList({ description: 'The names and addresses that it is for, at most 100; empty = none is in use.', resolve: ({ inUse }) => [...inUse?.names ?? []] }),
     issuer: t.string({ nullable: true, description: 'Who made it; null = none is in use.', resolve: ({ inUse }) => inUse?.issuer ?? null }),
     validFrom: t.field({ type: 'DateTime', nullable: true, description: 'When its time begins; null = none is in use.', resolve: ({ inUse }) => inUse?.validFrom ?? null }),

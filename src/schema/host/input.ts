@@ -26,6 +26,10 @@ export const HostInput = builder.inputType('HostInput', {
     certificate: t.string({ description: 'The certificate as PEM text, or, for administrators, the path of a file on the server; blank = none. Ignored in platform mode.' }),
     privateKey: t.string({ description: 'The private key with it, in the same way.' }),
     autoHttps: t.boolean({ description: 'HTTP requests are sent to HTTPS; off while the scheme is http.' }),
+    acme: t.boolean({
+      description: 'While it has no certificate of its own it gets one by ACME, where the server does that; for names only, in custom mode. Off while the scheme is http. '
+        + 'Until there is one TLS handshakes fail; without this TLS is passed through.',
+    }),
   }),
 });
 
@@ -48,6 +52,7 @@ export function hostColumns(context: Context, input: HostValues) {
     headerChange: headersOf('headers', input.headers),
     hostChange: hostChangeOf('hostChange', input.hostChange),
     autoHttps: input.autoHttps ?? undefined,
+    acme: input.acme ?? undefined,
   };
 }
 

@@ -46,6 +46,7 @@ export const Host = builder.prismaObject('Host', {
     hasCertificate: t.boolean({ description: 'Whether there is a certificate.', resolve: (row) => row.certFilePath !== '' }),
     hasPrivateKey: t.boolean({ description: 'Whether there is a private key.', resolve: (row) => row.keyFilePath !== '' }),
     autoHttps: t.exposeBoolean('autoHttps', { description: 'HTTP requests are sent to HTTPS.' }),
+    acme: t.exposeBoolean('acme', { description: 'While it has no certificate of its own it gets one by ACME, where the server does that.' }),
     enabled: t.exposeBoolean('enabled', { description: 'It is started.' }),
     noStore: t.exposeBoolean('noStore', { description: 'The agent brought it along, out of its configuration file: it goes when the agent goes, and is edited there.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),

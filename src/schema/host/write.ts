@@ -1,9 +1,10 @@
+import { acmeFault } from '../../rules/acme-name.ts';
 import type { Client, Host } from '../../store/generated/sqlite/client.ts';
 import { giveBackHostSlot, takeHostSlot } from '../../store/totals.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableHost } from '../access.ts';
 import type { Context } from '../context.ts';
-import { AditError } from '../errors.ts';
+import { AditError, invalidInput } from '../errors.ts';
 import { usableCertificate } from '../platform-domain/certificate.ts';
 import { checkSlot } from '../slot.ts';
 import { uniqueOr } from '../unique.ts';
@@ -27,6 +28,7 @@ export async function createHost(context: Context, input: HostValues): Promise<H
       return tx.host.create({ data: {
         ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location,
         autoHttps: scheme !== 'http' && columns.autoHttps,
+        acme: nextAcme(columns.acme, false, name, scheme),
       } });
     });
     await context.publish({ resource: 'host', action: 'create', after });
@@ -56,6 +58,7 @@ export async function updateHost(context: Context, id: number, input: HostValues
       return tx.host.update({ where: { id }, data: {
         ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id,
         autoHttps: next.scheme !== 'http' && (columns.autoHttps ?? before.autoHttps),
+        acme: nextAcme(columns.acme, before.acme, name, next.scheme),
       } });
     });
     await context.publish({ resource: 'host', action: 'update', before, after });
@@ -120,6 +123,13 @@ function nameColumns({ host, domain, platformPrefix }: HostName) {
     platformDomainId: domain?.id ?? null,
     ...(domain !== null && { certFilePath: domain.certFilePath, keyFilePath: domain.keyFilePath }),
   };
+}
+
+/** Whether it is to have a certificate by ACME: as asked for, else as before where its name still allows it. @throws {AditError} INVALID_INPUT */
+function nextAcme(asked: boolean | undefined, before: boolean, { host, domain }: HostName, scheme: string): boolean {
+  const fault = domain === null ? acmeFault(host) : 'not for a platform host, which has the certificate of its domain';
+  if (asked === true && fault !== '') throw invalidInput('acme', fault);
+  return scheme !== 'http' && fault === '' && (asked ?? before);
 }
 
 /** A host that leaves its platform domain does not take its certificate along. */

@@ -107,7 +107,7 @@ test('what is told of a certificate, and how it stands for a host', async () => 
     hostOf({ id: 7, host: 'e.p.example.com', scheme: 'http', ...text(covering) }), hostOf({ id: 8, host: '*.p.example.com', location: '/other' }),
   ]);
   expect(await hosts.certificate(1)).toEqual({
-    standing: 'valid', problem: '',
+    standing: 'valid', problem: '', acme: null,
     inUse: { names: ['*.p.example.com'], issuer: 'adit test', validFrom: new Date('2020-01-01'), validTo: new Date('2120-01-01'), fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) },
   });
   expect(await hosts.certificate(1, 'deep.below.p.example.com')).toMatchObject({ standing: 'notCovered' });

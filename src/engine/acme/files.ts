@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { CertificateFault, type CertificateFacts, certificatePair, coversHost } from '../../rules/certificate.ts';
+
+const accountSchema = z.object({ key: z.string(), url: z.url() });
+const attemptSchema = z.object({ failures: z.int().min(0), problem: z.string(), nextAt: z.number() });
+
+/** The account at the directory: its key as PEM, never told, and where the directory knows it. */
+export type AcmeAccount = z.output<typeof accountSchema>;
+/** What came of the last orders of a name that have not led to a certificate. `nextAt`: ms since the epoch. */
+export type AcmeAttempt = z.output<typeof attemptSchema>;
+
+const ACCOUNT = 'account.json';
+
+/** Where ACME keeps what it has, and how files are written that only this user may read, whole or not at all. */
+export interface AcmeKeeping {
+  readonly dir: string;
+  readonly write: (file: string, text: string) => void;
+}
+
+/**
+ * The files of one directory: the account, of each name NAME.pem with key and chain, and, while orders fail, NAME.json. Another directory
+ * has other files, so that nothing is mixed up when the setting changes.
+ */
+export class AcmeFiles {
+  readonly #dir: string;
+  readonly #write: AcmeKeeping['write'];
+  readonly #log: Logger;
+
+  constructor({ dir, write }: AcmeKeeping, directory: string, log: Logger) {
+    this.#dir = path.join(dir, `${new URL(directory).hostname}-${hash('sha256', directory, 'hex').slice(0, 8)}`);
+    this.#write = write;
+    this.#log = log;
+  }
+
+  account(): Promise<AcmeAccount | undefined> {
+    return this.#read(ACCOUNT, accountSchema);
+  }
+
+  saveAccount(account: AcmeAccount): void {
+    this.#write(path.join(this.#dir, ACCOUNT), JSON.stringify(account));
+  }
+
+  async forgetAccount(): Promise<void> {
+    await rm(path.join(this.#dir, ACCOUNT), { force: true });
+  }
+
+  attempt(name: string): Promise<AcmeAttempt | undefined> {
+    return this.#read(`${name}.json`, attemptSchema);
+  }
+
+  saveAttempt(name: string, attempt: AcmeAttempt): void {
+    this.#write(path.join(this.#dir, `${name}.json`), JSON.stringify(attempt));
+  }
+
+  async forgetAttempt(name: string): Promise<void> {
+    await rm(path.join(this.#dir, `${name}.json`), { force: true });
+  }
+
+  /** Key and chain of a name, in one file. */
+  certificateFile(name: string): string {
+    return path.join(this.#dir, `${name}.pem`);
+  }
+
+  /** What is kept for a name; undefined = no usable certificate. */
+  async certificate(name: string): Promise<CertificateFacts | undefined> {
+    try {
+      const pem = await readFile(this.certificateFile(name), 'utf8');
+      const facts = certificatePair(pem, pem);
+      return coversHost(facts.x509, name) ? facts : undefined;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      this.#log.error({ name, err: error }, 'a certificate by ACME cannot be used: a new one is ordered');
+      return undefined;
+    }
+  }
+
+  /** @throws {CertificateFault} when they aren't a pair for the name */
+  saveCertificate(name: string, key: string, chain: string): CertificateFacts {
+    const facts = certificatePair(chain, key);
+    if (!coversHost(facts.x509, name)) throw new CertificateFault('the certificate is for another name');
+    this.#write(this.certificateFile(name), `${key.trim()}\n${chain.trim()}\n`);
+    return facts;
+  }
+
+  /** Deletes what nobody wants any more: certificates that have expired, and attempts whose time to wait is over. */
+  async sweep(wanted: (name: string) => boolean, now: number): Promise<void> {
+    for (const file of await this.#list()) {
+      const { name, ext } = path.parse(file);
+      if (file === ACCOUNT || wanted(name)) continue;
+      if (ext === '.pem' && ((await this.certificate(name))?.validTo.getTime() ?? 0) <= now) await rm(this.certificateFile(name), { force: true });
+      if (ext === '.json' && ((await this.attempt(name))?.nextAt ?? 0) <= now) await this.forgetAttempt(name);
+    }
+  }
+
+  async #list(): Promise<string[]> {
+    try {
+      return await readdir(this.#dir);
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+
+  async #read<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
+    try {
+      return schema.parse(JSON.parse(await readFile(path.join(this.#dir, file), 'utf8')));
+    } catch (error) {
+      // What zod or the parser quote could be a key.
+      if (!isMissing(error)) this.#log.error({ file }, 'a file of the certificates by ACME cannot be read, and is made anew');
+      return undefined;
+    }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

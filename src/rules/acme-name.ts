@@ -1,0 +1,19 @@
+import { isIP } from 'node:net';
+import { isWildcard } from './host-name.ts';
+
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** With what is put behind it a file of this name can be kept. */
+const nameLength = 240;
+
+/**
+ * Why a host can't get a certificate by ACME with http-01 (RFC 8555, 8.3); "" = it can.
+ * @param host as rules/host-name.ts spells it
+ */
+export function acmeFault(host: string): string {
+  if (isWildcard(host)) return 'not for a wildcard';
+  if (isIP(host) !== 0) return 'not for an address';
+  const labels = host.split('.');
+  if (labels.length < 2) return 'only for a name with a dot';
+  if (host.length > nameLength) return `only for a name of at most ${nameLength} characters`;
+  return labels.every((part) => label.test(part)) ? '' : 'only for a name of letters, digits and hyphens';
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { writePrivately } from './private-file.ts';
+import type { Settings } from './settings.ts';
+import { SettingsError } from './sources.ts';
+
+/**
+ * How certificates are got by ACME, and where in the data directory they are kept; undefined = the settings have it off.
+ * @throws {SettingsError} when the authority's file can't be read
+ */
+export function acmeOptions({ acme, acmeDirectory: directory, acmeEmail, acmeCa, dataDir }: Pick<Settings, 'acme' | 'acmeDirectory' | 'acmeEmail' | 'acmeCa' | 'dataDir'>) {
+  if (!acme) return undefined;
+  return { directory, email: acmeEmail, dir: path.join(dataDir, 'acme'), write: writePrivately, ...(acmeCa !== '' && { ca: read(acmeCa) }) };
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new SettingsError([`acme_ca: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+}
