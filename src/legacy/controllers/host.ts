@@ -40,8 +40,8 @@ const settable = {
   auto_https: about('Another name of AutoHttps.', boolean()),
 };
 
-/** The parameter behind each field of the GraphQL input. */
-const fields: Readonly<Record<keyof HostInput, string>> = {
+/** The parameter behind each field of the GraphQL input; for certificates by ACME there is none. */
+const fields: Readonly<Record<Exclude<keyof HostInput, 'acme'>, string>> = {
   clientId: 'client_id',
   remark: 'remark',
   host: 'host',
