@@ -14,7 +14,7 @@ const MOST = { p50: 250, p99: 2000 } as const;
 
 let limited: Limited;
 
-beforeAll(async () => { limited = await startLimited(); }, 30_000);
+beforeAll(async () => { limited = await startLimited(); }, 60_000);
 afterAll(async () => {
   limited.close();
   await endChildren();

@@ -18,6 +18,8 @@ const agentOptions = { allowFiles: [tmpdir()] };
 const canMeet = Object.values(networkInterfaces()).some((list) => list?.some(({ internal, family }) => !internal && family === 'IPv4'));
 const named = modes.map((row) => ({ ...row, name: row.way ? `${row.mode}, ${row.way}` : row.mode }));
 
+if (!canMeet) leftOut('a tunnel of type p2p goes directly', "this machine has no address but the loopback's");
+
 /** What holds for a tunnel of any mode. Each has a row in `test/support/modes.ts`. */
 describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel of type $name', ({ mode, way, target, visit, cannot = {} }) => {
   /** An engine whose visitors go the way of the row. */
