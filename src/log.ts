@@ -5,10 +5,18 @@ import type { Settings } from './settings/settings.ts';
 /** Properties that never reach the log, wherever they stand in an entry. */
 const secretKeys = ['authKey', 'auth_key', 'authCryptKey', 'adminPassword', 'password', 'vkey', 'authorization', 'cookie', 'databaseUrl'];
 
-const entrySchema = z.looseObject({ time: z.string(), level: z.string(), msg: z.string().default(''), err: z.unknown().optional() });
+const entrySchema = z.looseObject({ time: z.string(), level: z.string(), msg: z.string().default(''), err: z.unknown().optional(), state: z.looseObject({}).optional() });
 
-/** The log of the program: one line for each entry, on stderr (stdout is for the ready message). */
-export function createLogger({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 'logFormat'>): Logger {
+/**
+ * The log of the program: one line for each entry, on stderr (stdout is for the ready message).
+ * @param states changes of state (the field `state`) are lines of JSON on stdout instead
+ */
+export function createLogger({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 'logFormat'>, states = false): Logger {
+  const write = (entry: string): void => {
+    const state = states ? stateLine(entry) : undefined;
+    if (state !== undefined) process.stdout.write(state);
+    else process.stderr.write(logFormat === 'json' ? entry : textLine(entry));
+  };
   return pino(
     {
       level: logLevel,
@@ -17,7 +25,7 @@ export function createLogger({ logLevel, logFormat }: Pick<Settings, 'logLevel' 
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: '(secret)' },
     },
-    logFormat === 'json' ? process.stderr : { write: (entry: string) => process.stderr.write(textLine(entry)) },
+    logFormat === 'json' && !states ? process.stderr : { write },
   );
 }
 
@@ -27,9 +35,15 @@ export function createLogger({ logLevel, logFormat }: Pick<Settings, 'logLevel' 
  * @param entry one entry in JSON
  */
 export function textLine(entry: string): string {
-  const { time, level, msg, err, ...rest } = entrySchema.parse(JSON.parse(entry));
+  const { time, level, msg, err, state: _, ...rest } = entrySchema.parse(JSON.parse(entry));
   const details = Object.entries(rest).map(([key, value]) => ` ${key}=${detail(value)}`);
   return `${time} ${level.toUpperCase().padEnd(5)} ${printable(msg)}${details.join('')}${stackOf(err)}\n`;
+}
+
+/** An entry that tells of a change of state, for machines; undefined = it tells of something else. */
+function stateLine(entry: string): string | undefined {
+  const { time, level: _, msg, err: __, state, ...rest } = entrySchema.parse(JSON.parse(entry));
+  return state && `${JSON.stringify({ time, ...rest, ...state, text: msg })}\n`;
 }
 
 function detail(value: unknown): string {

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import process from 'node:process';
 import { Command, CommanderError, Option } from 'commander';
 import { z } from 'zod';
@@ -48,7 +49,11 @@ for (const name of settingNames) addSettingOptions(name);
 program.command('agent')
   .summary('run the agent beside the programs that are to be reached')
   .description('Connects to a server and opens the connections that its tunnels ask for. Reconnects until it is stopped.')
-  .requiredOption('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
+  .option('--config <FILE>', 'a file with all of this and with tunnels, hosts and visitors of its own (docs/agent.md); flags go before it')
+  .option('--check', 'check the configuration file, say what it would do, and end')
+  .option('--status', "say how this user's running agents stand, and end")
+  .option('--json', 'tell changes of state, or what --check and --status find, as a line of JSON each')
+  .option('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
   .option('--tls', 'speak TLS 1.3 to the server; give its TLS port')
   .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the vkey's proof vouches for the server")
   .option('--vkey <KEY>', "the client's verification key (better: ADIT_VKEY or --vkey-file, for others on this machine can see flags)")
@@ -58,10 +63,23 @@ program.command('agent')
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
   .action(async (flags: AgentFlags) => {
-    const { server: address, tls, vkey, allowFiles, sockets, ...logging } = readAgentOptions(flags, process.env);
+    const { runAgent, checkConfig, agentStatus } = await import('./agent/program.ts');
+    if (flags.status) {
+      const text = await agentStatus(flags.config === undefined ? undefined : path.resolve(flags.config), flags.json === true);
+      process.stdout.write(text ?? (flags.json ? '' : 'no agent of this user is running\n'));
+      if (text === undefined) process.exitCode = 1;
+      return;
+    }
+    const { session, config, json, sockets, ...logging } = readAgentOptions(flags, process.env);
+    if (flags.check) {
+      if (config === undefined) throw new SettingsError(['--check: give the file with --config FILE']);
+      const { ok, text } = await checkConfig(config, session, json);
+      (ok || json ? process.stdout : process.stderr).write(text);
+      if (!ok) process.exitCode = 1;
+      return;
+    }
     const { chooseSockets } = await import('./wire/choose-sockets.ts');
-    const { runAgent } = await import('./agent/agent.ts');
-    await runAgent({ server: address, tls, vkey, allowFiles, sockets: await chooseSockets(sockets), version, log: createLogger(logging) });
+    await runAgent({ session, config, version, sockets: await chooseSockets(sockets), log: createLogger(logging, json) });
   });
 
 program.command('visit')
@@ -113,6 +131,9 @@ try {
   else if (error instanceof SettingsError) {
     for (const problem of error.problems) process.stderr.write(`adit: ${problem}\n`);
     process.exitCode = 2;
+  } else if (error instanceof Error && error.name === 'ConfigError') {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
   } else if (isOperators(error)) {
     process.stderr.write(`adit: ${error.message}\n`);
     process.exitCode = 1;

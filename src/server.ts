@@ -14,6 +14,7 @@ import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
 import { Attempts } from './rules/attempts.ts';
 import { createContext } from './schema/context.ts';
+import { AgentDeclarations } from './schema/declared/agent-records.ts';
 import { wantedState } from './schema/engine-changes.ts';
 import { sweepExpiries } from './schema/expiry/sweep.ts';
 import { schema } from './schema/schema.ts';
@@ -59,6 +60,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     });
     opened.push(() => engine.close());
     await store.forgetRunningState();
+    await store.forgetDeclared();
     await engine.load(wantedState(await store.loadEngineState()));
     const bridge = await engine.listen();
     const hosts = await engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort });
@@ -71,6 +73,9 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
       store, engine, attempts, log, now: Date.now, freshState: () => saver.fresh(),
       settings: { version, bridge, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername },
     });
+    const declarations = new AgentDeclarations(services);
+    engine.keepDeclared(declarations);
+    opened.push(() => declarations.stop());
     const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be told of; tried again in a minute');
     opened.push(() => sweep.stop());
     const web = await listen(createHttp(settings, services, engine, stopping.signal), settings);

@@ -3,8 +3,13 @@ import type { Logger } from 'pino';
 import { FileServer } from '../requests/files/file-server.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend, TlsTrust } from '../wire/socket.ts';
-import { KeptConnection, runUntilStopped } from './keep-connected.ts';
+import type { Declared } from '../wire/declared.ts';
+import type { OverviewPart, OverviewRow } from '../wire/overview.ts';
+import type { AgentMessage } from '../wire/session-messages.ts';
+import type { Declarer } from './declarer.ts';
+import { type ConnectionState, KeptConnection } from './keep-connected.ts';
 import { Link } from './link.ts';
+import { Overview } from './overview.ts';
 
 /** How an agent is started. */
 export interface AgentOptions {
@@ -20,6 +25,8 @@ export interface AgentOptions {
   readonly sockets?: SocketBackend;
   /** Directories whose files tunnels may serve, with all below them. */
   readonly allowFiles?: readonly string[];
+  /** What it brings along, out of its configuration file; left out = nothing. */
+  readonly declarer?: Declarer | undefined;
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
   readonly random?: () => number;
 }
@@ -28,13 +35,20 @@ export interface AgentOptions {
 export class Agent {
   readonly #kept: KeptConnection<Link>;
   readonly #files: FileServer;
+  readonly #overview = new Overview();
 
-  constructor({ server, tls, vkey, log, version, sockets = netBackend, allowFiles = [], random }: AgentOptions) {
+  constructor({ server, tls, vkey, log, version, sockets = netBackend, allowFiles = [], declarer, random }: AgentOptions) {
     this.#files = new FileServer(allowFiles, log);
-    const info = { version, localAddress: localAddresses() };
+    const info = { version, localAddress: localAddresses(), configFile: declarer !== undefined };
+    const handlers = { onDeclared: (answer: Declared) => declarer?.answered(answer), onOverview: (part: OverviewPart) => this.#overview.add(part) };
     this.#kept = new KeptConnection({
       server, log, random,
-      open: () => Link.open({ server, tls, vkey, info, sockets, log, files: this.#files }),
+      open: async () => {
+        const link = await Link.open({ server, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
+        declarer?.connected((message) => link.tell(message));
+        void link.ended.then(() => declarer?.lost());
+        return link;
+      },
       whoIs: ({ clientId, secure }) => `client ${clientId}${secure ? ' over TLS' : ''}`,
     });
   }
@@ -42,6 +56,27 @@ export class Agent {
   /** Resolves some time after `stop`. Never rejects: whatever a server does, the agent tries again. */
   run(): Promise<void> {
     return this.#kept.run();
+  }
+
+  /** Other directories may be served from now on. */
+  allowFiles(directories: readonly string[]): void {
+    this.#files.allow(directories);
+  }
+
+  /** Sends the server a message, if there is a session. */
+  tell(message: AgentMessage): void {
+    this.#kept.current?.tell(message);
+  }
+
+  /** How its session stands. */
+  get state(): ConnectionState {
+    return this.#kept.state;
+  }
+
+  /** The client's tunnels and hosts, as the server tells of them; undefined = it can't be asked, or doesn't answer. */
+  overview(): Promise<readonly OverviewRow[] | undefined> {
+    const link = this.#kept.current;
+    return link ? this.#overview.ask(() => link.tell({ type: 'overview' })) : Promise.resolve(undefined);
   }
 
   /** Ends in good order: the server is told, and open connections get a moment to end. */
@@ -56,9 +91,4 @@ function localAddresses(): string {
   const all = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []);
   const own = all.filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address }) => address);
   return own.slice(0, 10).join(', ');
-}
-
-/** Runs an agent as the program, until it is stopped by a signal. */
-export async function runAgent(options: AgentOptions): Promise<void> {
-  await runUntilStopped(new Agent(options), options.log);
 }

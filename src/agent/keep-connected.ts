@@ -1,10 +1,12 @@
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { formatHostPort } from '../rules/host-port.ts';
 import { HandshakeError } from '../wire/handshake-error.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { ReconnectDelay } from './reconnect.ts';
 import type { SessionEnd } from './server-session.ts';
+import { tell } from './state-change.ts';
 
 /** Open connections get this long to end when the program is stopped, in ms. */
 const DRAIN_MS = 5000;
@@ -17,6 +19,15 @@ export interface KeptSession {
   readonly ended: Promise<SessionEnd>;
   /** Gives open connections `ms` to end, then ends it in good order. */
   close(ms: number): Promise<void>;
+}
+
+/** How a connection stands. */
+export interface ConnectionState {
+  readonly connected: boolean;
+  /** ms since the epoch. */
+  readonly since: number;
+  /** As whom it is connected, or why it isn't. */
+  readonly text: string;
 }
 
 /** How a session is kept. */
@@ -39,12 +50,18 @@ export class KeptConnection<S extends KeptSession> {
   readonly #delay: ReconnectDelay;
   readonly #stopped = new AbortController();
   #current: S | undefined;
+  #state: ConnectionState = { connected: false, since: Date.now(), text: 'connecting' };
 
   constructor(options: KeepOptions<S>) {
     const { host, port } = options.server;
     this.#options = options;
-    this.#server = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    this.#server = formatHostPort({ host, port });
     this.#delay = new ReconnectDelay(options.random);
+  }
+
+  /** How it stands. */
+  get state(): ConnectionState {
+    return this.#state;
   }
 
   /** The session, while there is one. */
@@ -59,7 +76,9 @@ export class KeptConnection<S extends KeptSession> {
       const problem = await this.#session();
       if (signal.aborted) break;
       const wait = Math.max(this.#delay.next(), problem.waitMs);
-      this.#options.log.warn(`${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`);
+      this.#state = { connected: false, since: Date.now(), text: problem.text };
+      tell(this.#options.log, 'warn', { event: 'disconnected', server: this.#server, reason: problem.text, retryMs: Math.round(wait) },
+        `${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`);
       await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
     }
   }
@@ -68,7 +87,7 @@ export class KeptConnection<S extends KeptSession> {
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#current?.close(DRAIN_MS);
-    this.#options.log.info('stopped');
+    tell(this.#options.log, 'info', { event: 'stopped' }, 'stopped');
   }
 
   /** One session from the connect to its end. @returns why it ended, and how long to wait at least */
@@ -88,7 +107,9 @@ export class KeptConnection<S extends KeptSession> {
       return { text: 'stopped', waitMs: 0 };
     }
     this.#current = session;
-    this.#options.log.info(`connected to ${this.#server} as ${this.#options.whoIs(session)}`);
+    const who = this.#options.whoIs(session);
+    this.#state = { connected: true, since: Date.now(), text: `connected to ${this.#server} as ${who}` };
+    tell(this.#options.log, 'info', { event: 'connected', server: this.#server, as: who }, this.#state.text);
     const since = performance.now();
     const end = await session.ended;
     this.#current = undefined;

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import { Answerer } from '../requests/answerer.ts';
 import type { FileServer } from '../requests/files/file-server.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
+import type { Declared } from '../wire/declared.ts';
+import type { OverviewPart } from '../wire/overview.ts';
 import { type AgentInfo, type AgentMessage, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
 import { DirectHost } from './direct/direct-host.ts';
@@ -12,6 +14,10 @@ export interface LinkOptions extends BridgeDialler {
   readonly vkey: string;
   readonly info: AgentInfo;
   readonly files: FileServer;
+  /** The server's answer to a declaration. */
+  readonly onDeclared: (answer: Declared) => void;
+  /** A part of what the server tells of this client's tunnels and hosts. */
+  readonly onOverview: (part: OverviewPart) => void;
   readonly log: Logger;
 }
 
@@ -71,6 +77,8 @@ export class Link {
     const { data } = serverMessageSchema.safeParse(message);
     if (data?.type === 'drain') this.#options.log.info('the server is about to stop: open connections go on for a while, new ones do not come');
     else if (data?.type === 'targets') this.#direct.retarget(data.tunnelId, data.targets);
+    else if (data?.type === 'declared') this.#options.onDeclared(data);
+    else if (data?.type === 'overview') this.#options.onOverview(data);
     else this.#options.log.debug('the server sent a control message that this agent does not know');
   }
 }

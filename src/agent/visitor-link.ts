@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ByteSocket } from '../wire/socket.ts';
-import { toVisitorSchema, type VisitorInfo, type VisitWelcome, visitWelcomeSchema } from '../wire/visit-messages.ts';
+import { toVisitorSchema, type VisitPath, type VisitorInfo, type VisitWelcome, visitWelcomeSchema } from '../wire/visit-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
 import { DirectPaths, type DirectRetry } from './direct/direct-paths.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
@@ -25,6 +25,7 @@ export class VisitorLink {
   /** Of a p2p tunnel. */
   readonly #direct: DirectPaths | undefined;
   #agentOnline = true;
+  #path: VisitPath = 'relay';
 
   /**
    * Connects and proves the password.
@@ -46,7 +47,10 @@ export class VisitorLink {
     const session = this.#session;
     if (info.type === 'p2p') {
       this.#direct = new DirectPaths({
-        password, log, server: session.address, open: (payload) => session.open(payload), send: (message) => session.send(message), retry: directRetry,
+        password, log, server: session.address, open: (payload) => session.open(payload), retry: directRetry, send: (message) => {
+          if (message.type === 'path') this.#path = message.path;
+          session.send(message);
+        },
       });
       void session.ended.then(() => this.#direct?.close());
     }
@@ -55,6 +59,11 @@ export class VisitorLink {
       this.#agentIs(agreed.welcome.agentOnline);
       if (this.#agentOnline) this.#direct?.start();
     });
+  }
+
+  /** By which way new connections go. */
+  get path(): VisitPath {
+    return this.#path;
   }
 
   /** It runs over TLS. */

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import { netBackend } from '../wire/net-socket.ts';
 import type { ByteSocket, SocketBackend, SocketServer, TlsTrust } from '../wire/socket.ts';
-import type { VisitType } from '../wire/visit-messages.ts';
 import type { DirectRetry } from './direct/direct-paths.ts';
-import { KeptConnection, runUntilStopped } from './keep-connected.ts';
+import type { VisitPath, VisitType } from '../wire/visit-messages.ts';
+import { formatHostPort } from '../rules/host-port.ts';
+import { type ConnectionState, KeptConnection, runUntilStopped } from './keep-connected.ts';
+import { tell } from './state-change.ts';
 import { VisitorLink } from './visitor-link.ts';
 
 /** How a visitor is started. */
@@ -57,8 +59,19 @@ export class Visitor {
       onError: (error) => log.error({ err: error }, 'a connection to the local port could not be accepted'),
     });
     const { host, port } = this.#listener;
-    log.info(`listening on ${host.includes(':') ? `[${host}]` : host}:${port}`);
+    const address = formatHostPort({ host, port });
+    tell(log, 'info', { event: 'listening', address }, `listening on ${address}`);
     return { host, port };
+  }
+
+  /** How its session stands. */
+  get state(): ConnectionState {
+    return this.#kept.state;
+  }
+
+  /** By which way its new connections go; undefined = there is no session. */
+  get path(): VisitPath | undefined {
+    return this.#kept.current?.path;
   }
 
   /** Keeps the session. Resolves some time after `stop`; never rejects. */

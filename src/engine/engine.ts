@@ -10,7 +10,7 @@ import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from
 import { probeThrough } from './bridge/probe.ts';
 import { ClientEntry, Clients } from './clients.ts';
 import {
-  type CertificateState, type ClientState, type ConnectionState, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
+  type CertificateState, type ClientState, type ConnectionState, type Declarations, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
   type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { Account } from './limits/account.ts';
@@ -20,6 +20,7 @@ import { ClientLogins } from './limits/client-logins.ts';
 import { type Meter, NO_BYTES, type StoredBytes, Ticker } from './limits/meter.ts';
 import { MAX_VISITORS, Visitors } from './limits/visitors.ts';
 import { LocalSession } from './local-session.ts';
+import { overviewOf } from './overview.ts';
 import { StateBatches } from './state-batches.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { tunnelModes } from './tunnels/registry.ts';
@@ -110,6 +111,7 @@ export class Engine implements EngineFace {
   /** Changes happen one after another. */
   #turn: Promise<unknown> = Promise.resolve();
   #closing = false;
+  #declarations: Declarations | undefined;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -129,6 +131,8 @@ export class Engine implements EngineFace {
     this.#rendezvous = new Rendezvous({ sockets, log: options.log, host: options.bridgeHost, port: options.p2pPort });
     this.#bridge = new Bridge({
       sockets, log: options.log, now: this.#now, clients: this.#clients, attempts, timing: options.bridgeTiming ?? {},
+      declarations: () => this.#declarations,
+      overview: (entry) => overviewOf(entry, this.#hosts, this.#now()),
       visited: (keyId) => this.#tunnels.visited(keyId),
       onTraffic: (entry, tunnelId, { inlet, exported }) => {
         const runner = this.#tunnels.get(tunnelId);
@@ -207,6 +211,11 @@ export class Engine implements EngineFace {
   listen(): Promise<BridgeAddress> {
     const { bridgeHost, bridgePort, bridgeTls } = this.#options;
     return this.#bridge.listen({ host: bridgeHost, port: bridgePort, tls: bridgeTls });
+  }
+
+  /** Where agents in configuration-file mode keep what they bring along; until then they are told to come back. */
+  keepDeclared(declarations: Declarations): void {
+    this.#declarations = declarations;
   }
 
   /**
@@ -442,6 +451,7 @@ export class Engine implements EngineFace {
     if (before.vkey !== client.vkey) entry.session?.close('key-changed');
     // An agent may have come over TLS by itself: that is as good.
     if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');
+    if (!client.configAllowed && entry.session?.info.configFile) entry.session.close('config-refused');
     entry.session?.compress(client.compress);
     for (const runner of entry.tunnels) runner.clientChanged();
     await this.#syncClient(entry);

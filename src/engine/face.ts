@@ -1,3 +1,5 @@
+import type { Declared, DeclaredEntry, DeclaredKind } from '../wire/declared.ts';
+
 /**
  * The engine's public face: wanted state goes in, running state comes out. The schema knows the engine by this file only.
  * Nothing here waits on the database.
@@ -313,3 +315,24 @@ export interface EngineFace {
    */
   probe(clientId: number, target: string, timeoutMs: number): Promise<string>;
 }
+
+/** What became of an entry. @see Declared */
+export type DeclaredOutcome = Pick<Declared, 'id' | 'port' | 'error'>;
+
+/** The tunnels and hosts that one agent brings along, as long as its session lasts. */
+export interface AgentRecords {
+  /** Makes the entry's record or changes it. Never rejects. */
+  declare(entry: DeclaredEntry): Promise<DeclaredOutcome>;
+  /** Deletes the entry's record. Never rejects. */
+  withdraw(kind: DeclaredKind, name: string): Promise<DeclaredOutcome>;
+  /** The session is over: deletes them all. */
+  close(): void;
+}
+
+/** Keeps what agents in configuration-file mode bring along; every rule of the API holds for it. */
+export interface Declarations {
+  /** @param address the agent's */
+  open(clientId: number, address: string): AgentRecords;
+}
+
+export { type DeclaredEntry, type DeclaredKind, MAX_DECLARED } from '../wire/declared.ts';

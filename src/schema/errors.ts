@@ -39,6 +39,7 @@ export const errorCodes = {
   CLIENT_EXPIRES_AFTER_OWNER: { description: "A client's own expiry may not be later than its owner's.", message: 'client expiry later than owner expiry' },
   WEB_LOGIN_INCOMPLETE: { description: 'Web user name and web password are set together or not at all.', message: 'legacy web user and password must come together' },
   UNSUPPORTED_MODE: { description: 'This server cannot serve tunnels of this mode.', message: 'unsupported tunnel mode' },
+  AGENTS_OWN: { description: "The record comes from the agent's configuration file, and is edited there.", message: 'the agent brought this {resource} along: edit it in its configuration file' },
   PORT_UNAVAILABLE: {
     description: 'The port is occupied, not among the allowed ones, or the address is not of this machine.',
     message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',

@@ -6,16 +6,25 @@ import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
-/** What an agent is started with. */
-export interface AgentOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets'> {
+/** What is said of an agent's session; what is undefined, the configuration file says. */
+export interface SessionOptions {
   /** The bridge to connect to. */
-  readonly server: { readonly host: string; readonly port: number };
+  readonly server: { readonly host: string; readonly port: number } | undefined;
   /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = whatever certificate it shows. */
   readonly tls: { readonly fingerprint: string } | undefined;
   /** The client's verification key. */
-  readonly vkey: string;
+  readonly vkey: string | undefined;
   /** Directories whose files tunnels may serve, as absolute paths. */
   readonly allowFiles: readonly string[];
+}
+
+/** What an agent is started with. */
+export interface AgentOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets'> {
+  readonly session: SessionOptions;
+  /** The configuration file, as an absolute path. Without one the session's server and vkey are known. */
+  readonly config: string | undefined;
+  /** Tells changes of state, or answers, as JSON. */
+  readonly json: boolean;
 }
 
 /** Flags of `adit agent`, as commander names them. */
@@ -26,6 +35,10 @@ export interface AgentFlags {
   readonly tls?: true;
   readonly tlsFingerprint?: string;
   readonly allowFiles?: readonly string[];
+  readonly config?: string;
+  readonly check?: true;
+  readonly status?: true;
+  readonly json?: true;
   readonly logLevel?: string;
   readonly logFormat?: string;
   readonly sockets?: string;
@@ -59,13 +72,17 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
     problems.push(`${name}: ${checked.error.issues[0]?.message}`);
     return undefined;
   };
-  const server = check('--server', bridgeAddress, flags.server);
+  const config = flags.config === undefined ? undefined : path.resolve(flags.config);
+  if (flags.server === undefined && config === undefined) problems.push('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
+  const server = flags.server === undefined ? undefined : check('--server', bridgeAddress, flags.server);
   const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
-  const vkey = readKeyOption({ what: 'key', flag: '--vkey', variable: 'ADIT_VKEY', value: flags.vkey, file: flags.vkeyFile }, environment, problems);
+  const keys = [flags.vkey, flags.vkeyFile, environment['ADIT_VKEY'], environment['ADIT_VKEY_FILE']];
+  const vkey = config !== undefined && keys.every((given) => given === undefined) ? undefined : readKeyOption({ what: 'key', flag: '--vkey', variable: 'ADIT_VKEY', value: flags.vkey, file: flags.vkeyFile }, environment, problems);
   const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
   const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
   const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
-  if (server === undefined || pinned === undefined || vkey === undefined || logLevel === undefined || logFormat === undefined || sockets === undefined) throw new SettingsError(problems);
+  if (problems.length > 0 || pinned === undefined || logLevel === undefined || logFormat === undefined || sockets === undefined) throw new SettingsError(problems);
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
-  return { server, tls, vkey, allowFiles: (flags.allowFiles ?? []).map((directory) => path.resolve(directory)), logLevel, logFormat, sockets };
+  const allowFiles = (flags.allowFiles ?? []).map((directory) => path.resolve(directory));
+  return { session: { server, tls, vkey, allowFiles }, config, json: flags.json === true, logLevel, logFormat, sockets };
 }

@@ -23,8 +23,8 @@ export class SettingsError extends Error {
   }
 }
 
-/** Variables that are ours and no settings of the server: the agent's key, and what the tests go by. */
-const otherVariables = new Set(['ADIT_VKEY', 'ADIT_VKEY_FILE', 'ADIT_REQUIRE_PROGRAMS']);
+/** Variables that are ours and no settings of the server: the agent's key and directory, and what the tests go by. */
+const otherVariables = new Set(['ADIT_VKEY', 'ADIT_VKEY_FILE', 'ADIT_RUNTIME_DIR', 'ADIT_REQUIRE_PROGRAMS']);
 
 /** Flags, spelled `--http-port`. */
 export function flagsSource(values: Readonly<Record<string, unknown>>): Source {

@@ -21,6 +21,7 @@ import type { UserPageQuery } from './hot/user-page.ts';
 import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
+import { forgetDeclared } from './totals.ts';
 import { transactions } from './transaction.ts';
 import type { RunTransaction } from './transaction.ts';
 
@@ -45,6 +46,8 @@ export interface Store {
   loadEngineState(): Promise<EngineState>;
   /** Makes the lists' orders forget what ran when the program ended. For the start. */
   forgetRunningState(): Promise<void>;
+  /** Deletes what agents had brought along when the program ended. For the start. */
+  forgetDeclared(): Promise<void>;
   /** Writes counters and last-seen facts and the traffic series that follow from them, all or none. */
   saveCounters(batch: CounterBatch): Promise<void>;
   /** Writes an entry of the audit log. */
@@ -108,6 +111,7 @@ export async function openStore({ url, dataDir, log }: StoreOptions): Promise<St
     loadEngineState: () => loadEngineState(reader),
     saveCounters: (batch) => saveCounters(transaction, dialect, batch, Date.now()),
     forgetRunningState: () => forgetRunningState(transaction),
+    forgetDeclared: () => transaction(forgetDeclared),
     addAuditEntry: (entry) => addAuditEntry(transaction, entry),
     auditPage: (query) => auditPage(db, query),
     prune: ({ traffic, audit }) => transaction(async (tx) => {

@@ -152,3 +152,15 @@ export async function addToTotal(tx: Transaction, name: string, count: number): 
   await tx.$executeRaw`INSERT INTO "Total" (name, value) VALUES (${name}, ${count})
     ON CONFLICT (name) DO UPDATE SET value = "Total".value + excluded.value`;
 }
+
+/** Deletes what agents brought along and could not take away again, because the server ended first. For the start. */
+export async function forgetDeclared(tx: Transaction): Promise<void> {
+  for (const { id, clientId, mode } of await tx.tunnel.findMany({ where: { noStore: true }, select: { id: true, clientId: true, mode: true } })) {
+    await giveBackTunnelSlot(tx, clientId, mode);
+    await tx.tunnel.delete({ where: { id } });
+  }
+  for (const { id, clientId } of await tx.host.findMany({ where: { noStore: true }, select: { id: true, clientId: true } })) {
+    await giveBackHostSlot(tx, clientId);
+    await tx.host.delete({ where: { id } });
+  }
+}

@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { healthMessage } from './health.ts';
+import { declarationSchema, declaredSchema } from './declared.ts';
+import { overviewSchema } from './overview.ts';
 
 /** What an agent says of itself in its handshake. */
 export const agentInfoSchema = z.object({
   version: z.string().max(64).default(''),
   /** LAN addresses of its machine, comma-separated. */
   localAddress: z.string().max(255).default(''),
+  /** It runs in configuration-file mode: it brings tunnels and hosts along. */
+  configFile: z.boolean().default(false),
 });
 /** @see agentInfoSchema */
 export type AgentInfo = z.output<typeof agentInfoSchema>;
@@ -50,6 +54,8 @@ export const serverMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('drain') }),
   /** The targets of a tunnel that direct paths lead to have changed. */
   z.object({ type: z.literal('targets'), tunnelId: z.int(), targets: z.array(z.string().max(300)).max(5000) }),
+  declaredSchema,
+  overviewSchema,
 ]);
 /** @see serverMessageSchema */
 export type ServerMessage = z.output<typeof serverMessageSchema>;
@@ -62,6 +68,9 @@ export const agentMessageSchema = z.discriminatedUnion('type', [
   /** Direct paths of a tunnel carried so many bytes since the last message. */
   z.object({ type: z.literal('traffic'), tunnelId: z.int(), inlet: z.int().min(0), exported: z.int().min(0) }),
   healthMessage,
+  ...declarationSchema.options,
+  /** What of this client's tunnels and hosts? Asked once a second at most. */
+  z.object({ type: z.literal('overview') }),
 ]);
 /** @see agentMessageSchema */
 export type AgentMessage = z.output<typeof agentMessageSchema>;

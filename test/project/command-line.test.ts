@@ -65,7 +65,7 @@ describe('the command line', () => {
   test.each([
     ['a flag without its value', ['server', '--http-port'], "option '--http-port <PORT>' argument missing"],
     ['an unknown command', ['serve'], "unknown command 'serve'"],
-    ['an agent without its server', ['agent', '--vkey', 'k'], "required option '--server <HOST:PORT>' not specified"],
+    ['an agent without its server', ['agent', '--vkey', 'k'], '--server: give the bridge of the server'],
     ['an unknown flag of the agent', ['agent', '--server', 'h:1', '--vkey', 'k', '--fast'], "unknown option '--fast'"],
     ['a bad fingerprint', ['agent', '--server', 'h:1', '--vkey', 'k', '--tls-fingerprint', 'ab:cd'], '--tls-fingerprint: must be a SHA-256 fingerprint, 64 hex digits'],
     ['a bad server', ['agent', '--server', 'h', '--vkey', 'k'], '--server: must be HOST:PORT'],

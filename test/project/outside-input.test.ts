@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { GraphQLError, isScalarType, isSpecifiedScalarType } from 'graphql';
+import { parseAgentConfig } from '../../src/agent/config/parse-config.ts';
 import { parseRequestHead } from '../../src/engine/http/head.ts';
 import { HttpSyntaxError } from '../../src/engine/http/syntax-error.ts';
 import { parseGreeting, parseRequest as parseSocksRequest, SocksError } from '../../src/engine/socks/messages.ts';
@@ -32,6 +33,7 @@ import { readAgentOptions } from '../../src/settings/agent-options.ts';
 import { fileKey, flagName, infoOf, settingNames, settingsSchema } from '../../src/settings/settings.ts';
 import { environmentSource, fileSource, readSource, SettingsError } from '../../src/settings/sources.ts';
 import { readVisitOptions } from '../../src/settings/visit-options.ts';
+import { declarationSchema } from '../../src/wire/declared.ts';
 import { anyText, cases, hostileTexts, parsed, type Refusal } from '../support/outside-input.ts';
 import { schemaSettings } from '../support/schema.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -93,6 +95,9 @@ const rules: Parser[] = [
 
 const programs: Parser[] = [
   ['the options of an agent', (text) => readAgentOptions({ server: text, vkey: text }, { ADIT_LOG_LEVEL: text }), SettingsError],
+  ["an agent's configuration file", parseAgentConfig],
+  ["a value of an agent's configuration file", (text) => parseAgentConfig(`server = ${JSON.stringify(text)}\n[hosts.${JSON.stringify(text)}]\nhost = ${JSON.stringify(text)}\ntargets = [${JSON.stringify(text)}]`)],
+  ['what an agent declares', (text) => declarationSchema.safeParse({ type: 'tunnel', name: text, tunnel: { mode: text, port: text.length, targets: [text] } })],
   ["an agent's server", (server) => readAgentOptions({ server, vkey: 'k' }, {}), SettingsError],
   ["the file of an agent's key", (text) => readAgentOptions({ server: 'h:1', vkeyFile: `/nowhere/${text}` }, {}), SettingsError],
   ['the options of a visitor', (text) => readVisitOptions({ server: text, type: 'secret', password: text, listen: text, tlsFingerprint: text }, {}), SettingsError],

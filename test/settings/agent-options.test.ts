@@ -13,11 +13,11 @@ test.each([
   ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the server %s is understood', (server, expected) => {
-  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ server: expected, tls: undefined, vkey: 'k', allowFiles: [], logLevel: 'info', logFormat: 'text', sockets: 'auto' });
+  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ session: { server: expected, tls: undefined, vkey: 'k', allowFiles: [] }, config: undefined, json: false, logLevel: 'info', logFormat: 'text', sockets: 'auto' });
 });
 
 test('the directories that may be served are made absolute', () => {
-  expect(readAgentOptions({ server: 'h:1', vkey: 'k', allowFiles: ['/srv/a', 'b/../c'] }, {}).allowFiles).toEqual(['/srv/a', path.resolve('c')]);
+  expect(readAgentOptions({ server: 'h:1', vkey: 'k', allowFiles: ['/srv/a', 'b/../c'] }, {}).session.allowFiles).toEqual(['/srv/a', path.resolve('c')]);
 });
 
 test.each(['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', 'a b:1', ':80'])('the server %j is refused', (server) => {
@@ -31,12 +31,12 @@ test.each<[string, AgentFlags, NodeJS.ProcessEnv, string]>([
   ['the environment', {}, { ADIT_VKEY: 'environment' }, 'environment'],
   ['a file that the environment names', {}, { ADIT_VKEY_FILE: vkeyFile }, 'from-file'],
 ])('the key comes from %s', (_, flags, environment, expected) => {
-  expect(readAgentOptions({ server: 'h:1', ...flags }, environment).vkey).toBe(expected);
+  expect(readAgentOptions({ server: 'h:1', ...flags }, environment).session.vkey).toBe(expected);
 });
 
 test('TLS is off unless asked for; a pinned fingerprint asks for it', () => {
   const digits = '0123456789abcdef'.repeat(4);
-  const tlsOf = (flags: AgentFlags) => readAgentOptions({ server: 'h:1', vkey: 'k', ...flags }, {}).tls;
+  const tlsOf = (flags: AgentFlags) => readAgentOptions({ server: 'h:1', vkey: 'k', ...flags }, {}).session.tls;
   expect(tlsOf({})).toBeUndefined();
   expect(tlsOf({ tls: true })).toEqual({ fingerprint: '' });
   for (const text of [digits, digits.toUpperCase(), digits.match(/../g)?.join(':') ?? '', `SHA256:${digits}`, ` sha-256=${digits}\n`]) {
@@ -54,4 +54,10 @@ test('everything that is wrong is said at once, and the key is not shown', () =>
   expect(() => readAgentOptions({ server: 'h:1' }, {})).toThrow('the key is missing');
   expect(() => readAgentOptions({ server: 'h:1' }, { ADIT_VKEY: '' })).toThrow('ADIT_VKEY: the key must not be empty');
   expect(() => readAgentOptions({ server: 'h:1', vkeyFile: '/nowhere' }, {})).toThrow('--vkey-file: ENOENT');
+});
+
+test('with a configuration file, nothing else has to be said', () => {
+  expect(readAgentOptions({ config: 'a.toml', json: true }, {})).toMatchObject({ session: { server: undefined, vkey: undefined, tls: undefined, allowFiles: [] }, config: path.resolve('a.toml'), json: true });
+  expect(readAgentOptions({ config: 'a.toml', server: 'h:1' }, { ADIT_VKEY: 'k' }).session).toMatchObject({ server: { host: 'h', port: 1 }, vkey: 'k' });
+  expect(() => readAgentOptions({}, { ADIT_VKEY: 'k' })).toThrow('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
 });

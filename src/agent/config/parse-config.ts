@@ -8,8 +8,10 @@ import { type HostTable, hostTable } from './host-table.ts';
 import { type ConfigProblem, lineOf } from './problem.ts';
 import { localPath, type TunnelTable, tunnelTable } from './tunnel-table.ts';
 
-/** Characters of a file: whatever an agent can be asked to hold fits. */
-const MAX_TEXT = 4 * 1024 * 1024;
+/** Characters of a file: a thousand entries fit. */
+const MAX_TEXT = 1024 * 1024;
+/** Problems that are told at once: to find a line costs a look at the whole text. */
+const MAX_PROBLEMS = 20;
 /** Visitors of one agent: each keeps a session of its own. */
 const MAX_VISITORS = 100;
 
@@ -65,7 +67,7 @@ const configSchema = z.strictObject({
   hosts: tables(hostTable, MAX_DECLARED),
   visitors: tables(visitorTable, MAX_VISITORS),
 }).superRefine((config, context) => {
-  const refuse = (path: PropertyKey[], message: string): void => context.addIssue({ code: 'custom', path, message });
+  const refuse = (path: readonly PropertyKey[], message: string): void => context.addIssue({ code: 'custom', path: [...path], message });
   if (config.vkey !== undefined && config.vkey_file !== undefined) refuse(['vkey_file'], 'must not be given together with vkey');
   for (const { path, message } of clashes(config)) refuse(path, message);
   for (const kind of ['tunnels', 'hosts'] as const) {
@@ -96,15 +98,21 @@ export function parseAgentConfig(text: string): ParsedConfig {
   }
   const checked = configSchema.safeParse(tree);
   if (checked.success) return { config: checked.data };
-  return { problems: checked.error.issues.flatMap((issue) => problemsOf(text, tree, issue)) };
+  const all = checked.error.issues.flatMap((issue) => faultsOf(tree, issue));
+  const problems = all.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({ line: lineOf(text, path), field: path.map(String).join('.'), text: message }));
+  return { problems: all.length > MAX_PROBLEMS ? [...problems, { line: undefined, field: '', text: `${all.length - MAX_PROBLEMS} more problems` }] : problems };
 }
 
-function problemsOf(text: string, tree: unknown, issue: z.core.$ZodIssue): ConfigProblem[] {
-  const problem = (path: readonly PropertyKey[], message: string): ConfigProblem => ({ line: lineOf(text, path), field: path.map(String).join('.'), text: message });
+interface Fault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+function faultsOf(tree: unknown, { path, message, ...issue }: z.core.$ZodIssue): Fault[] {
   switch (issue.code) {
-    case 'unrecognized_keys': return issue.keys.map((name) => problem([...issue.path, name], 'is no known key'));
-    case 'invalid_key': return [problem(issue.path, issue.issues[0]?.message ?? issue.message)];
-    default: return [problem(issue.path, issue.code !== 'custom' && at(tree, issue.path) === undefined ? 'is missing' : issue.message)];
+    case 'unrecognized_keys': return issue.keys.map((name) => ({ path: [...path, name], message: 'is no known key' }));
+    case 'invalid_key': return [{ path, message: issue.issues[0]?.message ?? message }];
+    default: return [{ path, message: issue.code !== 'custom' && at(tree, path) === undefined ? 'is missing' : message }];
   }
 }
 
@@ -112,15 +120,10 @@ function at(tree: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => typeof value === 'object' && value !== null ? new Map<PropertyKey, unknown>(Object.entries(value)).get(String(key)) : undefined, tree);
 }
 
-interface Clash {
-  readonly path: string[];
-  readonly message: string;
-}
-
 /** What no two entries can have: found here, so that `--check` says it. */
-function clashes({ tunnels, hosts, visitors }: { readonly tunnels: Record<string, TunnelTable>; readonly hosts: Record<string, HostTable>; readonly visitors: Record<string, VisitorTable> }): Clash[] {
+function clashes({ tunnels, hosts, visitors }: { readonly tunnels: Record<string, TunnelTable>; readonly hosts: Record<string, HostTable>; readonly visitors: Record<string, VisitorTable> }): Fault[] {
   const seen = new Map<string, string>();
-  const found: Clash[] = [];
+  const found: Fault[] = [];
   const claim = (what: string, path: string[]): void => {
     const other = seen.get(what);
     if (other === undefined) seen.set(what, path.slice(0, 2).join('.'));

@@ -5,6 +5,7 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import { messageOf } from '../../wire/system-error.ts';
 import { ASK_DIRECT, type FromVisitor } from '../../wire/visit-messages.ts';
 import { openPath, type OpenPath } from './open-path.ts';
+import { tell } from '../state-change.ts';
 import { Signal } from './signal.ts';
 
 /** Waits between attempts, in ms: doubling from the first to the longest. */
@@ -125,7 +126,7 @@ export class DirectPaths {
         signal.destroy();
         if (this.#closed) return;
         send({ type: 'path', path: 'relay' });
-        log.warn(`direct path lost: ${reason}; ${cut} ${cut === 1 ? 'connection' : 'connections'} on it cut, new ones go through the server`);
+        tell(log, 'warn', { event: 'path', path: 'relay' }, `direct path lost: ${reason}; ${cut} ${cut === 1 ? 'connection' : 'connections'} on it cut, new ones go through the server`);
         this.#tryLater();
       },
     }, life);
@@ -138,7 +139,7 @@ export class DirectPaths {
     this.#toldFailure = false;
     void signal.closed.then(() => mux.close('the server or the agent ended it'));
     send({ type: 'path', path: 'direct' });
-    log.info(`direct path to the agent at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way}): new connections use it`);
+    tell(log, 'info', { event: 'path', path: 'direct' }, `direct path to the agent at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way}): new connections use it`);
   }
 
   #tellFailure(reason: string): void {

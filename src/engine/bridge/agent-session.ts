@@ -1,5 +1,8 @@
 import type { HealthMessage } from '../../wire/health.ts';
+import { type Declaration, DECLARED_AT_ONCE } from '../../wire/declared.ts';
 import type { Stream } from '../../wire/mux.ts';
+import { OVERVIEW_BYTES, OVERVIEW_MS, type OverviewRow } from '../../wire/overview.ts';
+import type { AgentRecords } from '../face.ts';
 import { type AgentInfo, agentMessageSchema, type ServerMessage } from '../../wire/session-messages.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
 
@@ -11,6 +14,10 @@ export interface AgentSessionStart extends SessionStart {
   readonly onTraffic: (tunnelId: number, bytes: DirectBytes) => void;
   /** What the agent's checks of targets have come to. */
   readonly onHealth: (message: HealthMessage) => void;
+  /** Its client's tunnels and hosts. */
+  readonly overview: () => Iterable<OverviewRow>;
+  /** What it brings along is kept there; undefined = it doesn't run in configuration-file mode. */
+  readonly records: AgentRecords | undefined;
   /** The session is over; called once. */
   readonly onGone: (session: AgentSession) => void;
 }
@@ -28,8 +35,14 @@ export class AgentSession extends BridgeSession {
   readonly #onTraffic: AgentSessionStart['onTraffic'];
   readonly #onHealth: AgentSessionStart['onHealth'];
   readonly #onGone: AgentSessionStart['onGone'];
+  readonly #records: AgentRecords | undefined;
+  readonly #overview: AgentSessionStart['overview'];
+  #overviewAt = Number.NEGATIVE_INFINITY;
+  /** Declarations that aren't answered yet. */
+  #declaring = 0;
   /** No new streams: the agent is about to stop. */
   #leaving = false;
+  #gone = false;
 
   constructor(start: AgentSessionStart) {
     super({ ...start, log: start.log.child({ clientId: start.clientId }) }, 'agent');
@@ -38,6 +51,8 @@ export class AgentSession extends BridgeSession {
     this.#onTraffic = start.onTraffic;
     this.#onHealth = start.onHealth;
     this.#onGone = start.onGone;
+    this.#records = start.records;
+    this.#overview = start.overview;
     this.log.info({ version: start.info.version, tls: this.secure }, 'agent connected');
   }
 
@@ -64,10 +79,52 @@ export class AgentSession extends BridgeSession {
     else if (data?.type === 'drain') {
       this.#leaving = true;
       this.log.info('the agent is about to stop: its open connections may end, new ones are refused');
+    } else if (data?.type === 'overview') this.#sendOverview();
+    else if (this.#records && (data?.type === 'tunnel' || data?.type === 'host' || data?.type === 'withdraw')) {
+      void this.#declare(this.#records, data);
     } else this.log.debug('the agent sent a control message that this server does not know');
   }
 
+  /** It costs a look at each of them, so not all the time. */
+  #sendOverview(): void {
+    const now = performance.now();
+    if (now - this.#overviewAt < OVERVIEW_MS) return;
+    this.#overviewAt = now;
+    let rows: OverviewRow[] = [];
+    let bytes = 0;
+    const send = (last: boolean): void => {
+      const message: ServerMessage = { type: 'overview', rows, last };
+      this.mux.sendControl(message);
+      rows = [];
+      bytes = 0;
+    };
+    for (const row of this.#overview()) {
+      const more = Buffer.byteLength(JSON.stringify(row));
+      if (bytes + more > OVERVIEW_BYTES) send(false);
+      rows.push(row);
+      bytes += more;
+    }
+    send(true);
+  }
+
+  async #declare(records: AgentRecords, declaration: Declaration): Promise<void> {
+    if (this.#declaring >= DECLARED_AT_ONCE * 2) {
+      this.close('too-much-declared');
+      return;
+    }
+    this.#declaring++;
+    const { type, name } = declaration;
+    const kind = type === 'withdraw' ? declaration.kind : type;
+    const outcome = type === 'withdraw' ? await records.withdraw(kind, name)
+      : await records.declare(type === 'tunnel' ? { kind: type, name, tunnel: declaration.tunnel } : { kind: type, name, host: declaration.host });
+    this.#declaring--;
+    const answer: ServerMessage = { type: 'declared', kind, name, ...outcome };
+    if (!this.#gone) this.mux.sendControl(answer);
+  }
+
   protected override onGone(): void {
+    this.#gone = true;
+    this.#records?.close();
     this.#onGone(this);
   }
 }

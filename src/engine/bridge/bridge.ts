@@ -5,11 +5,13 @@ import { HandshakeError } from '../../wire/handshake-error.ts';
 import { acceptHandshake, newSessionId, type Offer, type Role } from '../../wire/handshake.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
+import type { OverviewRow } from '../../wire/overview.ts';
 import type { ByteSocket, ListenOptions, SocketBackend, SocketServer, TlsIdentity } from '../../wire/socket.ts';
 import { fingerprintOf } from '../../wire/tls.ts';
 import { visitorInfoSchema, type VisitWelcome } from '../../wire/visit-messages.ts';
 import type { ClientEntry, Clients } from '../clients.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
+import type { Declarations } from '../face.ts';
 import { AgentSession, type DirectBytes } from './agent-session.ts';
 import { HandshakeGate } from './handshake-gate.ts';
 import { type Reason, reasons } from './reasons.ts';
@@ -48,6 +50,10 @@ export interface BridgeOptions {
   readonly log: Logger;
   readonly now: () => number;
   readonly clients: Clients;
+  /** Where what agents bring along is kept; undefined = the server is just starting. */
+  declarations(): Declarations | undefined;
+  /** What there is to tell a client's agent of its tunnels and hosts. */
+  overview(entry: ClientEntry): Iterable<OverviewRow>;
   /** The tunnel whose password has this key id. */
   readonly visited: (keyId: string) => VisitedTunnel | undefined;
   /** Slows down the guessing of keys. */
@@ -275,6 +281,11 @@ export class Bridge {
       this.#refuse(offer, 'tls-needed', { tls: this.#tls });
       return;
     }
+    const declarations = this.#options.declarations();
+    if (info.data.configFile && (!entry.wanted.configAllowed || !declarations)) {
+      this.#refuse(offer, entry.wanted.configAllowed ? 'starting' : 'config-refused');
+      return;
+    }
     const id = newSessionId();
     const { compress } = entry.wanted;
     const { heartbeatMs } = this.#timing;
@@ -285,6 +296,8 @@ export class Bridge {
       id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs, compress },
       onTraffic: (tunnelId, bytes) => this.#options.onTraffic(entry, tunnelId, bytes),
       onHealth: (message) => this.#options.onHealth(entry, message),
+      overview: () => this.#options.overview(entry),
+      records: info.data.configFile ? declarations?.open(entry.wanted.id, socket.remoteAddress) : undefined,
       onGone: (gone) => this.#forget(entry, gone),
     });
     this.#sessions.set(id, session);

@@ -130,6 +130,14 @@ export class Hosts {
     this.#ofClient.delete(clientId);
   }
 
+  /** Those of a client. */
+  *ofClient(clientId: number): Generator<HostEntry> {
+    for (const id of this.#ofClient.get(clientId) ?? []) {
+      const entry = this.#entries.get(id);
+      if (entry) yield entry;
+    }
+  }
+
   get(id: number): HostEntry | undefined {
     return this.#entries.get(id);
   }

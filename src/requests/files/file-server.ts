@@ -34,7 +34,7 @@ interface Lister {
 
 /** Serves files over HTTP, read-only, to connections that streams bring: below the directories that the agent's operator allows, no others. */
 export class FileServer {
-  readonly #roots: readonly string[];
+  #roots: readonly string[];
   readonly #log: Logger;
   readonly #server: http.Server;
   /** What each connection is served. */
@@ -51,6 +51,11 @@ export class FileServer {
     this.#server.on('clientError', refuse);
     // Node looks for slow heads from here on; this server listens nowhere.
     this.#server.emit('listening');
+  }
+
+  /** Other directories may be served from now on. */
+  allow(roots: readonly string[]): void {
+    this.#roots = roots;
   }
 
   /** Serves a site to the visitor at the other end of `socket`. */

@@ -12,8 +12,8 @@ import { certificateColumns, hostColumns, type HostValues } from './input.ts';
 import { nextName, type HostName } from './name.ts';
 import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
 
-/** Spec /index/addhost/, contract 2.5 and 4.7. In this order: name, client, quotas, what else is there. */
-export async function createHost(context: Context, input: HostValues): Promise<Host> {
+/** Spec /index/addhost/, contract 2.5 and 4.7. In this order: name, client, quotas, what else is there. @param noStore an agent brings it along */
+export async function createHost(context: Context, input: HostValues, noStore = false): Promise<Host> {
   const { scheme = 'all', location = '/', ...columns } = hostColumns(context, input);
   return context.change(async () => {
     const asked = await nextName(context.store.db, input, undefined);
@@ -26,7 +26,7 @@ export async function createHost(context: Context, input: HostValues): Promise<H
       if (name.domain === null) await checkNamespace(tx, name.host);
       await checkRoute(tx, { host: name.host, location, scheme }, name, client);
       return tx.host.create({ data: {
-        ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location,
+        ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location, noStore,
         autoHttps: scheme !== 'http' && columns.autoHttps,
         acme: nextAcme(columns.acme, false, name, scheme),
       } });
@@ -36,11 +36,12 @@ export async function createHost(context: Context, input: HostValues): Promise<H
   });
 }
 
-/** Spec /index/edithost/, contract 2.5, D8 and D23. Whether it is started stays as it is. */
-export async function updateHost(context: Context, id: number, input: HostValues): Promise<Host> {
+/** Spec /index/edithost/, contract 2.5, D8 and D23. Whether it is started stays as it is. @param noStore the agent that brought it along changes it */
+export async function updateHost(context: Context, id: number, input: HostValues, noStore = false): Promise<Host> {
   const columns = hostColumns(context, input);
   return context.change(async () => {
     const { client: _, ...before } = await usableHost(context, context.store.db, id);
+    if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'host' });
     const asked = await nextName(context.store.db, input, before);
     const certificate = ownCertificate(context, input, asked);
     const scheme = columns.scheme ?? before.scheme;

@@ -11,14 +11,14 @@ import { checkKey, checkMode, keyDuplicate, requireKey, takeSlot } from './quota
 /** The columns of a tunnel that isn't stored yet; its port is settled when it is. */
 type NewTunnel = Omit<Prisma.TunnelUncheckedCreateInput, 'id' | 'port'> & Pick<Tunnel, 'mode' | 'serverIp' | 'password'>;
 
-/** Spec /index/add/. In the order of contract 2.4: mode, port, client, quotas, key. */
-export async function createTunnel(context: Context, input: TunnelValues): Promise<Tunnel> {
+/** Spec /index/add/. In the order of contract 2.4: mode, port, client, quotas, key. @param noStore an agent brings it along */
+export async function createTunnel(context: Context, input: TunnelValues, noStore = false): Promise<Tunnel> {
   const { mode, clientId, port } = input;
   if (mode === null || mode === undefined) throw new AditError('UNSUPPORTED_MODE');
   checkMode(context, mode);
   const { serverIp = '', password = '', ...columns } = tunnelColumns(input, context.settings);
   requireKey({ mode, password });
-  return context.change(() => addTunnel(context, { ...columns, mode, serverIp, password, clientId: clientId ?? 0 }, port ?? 0));
+  return context.change(() => addTunnel(context, { ...columns, mode, serverIp, password, clientId: clientId ?? 0, noStore }, port ?? 0));
 }
 
 /** Spec /index/copy/: a port of its own, all other settings as the source has them (contract 2.4, D21). */

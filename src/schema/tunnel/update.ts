@@ -4,16 +4,18 @@ import { giveBackTunnelSlot, moveTunnelMode } from '../../store/totals.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableTunnel } from '../access.ts';
 import type { Context } from '../context.ts';
+import { AditError } from '../errors.ts';
 import { uniqueOr } from '../unique.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { leasePort, sameListener } from './listener.ts';
 import { checkKey, checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
 
-/** Spec /index/edit/, contract 2.4, D7 to D10 and D23. */
-export async function updateTunnel(context: Context, id: number, input: TunnelValues): Promise<Tunnel> {
+/** Spec /index/edit/, contract 2.4, D7 to D10 and D23. @param noStore the agent that brought it along changes it */
+export async function updateTunnel(context: Context, id: number, input: TunnelValues, noStore = false): Promise<Tunnel> {
   const columns = tunnelColumns(input, context.settings);
   return context.change(async () => {
     const { client: _, ...before } = await usableTunnel(context, context.store.db, id);
+    if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
     const next = nextTunnel(before, input, columns);
     if (next.mode !== before.mode) checkMode(context, next.mode);
     requireKey(next);

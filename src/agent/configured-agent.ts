@@ -1,0 +1,165 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import type { DeclaredEntry } from '../wire/declared.ts';
+import type { SocketBackend } from '../wire/socket.ts';
+import { Agent } from './agent.ts';
+import type { VisitorTable } from './config/parse-config.ts';
+import { type AgentPlan, type GivenSession, readAgentConfig } from './config/read-config.ts';
+import { WatchedFiles } from './config/watch-files.ts';
+import { ConfiguredVisitor } from './configured-visitor.ts';
+import { Declarer, type EntryState, nameOf } from './declarer.ts';
+import { HealthChecks } from './health/health-checks.ts';
+import { tell } from './state-change.ts';
+
+/** How an agent in configuration-file mode is started. */
+export interface ConfiguredAgentOptions {
+  /** The configuration file. */
+  readonly file: string;
+  /** Flags and environment: they go before the file. */
+  readonly given: GivenSession;
+  readonly log: Logger;
+  readonly version: string;
+  readonly sockets: SocketBackend;
+}
+
+/** An agent that does what a configuration file says, and follows the file: what didn't change goes on untouched. */
+export class ConfiguredAgent {
+  readonly #options: ConfiguredAgentOptions;
+  readonly #watched = new WatchedFiles(() => this.#look());
+  readonly #visitors = new Map<string, { readonly table: VisitorTable; readonly plan: Pick<AgentPlan, 'server' | 'tls'>; readonly running: ConfiguredVisitor }>();
+  readonly #health: HealthChecks;
+  readonly #stopped = new AbortController();
+  #plan: AgentPlan | undefined;
+  #agent: { readonly agent: Agent; readonly declarer: Declarer } | undefined;
+  #reading: Promise<void> = Promise.resolve();
+  #problems: readonly string[] = [];
+
+  constructor(options: ConfiguredAgentOptions) {
+    this.#options = options;
+    this.#health = new HealthChecks({ log: options.log });
+  }
+
+  /** What it does; undefined = nothing yet. */
+  get plan(): AgentPlan | undefined {
+    return this.#plan;
+  }
+
+  /** What is wrong with the file as it is now; the plan is the last good one then. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** The agent with what it has declared; undefined = there are visitors only. */
+  get agent(): { readonly agent: Agent; readonly declarer: Declarer } | undefined {
+    return this.#agent;
+  }
+
+  /** The visitors by their names in the file. */
+  get visitors(): ReadonlyMap<string, { readonly table: VisitorTable; readonly running: ConfiguredVisitor }> {
+    return this.#visitors;
+  }
+
+  /** Begins, and follows the file. @returns what is wrong with it; [] = nothing, and it runs */
+  async start(): Promise<readonly string[]> {
+    await this.#read();
+    if (this.#plan === undefined) this.#watched.set([]);
+    return this.#plan ? [] : this.#problems;
+  }
+
+  /** Resolves some time after `stop`. Never rejects. */
+  run(): Promise<void> {
+    return new Promise((resolve) => this.#stopped.signal.addEventListener('abort', () => resolve()));
+  }
+
+  /** Ends in good order. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#watched.set([]);
+    await this.#reading;
+    this.#health.stop();
+    await Promise.all([this.#agent?.agent.stop(), ...Array.from(this.#visitors.values(), ({ running }) => running.stop())]);
+  }
+
+  #look(): void {
+    this.#reading = this.#reading.then(() => this.#read());
+  }
+
+  async #read(): Promise<void> {
+    const { file, given, log } = this.#options;
+    const read = await readAgentConfig(file, given);
+    if (this.#stopped.signal.aborted) return;
+    this.#watched.set(read.files);
+    if ('problems' in read) {
+      const again = isDeepStrictEqual(read.problems, this.#problems);
+      this.#problems = read.problems;
+      if (this.#plan !== undefined && !again) {
+        tell(log, 'warn', { event: 'config', file, problems: read.problems }, `the configuration file is wrong, and the last good one stays in force: ${read.problems.join('; ')}`);
+      }
+      return;
+    }
+    const changed = !isDeepStrictEqual(read.plan, this.#plan) || this.#problems.length > 0;
+    this.#problems = [];
+    if (!changed) return;
+    const { entries, visitors } = read.plan;
+    tell(log, 'info', { event: 'config', file, problems: [] }, `${file}: ${entries.length} tunnels and hosts, ${visitors.size} visitors`);
+    this.#apply(read.plan);
+  }
+
+  #apply(plan: AgentPlan): void {
+    const before = this.#plan?.session;
+    this.#plan = plan;
+    const { session } = plan;
+    const same = session && before && isDeepStrictEqual({ ...session, allowFiles: [] }, { ...before, allowFiles: [] });
+    if (!same) this.#replaceAgent(plan);
+    else this.#agent?.agent.allowFiles(session.allowFiles);
+    this.#health.set(plan.checks);
+    for (const entry of plan.entries) {
+      // What is checked in another way may be as it was to the server.
+      const state = this.#agent?.declarer.stateOf(entry);
+      if (state) this.#checkedBy(entry, state);
+    }
+    this.#agent?.declarer.set(plan.entries);
+    this.#setVisitors(plan);
+  }
+
+  #replaceAgent({ session }: AgentPlan): void {
+    void this.#agent?.agent.stop();
+    this.#agent = undefined;
+    this.#health.lost();
+    if (!session) return;
+    const { log, version, sockets } = this.#options;
+    const declarer = new Declarer({
+      log,
+      onEstablished: (entry, state) => {
+        if (declarer === this.#agent?.declarer) this.#checkedBy(entry, state);
+      },
+      onLost: () => {
+        if (declarer === this.#agent?.declarer) this.#health.lost();
+      },
+    });
+    const agent = new Agent({ ...session, log, version, sockets, declarer });
+    this.#agent = { agent, declarer };
+    void agent.run();
+  }
+
+  /** The server is told of the checks of an entry by the id of what it has become. */
+  #checkedBy(entry: DeclaredEntry, { id }: EntryState): void {
+    if (id !== 0) this.#health.established(nameOf(entry), { of: entry.kind, id }, (message) => this.#agent?.agent.tell(message));
+  }
+
+  #setVisitors({ server, tls, visitors }: AgentPlan): void {
+    const plan = { server, tls };
+    for (const [name, { table, plan: before, running }] of this.#visitors) {
+      if (isDeepStrictEqual([table, before], [visitors.get(name), plan])) continue;
+      this.#visitors.delete(name);
+      void running.stop();
+    }
+    const { log, version, sockets } = this.#options;
+    for (const [name, table] of visitors) {
+      if (this.#visitors.has(name)) continue;
+      const running = new ConfiguredVisitor({ ...plan, ...table, version, sockets, log: log.child({ visitor: name }) });
+      this.#visitors.set(name, { table, plan, running });
+      void running.run();
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../wire/system-error.ts';
+import { tell } from './state-change.ts';
+import { Visitor, type VisitorOptions } from './visitor.ts';
+
+/** Waits before a local port that can't be opened is tried again, in ms: doubling from the first to the longest. */
+const RETRY = { first: 500, longest: 30_000 } as const;
+
+/** A visitor of the configuration file: it goes on when its local port is taken, and tries again. */
+export class ConfiguredVisitor {
+  readonly visitor: Visitor;
+  readonly #options: VisitorOptions;
+  readonly #stopped = new AbortController();
+  #address = '';
+  #error = '';
+
+  constructor(options: VisitorOptions) {
+    this.#options = options;
+    this.visitor = new Visitor(options);
+  }
+
+  /** Where it listens; "" = its port isn't open. */
+  get address(): string {
+    return this.#address;
+  }
+
+  /** Why its port isn't open; "" = nothing is wrong. */
+  get error(): string {
+    return this.#error;
+  }
+
+  /** Resolves some time after `stop`. Never rejects. */
+  async run(): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let wait: number = RETRY.first; !signal.aborted; wait = Math.min(wait * 2, RETRY.longest)) {
+      try {
+        const { host, port } = await this.visitor.listen();
+        this.#address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+        this.#error = '';
+        break;
+      } catch (error) {
+        this.#error = messageOf(error);
+        tell(this.#options.log, 'warn', { event: 'not listening', error: this.#error, retryMs: wait }, `the local port cannot be opened: ${this.#error}; trying again in ${wait / 1000} s`);
+        await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
+      }
+    }
+    if (!signal.aborted) await this.visitor.run();
+  }
+
+  /** Ends in good order. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.visitor.stop();
+  }
+}

@@ -1,0 +1,35 @@
+import type { OverviewPart, OverviewRow } from '../wire/overview.ts';
+
+/** How long the server has to tell, in ms. A server of an older version never does. */
+const ANSWER_MS = 2000;
+/** Rows that are kept: an agent of a huge client shows the first. */
+const MOST = 10_000;
+
+/** What the server tells of a client's tunnels and hosts, put together from its parts. */
+export class Overview {
+  #rows: OverviewRow[] = [];
+  #asked: Promise<readonly OverviewRow[] | undefined> | undefined;
+  #answer: ((rows: readonly OverviewRow[] | undefined) => void) | undefined;
+
+  /** Asks, unless that was done already. @returns undefined when there is no answer */
+  ask(send: () => void): Promise<readonly OverviewRow[] | undefined> {
+    this.#asked ??= new Promise((resolve) => {
+      const timer = setTimeout(() => this.#answer?.(undefined), ANSWER_MS);
+      this.#rows = [];
+      this.#answer = (rows) => {
+        clearTimeout(timer);
+        this.#asked = undefined;
+        this.#answer = undefined;
+        resolve(rows);
+      };
+      send();
+    });
+    return this.#asked;
+  }
+
+  /** A part has come. */
+  add({ rows, last }: OverviewPart): void {
+    if (this.#rows.length < MOST) this.#rows.push(...rows);
+    if (last) this.#answer?.(this.#rows);
+  }
+}

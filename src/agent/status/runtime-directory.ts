@@ -1,0 +1,22 @@
+import { lstat, mkdir } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+
+/** Where the sockets of this user's agents are: `ADIT_RUNTIME_DIR`, or `adit` below XDG_RUNTIME_DIR, or a directory of the user's own in the temporary one. */
+export function runtimeDirectory(environment: NodeJS.ProcessEnv): string {
+  const { ADIT_RUNTIME_DIR: own, XDG_RUNTIME_DIR: runtime } = environment;
+  if (own) return own;
+  return runtime ? path.join(runtime, 'adit') : path.join(os.tmpdir(), `adit-${process.getuid?.() ?? os.userInfo().username}`);
+}
+
+/**
+ * Makes the directory, for this user alone.
+ * @throws {Error} when somebody else has made it: in a temporary directory everybody can
+ */
+export async function makeRuntimeDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (process.getuid === undefined) return;
+  const { uid, mode } = await lstat(directory);
+  if (uid !== process.getuid() || (mode & 0o077) !== 0) throw new Error(`${directory} is not this user's alone`);
+}

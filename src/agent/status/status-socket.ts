@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { chmod, readdir, rm } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import process from 'node:process';
+import type { Logger } from 'pino';
+import { errnoOf, messageOf } from '../../wire/system-error.ts';
+import { makeRuntimeDirectory } from './runtime-directory.ts';
+import { type Snapshot, snapshotSchema } from './snapshot.ts';
+
+/** Whoever asks is served or gone by then, in ms. */
+const PATIENCE_MS = 5000;
+/** Asked by so many at once. */
+const MOST_ASKERS = 16;
+/** The most bytes of an answer that are read. */
+const MAX_ANSWER = 16 * 1024 * 1024;
+
+const onWindows = process.platform === 'win32';
+const socketName = /^adit-agent-\d+(\.sock)?$/;
+
+function placeOf(directory: string, pid: number): string {
+  return onWindows ? `\\\\.\\pipe\\adit-agent-${pid}` : path.join(directory, `adit-agent-${pid}.sock`);
+}
+
+/**
+ * Answers `adit agent --status` on a socket of this user's own: whoever connects gets the snapshot as JSON. An agent runs without it when
+ * there can be none; the log says so.
+ * @returns the way to close it
+ */
+export async function serveStatus(directory: string, snapshot: () => Promise<Snapshot>, log: Logger): Promise<() => Promise<void>> {
+  const server = net.createServer((socket) => {
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy());
+    socket.on('error', () => socket.destroy()); // whoever asked is gone
+    socket.resume();
+    snapshot().then((answer) => socket.end(JSON.stringify(answer)), (error: unknown) => {
+      log.error({ err: error }, 'the state could not be told');
+      socket.destroy();
+    });
+  });
+  server.maxConnections = MOST_ASKERS;
+  const place = placeOf(directory, process.pid);
+  try {
+    if (!onWindows) {
+      await makeRuntimeDirectory(directory);
+      // Left behind by a process that had this id.
+      await rm(place, { force: true });
+    }
+    server.listen(place);
+    await once(server, 'listening');
+    if (!onWindows) await chmod(place, 0o600);
+  } catch (error) {
+    log.warn(`adit agent --status will not find this agent: ${messageOf(error)}`);
+    server.close();
+    return () => Promise.resolve();
+  }
+  server.unref();
+  return async () => {
+    server.close();
+    if (!onWindows) await rm(place, { force: true });
+  };
+}
+
+/** Asks all agents of this user that run. */
+export async function askAgents(directory: string): Promise<Snapshot[]> {
+  const answers = await Promise.all((await places(directory)).map(ask));
+  return answers.filter((answer) => answer !== undefined).toSorted((one, other) => one.pid - other.pid);
+}
+
+async function places(directory: string): Promise<string[]> {
+  const folder = onWindows ? '\\\\.\\pipe\\' : directory;
+  try {
+    return (await readdir(folder)).filter((name) => socketName.test(name)).map((name) => path.join(folder, name));
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** undefined = nobody is there */
+async function ask(place: string): Promise<Snapshot | undefined> {
+  const socket = net.connect(place);
+  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`${place} does not answer`)));
+  let text = '';
+  try {
+    socket.setEncoding('utf8');
+    for await (const piece of socket) {
+      text += String(piece);
+      if (text.length > MAX_ANSWER) throw new Error(`${place} says too much`);
+    }
+  } catch (error) {
+    const gone = errnoOf(error) === 'ECONNREFUSED' || errnoOf(error) === 'ENOENT';
+    if (!gone) throw error;
+    // Its process was killed.
+    if (!onWindows) await rm(place, { force: true });
+    return undefined;
+  }
+  return snapshotSchema.parse(JSON.parse(text));
+}

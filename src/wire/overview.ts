@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/** The server tells an agent of its tunnels and hosts at most this often, in ms. */
+export const OVERVIEW_MS = 250;
+/** Targets that are told of each. */
+export const OVERVIEW_TARGETS = 10;
+/** The most bytes of the rows of one part. */
+export const OVERVIEW_BYTES = 40_000;
+
+const overviewRow = z.object({
+  kind: z.enum(['tunnel', 'host']),
+  id: z.int(),
+  /** A tunnel's type; of a host its scheme. */
+  type: z.string().max(20),
+  /** A host's name and path; "" = a tunnel. */
+  host: z.string().max(600),
+  /** 0 = it has none. */
+  port: z.int(),
+  /** The first of them. */
+  targets: z.array(z.string().max(300)).max(OVERVIEW_TARGETS),
+  /** It serves. */
+  running: z.boolean(),
+  /** Why it doesn't; "" = nothing is wrong. */
+  error: z.string().max(1000),
+  /** Open connections. */
+  connections: z.int(),
+  /** Of the programs that visit it, how many new connections go through the server, and past it. */
+  visitors: z.object({ relay: z.int(), direct: z.int() }),
+  /** How many of its targets are healthy, and how many there are; null = they aren't checked. */
+  health: z.object({ healthy: z.int(), targets: z.int() }).nullable(),
+});
+/** A tunnel or host as the server tells its agent of it. */
+export type OverviewRow = z.output<typeof overviewRow>;
+
+/** A part of what the server tells an agent of its tunnels and hosts. */
+export const overviewSchema = z.object({ type: z.literal('overview'), rows: z.array(overviewRow).max(1000), last: z.boolean() });
+/** @see overviewSchema */
+export type OverviewPart = z.output<typeof overviewSchema>;

@@ -1,0 +1,355 @@
+import { once } from 'node:events';
+import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import process from 'node:process';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { Child, endChildren } from '../support/child.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
+import { call, openTunnel, type ServerProcess, signedNow, startServer, write } from '../support/processes.ts';
+import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
+import { closed, refusedPort, roundTrip, startEcho, visit } from '../support/target.ts';
+import { udpEcho, udpPeer } from '../support/udp.ts';
+
+const program = path.resolve(import.meta.dirname, '../../dist/main.js');
+const directory = scratchDirectory();
+const runtime = path.join(directory, 'run');
+let server: ServerProcess;
+let clients = 0;
+const agents = new Set<Child>();
+
+beforeAll(async () => {
+  server = await startServer();
+});
+afterEach(async () => {
+  await Promise.all(Array.from(agents, (agent) => agent.end()));
+  agents.clear();
+});
+afterAll(async () => {
+  await endChildren();
+  removeScratchDirectories();
+});
+
+/** The program as an agent; nothing is waited for. */
+function adit(...args: string[]): Child {
+  const child = new Child(process.execPath, [program, 'agent', ...args], { ADIT_SOCKETS: 'onread', ADIT_RUNTIME_DIR: runtime });
+  agents.add(child);
+  return child;
+}
+
+/** A client that may bring a file along, and the file. */
+async function client(parameters: Record<string, string | number> = {}) {
+  const vkey = `the key of client ${++clients}`;
+  const id = await write(server, '/client/add/', { vkey, config_conn_allow: 1, ...parameters });
+  const file = path.join(directory, `agent-${clients}.toml`);
+  const save = (entries: string, bridgePort = server.bridgePort): void => {
+    // As editors do it.
+    writeFileSync(`${file}.new`, `server = "127.0.0.1:${bridgePort}"\nvkey = "${vkey}"\n${entries}`);
+    renameSync(`${file}.new`, file);
+  };
+  return { id, vkey, file, save };
+}
+
+const listed = z.object({
+  total: z.number(),
+  rows: z.array(z.object({ Id: z.number(), Mode: z.string().default(''), Host: z.string().default(''), Port: z.number().default(0), NoStore: z.boolean(), Remark: z.string(), RunStatus: z.boolean().default(true) })),
+});
+
+async function tunnels(clientId: number) {
+  return listed.parse(await call(server, '/index/gettunnel/', { client_id: clientId, limit: 100 })).rows;
+}
+
+async function hosts(clientId: number) {
+  return listed.parse(await call(server, '/index/hostlist/', { client_id: clientId, limit: 100 })).rows;
+}
+
+async function graphql(query: string): Promise<unknown> {
+  const { auth_key, timestamp } = signedNow();
+  const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql?auth_key=${auth_key}&timestamp=${timestamp}`, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ query }),
+  });
+  return response.json();
+}
+
+/** One answer over a connection that speaks HTTP. */
+async function httpText(options: http.RequestOptions): Promise<string> {
+  const request = http.request({ host: '127.0.0.1', agent: false, ...options });
+  const answered = once(request, 'response');
+  request.end();
+  const [response] = await answered as [http.IncomingMessage];
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
+  return text;
+}
+
+/** A web server that says who it is. */
+async function startWeb(name: string): Promise<string> {
+  const web = http.createServer((_, response) => response.end(name)).listen(0, '127.0.0.1').unref();
+  await once(web, 'listening');
+  const address = web.address();
+  if (address === null || typeof address === 'string') throw new Error('no address');
+  return `127.0.0.1:${address.port}`;
+}
+
+test('an agent with a configuration file is refused without permission, let in with it, and cut off when it is taken away', async () => {
+  const { id, file, save } = await client({ config_conn_allow: 0 });
+  save('');
+  const agent = adit('--config', file);
+  await agent.says(/refused by 127\.0\.0\.1:\d+: the client may not bring a configuration file along \(config_conn_allow is off\); trying again/);
+  await write(server, '/client/edit/', { id, config_conn_allow: 1 });
+  await agent.says(/connected to/);
+  const from = agent.output.length;
+  await write(server, '/client/edit/', { id, config_conn_allow: 0 });
+  await agent.says(/connection to \S+ lost: the client may not bring a configuration file along/, from);
+});
+
+test('every kind of entry carries traffic, and lists show it as not stored', async () => {
+  const { id, file, save } = await client();
+  const echo = await startEcho();
+  const udp = await udpEcho();
+  const web = await startWeb('the web server');
+  mkdirSync(path.join(directory, 'files'), { recursive: true });
+  writeFileSync(path.join(directory, 'files', 'hello.txt'), 'the file');
+  save(`
+    allow_files = ["files"]
+    [tunnels.echo]
+    type = "tcp"
+    targets = ["${echo.address}"]
+    remark = "over TCP"
+    [tunnels.datagrams]
+    type = "udp"
+    targets = ["127.0.0.1:${udp.port}"]
+    [tunnels.proxy]
+    type = "httpProxy"
+    [tunnels.socks]
+    type = "socks5"
+    [tunnels.files]
+    type = "file"
+    local_path = "files"
+    [tunnels.hidden]
+    type = "secret"
+    password = "the password of hidden"
+    targets = ["${echo.address}"]
+    [tunnels.direct]
+    type = "p2p"
+    password = "the password of direct"
+    targets = ["${echo.address}"]
+    [hosts.web]
+    host = "web.config.test"
+    targets = ["${web}"]
+    [visitors.hidden]
+    type = "secret"
+    password = "the password of hidden"
+    listen = 0
+    [visitors.direct]
+    type = "p2p"
+    password = "the password of direct"
+    listen = 0
+  `);
+  const agent = adit('--config', file);
+  for (const name of ['echo', 'datagrams', 'proxy', 'socks', 'files', 'hidden', 'direct']) await agent.says(new RegExp(`tunnel ${name}: .*\\(id \\d+\\)`));
+  await agent.says(/host web: web\.config\.test to 127\.0\.0\.1:\d+ \(id \d+\)/);
+  const rows = await tunnels(id);
+  expect(rows.map(({ Mode, NoStore, RunStatus }) => ({ Mode, NoStore, RunStatus }))).toEqual(
+    ['tcp', 'udp', 'httpProxy', 'socks5', 'file', 'secret', 'p2p'].map((Mode) => ({ Mode, NoStore: true, RunStatus: true })));
+  expect(rows[0]?.Remark).toBe('over TCP');
+  expect(await hosts(id)).toMatchObject([{ Host: 'web.config.test', NoStore: true }]);
+  expect(await graphql(`{ tunnels(clientId: ${id}) { rows { noStore } } hosts(clientId: ${id}) { rows { noStore } } }`))
+    .toEqual({ data: { tunnels: { rows: rows.map(() => ({ noStore: true })) }, hosts: { rows: [{ noStore: true }] } } });
+
+  const portOf = (mode: string): number => rows.find(({ Mode }) => Mode === mode)?.Port ?? 0;
+  expect(await roundTrip(await visit(portOf('tcp')), 'over tcp')).toBe('over tcp');
+  expect(String(await (await udpPeer()).ask('over udp', portOf('udp')))).toBe('over udp');
+  expect(await httpText({ port: portOf('httpProxy'), path: `http://${web}/`, headers: { host: web } })).toBe('the web server');
+  const socks = await visit(portOf('socks5'));
+  socks.write(Buffer.from([5, 1, 0]));
+  expect([...(await once(socks, 'data'))[0] as Buffer]).toEqual([5, 0]);
+  const [, webPort = ''] = web.split(':');
+  socks.write(Buffer.from([5, 1, 0, 1, 127, 0, 0, 1, Number(webPort) >> 8, Number(webPort) & 255]));
+  expect(((await once(socks, 'data'))[0] as Buffer)[1]).toBe(0);
+  socks.end('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  expect(String((await once(socks, 'data'))[0])).toContain('200 OK');
+  expect(await httpText({ port: portOf('file'), path: '/hello.txt' })).toBe('the file');
+  expect(await httpText({ port: server.hostsPort, headers: { host: 'web.config.test' } })).toBe('the web server');
+  for (const name of ['hidden', 'direct']) {
+    const [, port] = await agent.says(new RegExp(`listening on 127\\.0\\.0\\.1:(\\d+) visitor=${name}`));
+    await eventuallyAsync(async () => {
+      try {
+        return await roundTrip(await visit(Number(port)), name);
+      } catch {
+        return '';
+      }
+    }, (text) => text === name);
+  }
+}, 60_000);
+
+test('what an agent brought along is stopped, started, copied and deleted through the API, and not edited', async () => {
+  const { id, file, save } = await client();
+  const echo = await startEcho();
+  save(`[tunnels.a]\ntype = "tcp"\ntargets = ["${echo.address}"]\n[hosts.b]\nhost = "b.config.test"\ntargets = ["${echo.address}"]\n`);
+  const agent = adit('--config', file);
+  await agent.says(/host b: .*\(id/);
+  const [row] = await tunnels(id);
+  const [host] = await hosts(id);
+  if (!row || !host) throw new Error('nothing is listed');
+  expect(await call(server, '/index/edit/', { id: row.Id, remark: 'x' })).toEqual({ status: 0, msg: 'the agent brought this tunnel along: edit it in its configuration file' });
+  expect(await call(server, '/index/edithost/', { id: host.Id, remark: 'x' })).toEqual({ status: 0, msg: 'the agent brought this host along: edit it in its configuration file' });
+  await write(server, '/index/stop/', { id: row.Id });
+  await expect(visit(row.Port)).rejects.toThrow('ECONNREFUSED');
+  await write(server, '/index/start/', { id: row.Id });
+  expect(await roundTrip(await visit(row.Port), 'again')).toBe('again');
+  const copy = await write(server, '/index/copy/', { id: row.Id });
+  expect((await tunnels(id)).find(({ Id }) => Id === copy)).toMatchObject({ NoStore: false });
+  await write(server, '/index/del/', { id: row.Id });
+  expect((await tunnels(id)).map(({ Id }) => Id)).toEqual([copy]);
+  // A changed entry is declared anew.
+  save(`[tunnels.a]\ntype = "tcp"\ntargets = ["${echo.address}"]\nremark = "new"\n`);
+  await agent.says(/host b: withdrawn/);
+  await eventuallyAsync(() => tunnels(id), (rows) => rows.length === 2 && rows.some(({ NoStore, Remark }) => NoStore && Remark === 'new'));
+});
+
+test('the rules of the API hold: quotas, ports, passwords; what is refused says why, and the rest serves', async () => {
+  const { id, file, save } = await client({ max_tunnel: 3 });
+  const echo = await startEcho();
+  const stored = await openTunnel(server, id, echo.address);
+  await write(server, '/index/add/', { client_id: id, type: 'secret', password: 'taken', target: echo.address });
+  save(`
+    [tunnels.port]
+    type = "tcp"
+    port = ${stored.port}
+    targets = ["${echo.address}"]
+    [tunnels.password]
+    type = "secret"
+    password = "taken"
+    targets = ["${echo.address}"]
+    [tunnels.fits]
+    type = "tcp"
+    targets = ["${echo.address}"]
+    [tunnels.quota]
+    type = "tcp"
+    targets = ["${echo.address}"]
+  `);
+  const agent = adit('--config', file);
+  await agent.says(/tunnel port: the server refuses it: The port cannot be opened because it may has been occupied or is no longer allowed\.; trying again/);
+  await agent.says(/tunnel password: the server refuses it: secret mode keys taken must be unique/);
+  await agent.says(/tunnel fits: tcp on port \d+/);
+  await agent.says(/tunnel quota: the server refuses it: The number of tunnels exceeds the limit/);
+  expect(await call(server, '/index/add/', { client_id: id, type: 'tcp', port: 0, target: echo.address })).toMatchObject({ status: 0, msg: 'The number of tunnels exceeds the limit' });
+  agent.kill('SIGTERM');
+  await agent.exited;
+  await eventuallyAsync(() => tunnels(id), (rows) => rows.length === 2 && rows.every(({ NoStore }) => !NoStore));
+  await openTunnel(server, id, echo.address);
+});
+
+test('a save changes what is another and nothing else, a broken one nothing at all', async () => {
+  const { id, file, save } = await client();
+  const [one, other] = [await startEcho(), await startWeb('the other')];
+  const port = await freePort();
+  const kept = `[tunnels.kept]\ntype = "tcp"\ntargets = ["${one.address}"]\n`;
+  save(`${kept}[tunnels.changed]\ntype = "tcp"\ntargets = ["${one.address}"]\n`);
+  const agent = adit('--config', file, '--json');
+  await agent.says(/"event":"established","kind":"tunnel","name":"changed"/);
+  const before = await tunnels(id);
+  const open = await visit(before[0]?.Port ?? 0);
+  expect(await roundTrip(open, 'before')).toBe('before');
+  save(`${kept}[tunnels.changed]\ntype = "tcp"\nport = ${port}\ntargets = ["${other}"]\n[hosts.new]\nhost = "new.config.test"\ntargets = ["${other}"]\n`);
+  await agent.says(new RegExp(`"event":"established","kind":"tunnel","name":"changed","id":${before[1]?.Id},"port":${port}`));
+  await agent.says(/"event":"established","kind":"host","name":"new"/);
+  expect(await httpText({ port })).toBe('the other');
+  expect(await httpText({ port: server.hostsPort, headers: { host: 'new.config.test' } })).toBe('the other');
+  expect(await roundTrip(open, 'after')).toBe('after');
+
+  save(`${kept}[tunnels.changed]\ntype = "tpc"\n`);
+  const [line = ''] = await agent.says(/\{[^\n]*"problems":\["[^\n]*\n/);
+  expect(JSON.parse(line)).toMatchObject({ event: 'config', file, problems: [`${file}:7: tunnels.changed.type: must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"`] });
+  expect(await httpText({ port })).toBe('the other');
+  save(kept);
+  await agent.says(/"event":"withdrawn","kind":"tunnel","name":"changed"/);
+  await agent.says(/"event":"withdrawn","kind":"host","name":"new"/);
+  expect((await tunnels(id)).map(({ Id }) => Id)).toEqual([before[0]?.Id]);
+  expect(await roundTrip(open, 'at the end')).toBe('at the end');
+  for (const text of agent.output.trimEnd().split('\n').filter((text) => text.startsWith('{'))) expect(JSON.parse(text)).toMatchObject({ event: expect.any(String), time: expect.any(String), text: expect.any(String) });
+});
+
+const snapshot = z.object({
+  config: z.string(), session: z.object({ connected: z.boolean() }), visitors: z.array(z.object({ name: z.string(), listen: z.string(), path: z.string().nullable() })),
+  entries: z.array(z.object({ kind: z.string(), name: z.string(), id: z.number(), type: z.string(), port: z.number(), targets: z.array(z.string()), running: z.boolean(), error: z.string(), health: z.unknown() })),
+});
+
+test('--status tells of a running agent, to its user alone', async () => {
+  const { id, file, save } = await client();
+  const echo = await startEcho();
+  const stored = await openTunnel(server, id, echo.address);
+  const dead = `127.0.0.1:${await refusedPort()}`;
+  save(`[tunnels.a]\ntype = "tcp"\ntargets = ["${echo.address}", "${dead}"]\nhealth = { interval = 1, max_failed = 1 }\n[tunnels.b]\ntype = "tcp"\nport = ${stored.port}\ntargets = ["${echo.address}"]\n`
+    + `[visitors.v]\ntype = "secret"\npassword = "nobody has it"\nlisten = 0\n`);
+  const nothing = adit('--status', '--config', file);
+  expect(await nothing.exited).toMatchObject({ code: 1 });
+  expect(nothing.output).toBe('no agent of this user is running\n');
+
+  const agent = adit('--config', file);
+  await agent.says(/tunnel b: the server refuses it/);
+  await agent.says(/tunnel a: 127\.0\.0\.1:\d+ is out of turn/);
+  await eventuallyAsync(() => graphql(`{ tunnels(clientId: ${id}) { rows { runtime { health { targets { healthy } } } } } }`), (answer) => JSON.stringify(answer).includes('"healthy":false'));
+  const asked = adit('--status', '--config', file, '--json');
+  expect(await asked.exited).toMatchObject({ code: 0 });
+  const told = snapshot.parse(JSON.parse(asked.output));
+  expect(told).toMatchObject({ config: file, session: { connected: true }, visitors: [{ name: 'v', listen: expect.stringMatching(/^127\.0\.0\.1:\d+$/) }] });
+  const own = (await tunnels(id)).find(({ NoStore }) => NoStore);
+  expect(told.entries).toEqual([
+    { kind: 'tunnel', name: '', id: stored.id, type: 'tcp', port: stored.port, targets: [echo.address], running: true, error: '', health: null },
+    { kind: 'tunnel', name: 'a', id: own?.Id, type: 'tcp', port: own?.Port, targets: [echo.address, dead], running: true, error: '', health: { healthy: 1, targets: 2 } },
+    { kind: 'tunnel', name: 'b', id: 0, type: 'tcp', port: 0, targets: [echo.address], running: false, error: expect.stringContaining('The port cannot be opened'), health: null },
+  ]);
+  const forPeople = adit('--status');
+  await forPeople.exited;
+  expect(forPeople.output).toMatch(/connected to 127\.0\.0\.1:\d+ as client \d+, since/);
+  expect(forPeople.output).toMatch(new RegExp(`tunnel +a +${own?.Id} +tcp +${own?.Port} +${echo.address}, ${dead} +running, 1 of 2 targets healthy +0`));
+  expect(statSync(path.join(runtime, `adit-agent-${agent.pid}.sock`)).mode & 0o777).toBe(0o600);
+  expect(statSync(runtime).mode & 0o777).toBe(0o700);
+});
+
+test('--check says what a file would do, or what is wrong with it', async () => {
+  const { file, save } = await client();
+  save('[tunnels.a]\ntype = "tcp"\nport = 2222\ntargets = ["22"]\n[visitors.v]\ntype = "p2p"\npassword = "hush"\nlisten = 4000\n');
+  const right = adit('--check', '--config', file);
+  expect(await right.exited).toMatchObject({ code: 0 });
+  expect(right.output.split('\n')).toEqual([
+    `${file} is right. It would`, `  connect to 127.0.0.1:${server.bridgePort} as an agent`, '  declare tunnel a: tcp on port 2222 to 22',
+    `  open 127.0.0.1:4000 for visitor v, to a p2p tunnel by way of 127.0.0.1:${server.bridgePort}`, '',
+  ]);
+  save('[tunnels.a]\ntype = "file"\nlocal_path = "x"\ntargets = []\nvkey_file = "/nowhere"\n');
+  const wrong = adit('--check', '--config', file, '--json');
+  expect(await wrong.exited).toMatchObject({ code: 1 });
+  expect(JSON.parse(wrong.output)).toEqual({ file, ok: false, problems: [`${file}:6: tunnels.a.targets: is no known key`, `${file}:7: tunnels.a.vkey_file: is no known key`] });
+  const started = adit('--config', file);
+  expect(await started.exited).toMatchObject({ code: 1 });
+  expect(started.output).toBe(`${file}:6: tunnels.a.targets: is no known key\n${file}:7: tunnels.a.vkey_file: is no known key\n`);
+});
+
+test('what an agent brought along goes with it when it is killed, and with the server when that is', async () => {
+  const { id, file, save } = await client({ max_tunnel: 2 });
+  const echo = await startEcho();
+  save(`[tunnels.a]\ntype = "tcp"\ntargets = ["${echo.address}"]\n[hosts.b]\nhost = "gone.config.test"\ntargets = ["${echo.address}"]\n`);
+  const killed = adit('--config', file);
+  await killed.says(/host b: .*\(id/);
+  const [row] = await tunnels(id);
+  const open = await visit(row?.Port ?? 0);
+  killed.kill('SIGKILL');
+  await closed(open);
+  await eventuallyAsync(async () => [...await tunnels(id), ...await hosts(id)], (rows) => rows.length === 0);
+  await expect(visit(row?.Port ?? 0)).rejects.toThrow('ECONNREFUSED');
+
+  const back = adit('--config', file);
+  await back.says(/host b: .*\(id/);
+  server.child.kill('SIGKILL');
+  await server.child.exited;
+  await back.end();
+  server = await startServer({ dataDir: server.dataDir });
+  expect([...await tunnels(id), ...await hosts(id)]).toEqual([]);
+  // The quota is free again.
+  await openTunnel(server, id, echo.address);
+  await openTunnel(server, id, echo.address);
+}, 60_000);
