@@ -102,7 +102,9 @@ test('an agent with a configuration file is refused without permission, let in w
   await agent.says(/connected to/);
   const from = agent.output.length;
   await write(server, '/client/edit/', { id, config_conn_allow: 0 });
-  await agent.says(/connection to \S+ lost: the client may not bring a configuration file along/, from);
+  const [line] = await agent.says(/connection to \S+ lost: the client may not bring a configuration file along[^;]*/, from);
+  expect(line).toMatch(/\(config_conn_allow is off\)$/);
+  expect(agent.over).toBe(false);
 });
 
 test('every kind of entry carries traffic, and lists show it as not stored', async () => {

@@ -23,7 +23,7 @@ const web = { ...quick, type: 'http', path: '/healthz?full=1' } as const;
 async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey) {
   const log = new LogRecorder();
   const files = new FileServer([], log.logger);
-  const link = await Link.open({ server: bridge, vkey, info: { version: '1', localAddress: '' }, sockets: netBackend, log: log.logger, files });
+  const link = await Link.open({ server: bridge, vkey, info: { version: '1', localAddress: '', configFile: false }, sockets: netBackend, log: log.logger, files, onDeclared: () => undefined, onOverview: () => undefined });
   stops.push(() => link.close(0), () => files.close());
   return link;
 }
