@@ -1,0 +1,99 @@
+import { expect, test } from '@jest/globals';
+import type { AgentRecords } from '../../src/engine/face.ts';
+import { AgentDeclarations } from '../../src/schema/declared/agent-records.ts';
+import type { DeclaredHost, DeclaredTunnel } from '../../src/wire/declared.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const TUNNEL: DeclaredTunnel = { mode: 'tcp', port: 0, serverIp: '', targets: ['127.0.0.1:1'], password: '', localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' };
+const HOST: DeclaredHost = {
+  host: 'a.example', platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', targets: ['127.0.0.1:1'], headers: [], hostChange: '', certificate: '', privateKey: '', autoHttps: false, remark: '',
+};
+
+const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) => records.declare({ kind: 'tunnel', name, tunnel: { ...TUNNEL, ...more } });
+const host = (records: AgentRecords, name: string, more: Partial<DeclaredHost> = {}) => records.declare({ kind: 'host', name, host: { ...HOST, ...more } });
+const newClient = (api: TestSchema, input: object = {}) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
+
+async function counts({ services: { store } }: TestSchema) {
+  const [client] = await store.db.client.findMany({ orderBy: { id: 'asc' } });
+  return { tunnels: await store.db.tunnel.count(), hosts: await store.db.host.count(), slots: client?.tunnelCount, ofHosts: client?.hostCount };
+}
+
+eachDialect('what agents bring along', (databases) => {
+  test('becomes records that the engine serves, changes in place, and goes with the session', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const declarations = new AgentDeclarations(api.services);
+    const records = declarations.open(clientId, '192.0.2.1');
+    const made = await tunnel(records, 'a');
+    expect(made).toEqual({ id: expect.any(Number), port: 20_000, error: '' });
+    expect(await tunnel(records, 'a', { targets: ['127.0.0.1:2'] })).toEqual(made);
+    expect(api.engine.wantedTunnels.get(made.id)).toMatchObject({ port: 20_000, targets: ['127.0.0.1:2'] });
+    expect(await tunnel(records, 'a', { mode: 'secret', password: 'p' })).toEqual({ ...made, port: 0 });
+    const named = await host(records, 'a');
+    expect(api.engine.wantedHosts.get(named.id)).toMatchObject({ host: 'a.example' });
+    expect(await counts(api)).toEqual({ tunnels: 1, hosts: 1, slots: 2, ofHosts: 1 });
+    const [entry] = (await api.services.store.auditPage({ offset: 0, limit: 1 })).rows;
+    expect(entry).toMatchObject({ callerKind: 'client', callerId: clientId, method: 'vkey', address: '192.0.2.1', resource: 'host' });
+    records.close();
+    await declarations.open(clientId, '').withdraw('tunnel', 'nothing');
+    expect(await counts(api)).toEqual({ tunnels: 0, hosts: 0, slots: 0, ofHosts: 0 });
+    expect(api.engine.wantedTunnels.size + api.engine.wantedHosts.size).toBe(0);
+    expect(api.engine.openLeases.size).toBe(0);
+  });
+
+  test('is held to every rule, and what is refused stays as it was', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api, { maxTunnels: 3 });
+    const other = await newClient(api);
+    await api.id('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: other, mode: 'secret', password: 'taken', targets: ['1'] } });
+    await api.id('mutation ($input: HostInput!) { createHost(input: $input) { id } }', { input: { clientId: other, host: 'taken.example', targets: ['1'] } });
+    api.engine.taken.add(9001);
+    const records = new AgentDeclarations(api.services).open(clientId, '');
+    const errorOf = async (outcome: ReturnType<AgentRecords['declare']>) => (await outcome).error;
+    expect(await errorOf(tunnel(records, 'port', { port: 9001 }))).toMatch(/^The port cannot be opened/);
+    expect(await errorOf(tunnel(records, 'password', { mode: 'p2p', password: 'taken' }))).toBe('secret mode keys taken must be unique');
+    expect(await errorOf(tunnel(records, 'no password', { mode: 'secret' }))).toMatch(/^invalid password/);
+    expect(await errorOf(tunnel(records, 'target', { targets: ['nope'] }))).toBe('invalid targets: "nope" is not host:port');
+    expect(await errorOf(host(records, 'overlap', { host: '*.example', location: '/x' }))).toBe('host route overlaps another tenant');
+    expect(await errorOf(host(records, 'file', { certificate: '/etc/passwd', privateKey: '/etc/passwd' }))).toMatch(/^invalid certificate: only PEM text/);
+    expect(await errorOf(host(records, 'platform', { host: '', platformDomainId: 'none', platformPrefix: 'a' }))).toBe('unknown domain');
+    const made = await tunnel(records, 'a');
+    expect(await tunnel(records, 'a', { port: 9001 })).toEqual({ ...made, error: expect.stringMatching(/^The port cannot be opened/) });
+    expect(api.engine.wantedTunnels.get(made.id)?.port).toBe(made.port);
+    expect(await errorOf(host(records, 'b'))).toBe('');
+    expect(await errorOf(tunnel(records, 'c'))).toBe('');
+    expect(await errorOf(tunnel(records, 'one too many'))).toBe('The number of tunnels exceeds the limit');
+    await records.withdraw('tunnel', 'c');
+    expect(await errorOf(tunnel(records, 'one too many'))).toBe('');
+  });
+
+  test('is made anew when it was deleted meanwhile, and nothing is left to delete when its client was', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const declarations = new AgentDeclarations(api.services);
+    const records = declarations.open(clientId, '');
+    const made = await tunnel(records, 'a');
+    await api.ok('mutation ($id: Int!) { deleteTunnel(id: $id) }', { id: made.id });
+    expect((await tunnel(records, 'a')).id).toBeGreaterThan(made.id);
+    await api.ok('mutation ($id: Int!) { deleteClient(id: $id) }', { id: clientId });
+    expect((await tunnel(records, 'b')).error).toBe('permission denied');
+    records.close();
+    await declarations.stop();
+    expect(api.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('of an agent that comes back at once goes before the new is made; what a dead server left goes at the start', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api, { maxTunnels: 1 });
+    const declarations = new AgentDeclarations(api.services);
+    const first = declarations.open(clientId, '');
+    await tunnel(first, 'a', { port: 9000 });
+    first.close();
+    expect(await tunnel(declarations.open(clientId, ''), 'a', { port: 9000 })).toMatchObject({ port: 9000, error: '' });
+    expect(await counts(api)).toMatchObject({ tunnels: 1, slots: 1 });
+    await declarations.stop();
+    await api.services.store.forgetDeclared();
+    expect(await counts(api)).toEqual({ tunnels: 0, hosts: 0, slots: 0, ofHosts: 0 });
+  });
+});
