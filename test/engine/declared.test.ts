@@ -42,7 +42,8 @@ test('an agent with a configuration file waits for a server that is just startin
   const server = await startEngine({ stored: { clients: [{ ...ALLOWED, ...fresh }] } });
   const log = new LogRecorder();
   const agent = launchAgent(server, { declarer: new Declarer({ log: log.logger }), random: () => 0 });
-  await agent.log.line(/the server is just starting/);
+  const { msg } = await agent.log.line(/the server is just starting/);
+  expect(msg).toMatch(/^refused by/);
   server.engine.keepDeclared(new Kept());
   await agent.log.line(/^connected to/);
 });
