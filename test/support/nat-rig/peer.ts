@@ -36,7 +36,8 @@ async function serve(socket: net.Socket): Promise<void> {
   const [what, bytes] = (await firstLine(socket)).split(' ');
   if (what === 'download') {
     const told = setInterval(() => say(`sent ${socket.bytesWritten}`), 100);
-    await sendPayload(socket, Number(bytes), SEED).finally(() => clearInterval(told));
+    socket.once('close', () => clearInterval(told));
+    await sendPayload(socket, Number(bytes), SEED);
   } else if (what === 'upload') {
     const { bytes: seen, hash } = await receive(socket);
     socket.end(`${seen} ${hash}`);
