@@ -16,6 +16,10 @@ export type StateChange =
   | { readonly event: 'withdrawn'; readonly kind: 'tunnel' | 'host'; readonly name: string }
   /** The configuration file was read, again or for the first time. */
   | { readonly event: 'config'; readonly file: string; readonly problems: readonly string[] }
+  /** A target of an entry went out of turn, or is back. */
+  | { readonly event: 'health'; readonly entry: string; readonly target: string; readonly healthy: boolean; readonly error: string; readonly left: number }
+  /** So many more of them than were told one by one; what they came to. */
+  | { readonly event: 'more health'; readonly changes: number; readonly out: number; readonly targets: number }
   /** A visitor's local port. */
   | { readonly event: 'listening'; readonly address: string }
   /** It can't be opened. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { HealthMessage, HealthSettings } from '../../wire/health.ts';
-import { ChangeLog } from './change-log.ts';
+import { ChangeLog, type HealthCounts } from './change-log.ts';
 import { checkTarget } from './check-target.ts';
 import { type EntryRef, HealthReport } from './health-report.ts';
 import { Slots } from './slots.ts';
@@ -27,7 +27,7 @@ export class HealthChecks {
 
   constructor({ log, random = Math.random, now = () => performance.now(), check = checkTarget }: { readonly log: Logger } & Partial<Omit<CheckContext, 'slots'>>) {
     this.#context = { random, now, check, slots: new Slots(AT_ONCE) };
-    this.#log = new ChangeLog(log, () => this.#summary());
+    this.#log = new ChangeLog(log, () => this.#counts());
   }
 
   /** Checks these entries from now on and no others. What is as it was goes on; a target that stays keeps what is known of it. */
@@ -63,13 +63,13 @@ export class HealthChecks {
     this.#log.stop();
   }
 
-  #summary(): string {
+  #counts(): HealthCounts {
     let [out, all] = [0, 0];
     for (const { counts } of this.#entries.values()) {
       out += counts.out;
       all += counts.all;
     }
-    return `${out} of ${all} targets are out of turn now`;
+    return { out, all };
   }
 }
 
@@ -117,7 +117,7 @@ class EntryChecks {
     this.setTargets([]);
   }
 
-  get counts(): { readonly out: number; readonly all: number } {
+  get counts(): HealthCounts {
     const out = Array.from(this.#targets.values()).filter(({ health }) => !health.healthy).length;
     return { out, all: this.#targets.size };
   }
@@ -128,8 +128,9 @@ class EntryChecks {
     const { target, failures, error } = health;
     const { out, all } = this.counts;
     const left = out === all ? 'no target is left: visitors are refused' : `${all - out} of ${all} targets take turns`;
-    if (health.healthy) this.#log.write('info', `${this.#name}: ${target} is healthy again and back in turn; ${left}`);
-    else this.#log.write('warn', `${this.#name}: ${target} is out of turn: ${failures} health ${failures === 1 ? 'check' : 'checks'} failed in a row (${error}); ${left}`);
+    const state = { event: 'health', entry: this.#name, target, healthy: health.healthy, error: health.healthy ? '' : error, left: all - out } as const;
+    if (health.healthy) this.#log.write('info', state, `${this.#name}: ${target} is healthy again and back in turn; ${left}`);
+    else this.#log.write('warn', state, `${this.#name}: ${target} is out of turn: ${failures} health ${failures === 1 ? 'check' : 'checks'} failed in a row (${error}); ${left}`);
   }
 }
 

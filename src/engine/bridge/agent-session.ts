@@ -38,6 +38,8 @@ export class AgentSession extends BridgeSession {
   readonly #records: AgentRecords | undefined;
   readonly #overview: AgentSessionStart['overview'];
   #overviewAt = Number.NEGATIVE_INFINITY;
+  /** What it has brought along, by kind and name: "tunnel 5". */
+  readonly #brought = new Map<string, string>();
   /** Declarations that aren't answered yet. */
   #declaring = 0;
   /** No new streams: the agent is about to stop. */
@@ -75,7 +77,7 @@ export class AgentSession extends BridgeSession {
   protected override onControl(message: unknown): void {
     const { data } = agentMessageSchema.safeParse(message);
     if (data?.type === 'traffic') this.#onTraffic(data.tunnelId, data);
-    else if (data?.type === 'health') this.#onHealth(data);
+    else if (data?.type === 'health') this.#takeHealth(data);
     else if (data?.type === 'drain') {
       this.#leaving = true;
       this.log.info('the agent is about to stop: its open connections may end, new ones are refused');
@@ -118,8 +120,15 @@ export class AgentSession extends BridgeSession {
     const outcome = type === 'withdraw' ? await records.withdraw(kind, name)
       : await records.declare(type === 'tunnel' ? { kind: type, name, tunnel: declaration.tunnel } : { kind: type, name, host: declaration.host });
     this.#declaring--;
+    if (outcome.id !== 0) this.#brought.set(`${kind} ${name}`, `${kind} ${outcome.id}`);
+    else if (type === 'withdraw' && outcome.error === '') this.#brought.delete(`${kind} ${name}`);
     const answer: ServerMessage = { type: 'declared', kind, name, ...outcome };
     if (!this.#gone) this.mux.sendControl(answer);
+  }
+
+  /** Of what it didn't bring along it has nothing to say. */
+  #takeHealth(message: HealthMessage): void {
+    if (Array.from(this.#brought.values()).includes(`${message.of} ${message.id}`)) this.#onHealth(message);
   }
 
   protected override onGone(): void {

@@ -40,3 +40,14 @@ export function afterMessage(before: ReportedHealth | undefined, { check, target
   if (check === null) return undefined;
   return (check ? new ReportedHealth(check) : before)?.with(reports, targets, now);
 }
+
+/** Those of the targets that take turns, with what is known of their health. */
+export function inTurn(health: ReportedHealth | undefined, targets: readonly string[]): readonly string[] {
+  return health?.inTurn(targets) ?? targets;
+}
+
+/** Whether the same targets take turns after a change of what is known. */
+export function sameTurns(before: ReportedHealth | undefined, after: ReportedHealth | undefined, targets: readonly string[]): boolean {
+  const [one, other] = [inTurn(before, targets), inTurn(after, targets)];
+  return one.length === other.length && one.every((target, index) => target === other[index]);
+}

@@ -6,7 +6,7 @@ import type { VisitType } from '../../wire/visit-messages.ts';
 import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
 import type { RefusalCause, TunnelState, WantedTunnel } from '../face.ts';
-import { afterMessage, type ReportedHealth } from '../health/reported-health.ts';
+import { afterMessage, inTurn, type ReportedHealth, sameTurns } from '../health/reported-health.ts';
 import type { ClientLogins } from '../limits/client-logins.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
@@ -142,14 +142,15 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   #useHealth(health: ReportedHealth | undefined): void {
+    const same = sameTurns(this.#health, health, this.#wanted.targets);
     this.#health = health;
-    this.#server?.useTargets?.(this.#inTurn.targets);
+    if (!same) this.#server?.useTargets?.(this.#inTurn.targets);
     this.#context.changed(this.meter);
   }
 
   /** What is wanted, with the targets that are in health. */
   get #inTurn(): WantedTunnel {
-    return this.#health ? { ...this.#wanted, targets: this.#health.inTurn(this.#wanted.targets) } : this.#wanted;
+    return { ...this.#wanted, targets: inTurn(this.#health, this.#wanted.targets) };
   }
 
   /** Takes over a connection that a visitor's program brought to a tunnel without a port. */

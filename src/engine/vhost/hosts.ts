@@ -1,7 +1,7 @@
 import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import type { CertificateState, HostState, WantedHost } from '../face.ts';
-import { afterMessage, type ReportedHealth } from '../health/reported-health.ts';
+import { afterMessage, inTurn, type ReportedHealth, sameTurns } from '../health/reported-health.ts';
 import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { Connections } from '../tunnels/connections.ts';
@@ -30,7 +30,7 @@ export class HostEntry implements HostRule {
   readonly scheme: WantedHost['scheme'];
   readonly enabled: boolean;
   /** undefined = its targets are not checked. */
-  readonly health: ReportedHealth | undefined;
+  health: ReportedHealth | undefined;
 
   /** @param before the entry that this one takes the place of */
   constructor({ wanted, meter, connections, certificate, health }: HostParts, dialMs: number, before?: HostEntry) {
@@ -39,7 +39,7 @@ export class HostEntry implements HostRule {
     this.connections = connections;
     this.certificate = certificate;
     this.health = health;
-    const targets = health?.inTurn(wanted.targets) ?? wanted.targets;
+    const targets = inTurn(health, wanted.targets);
     this.targets = new TargetTurns({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs }, targets, before?.targets);
     this.secureTargets = new TargetTurns({ kind: 'tcp', by: `host ${wanted.id}` }, targets, before?.secureTargets);
     this.id = wanted.id;
@@ -101,9 +101,13 @@ export class Hosts {
     return checked.flatMap((entry) => entry ? [this.#useHealth(entry, undefined)] : []);
   }
 
-  /** The next requests get another entry: no connection is kept that leads to a target which is out of turn. */
+  /** Where other targets take turns, the next requests get another entry: no connection is kept that leads to one which is out. */
   #useHealth(entry: HostEntry, health: ReportedHealth | undefined): HostEntry {
     const { wanted, meter, connections, certificate } = entry;
+    if (sameTurns(entry.health, health, wanted.targets)) {
+      entry.health = health;
+      return entry;
+    }
     return this.#put(new HostEntry({ wanted, meter, connections, certificate, health }, this.#dialMs, entry));
   }
 

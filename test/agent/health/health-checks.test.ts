@@ -138,7 +138,7 @@ test('the server is told how things stand, again after a reconnect, at once of a
   const again: HealthMessage[] = [];
   checks.established('web', { of: 'tunnel', id: 8 }, (message) => again.push(message));
   expect(again).toMatchObject([{ id: 8, check: how, targets: [{ target: 'a:1', healthy: false, error: 'silent' }] }]);
-  // Other settings: these checks are over.
+  // These checks are over, and the session goes on.
   checks.set([]);
   expect(again.at(-1)).toEqual({ type: 'health', of: 'tunnel', id: 8, check: null, targets: [] });
 });
