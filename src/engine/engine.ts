@@ -13,6 +13,7 @@ import {
   type CertificateState, type ClientState, type ConnectionState, type Declarations, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
   type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
+import { countOut } from './health/reported-health.ts';
 import { Account } from './limits/account.ts';
 import { Admission } from './limits/admission.ts';
 import { Alarm } from './limits/alarm.ts';
@@ -353,8 +354,9 @@ export class Engine implements EngineFace {
   }
 
   /** How many handshakes, sessions and visitors there are and were; for health and metrics. */
-  get counts(): Bridge['counts'] & Certificates['counts'] & { readonly visitors: number; readonly hostConnections: number } {
-    return { ...this.#bridge.counts, ...this.#certificates.counts, visitors: this.#visitors.open, hostConnections: this.#vhost.connections };
+  get counts(): Bridge['counts'] & Certificates['counts'] & ReturnType<typeof countOut> & { readonly visitors: number; readonly hostConnections: number } {
+    const out = countOut([...this.#tunnels.all(), ...this.#hosts.all()]);
+    return { ...out, ...this.#bridge.counts, ...this.#certificates.counts, visitors: this.#visitors.open, hostConnections: this.#vhost.connections };
   }
 
   /** Refused connections since the start by cause, over all clients that there are now. */

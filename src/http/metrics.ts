@@ -19,6 +19,8 @@ const gauges = {
   handshakes: 'Unfinished handshakes at the bridge.',
   visitors: 'Open connections of visitors to tunnels and hosts.',
   hostConnections: 'Connections to the ports of the hosts, idle ones included.',
+  targetsOutOfTurn: 'Targets of tunnels and hosts that fail their health checks.',
+  withoutTarget: 'Tunnels and hosts whose targets all fail their health checks: visitors are refused.',
   certificatesExpired: 'Certificates of hosts that have expired.',
   certificatesExpiring: 'Certificates of hosts with fewer than 15 days left.',
   certificatesRefused: 'Certificates of hosts whose files or texts cannot be used: the pair before stays, if there was one.',

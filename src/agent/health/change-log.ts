@@ -17,6 +17,7 @@ export class ChangeLog {
   readonly #counts: () => HealthCounts;
   #lines = 0;
   #more = 0;
+  #faultAt = -Infinity;
   #window: NodeJS.Timeout | undefined;
 
   /** @param counts how things stand, for the line that stands for many */
@@ -30,6 +31,14 @@ export class ChangeLog {
     if (this.#lines < LINES) tell(this.#log, level, state, text);
     else this.#more++;
     this.#lines++;
+  }
+
+  /** A check could not be made: one line within `WINDOW_MS`, for what one check lacks the others lack too. */
+  fault(text: string): void {
+    const now = performance.now();
+    if (now - this.#faultAt < WINDOW_MS) return;
+    this.#faultAt = now;
+    this.#log.error(text);
   }
 
   /** The window is over, or everything is. */

@@ -3,11 +3,20 @@ import http from 'node:http';
 import net from 'node:net';
 import { parseTarget, type Target } from '../../rules/targets.ts';
 import type { HealthSettings } from '../../wire/health.ts';
-import { messageOf } from '../../wire/system-error.ts';
+import { errnoOf, messageOf } from '../../wire/system-error.ts';
+
+/** What this machine lacks says nothing of the target. */
+const ownFaults: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
+
+/** A check could not be made, for want of something on this machine. */
+export class CheckNotMadeError extends Error {
+  override readonly name = 'CheckNotMadeError';
+}
 
 /**
  * Checks a target (host:port) once.
  * @returns what is wrong, for people; "" = the target is healthy, or `stopped` was aborted meanwhile
+ * @throws {CheckNotMadeError} when this machine has no socket left, say
  */
 export async function checkTarget({ type, path, timeoutMs }: Omit<HealthSettings, 'intervalMs' | 'maxFailed'>, text: string, stopped: AbortSignal): Promise<string> {
   const target = parseTarget(text);
@@ -25,6 +34,7 @@ export async function checkTarget({ type, path, timeoutMs }: Omit<HealthSettings
     return '';
   } catch (error) {
     if (stopped.aborted) return '';
+    if (ownFaults.includes(errnoOf(error))) throw new CheckNotMadeError(messageOf(error), { cause: error });
     return abort.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(error);
   } finally {
     clearTimeout(timer);

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { HealthMessage, HealthSettings } from '../../wire/health.ts';
+import { messageOf } from '../../wire/system-error.ts';
 import { ChangeLog, type HealthCounts } from './change-log.ts';
 import { checkTarget } from './check-target.ts';
 import { type EntryRef, HealthReport } from './health-report.ts';
@@ -25,8 +26,11 @@ export class HealthChecks {
   readonly #context: CheckContext;
   readonly #log: ChangeLog;
 
-  constructor({ log, random = Math.random, now = () => performance.now(), check = checkTarget }: { readonly log: Logger } & Partial<Omit<CheckContext, 'slots'>>) {
-    this.#context = { random, now, check, slots: new Slots(AT_ONCE) };
+  constructor({ log, random = Math.random, now = () => performance.now(), check = checkTarget }: { readonly log: Logger } & Partial<Omit<CheckContext, 'slots' | 'onFault'>>) {
+    this.#context = {
+      random, now, check, slots: new Slots(AT_ONCE),
+      onFault: (target, error) => this.#log.fault(`the health of ${target} cannot be checked, and stays as it was: ${messageOf(error)}`),
+    };
     this.#log = new ChangeLog(log, () => this.#counts());
   }
 

@@ -7,13 +7,15 @@ const FIRST_MS = 5000;
 
 /** What the checks of targets share. */
 export interface CheckContext {
-  /** Checks a target once; resolves to what is wrong, "" = nothing. Must not reject. */
+  /** Checks a target once; resolves to what is wrong, "" = nothing. Rejects when the check can't be made, which says nothing of the target. */
   readonly check: (how: HealthSettings, target: string, stopped: AbortSignal) => Promise<string>;
   readonly slots: Slots;
   /** Yields 0 <= x < 1: spreads the checks of many targets. */
   readonly random: () => number;
   /** ms, never set back */
   readonly now: () => number;
+  /** A check couldn't be made. */
+  readonly onFault: (target: string, error: unknown) => void;
 }
 
 /** Checks one target again and again, never twice at once, until it is stopped. */
@@ -45,15 +47,27 @@ export class TargetCheck {
   }
 
   async #check(): Promise<void> {
-    const { check, slots, random, now } = this.#context;
+    const { random, now } = this.#context;
     const { signal } = this.#stop;
     const due = now();
-    const problem = await slots.run(async () => signal.aborted ? '' : check(this.#how, this.health.target, signal));
+    const problem = await this.#problem(signal);
     if (signal.aborted) return;
-    const changed = this.health.checked(problem, now());
+    const changed = problem === undefined ? 'same' : this.health.checked(problem, now());
     if (changed !== 'same') this.#onChanged(this.health, changed);
     // A tenth more or less: targets that were checked together don't stay together.
     const next = due + this.#how.intervalMs * (0.9 + 0.2 * random());
     this.#timer = this.#after(Math.max(0, next - now()));
+  }
+
+  /** undefined = the check couldn't be made. */
+  async #problem(signal: AbortSignal): Promise<string | undefined> {
+    const { check, slots, onFault } = this.#context;
+    const { target } = this.health;
+    try {
+      return await slots.run(async () => signal.aborted ? '' : check(this.#how, target, signal));
+    } catch (error) {
+      onFault(target, error);
+      return undefined;
+    }
   }
 }

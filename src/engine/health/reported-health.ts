@@ -41,6 +41,18 @@ export function afterMessage(before: ReportedHealth | undefined, { check, target
   return (check ? new ReportedHealth(check) : before)?.with(reports, targets, now);
 }
 
+/** What a monitor looks at, over tunnels and hosts: targets that are out of turn, and how many have none left. Costs a look at each. */
+export function countOut(all: Iterable<{ readonly health: ReportedHealth | undefined; readonly wanted: { readonly targets: readonly string[] } }>): { readonly targetsOutOfTurn: number; readonly withoutTarget: number } {
+  let [targetsOutOfTurn, withoutTarget] = [0, 0];
+  for (const { health, wanted: { targets } } of all) {
+    if (!health) continue;
+    const left = health.inTurn(targets).length;
+    targetsOutOfTurn += targets.length - left;
+    if (left === 0) withoutTarget++;
+  }
+  return { targetsOutOfTurn, withoutTarget };
+}
+
 /** Those of the targets that take turns, with what is known of their health. */
 export function inTurn(health: ReportedHealth | undefined, targets: readonly string[]): readonly string[] {
   return health?.inTurn(targets) ?? targets;

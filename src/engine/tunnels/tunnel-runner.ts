@@ -80,6 +80,11 @@ export class TunnelRunner implements VisitedTunnel {
     return this.#wanted;
   }
 
+  /** undefined = its targets are not checked. */
+  get health(): ReportedHealth | undefined {
+    return this.#health;
+  }
+
   get state(): TunnelState {
     const { connections, refusals, rate, inlet, export: exported } = this.meter;
     return {

@@ -43,6 +43,10 @@ export class Tunnels {
     };
   }
 
+  all(): IterableIterator<TunnelRunner> {
+    return this.#runners.values();
+  }
+
   get(id: number): TunnelRunner | undefined {
     return this.#runners.get(id);
   }

@@ -142,6 +142,10 @@ export class Hosts {
     }
   }
 
+  all(): IterableIterator<HostEntry> {
+    return this.#entries.values();
+  }
+
   get(id: number): HostEntry | undefined {
     return this.#entries.get(id);
   }

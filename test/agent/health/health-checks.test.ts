@@ -102,6 +102,22 @@ test('targets that flap all night write 20 lines a minute and one that stands fo
   expect(lines()).toContainEqual(expect.stringMatching(/^health of targets: \d+ more changes in the last 60 s; \d+ of 30 targets are out of turn now$/));
 });
 
+test('a check that this machine cannot make says nothing of the target; one line a minute tells of it', async () => {
+  let fault = false;
+  const { checks, lines } = startChecks(() => {
+    if (fault) throw new Error('EMFILE: too many open files');
+    return 'refused';
+  });
+  checks.set([named('web', 'a:1', 'b:1')]);
+  await seconds(6);
+  fault = true;
+  await seconds(50);
+  expect(lines()).toEqual(['the health of a:1 cannot be checked, and stays as it was: EMFILE: too many open files']);
+  fault = false;
+  await seconds(10);
+  expect(lines()).toHaveLength(3);
+});
+
 test('what the file no longer asks for is checked no more; what it still asks for keeps its state', async () => {
   const { checks, checked, lines } = startChecks(() => 'refused');
   checks.set([named('web', 'a:1', 'b:1'), named('db', 'c:1')]);
