@@ -36,7 +36,7 @@ export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host n
 export const httpsUrl = z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).max(1000, 'must be at most 1000 characters long');
 
 /** An e-mail address; "" = none. */
-export const email = z.union([z.literal(''), z.email()], { error: 'must be an e-mail address' });
+export const email = z.union([z.literal(''), z.email('must be an e-mail address')], { error: 'must be an e-mail address' });
 
 /** One of a few words or numbers. */
 export function oneOf<const T extends readonly [string, ...string[]]>(words: T) {

@@ -172,6 +172,10 @@ eachDialect('hosts', (databases) => {
     expect(await api.code(available, { d: 'x', p: 'app' })).toBe('PLATFORM_DOMAIN_UNKNOWN');
     expect(await api.code(create, { input: { ...input, location: '/other' } })).toBe('PLATFORM_PREFIX_USED');
     expect(await api.code(create, { input: { ...input, platformPrefix: 'old' } })).toBe('PLATFORM_HOST_USED');
+    const certify = (certFilePath: string, keyFilePath: string) => api.services.store.db.platformDomain.update({ where: { id: 'd' }, data: { certFilePath, keyFilePath } });
+    await certify('/domain.pem', '/domain.key');
+    expect(await api.record(update, { id: 2, input: { certificate: '/mine.pem', privateKey: '' } })).toMatchObject({ certificatePath: '/domain.pem', privateKeyPath: '/domain.key' });
+    await certify('', '');
     for (const kept of [{ remark: 'a' }, { host: 'APP.p.example.com' }, { mode: 'platform' }, { mode: 'platform', platformPrefix: 'app' }]) {
       expect(await api.record(update, { id: 2, input: kept })).toMatchObject({ mode: 'platform', host: 'app.p.example.com' });
     }
@@ -179,6 +183,43 @@ eachDialect('hosts', (databases) => {
     expect(await api.code(update, { id: 2, input: { mode: 'custom' } })).toBe('PLATFORM_NAMESPACE');
     expect(await api.record(update, { id: 2, input: { host: 'own.com' } })).toMatchObject({ mode: 'custom', host: 'own.com', platformDomainId: null, platformPrefix: null });
     expect(await api.record(update, { id: 1, input: { remark: 'still editable', host: 'old.p.example.com', mode: 'custom' } })).toMatchObject({ remark: 'still editable' });
+  });
+
+  test('a certificate by ACME is for custom hosts that are names, and goes off with what it needs', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    await api.services.store.db.platformDomain.create({ data: domain });
+    const on = async (operation: string, variables: Input) => (await api.record(operation.replace(fields, 'acme'), variables))['acme'];
+    expect(await on(create, { input: { clientId, host: 'a.com' } })).toBe(false);
+    expect(await on(update, { id: 1, input: { acme: true } })).toBe(true);
+    expect(api.engine.wantedHosts.get(1)).toMatchObject({ acme: true });
+    expect(await on(update, { id: 1, input: { remark: 'x' } })).toBe(true);
+    expect(await on(create, { input: { clientId, host: 'b.com', scheme: 'http', acme: true } })).toBe(false);
+    for (const input of [{ host: '*.c.com' }, { host: '192.0.2.1' }, { host: '::1' }, { host: 'localhost' }, { host: 'a_b.com' }, { mode: 'platform', platformDomainId: 'd', platformPrefix: 'a', scheme: 'http' }]) {
+      expect((await api.run(create, { input: { clientId, ...input, acme: true } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringMatching(/^invalid acme: /) });
+      expect(await on(update, { id: 1, input: { mode: 'custom', host: 'a.com', scheme: 'all', acme: true } })).toBe(true);
+      expect(await on(update, { id: 1, input: { location: `/${input.host ?? 'p'}`, ...input } })).toBe(false);
+    }
+    expect(await on(update, { id: 1, input: { mode: 'custom', host: 'a.com' } })).toBe(false);
+  });
+
+  test('how the certificate stands that is in use is told, and of the key nothing', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newHost(api, await newClient(api));
+    const all = 'origin status problem names issuer validFrom validTo daysRemaining fingerprint acme { status problem nextAttemptAt }';
+    const told = async () => (await api.record(`query ($id: Int!) { host(id: $id) { certificate { ${all} } } }`, { id }))['certificate'];
+    const nothing = { names: [], issuer: null, validFrom: null, validTo: null, daysRemaining: null, fingerprint: null, acme: null };
+    expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: '', ...nothing });
+    await api.ok(update, { id, input: { acme: true } });
+    expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: expect.stringMatching(/^this server gets no certificates by ACME/), ...nothing });
+    const [validFrom, validTo] = [new Date('2026-01-01T00:00:00.000Z'), new Date('2100-01-01T00:00:00.000Z')];
+    const inUse = { names: ['a.com', '*.b.com'], issuer: 'R3', validFrom, validTo, fingerprint: 'ab'.repeat(32) };
+    api.engine.certificates.set(id, { standing: 'refused', problem: 'bad pair', inUse, acme: null });
+    expect(await told()).toEqual({
+      origin: 'OWN', status: 'REFUSED', problem: 'bad pair', ...inUse, validFrom: validFrom.toISOString(), validTo: validTo.toISOString(), daysRemaining: expect.any(Number), acme: null,
+    });
+    api.engine.certificates.set(id, { standing: 'missing', problem: '', inUse: null, acme: { status: 'failed', problem: 'nobody answered', nextAt: validTo.getTime() } });
+    expect(await told()).toEqual({ origin: 'ACME', status: 'MISSING', problem: '', ...nothing, acme: { status: 'FAILED', problem: 'nobody answered', nextAttemptAt: validTo.toISOString() } });
   });
 
   test('an unknown id is not found; null in a query', async () => {

@@ -90,6 +90,9 @@ describe('the start is refused, with name, problem and source, for', () => {
       `http-port: unknown setting; "adit server --help" lists them (${configFile})`,
       `bridge: unknown setting; "adit server --help" lists them (${configFile})`,
     ]],
+    ['a certificate authority without TLS, and no e-mail address', { environment: { ADIT_ACME_DIRECTORY: 'http://ca.example.com/dir', ADIT_ACME_EMAIL: 'somebody' } }, [
+      'ADIT_ACME_DIRECTORY: must be a URL that begins with https://, not "http://ca.example.com/dir" (environment)', 'ADIT_ACME_EMAIL: must be an e-mail address, not "somebody" (environment)',
+    ]],
     ['a bad value that another source overrides', { environment: { ADIT_HTTP_PORT: 'x' }, flags: { '--http-port': '1' } },
       ['ADIT_HTTP_PORT: must be a port (0 = any free one) from 0 to 65535, not "x" (environment)']],
     ['an empty number', { environment: { ADIT_DRAIN_SECONDS: '' } }, ['ADIT_DRAIN_SECONDS: must be seconds from 0 to 3600, not "" (environment)']],

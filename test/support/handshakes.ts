@@ -15,7 +15,6 @@ export class Handshakes {
   constructor(port: number, servername: string) {
     this.#workers = [
       this.#work({ port, servername }),
-      this.#work({ port, servername }),
       this.#work({ port, servername, maxVersion: 'TLSv1.2' }, true),
       this.#work({ port, servername }, true),
     ];
