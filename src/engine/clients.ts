@@ -49,6 +49,11 @@ export class ClientEntry {
     this.meter.setLimits(wanted);
   }
 
+  /** Visitors who are not on its whitelist may let themselves in (contract D14). */
+  get letsVisitorsIn(): boolean {
+    return this.#wanted.ipWhite && this.#wanted.ipWhitePassword !== '';
+  }
+
   /** Lets a visitor in who says the password (contract D14). @returns false when it is another, or there is none */
   letIn(address: string, password: string, now: number): boolean {
     const right = sameSecret(password, this.#wanted.ipWhitePassword);

@@ -99,6 +99,7 @@ export class Engine implements EngineFace {
   readonly #acme: Acme | undefined;
   readonly #certificates: Certificates;
   readonly #hosts: Hosts;
+  readonly #attempts: Attempts;
   readonly #logins: ClientLogins;
   readonly #vhost: VhostServer;
   readonly #bridge: Bridge;
@@ -122,8 +123,8 @@ export class Engine implements EngineFace {
     this.#acme = options.acme && new Acme(options.acme, options.log, this.#now);
     this.#certificates = new Certificates(options.log, this.#now, this.#acme);
     this.#hosts = new Hosts(this.#ticker, this.#visitors, this.#certificates, { ...PROXY_TIMING, ...options.proxyTiming }.dialMs, (id) => this.#tell('host', id));
-    const attempts = options.attempts ?? new Attempts();
-    this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, attempts, this.#now);
+    this.#attempts = options.attempts ?? new Attempts();
+    this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, this.#attempts, this.#now);
     const sockets = options.sockets ?? netBackend;
     this.#admission = new Admission(this.#visitors, this.#now, options.allowLocalProxy ? new LocalSession(sockets, options.log) : undefined);
     this.#tunnels = this.#makeTunnels(sockets, options);
@@ -131,9 +132,9 @@ export class Engine implements EngineFace {
     this.#vhost = this.#makeVhost(sockets, options);
     this.#rendezvous = new Rendezvous({ sockets, log: options.log, host: options.bridgeHost, port: options.p2pPort });
     this.#bridge = new Bridge({
-      sockets, log: options.log, now: this.#now, clients: this.#clients, attempts, timing: options.bridgeTiming ?? {},
+      sockets, log: options.log, now: this.#now, clients: this.#clients, attempts: this.#attempts, timing: options.bridgeTiming ?? {},
       declarations: () => this.#declarations,
-      overview: (entry) => overviewOf(entry, this.#hosts, this.#now()),
+      overview: (entry) => overviewOf(entry, this.#hosts, (id) => this.hostState(id)),
       visited: (keyId) => this.#tunnels.visited(keyId),
       onTraffic: (entry, tunnelId, { inlet, exported }) => {
         const runner = this.#tunnels.get(tunnelId);
@@ -152,7 +153,7 @@ export class Engine implements EngineFace {
           runner.forgetHealth();
           runner.clientChanged();
         }
-        for (const { meter } of this.#hosts.forgetHealth(entry.wanted.id)) this.#changed(meter);
+        for (const id of this.#hosts.forgetHealth(entry.wanted.id)) this.#tell('host', id);
       },
     });
   }
@@ -183,12 +184,19 @@ export class Engine implements EngineFace {
 
   #makeVhost(sockets: SocketBackend, { trustedProxies = [], vhostTiming, log }: EngineOptions): VhostServer {
     const trusted = addressSet(trustedProxies);
-    const gate: GateContext = { logins: this.#logins, admit: (host, address) => this.#admit(host, address) };
+    const letsIn = (clientId: number): boolean => this.#clients.get(clientId)?.letsVisitorsIn === true;
+    const gate: GateContext = { logins: this.#logins, admit: (host, address) => this.#admit(host, address), letsIn, refused: (clientId, cause) => this.#clients.get(clientId)?.meter.countRefusal(cause) };
     return new VhostServer({
       log, sockets, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, maxConnections: MAX_VISITORS,
       trusts: (address) => trusted.has(address),
       challenge: (host, token) => this.#acme?.answer(host, token),
       gate: (entry, visit) => gateOf(gate, entry, visit),
+      letsIn: ({ wanted }) => letsIn(wanted.clientId),
+      letIn: ({ id, wanted: { clientId } }, address, password) => {
+        const guess = this.#attempts.guess('ipWhitePassword', address, `client ${clientId}`, this.#now(), () => this.letIn(clientId, address, password));
+        if (guess === 'right') log.info({ clientId, hostId: id, address }, 'a visitor let himself in by the password');
+        return guess;
+      },
       dial: (entry, visitor) => dialHost(entry, entry.targets, visitor, gate.admit),
       dialSecure: (entry, visitor) => dialHost(entry, entry.secureTargets, visitor, gate.admit),
     });
@@ -270,7 +278,7 @@ export class Engine implements EngineFace {
   }
 
   hostState(id: number): HostState | undefined {
-    return this.#hosts.state(id);
+    return this.#hosts.state(id, (host) => this.#unserved(host));
   }
 
   hostCertificate(id: number, name?: string): Promise<CertificateState | undefined> {
@@ -414,6 +422,14 @@ export class Engine implements EngineFace {
     this.#clients.add(entry);
     this.#awaitExpiry(entry);
     return entry;
+  }
+
+  /** Why a host can't be served; "" = it can. */
+  #unserved({ clientId, localProxy }: WantedHost): string {
+    const blocked = this.#blocked(clientId);
+    if (blocked !== '') return blocked;
+    if (localProxy) return this.#options.allowLocalProxy ? '' : 'the server is to dial the target itself, which its settings do not allow';
+    return this.#clients.get(clientId)?.session ? '' : 'the agent is not connected';
   }
 
   #blocked(clientId: number): string {

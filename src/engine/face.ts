@@ -214,6 +214,11 @@ export interface VisitorState {
 
 /** Running state of a host. */
 export interface HostState extends Traffic {
+  /** It serves: it is started, its client may serve, and somebody is there to dial its targets. */
+  readonly running: boolean;
+  /** Why it doesn't although it is started; "" = nothing wrong. */
+  readonly error: string;
+  readonly refusals: Refusals;
   /** null = its targets are not checked, or its agent is away. */
   readonly health: HealthState | null;
 }

@@ -1,10 +1,10 @@
 import { OVERVIEW_TARGETS, type OverviewRow } from '../wire/overview.ts';
 import type { ClientEntry } from './clients.ts';
-import type { HealthState } from './face.ts';
+import type { HealthState, HostState } from './face.ts';
 import type { Hosts } from './vhost/hosts.ts';
 
 /** What a client's agent is told of the client's tunnels and hosts, one after another: there may be many. */
-export function* overviewOf(entry: ClientEntry, hosts: Hosts, now: number): Generator<OverviewRow> {
+export function* overviewOf(entry: ClientEntry, hosts: Hosts, stateOf: (hostId: number) => HostState | undefined): Generator<OverviewRow> {
   for (const { wanted: { id, mode, port, targets }, state } of entry.tunnels) {
     const direct = state.visitors.filter(({ path }) => path === 'direct').length;
     yield {
@@ -12,11 +12,11 @@ export function* overviewOf(entry: ClientEntry, hosts: Hosts, now: number): Gene
       running: state.running, error: state.error.slice(0, 1000), connections: state.connections, visitors: { relay: state.visitors.length - direct, direct }, health: healthOf(state.health),
     };
   }
-  const running = entry.blocked(now) === '';
-  for (const { wanted: { id, host, location, scheme, targets, enabled }, meter } of hosts.ofClient(entry.wanted.id)) {
+  for (const { wanted: { id, host, location, scheme, targets }, meter } of hosts.ofClient(entry.wanted.id)) {
+    const state = stateOf(id);
     yield {
       kind: 'host', id, type: scheme, host: `${host}${location === '/' ? '' : location}`.slice(0, 600), port: 0, targets: targets.slice(0, OVERVIEW_TARGETS),
-      running: running && enabled, error: '', connections: meter.connections, visitors: { relay: 0, direct: 0 }, health: healthOf(hosts.state(id)?.health ?? null),
+      running: state?.running === true, error: state?.error ?? '', connections: meter.connections, visitors: { relay: 0, direct: 0 }, health: healthOf(state?.health ?? null),
     };
   }
 }

@@ -82,6 +82,16 @@ export class Attempts {
     };
   }
 
+  /** Makes a whole guess, as `begin` does: `isRight` is asked only when the source may make one. */
+  guess(credential: NamedCredential, address: string, name: string, now: number, isRight: () => boolean): 'right' | 'wrong' | 'wait' {
+    const attempt = this.begin(credential, address, name, now);
+    if (attempt.wait > 0) return 'wait';
+    const right = isRight();
+    if (right) attempt.succeeded();
+    else attempt.failed();
+    return right ? 'right' : 'wrong';
+  }
+
   /** Takes the next turn of an address from which agents or visitors offer keys, see {@link Penalties.turn}. @returns ms to wait, Infinity = don't look at its key */
   keyTurn(address: string, now: number): number {
     return this.#agents.turn(networkOf(address), now);

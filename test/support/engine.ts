@@ -124,7 +124,10 @@ export class FakeEngine implements EngineFace {
   }
 
   hostState(id: number): HostState | undefined {
-    return this.wantedHosts.has(id) ? { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0, health: this.health.get(`host ${id}`) ?? null } : undefined;
+    const host = this.wantedHosts.get(id);
+    // As if the client had no other.
+    const refusals = host && this.clients.get(host.clientId)?.refusals;
+    return host ? { running: true, error: '', refusals: refusals ?? {}, connections: 0, rate: 0, inletBytes: 0, exportBytes: 0, health: this.health.get(`host ${id}`) ?? null } : undefined;
   }
 
   /** How certificates of hosts stand, as far as the test gives them. */

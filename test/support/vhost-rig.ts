@@ -1,7 +1,7 @@
 import { afterAll } from '@jest/globals';
 import { Agent } from '../../src/agent/agent.ts';
 import { Engine, type EngineOptions } from '../../src/engine/engine.ts';
-import type { WantedHost } from '../../src/engine/face.ts';
+import type { WantedClient, WantedHost } from '../../src/engine/face.ts';
 import { covering } from './certificates.ts';
 import { LogRecorder } from './log-recorder.ts';
 import { CLIENT, fresh } from './tunnel.ts';
@@ -12,6 +12,10 @@ export interface VhostRig {
   readonly httpPort: number;
   readonly httpsPort: number;
   readonly log: LogRecorder;
+  readonly engine: Engine;
+  readonly agent: Agent;
+  /** Changes the client that the hosts are of. */
+  client(client: Partial<WantedClient>): Promise<void>;
   /** Adds a host, `example.test` unless told otherwise. @returns what takes it away */
   host(host: Partial<WantedHost>): Promise<() => Promise<void>>;
 }
@@ -37,7 +41,8 @@ export async function startVhostRig(options: Partial<EngineOptions> = {}): Promi
     await engine.close();
   });
   return {
-    ...ports, log,
+    ...ports, log, engine, agent,
+    client: (client) => engine.apply({ kind: 'client', client: { ...CLIENT, ...client } }),
     async host(partial) {
       const host = hostOf(partial);
       await engine.apply({ kind: 'host', host });

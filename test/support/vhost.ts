@@ -63,7 +63,7 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
   const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
   const server = new VhostServer({
-    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, maxConnections: 1000, trusts: () => false, gate: () => undefined, challenge: () => undefined,
+    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, maxConnections: 1000, trusts: () => false, gate: () => undefined, letsIn: () => false, letIn: () => 'wrong', challenge: () => undefined,
     dial: (entry, visitor) => dial(entry, visitor, true),
     dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,
@@ -84,7 +84,16 @@ async function join(far: ByteSocket, target: { readonly host: string; readonly p
 }
 
 /** An origin that answers with bytes as they are, and keeps what it was sent. */
-export async function startRawOrigin(answer: (received: string, socket: net.Socket) => void) {
+export function startRawOrigin(answer: (received: string, socket: net.Socket) => void) {
+  return startOrigin(answer, running);
+}
+
+/** The same for all tests of a file. */
+export function startLastingOrigin(answer: (received: string, socket: net.Socket) => void) {
+  return startOrigin(answer, lasting);
+}
+
+async function startOrigin(answer: (received: string, socket: net.Socket) => void, stops: Array<() => Promise<unknown>>) {
   const received: string[] = [];
   const server = net.createServer({ allowHalfOpen: true }, (socket) => {
     const index = received.push('') - 1;
@@ -95,20 +104,20 @@ export async function startRawOrigin(answer: (received: string, socket: net.Sock
       answer(received[index] ?? '', socket);
     });
     socket.on('end', () => socket.end());
-    running.push(async () => socket.destroy());
+    stops.push(async () => socket.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  running.push(async () => server.close());
+  stops.push(async () => server.close());
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no address');
   /** By connection, in the order in which they came. */
   return { received, target: `127.0.0.1:${address.port}` };
 }
 
-/** Sends bytes and resolves to all that comes back until the connection ends, or `until` is true of it. */
-export async function exchange(port: number, request: string, until: (text: string) => boolean = () => false): Promise<string> {
-  const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+/** Sends bytes and resolves to all that comes back until the connection ends, or `until` is true of it. @param from the visitor's address */
+export async function exchange(port: number, request: string, until: (text: string) => boolean = () => false, from = '127.0.0.1'): Promise<string> {
+  const socket = net.connect({ port, host: '127.0.0.1', localAddress: from, allowHalfOpen: true });
   socket.on('error', () => undefined);
   let text = '';
   const done = new Promise<void>((resolve) => {

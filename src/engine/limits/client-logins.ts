@@ -26,11 +26,6 @@ export class ClientLogins {
     const wanted = this.of(clientId);
     if (!wanted) return true;
     // The address is a part of the name: with a limit by client alone, a stranger could close it to everybody.
-    const attempt = this.#attempts.begin('basic', address, `client ${clientId} from ${address}`, this.#now());
-    if (attempt.wait > 0) return false;
-    const right = sameLogin(given, wanted);
-    if (right) attempt.succeeded();
-    else attempt.failed();
-    return right;
+    return this.#attempts.guess('basic', address, `client ${clientId} from ${address}`, this.#now(), () => sameLogin(given, wanted)) === 'right';
   }
 }

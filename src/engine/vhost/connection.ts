@@ -6,14 +6,18 @@ import { HttpSyntaxError } from '../http/syntax-error.ts';
 import { decide, type Decision } from './decision.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import type { HostEntry } from './hosts.ts';
+import { LetInForm } from './let-in.ts';
+import { formFor } from './let-in-page.ts';
 import { Patience } from './patience.ts';
 import { challengeResponse } from './challenge.ts';
 import { httpsRedirect } from './redirect.ts';
-import { A_PAGE, prefersJson, type Refusal, refusalOf, refusalResponse } from './refusal.ts';
+import { A_PAGE, prefersJson, type Refusal, type RefusalForm, refusalOf, refusalResponse } from './refusal.ts';
 import { fieldsForTarget, upgradeOf } from './request-fields.ts';
 import type { Responder } from './responder.ts';
 import type { TargetPool } from './target-pool.ts';
 import type { VhostContext } from './vhost-context.ts';
+
+type Of<Kind extends Decision['kind']> = Extract<Decision, { readonly kind: Kind }>;
 
 /** What a visitor's connection is made of. */
 export interface VhostConnectionOptions {
@@ -42,7 +46,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
   /** Who answers the request that is under way. */
   #responder: Responder | undefined;
   /** How a refusal of the request that is under way has to look, and whose it is. */
-  #form = A_PAGE;
+  #form: Omit<RefusalForm, 'id' | 'close'> = A_PAGE;
   #entry: HostEntry | undefined;
   /** The head of the response was sent. */
   #responding = false;
@@ -126,21 +130,39 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     const decision = decide(context, head, { scheme, peer: this.visitor.remoteAddress, isKept: (entry, address) => this.pool.has(entry, address) });
     this.address = decision.address;
     switch (decision.kind) {
-      case 'refuse': return this.#refuseRequest(decision.refusal, decision.reason, decision.entry);
+      case 'refuse':
+        if (decision.refusal === 'notListed') this.#form = { ...this.#form, form: formFor(head, decision.place) };
+        return this.#refuseRequest(decision.refusal, decision.reason, decision.entry);
       case 'challenge': return this.#answer((close) => challengeResponse(decision.answer, close));
       case 'redirect': return this.#answer((close) => httpsRedirect(decision.place, context.httpsPort, close));
+      case 'letIn': return this.#letIn(head, decision);
       case 'forward': this.#forward(head, decision);
     }
   }
 
-  #forward(head: RequestHead, { entry, origin, place }: Extract<Decision, { readonly kind: 'forward' }>): void {
+  #letIn(head: RequestHead, { place, entry, address }: Of<'letIn'>): void {
+    const form = new LetInForm({ head, place, say: (password) => this.#options.context.letIn(entry, address, password) }, (answer) => {
+      if ('response' in answer) return this.#answer(answer.response);
+      this.#form = answer.form;
+      this.#refuseRequest(answer.refusal, 'the visitor did not say the password of the whitelist', entry);
+    });
+    this.#begin(form);
+    if (this.#requests.over) form.requestSent();
+  }
+
+  /** From now on the request's body is for `responder`. */
+  #begin(responder: Responder): void {
+    this.#responder = responder;
+    this.patience.begin(this.#requests.over ? 'response' : 'body');
+  }
+
+  #forward(head: RequestHead, { entry, origin, place }: Of<'forward'>): void {
     const { method, minor } = head;
     const bodyless = this.#requests.over;
     const exchange = Exchange.open(this, entry, this.#options.context, { method, minor, upgrade: upgradeOf(head) !== undefined, bodyless });
     if (!exchange) return this.#refuseRequest('offline', 'the agent takes no connection', entry);
     this.#entry = entry;
-    this.#responder = exchange;
-    this.patience.begin(bodyless ? 'response' : 'body');
+    this.#begin(exchange);
     exchange.request(formatHead(`${method} ${place.path} HTTP/1.${minor}`, fieldsForTarget(head, entry.wanted, origin)));
     if (bodyless) exchange.requestSent();
   }

@@ -2,6 +2,7 @@ import { requestedHost } from '../../rules/host-name.ts';
 import type { RequestHead } from '../http/head.ts';
 import { challengeToken } from './challenge.ts';
 import type { HostEntry } from './hosts.ts';
+import { saysPassword } from './let-in.ts';
 import type { Refusal } from './refusal.ts';
 import { type Origin, visitorOf } from './request-fields.ts';
 import { placeOf, type RequestPlace } from './request-place.ts';
@@ -26,6 +27,8 @@ export type Decision = {
   | { readonly kind: 'redirect' }
   /** A certificate authority asks. */
   | { readonly kind: 'challenge'; readonly answer: string }
+  /** He says the password that lets him in. */
+  | { readonly kind: 'letIn'; readonly entry: HostEntry }
   | { readonly kind: 'forward'; readonly entry: HostEntry; readonly origin: Origin }
 );
 
@@ -42,6 +45,8 @@ export function decide(context: VhostContext, head: RequestHead, { scheme, peer,
   if (!entry) return { kind: 'refuse', place, address, refusal: 'noRoute', reason: `no host takes ${place.host}` };
   if (scheme === 'http' && entry.wanted.autoHttps) return { kind: 'redirect', place, address };
   const refused = context.gate(entry, { address, kept: isKept(entry, address), head });
+  const turnedAway = refused?.refusal === 'notListed';
+  if ((turnedAway || !refused) && saysPassword(head, place, turnedAway) && context.letsIn(entry)) return { kind: 'letIn', place, address, entry };
   if (refused) return { kind: 'refuse', place, address, entry, ...refused };
   return { kind: 'forward', place, address, entry, origin: { address: peer, scheme, host: place.host, trusted } };
 }

@@ -12,6 +12,10 @@ export interface GateContext {
   readonly logins: ClientLogins;
   /** Whether a new connection of a visitor may be carried; otherwise why not. */
   readonly admit: (host: WantedHost, address: string) => Carrier | RefusalCause;
+  /** Whether visitors who are not on the client's whitelist may let themselves in. */
+  readonly letsIn: (clientId: number) => boolean;
+  /** A request was refused: counts it for the client. */
+  readonly refused: (clientId: number, cause: RefusalCause) => void;
 }
 
 /** What a visitor is told of a cause. */
@@ -24,21 +28,22 @@ const told: Readonly<Record<RefusalCause, Refusal>> = {
  * Why a request may not go on to its host; undefined = it may. In the order of the diagnosis: client, lists, quotas, agent, then name
  * and password (contract 4.6, 4.9).
  */
-export function gateOf({ logins, admit }: GateContext, entry: HostEntry, { address, kept, head }: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined {
-  if (entry.wanted.targets.length === 0) return { refusal: 'offline', reason: 'the host has no target' };
-  if (entry.targets.next === undefined) {
-    entry.meter.countRefusal('noTarget');
-    return { refusal: 'unhealthy', reason: 'all targets fail their health checks' };
-  }
+export function gateOf({ logins, admit, letsIn, refused }: GateContext, entry: HostEntry, { address, kept, head }: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined {
+  const { clientId, targets } = entry.wanted;
+  const refuse = (cause: RefusalCause, refusal: Refusal, reason: string): { readonly refusal: Refusal; readonly reason: string } => {
+    entry.meter.countRefusal(cause);
+    refused(clientId, cause);
+    return { refusal, reason };
+  };
+  if (targets.length === 0) return refuse('noTarget', 'offline', 'the host has no target');
+  if (entry.targets.next === undefined) return refuse('noTarget', 'unhealthy', 'all targets fail their health checks');
   const admitted = admit(entry.wanted, address);
   // What goes over the connection that it has already takes nothing more.
   if (typeof admitted === 'string' && !(kept && (admitted === 'connections' || admitted === 'capacity'))) {
-    entry.meter.countRefusal(admitted);
-    return { refusal: told[admitted], reason: admitted };
+    return refuse(admitted, admitted === 'whiteList' && letsIn(clientId) ? 'notListed' : told[admitted], admitted);
   }
-  if (knows(logins, entry.wanted.clientId, valuesOf(head.fields, 'authorization'), address)) return undefined;
-  entry.meter.countRefusal('login');
-  return { refusal: 'unauthorized', reason: 'name or password is wrong or missing' };
+  if (knows(logins, clientId, valuesOf(head.fields, 'authorization'), address)) return undefined;
+  return refuse('login', 'unauthorized', 'name or password is wrong or missing');
 }
 
 /** The client's name and password, where it has both (contract 4.6). An address that guesses is not listened to for a while. */

@@ -95,10 +95,14 @@ export class Hosts {
     if (entry) this.#useHealth(entry, afterMessage(entry.health, message, entry.wanted.targets, now));
   }
 
-  /** The client's agent came or went: what the last one told counts no more. @returns the hosts that were checked */
-  forgetHealth(clientId: number): HostEntry[] {
-    const checked = Array.from(this.#ofClient.get(clientId) ?? [], (id) => this.#entries.get(id)).filter((entry) => entry?.health !== undefined);
-    return checked.flatMap((entry) => entry ? [this.#useHealth(entry, undefined)] : []);
+  /** The client's agent came or went: what the last one told counts no more. @returns the client's hosts */
+  forgetHealth(clientId: number): readonly number[] {
+    const ids = [...this.#ofClient.get(clientId) ?? []];
+    for (const id of ids) {
+      const entry = this.#entries.get(id);
+      if (entry?.health) this.#useHealth(entry, undefined);
+    }
+    return ids;
   }
 
   /** Where other targets take turns, the next requests get another entry: no connection is kept that leads to one which is out. */
@@ -173,11 +177,12 @@ export class Hosts {
     return certificate && this.#certificates.state(certificate, name ?? entry.host);
   }
 
-  /** undefined = no such host */
-  state(id: number): HostState | undefined {
+  /** @param blocked why its client can't serve it; "" = it can. @returns undefined = no such host */
+  state(id: number, blocked: (host: WantedHost) => string): HostState | undefined {
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
-    const { connections, rate, inlet, export: exported } = entry.meter;
-    return { connections, rate, inletBytes: inlet, exportBytes: exported, health: entry.health?.state(entry.wanted.targets) ?? null };
+    const { connections, rate, refusals, inlet, export: exported } = entry.meter;
+    const error = entry.enabled ? blocked(entry.wanted) : '';
+    return { running: entry.enabled && error === '', error, refusals, connections, rate, inletBytes: inlet, exportBytes: exported, health: entry.health?.state(entry.wanted.targets) ?? null };
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import { type Field, formatHead, valuesOf } from '../http/head.ts';
 import type { HttpSyntaxError } from '../http/syntax-error.ts';
@@ -7,9 +8,12 @@ const refusals = {
   malformed: { status: 400, title: 'Bad request', text: 'The request is malformed. If a program sent it, its author can mend this.' },
   forbidden: { status: 403, title: 'Not for this address', text: 'Visitors from your address are turned away. The owner of this site decides who is let in.' },
   unauthorized: { status: 401, title: 'Name and password, please', text: 'The owner of this site gives them out.' },
+  notListed: { status: 401, title: 'This site asks for a password', text: 'Visitors from your address are let in who know it. The owner of this site gives it out.' },
+  wrongPassword: { status: 401, title: 'That is another password', text: 'The owner of this site gives out the right one.' },
   noRoute: { status: 404, title: 'No such site', text: 'No site is set up here under this name and path. Check the address; its owner can set it up.' },
   timeout: { status: 408, title: 'Too slow', text: 'The request did not arrive in time. Try again.' },
   tooMany: { status: 429, title: 'Too many connections', text: 'This site has as many visitors as it may have at once. Try again in a moment; its owner can raise the limit.' },
+  tooManyTries: { status: 429, title: 'Too many tries', text: 'Wait a minute, then try again.' },
   tooLarge: { status: 431, title: 'The request is too long', text: 'Its head has too many or too long lines.' },
   notSpoken: { status: 501, title: 'Not spoken here', text: 'The request asks for something that this server does not do.' },
   refused: { status: 502, title: 'The site does not answer properly', text: 'The program behind this site refused the connection or broke it off. Its owner can mend this.' },
@@ -41,6 +45,8 @@ export interface RefusalForm {
   readonly json: boolean;
   /** A HEAD request: the same head, no body. */
   readonly headOnly: boolean;
+  /** HTML by which the visitor can let himself in. */
+  readonly form?: string;
   /** The connection is closed after it. */
   readonly close: boolean;
 }
@@ -54,28 +60,38 @@ export function statusOf(refusal: Refusal): number {
 }
 
 /** The whole response: a small plain page, or JSON. */
-export function refusalResponse(refusal: Refusal, { id, json, headOnly, close }: RefusalForm): Buffer {
+export function refusalResponse(refusal: Refusal, { id, json, headOnly, form, close }: RefusalForm): Buffer {
   const { status, title, text } = refusals[refusal];
-  const body = json ? JSON.stringify({ status, error: title, message: text, id }) : page(title, text, id);
+  // Who is to say a password is told as the family tells it (contract 4.9).
+  const asked = form === undefined ? {} : { success: false };
+  const body = json ? JSON.stringify({ ...asked, status, error: title, message: text, id }) : page(title, text, id, form);
   const fields: Field[] = [
     { name: 'Content-Type', value: json ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8' },
     { name: 'Content-Length', value: String(Buffer.byteLength(body)) },
     { name: 'Cache-Control', value: 'no-store' },
     { name: 'X-Request-Id', value: id },
   ];
-  if (status === 401) fields.push({ name: 'WWW-Authenticate', value: 'Basic realm="easyProxy"' });
+  // Browsers have no dialog for a form, and show the page.
+  if (status === 401) fields.push({ name: 'WWW-Authenticate', value: refusal === 'unauthorized' ? 'Basic realm="easyProxy"' : 'Form realm="visitors"' });
   if (status === 429 || status === 503) fields.push({ name: 'Retry-After', value: '5' });
-  if (!json) fields.push({ name: 'Content-Security-Policy', value: "default-src 'none'; style-src 'unsafe-inline'" });
+  if (!json) fields.push({ name: 'Content-Security-Policy', value: policy(form !== undefined) });
   if (close) fields.push({ name: 'Connection', value: 'close' });
   const head = formatHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, fields);
   return headOnly ? head : Buffer.concat([head, Buffer.from(body)]);
 }
 
-function page(title: string, text: string, id: string): string {
+const STYLE = 'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}small{opacity:.6}';
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+
+function policy(hasForm: boolean): string {
+  return `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action ${hasForm ? "'self'" : "'none'"}; base-uri 'none'; frame-ancestors 'none'`;
+}
+
+function page(title: string, text: string, id: string, form = ''): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}small{opacity:.6}</style></head>
-<body><h1>${title}</h1><p>${text}</p><p><small>${id}</small></p></body></html>
+<style>${STYLE}</style></head>
+<body><h1>${title}</h1><p>${text}</p>${form}<p><small>${id}</small></p></body></html>
 `;
 }
 

@@ -27,6 +27,10 @@ export interface VhostContext {
   trusts(address: string): boolean;
   /** Why a request may not go on; undefined = it may. `reason` is for the log. */
   gate(entry: HostEntry, visit: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined;
+  /** Whether visitors of a host may let themselves in who are not on its client's whitelist (contract 4.9). */
+  letsIn(entry: HostEntry): boolean;
+  /** Lets a visitor in who says the right password. */
+  letIn(entry: HostEntry, address: string, password: string): 'right' | 'wrong' | 'wait';
   /**
    * A connection to the next target of a host, opened at once; undefined = it can't be carried. The first byte that comes of it is the
    * result of the dial (wire/dial-result.ts).

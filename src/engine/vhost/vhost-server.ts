@@ -25,6 +25,8 @@ export interface VhostOptions {
   readonly trusts: VhostContext['trusts'];
   readonly challenge: VhostContext['challenge'];
   readonly gate: VhostContext['gate'];
+  readonly letsIn: VhostContext['letsIn'];
+  readonly letIn: VhostContext['letIn'];
   readonly dial: VhostContext['dial'];
   /** A connection to a target that speaks TLS itself; undefined = it can't be carried. */
   readonly dialSecure: VhostContext['dial'];
@@ -157,6 +159,14 @@ export class VhostServer implements VhostContext {
 
   gate(entry: HostEntry, visit: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined {
     return this.#closing ? { refusal: 'offline', reason: 'the server is shutting down' } : this.#options.gate(entry, visit);
+  }
+
+  letsIn(entry: HostEntry): boolean {
+    return this.#options.letsIn(entry);
+  }
+
+  letIn(entry: HostEntry, address: string, password: string): ReturnType<VhostContext['letIn']> {
+    return this.#options.letIn(entry, address, password);
   }
 
   dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined {

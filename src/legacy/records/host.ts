@@ -22,7 +22,7 @@ export function hostRecord(host: HostFieldsFragment): Shaped<'Host'> {
     NoStore: host.noStore,
     IsClose: !host.enabled,
     AutoHttps: host.autoHttps,
-    Flow: { ExportFlow: host.exportBytes, InletFlow: host.inletBytes, FlowLimit: 0 },
+    Flow: { ExportFlow: host.runtime.exportBytes, InletFlow: host.runtime.inletBytes, FlowLimit: 0 },
     Client: { Id: client.id, Remark: client.remark, IsConnect: client.runtime.connected },
     Target: { TargetStr: host.targets.join('\n'), TargetArr: host.targets, LocalProxy: host.localProxy },
   };

@@ -35,17 +35,11 @@ function letVisitorIn(context: Context, keyDigest: string, password: string, add
   const visitor = canonicalAddress(address);
   if (visitor === undefined) throw invalidInput('address', 'not an IP address');
   const clientId = engine.clientOfVisitors(keyDigest.toLowerCase());
-  const attempt = attempts.begin('ipWhitePassword', caller.address ?? '', clientId === undefined ? 'no client' : `client ${clientId}`, context.now());
-  if (attempt.wait > 0) return 'wrongPassword';
-  if (clientId === undefined) {
-    attempt.failed();
-    return 'unknownKey';
-  }
-  if (!engine.letIn(clientId, visitor, password)) {
-    attempt.failed();
-    return 'wrongPassword';
-  }
-  attempt.succeeded();
+  const name = clientId === undefined ? 'no client' : `client ${clientId}`;
+  const isRight = (): boolean => clientId !== undefined && engine.letIn(clientId, visitor, password);
+  const guess = attempts.guess('ipWhitePassword', caller.address ?? '', name, context.now(), isRight);
+  if (guess === 'wrong' && clientId === undefined) return 'unknownKey';
+  if (guess !== 'right') return 'wrongPassword';
   context.log.info({ clientId, address: visitor }, 'a visitor let himself in by the password');
   return 'letIn';
 }

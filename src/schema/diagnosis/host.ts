@@ -71,14 +71,15 @@ function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
 }
 
 async function gatesOf(context: Context, { row, client }: StoredRule, certificate: HostCertificate | undefined, visitorAddress: string | undefined, probes: readonly TargetProbe[]): Promise<Gate[]> {
+  const state = context.engine.hostState(row.id);
   return [
     passed('ROUTE', `host ${row.id} takes the request: ${row.host}, location ${row.location}, scheme ${row.scheme}`),
     certificateGate(certificate),
     enabledGate('host', row.enabled, client),
     ownerGate(client, new Date(context.now())),
-    quotaGate(context, client),
-    await accessGate(context, client, visitorAddress),
-    agentGate(context, client, row.localProxy),
-    targetGate('host', row.target, context.engine.hostState(row.id)?.health, probes),
+    quotaGate(context, client, state?.refusals),
+    await accessGate(context, client, visitorAddress, state?.refusals),
+    agentGate(context, client, row.localProxy, state?.refusals),
+    targetGate('host', row.target, state?.health, probes),
   ];
 }

@@ -1,11 +1,29 @@
 import type { HostState } from '../../engine/face.ts';
+import type { Host } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
+import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
 import { Health } from '../health/type.ts';
 
+/** The running state of a host; of one that the engine doesn't know, what the row remembers. */
+export function hostRuntime(row: Host, state: HostState | undefined): HostState {
+  return state ?? { running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), health: null };
+}
+
 /** What a host is doing now. */
-export const HostRuntime = builder.objectRef<Pick<HostState, 'health'>>('HostRuntime').implement({
+export const HostRuntime = builder.objectRef<HostState>('HostRuntime').implement({
   description: 'What a host is doing now.',
   fields: (t) => ({
+    running: t.exposeBoolean('running', { description: 'It serves: it is started, its client may serve, and somebody is there to dial its targets.' }),
+    error: t.exposeString('error', { description: "Why it doesn't although it is started; blank = nothing is wrong." }),
+    connections: t.exposeInt('connections', { description: 'Open connections to its targets.' }),
+    refusals: t.field({
+      type: [Refusal],
+      description: "Visitors' requests that were refused since the server started, by cause.",
+      resolve: ({ refusals }) => refusalsOf(refusals),
+    }),
+    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the host was made.' }),
+    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the host was made.' }),
     health: t.field({
       type: Health, nullable: true, description: "The health of its targets; null = they are not checked, or the agent is away.", resolve: ({ health }) => health,
     }),

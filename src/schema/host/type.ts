@@ -9,7 +9,7 @@ import { stored } from '../stored.ts';
 import { hostCertificate, HostCertificateType } from './certificate.ts';
 import { pathFor } from './certificate-text.ts';
 import { HostMode, HostScheme } from './enums.ts';
-import { HostRuntime } from './runtime.ts';
+import { HostRuntime, hostRuntime } from './runtime.ts';
 
 /** A domain routed to a client's target (spec "Host"). Of certificate and key only the paths are told, and that to administrators (contract D16, 1.4). */
 export const Host = builder.prismaObject('Host', {
@@ -55,7 +55,7 @@ export const Host = builder.prismaObject('Host', {
     runtime: t.field({
       type: HostRuntime,
       description: 'What it is doing now.',
-      resolve: async ({ id }, _args, { loaders }) => (await loaders.hostStates.load(id)) ?? { health: null },
+      resolve: async (row, _args, { loaders }) => hostRuntime(row, await loaders.hostStates.load(row.id)),
     }),
     client: t.field({
       type: Client,

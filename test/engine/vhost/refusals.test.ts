@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { RefusalCause, WantedClient, WantedHost } from '../../../src/engine/face.ts';
+import { Engine } from '../../../src/engine/engine.ts';
+import { covering } from '../../support/certificates.ts';
+import { LogRecorder } from '../../support/log-recorder.ts';
+import { CLIENT, fresh } from '../../support/tunnel.ts';
+import { exchange, hostOf, startLastingOrigin } from '../../support/vhost.ts';
+import { startVhostRig, type VhostRig } from '../../support/vhost-rig.ts';
+
+const HOST_ID = 900;
+let rig: VhostRig;
+let good = '';
+/** A target that says nothing. */
+let mute = '';
+
+beforeAll(async () => {
+  rig = await startVhostRig({ vhostTiming: { responseMs: 1500, headMs: 1500 } });
+  good = (await startLastingOrigin((_text, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'))).target;
+  mute = (await startLastingOrigin(() => undefined)).target;
+});
+
+interface Refused {
+  readonly name: string;
+  readonly status: number;
+  readonly title: RegExp;
+  readonly cause?: RefusalCause;
+  readonly host?: () => Partial<WantedHost>;
+  readonly client?: Partial<WantedClient>;
+  readonly request?: string;
+  readonly before?: () => Promise<() => void>;
+  /** The request is malformed: what it prefers is not known. */
+  readonly noJson?: true;
+}
+
+const get = 'GET /some HTTP/1.1\r\nHost: example.test';
+const cases: Refused[] = [
+  { name: 'no host takes it', status: 404, title: /No such site/, request: 'GET / HTTP/1.1\r\nHost: nobody.test' },
+  { name: 'the host is stopped', status: 404, title: /No such site/, host: () => ({ enabled: false }) },
+  { name: 'there is no target', status: 503, title: /The site is away/, cause: 'noTarget', host: () => ({ targets: [] }) },
+  { name: 'the server may not dial', status: 503, title: /The site is away/, cause: 'localProxy', host: () => ({ localProxy: true }) },
+  { name: 'the target refuses', status: 502, title: /does not answer properly/, host: () => ({ targets: ['127.0.0.1:1'] }) },
+  { name: 'the target is silent', status: 504, title: /does not answer/, host: () => ({ targets: [mute] }) },
+  { name: 'the traffic is used up', status: 503, title: /used up its traffic/, cause: 'flow', client: { flowLimit: 1 }, before: () => askOnce() },
+  { name: 'there are too many connections', status: 429, title: /Too many connections/, cause: 'connections', client: { maxConnections: 1 }, before: () => askOnce() },
+  { name: 'the address is on the client\'s blacklist', status: 403, title: /Not for this address/, cause: 'blackList', client: { blackIpList: ['127.0.0.0/8'] } },
+  { name: 'the address is not on the whitelist', status: 403, title: /Not for this address/, cause: 'whiteList', client: { ipWhite: true } },
+  { name: 'it may say a password', status: 401, title: /asks for a password/, cause: 'whiteList', client: { ipWhite: true, ipWhitePassword: 'word' } },
+  { name: 'name and password are missing', status: 401, title: /Name and password/, cause: 'login', client: { basicUser: 'name', basicPassword: 'word' } },
+  { name: 'the request is malformed', status: 400, title: /Bad request/, request: `${get}\r\nContent-Length: x`, noJson: true },
+  { name: 'the head is too long', status: 431, title: /too long/, request: `${get}\r\n${'X: y\r\n'.repeat(200)}Z: z`, noJson: true },
+  { name: 'the coding is unknown', status: 501, title: /Not spoken/, request: `${get}\r\nTransfer-Encoding: gzip, chunked`, noJson: true },
+  { name: 'the version is unknown', status: 505, title: /Not spoken/, request: 'GET / HTTP/2.0\r\nHost: example.test', noJson: true },
+  // Last, since the agent is cut off by them.
+  { name: 'the client is disabled', status: 503, title: /The site is away/, cause: 'disabled', client: { enabled: false } },
+  { name: 'the client has expired', status: 503, title: /The site is away/, cause: 'expired', client: { expiresAt: 1 } },
+];
+
+/** A connection that is answered and stays open. */
+async function askOnce(): Promise<() => void> {
+  const socket = net.connect(rig.httpPort, '127.0.0.1');
+  socket.on('error', () => undefined).write(`${get}\r\n\r\n`);
+  await once(socket, 'data');
+  return () => socket.destroy();
+}
+
+test('a host that serves says so, and what it moves at this moment', async () => {
+  await rig.client({});
+  const remove = await rig.host({ id: HOST_ID, targets: [good] });
+  const done = await askOnce();
+  expect(rig.engine.hostState(HOST_ID)).toMatchObject({ running: true, error: '', connections: 1, inletBytes: expect.any(Number) });
+  expect(rig.engine.hostState(HOST_ID)?.exportBytes).toBeGreaterThan(0);
+  done();
+  await remove();
+  expect(rig.engine.hostState(HOST_ID)).toBeUndefined();
+});
+
+describe('each refusal is a page that tells who can mend it, or JSON, with an id that the log has', () => {
+  test.each(cases)('$name: $status', async ({ status, title, cause, host, client = {}, request = get, before, noJson }) => {
+    await rig.client({});
+    const remove = await rig.host({ id: HOST_ID, targets: [good], ...host?.() });
+    if (client.maxConnections !== undefined) await rig.client(client);
+    const undo = await before?.();
+    await rig.client(client);
+    const counted = (): number => (cause === undefined ? 0 : rig.engine.hostState(HOST_ID)?.refusals[cause] ?? 0);
+    const ofClient = (): number => (cause === undefined ? 0 : rig.engine.clientState(CLIENT.id)?.refusals[cause] ?? 0);
+    const [atFirst, ofClientAtFirst] = [counted(), ofClient()];
+
+    const page = await exchange(rig.httpPort, `${request}\r\nConnection: close\r\n\r\n`);
+    expect(page).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*Content-Type: text/html[^]*Content-Security-Policy: default-src 'none'[^]*<h1>`));
+    expect(page).toMatch(title);
+    expect(page).not.toMatch(/127\.0\.0\.1|example\.test|agent|client/i);
+    const [, id = 'none'] = /X-Request-Id: (\w+)/.exec(page) ?? [];
+    expect(page).toContain(`<small>${id}</small>`);
+    expect(rig.log.entries.find((entry) => entry['id'] === id)).toMatchObject({ status, address: '127.0.0.1' });
+
+    const json = await exchange(rig.httpPort, `${request}\r\nAccept: application/json\r\nConnection: close\r\n\r\n`);
+    expect(json).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    if (!noJson) expect(JSON.parse(json.slice(json.indexOf('\r\n\r\n') + 4))).toMatchObject({ status, error: expect.stringMatching(title), message: expect.any(String), id: expect.any(String) });
+    if (status === 429 || status === 503) expect(json).toMatch(/\r\nRetry-After: \d/);
+    if (cause !== undefined) expect([counted() - atFirst, ofClient() - ofClientAtFirst]).toEqual([2, 2]);
+    undo?.();
+    await remove();
+  });
+
+  test('a HEAD request gets the head alone', async () => {
+    const text = await exchange(rig.httpPort, 'HEAD / HTTP/1.1\r\nHost: nobody.test\r\nConnection: close\r\n\r\n');
+    expect(text).toMatch(/^HTTP\/1.1 404 [^]*\r\n\r\n$/);
+  });
+
+  test('a head that does not arrive in time: 408', async () => {
+    expect(await exchange(rig.httpPort, 'GET / HTTP/1.1\r\nHost:')).toMatch(/^HTTP\/1.1 408 [^]*Too slow/);
+  });
+});
+
+test('without an agent: 503, and the host says why it does not serve', async () => {
+  const log = new LogRecorder();
+  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger });
+  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [{ ...hostOf({ id: HOST_ID, targets: [good] }), ...fresh }], blackIpList: [] });
+  const { httpPort } = await engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
+  expect(await exchange(httpPort, `${get}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 503 [^]*The site is away/);
+  expect(engine.hostState(HOST_ID)).toMatchObject({ running: false, error: 'the agent is not connected', refusals: { offline: 1 } });
+  await engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
+  expect(engine.hostState(HOST_ID)).toMatchObject({ running: false, error: 'the client is disabled' });
+  await engine.close();
+});
