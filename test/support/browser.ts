@@ -12,14 +12,15 @@ export interface WatchedPage {
 /**
  * Chromium without a window while the suite that calls this runs: wrap it in `describeWith('chromium', ...)`. Each test gets
  * a context of its own, without cookies; its pages are closed when it ends.
+ * @param more of Chromium's options
  */
-export function testBrowser(): { open(url: string): Promise<WatchedPage> } {
+export function testBrowser(more: readonly string[] = []): { open(url: string): Promise<WatchedPage> } {
   let browser: Browser;
   let context: BrowserContext | undefined;
   beforeAll(async () => {
     browser = await puppeteer.launch({
       executablePath: programPath('chromium'),
-      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', '--disable-dev-shm-usage'],
+      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', '--disable-dev-shm-usage', ...more],
     });
   }, 60_000);
   afterEach(async () => {
