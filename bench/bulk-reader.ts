@@ -18,7 +18,7 @@ export class BulkReader {
     // One buffer for all reads: nothing is kept, so nothing need be allocated.
     const onread = { buffer: Buffer.alloc(512 * 1024), callback: (bytes: number) => { this.bytes += bytes; return true; } };
     this.#socket = net.connect({ port, host: '127.0.0.1', onread });
-    const request = 'GET /bulk HTTP/1.1\r\nHost: bench\r\n';
+    const request = 'GET /bulk HTTP/1.1\r\nHost: localhost\r\n';
     this.#socket.write(`${`${request}\r\n`.repeat(files - 1)}${request}Connection: close\r\n\r\n`);
   }
 

@@ -7,29 +7,30 @@ import { Quiet } from './quiet.ts';
 import { report } from './report.ts';
 import { adit, aditVariants } from './sides/adit.ts';
 import { haproxy } from './sides/haproxy.ts';
+import { nginx } from './sides/nginx.ts';
 import { openssh } from './sides/openssh.ts';
 import type { RunningSide, Side } from './sides/side.ts';
 import { startTargets } from './targets.ts';
-import { bulk } from './works/bulk.ts';
+import { bulk, hostBulk } from './works/bulk.ts';
 import { fairness } from './works/fairness.ts';
-import { keepAlive, newConnections } from './works/http.ts';
+import { hostConnections, hostKeepAlive, keepAlive, newConnections, secureHostKeepAlive } from './works/http.ts';
 import { idle } from './works/idle.ts';
 import { udp } from './works/udp.ts';
 import type { Sample, Work } from './works/work.ts';
 
 /**
- * Measures a tunnel beside haproxy (one hop) and OpenSSH -R, on this machine: every work on every side in turn, round after
+ * Measures a tunnel beside haproxy (one hop) and OpenSSH -R, and a host beside nginx and haproxy (one hop), on this machine: every work on every side in turn, round after
  * round, and prints medians and ratios.
  *
- *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle,udp] [--sides Adit,haproxy]
+ *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle,udp,host,host-connections,host-https,host-bulk] [--sides Adit,haproxy]
  *
  * --sides, besides those measured unless told otherwise: 'Adit on net', 'Adit compressed', 'Adit over TLS', 'Adit compressed over TLS'.
  * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
  */
 
-const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle, udp];
+const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle, udp, hostKeepAlive, hostConnections, secureHostKeepAlive, hostBulk];
 /** The first one that is asked for is compared with the others. */
-const sides: readonly Side[] = [adit, haproxy, openssh];
+const sides: readonly Side[] = [adit, nginx, haproxy, openssh];
 
 const { values: options } = parseArgs({ options: {
   rounds: { type: 'string', default: '3' },
@@ -57,7 +58,7 @@ async function main(): Promise<void> {
   print(`load of the machine before: ${loadavg().map((load) => load.toFixed(2)).join(' ')}; ${rounds} rounds of ${seconds} s; median (least - most)\n`);
 
   for (const work of chosenWorks) {
-    const capable = work.udp ? chosenSides.filter((side) => running.get(side)?.ports.udp !== undefined) : chosenSides;
+    const capable = chosenSides.filter((side) => running.get(side)?.ports[work.way] !== undefined);
     const samples = new Map(capable.map(({ name }): [string, Sample[]] => [name, []]));
     // Round 0 warms up and is thrown away.
     for (let round = work.fresh ? 1 : 0; round <= rounds; round++) {

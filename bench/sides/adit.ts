@@ -1,3 +1,4 @@
+import { covering } from '../../test/support/certificates.ts';
 import { type Parameters, openTunnel, startAgent, startServer, write } from '../../test/support/processes.ts';
 import type { Side } from './side.ts';
 
@@ -20,11 +21,14 @@ function variant(name: string, client: Parameters, environment: Readonly<Record<
       const server = await startServer({ environment: { ADIT_LOG_LEVEL: 'warn', ...environment } });
       const id = await write(server, '/client/add/', { vkey: 'bench', remark: 'bench', ...client });
       const agent = await startAgent(server, 'bench', environment);
+      await write(server, '/index/addhost/', { client_id: id, host: 'localhost', scheme: 'all', target: `127.0.0.1:${targets.http}`, cert_file_path: covering.certificate, key_file_path: covering.key });
       return {
         name,
         ports: {
           http: (await openTunnel(server, id, `127.0.0.1:${targets.http}`)).port,
           echo: (await openTunnel(server, id, `127.0.0.1:${targets.echo}`)).port,
+          hosts: server.hostsPort,
+          secureHosts: server.secureHostsPort,
           udp: (await openTunnel(server, id, `127.0.0.1:${targets.udp}`, 'udp')).port,
         },
         pids: [server.child.pid, agent.pid],

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { covering } from '../../test/support/certificates.ts';
 import { Child } from '../../test/support/child.ts';
 import { programPath } from '../../test/support/find-program.ts';
 import { freePort } from '../../test/support/free-port.ts';
@@ -12,10 +13,15 @@ export const haproxy: Side = {
   name: 'haproxy',
   programs: ['haproxy'],
   async start(targets) {
-    const ports = { http: await freePort(), echo: await freePort() };
-    const config = path.join(scratchDirectory(), 'haproxy.cfg');
-    const listen = (name: keyof typeof ports): string => `listen ${name}\n  bind 127.0.0.1:${ports[name]} backlog 4096\n  server target 127.0.0.1:${targets[name]}\n`;
-    writeFileSync(config, `global\n  maxconn 6000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n${listen('http')}${listen('echo')}`);
+    const ports = { http: await freePort(), echo: await freePort(), hosts: await freePort(), secureHosts: await freePort() };
+    const directory = scratchDirectory();
+    const [config, pem] = [path.join(directory, 'haproxy.cfg'), path.join(directory, 'pair.pem')];
+    writeFileSync(pem, covering.certificate + covering.key);
+    const listen = (name: 'http' | 'echo'): string => `listen ${name}\n  bind 127.0.0.1:${ports[name]} backlog 4096\n  server target 127.0.0.1:${targets[name]}\n`;
+    // Requests are routed by their host and told of the visitor, as Adit does.
+    const hosts = `frontend hosts\n  mode http\n  option forwardfor\n  bind 127.0.0.1:${ports.hosts} backlog 4096\n  bind 127.0.0.1:${ports.secureHosts} backlog 4096 ssl crt ${pem}\n`
+      + `  use_backend host if { hdr(host) -m beg localhost }\nbackend host\n  mode http\n  server target 127.0.0.1:${targets.http}\n`;
+    writeFileSync(config, `global\n  maxconn 6000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n${listen('http')}${listen('echo')}${hosts}`);
     const child = new Child(programPath('haproxy'), ['-db', '-f', config]);
     for (const port of Object.values(ports)) await answering(port, child);
     return { name: 'haproxy', ports, pids: [child.pid], stop: () => child.end() };

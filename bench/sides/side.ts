@@ -1,5 +1,8 @@
 import type { Targets } from '../targets.ts';
 
+/** By which way a side leads to a target: a port for it alone, or the host `localhost` over HTTP or HTTPS. */
+export type Way = keyof Targets | 'hosts' | 'secureHosts';
+
 /** One of the programs that are compared. */
 export interface Side {
   readonly name: string;
@@ -12,9 +15,16 @@ export interface Side {
 /** A side at work. */
 export interface RunningSide {
   readonly name: string;
-  /** Ports of this machine that lead to the targets. */
-  readonly ports: Omit<Targets, 'udp'> & Partial<Pick<Targets, 'udp'>>;
+  /** Ports of this machine that lead to the targets, as far as it has such. */
+  readonly ports: Readonly<Partial<Record<Way, number>>>;
   /** Its processes; their descendants count too. */
   readonly pids: readonly number[];
   stop(): Promise<void>;
+}
+
+/** The port of a side that has it. @throws when it has none: the work is not for it */
+export function portOf({ name, ports }: RunningSide, way: Way): number {
+  const port = ports[way];
+  if (port === undefined) throw new Error(`${name} has no port for ${way}`);
+  return port;
 }

@@ -1,4 +1,5 @@
 import { BulkReader } from '../bulk-reader.ts';
+import { portOf } from '../sides/side.ts';
 import { wrk } from '../wrk.ts';
 import type { Work } from './work.ts';
 
@@ -7,19 +8,20 @@ const ENDLESS = 10_000;
 
 /** Small requests while one stream carries as much as it can. */
 export const fairness: Work = {
-  name: 'fairness', title: 'HTTP, 8 connections kept alive, while one bulk stream runs', programs: ['wrk'], fresh: false,
+  name: 'fairness', title: 'HTTP, 8 connections kept alive, while one bulk stream runs', programs: ['wrk'], fresh: false, way: 'http',
   metrics: [
     { name: 'requests/s', digits: 0, more: true, goals: { 'OpenSSH -R': 1.5 } },
     { name: 'p99 ms', digits: 2, more: false, goals: { 'haproxy': 2, 'OpenSSH -R': 0.5 } },
     { name: 'bulk Gbit/s meanwhile', digits: 2, more: true },
   ],
-  async measure({ ports }, seconds) {
-    const reader = new BulkReader(ports.http, ENDLESS);
+  async measure(side, seconds) {
+    const port = portOf(side, 'http');
+    const reader = new BulkReader(port, ENDLESS);
     try {
       await reader.flowing();
       const before = reader.bytes;
       const start = performance.now();
-      const { perSecond, p99, errors } = await wrk({ url: `http://127.0.0.1:${ports.http}/`, connections: 8, seconds });
+      const { perSecond, p99, errors } = await wrk({ url: `http://127.0.0.1:${port}/`, connections: 8, seconds });
       const gigabits = (reader.bytes - before) * 8 / 1e9;
       return { figures: { 'requests/s': perSecond, 'p99 ms': p99, 'bulk Gbit/s meanwhile': gigabits * 1000 / (performance.now() - start) }, errors };
     } finally {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
+import { portOf } from '../sides/side.ts';
 import { residentBytes } from '../usage.ts';
 import type { Work } from './work.ts';
 
@@ -11,13 +12,14 @@ const SETTLE_MS = 2000;
 
 /** What an open connection costs that carries nothing: growth of memory from a warm start to 5,000 of them. */
 export const idle: Work = {
-  name: 'idle', title: `Memory of ${CONNECTIONS} idle connections`, programs: [], fresh: true,
+  name: 'idle', title: `Memory of ${CONNECTIONS} idle connections`, programs: [], fresh: true, way: 'echo',
   metrics: [{ name: 'KB/connection', digits: 1, more: false, limit: 20, goals: { 'OpenSSH -R': 0.25 } }],
-  async measure({ ports, pids }) {
-    for (const socket of await open(ports.echo, AT_ONCE)) socket.destroy();
+  async measure(side) {
+    const [port, { pids }] = [portOf(side, 'echo'), side];
+    for (const socket of await open(port, AT_ONCE)) socket.destroy();
     await settle();
     const before = residentBytes(pids);
-    const sockets = await open(ports.echo, CONNECTIONS);
+    const sockets = await open(port, CONNECTIONS);
     await settle();
     const grown = residentBytes(pids) - before;
     const lost = sockets.filter((socket) => socket.destroyed).length;

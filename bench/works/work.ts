@@ -1,4 +1,4 @@
-import type { RunningSide } from '../sides/side.ts';
+import type { RunningSide, Way } from '../sides/side.ts';
 
 /** A figure that a work yields. */
 export interface Metric {
@@ -28,8 +28,8 @@ export interface Work {
   readonly programs: readonly string[];
   /** Each measurement wants the side just started. */
   readonly fresh: boolean;
-  /** Carries datagrams, which only Adit does. */
-  readonly udp?: boolean;
+  /** Sides that have no such port are left out. */
+  readonly way: Way;
   readonly metrics: readonly Metric[];
   /** @param seconds how long to measure, about */
   measure(side: RunningSide, seconds: number): Promise<Sample>;

@@ -22,11 +22,6 @@ const files: Readonly<Record<string, readonly [type: string, content: string]>> 
   '/picture.svg': ['image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"></svg>'],
 };
 
-function* zeros(bytes: number): Generator<Buffer> {
-  const block = Buffer.alloc(64 * 1024);
-  for (let left = bytes; left > 0; left -= block.length) yield block.subarray(0, left);
-}
-
 /** A web server with a page, its assets, a WebSocket, events, and transfers of any size. */
 export interface WebTarget {
   readonly address: string;
@@ -57,7 +52,6 @@ export async function startWebTarget(): Promise<WebTarget> {
     if (file) response.writeHead(200, { 'content-type': file[0] }).end(file[1]);
     else if (where === '/echo') response.end(`echo: ${await text(request)}`);
     else if (where === '/events') server.emit('events', response.writeHead(200, { 'content-type': 'text/event-stream' }));
-    else if (where === '/zeros') Readable.from(zeros(Number(bytes))).pipe(response.writeHead(200, { 'content-length': bytes }));
     else if (where === '/down') Readable.from(payload(Number(bytes), Number(seed))).pipe(response.writeHead(200, { 'content-length': bytes }));
     else if (where === '/up') {
       const hash = createHash('sha256');
