@@ -8,12 +8,13 @@ import { sized } from '../support/endurance.ts';
 import { programPath } from '../support/find-program.ts';
 import { residentBytes } from '../support/observe.ts';
 import { type PlatformSite, startPlatformSite } from '../support/platform-site.ts';
+import { describeWith } from '../support/programs.ts';
 
 /** Slow heads, slow bodies, slow readers. */
-const CROWD = sized([200, 50, 50], [2000, 500, 500]) as readonly [number, number, number];
+const CROWD = sized<readonly [number, number, number]>([200, 50, 50], [2000, 500, 500]);
 const SECONDS = sized(4, 30);
-/** The short form runs beside other suites. */
-const MOST_MS = sized(500, 100);
+/** The short form runs beside other suites, and one moment that they take makes its p99. */
+const MOST_MS = sized(2000, 100);
 /** What waits for a slow reader is at most what the windows allow. */
 const MOST_GROWTH = (64 + 2 * CROWD[2]) * 1024 * 1024;
 const WORKERS = 8;
@@ -25,11 +26,6 @@ let site: PlatformSite;
 function start(program: string, script: string, ...args: readonly string[]): Child {
   return new Child(program, [path.resolve(import.meta.dirname, '../support', script), ...args]);
 }
-
-beforeAll(async () => {
-  const [, port] = await start(process.execPath, 'crowd-origin.mjs').says(/listening on (\d+)/);
-  site = await startPlatformSite(`127.0.0.1:${port}`);
-});
 
 /** Waits until programs have done what they were given: from then on the crowd only holds its connections. */
 async function idle(programs: readonly Child[]): Promise<void> {
@@ -65,28 +61,35 @@ async function healthy(seconds: number): Promise<number[]> {
   return took;
 }
 
-test(`${CROWD.join(', ')} connections that are slow with a head, a body, or with reading leave p99 of others under ${MOST_MS} ms`, async () => {
-  await healthy(1);
-  const programs = [site.server.child, site.agent];
-  const before = programs.map(residentBytes);
-  const crowd = start(programPath('python3'), 'slow_crowd.py', String(site.server.hostsPort), site.name, ...CROWD.map(String));
-  await crowd.says(new RegExp(`open ${CROWD.join(' ')}\\n`));
-  await idle(programs);
-  const from = crowd.output.length;
-  let grown = 0;
-  const timer = setInterval(() => { grown = Math.max(grown, ...programs.map((program, index) => residentBytes(program) - (before[index] ?? 0))); }, 100);
-  const took = (await healthy(SECONDS)).toSorted((a, b) => a - b);
-  clearInterval(timer);
-  const figures = {
-    requests: took.length, p50: took[Math.floor(took.length / 2)], p99: took[Math.floor(took.length * 0.99)], most: took.at(-1),
-    grownMB: Math.round(grown / 2 ** 20),
-  };
-  process.stderr.write(`${JSON.stringify(figures)}\n`);
-  // One that was ended is there again at once: the crowd was never much smaller.
-  const open = Array.from(crowd.output.slice(from).matchAll(/open (\d+) (\d+) (\d+)/g), ([, ...counts]) => counts.map(Number));
-  expect(open.length).toBeGreaterThan(SECONDS / 2);
-  for (const counts of open) expect(counts.every((count, kind) => count > 0.9 * (CROWD[kind] ?? 0))).toBe(true);
-  expect(took.length).toBeGreaterThan(SECONDS * 20);
-  expect(figures.p99).toBeLessThan(MOST_MS);
-  expect(grown).toBeLessThan(MOST_GROWTH);
-}, sized(60_000, 180_000));
+describeWith('python3', 'a crowd of slow visitors', () => {
+  beforeAll(async () => {
+    const [, port] = await start(process.execPath, 'crowd-origin.mjs').says(/listening on (\d+)/);
+    site = await startPlatformSite(`127.0.0.1:${port}`);
+  });
+
+  test(`${CROWD.join(', ')} connections that are slow with a head, a body, or with reading leave p99 of others under ${MOST_MS} ms`, async () => {
+    await healthy(1);
+    const programs = [site.server.child, site.agent];
+    const before = programs.map(residentBytes);
+    const crowd = start(programPath('python3'), 'slow_crowd.py', String(site.server.hostsPort), site.name, ...CROWD.map(String));
+    await crowd.says(new RegExp(`open ${CROWD.join(' ')}\\n`));
+    await idle(programs);
+    const from = crowd.output.length;
+    let grown = 0;
+    const timer = setInterval(() => { grown = Math.max(grown, ...programs.map((program, index) => residentBytes(program) - (before[index] ?? 0))); }, 100);
+    const took = (await healthy(SECONDS)).toSorted((a, b) => a - b);
+    clearInterval(timer);
+    const figures = {
+      requests: took.length, p50: took[Math.floor(took.length / 2)], p99: took[Math.floor(took.length * 0.99)], most: took.at(-1),
+      grownMB: Math.round(grown / 2 ** 20),
+    };
+    process.stderr.write(`${JSON.stringify(figures)}\n`);
+    // One that was ended is there again at once: the crowd was never much smaller.
+    const open = Array.from(crowd.output.slice(from).matchAll(/open (\d+) (\d+) (\d+)/g), ([, ...counts]) => counts.map(Number));
+    expect(open.length).toBeGreaterThan(SECONDS / 2);
+    for (const counts of open) expect(counts.every((count, kind) => count > 0.9 * (CROWD[kind] ?? 0))).toBe(true);
+    expect(took.length).toBeGreaterThan(SECONDS * 20);
+    expect(figures.p99).toBeLessThan(MOST_MS);
+    expect(grown).toBeLessThan(MOST_GROWTH);
+  }, sized(60_000, 180_000));
+});
