@@ -132,7 +132,7 @@ export class Acme {
     for (const wanted of due) {
       if (now < this.#pausedUntil || this.#orders.size >= this.#timing.atOnce || this.#begun.length >= this.#timing.perHour) break;
       this.#begun.push(now);
-      const order = this.#order(wanted).finally(() => {
+      const order = this.#order(wanted).catch((error: unknown) => this.#log.error({ name: wanted.name, err: error }, 'how an order by ACME stands could not be kept')).finally(() => {
         this.#orders.delete(order);
         this.look();
       });
@@ -171,7 +171,7 @@ export class Acme {
     this.onChange(name);
     try {
       // Stored before it begins: a server that dies of it again and again doesn't order again and again.
-      this.#files.saveAttempt(name, this.#afterFailure(before.failures, 'the server ended while the order was under way', 0));
+      this.#files.saveAttempt(name, this.#afterFailure(before.failures, 'the order was broken off', 0));
       const { key, chain } = await this.#directory.order(name, (token, answer) => wanted.answers.set(token, answer), signal);
       signal.throwIfAborted();
       wanted.facts = this.#files.saveCertificate(name, key, chain);

@@ -249,6 +249,14 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     expect(await off.engine.hostCertificate(1)).toBeUndefined();
   });
 
+  test('a disk that takes nothing fails the order, and the server lives on', async () => {
+    const acme = { directory: pebble.directory, email: '', ca: pebble.ca, dir: newDir(), write: () => { throw new Error('no space left'); } };
+    const { engine, log } = await startEngine({ acme, stored: { hosts: [{ ...hostOf({ id: 1, host: 'x.example.com', acme: true }), inletBytes: 0, exportBytes: 0 }] } });
+    await engine.listenHosts({ host: '127.0.0.1', httpPort, httpsPort: 0 });
+    expect(await until(engine, 1, failed)).toMatchObject({ standing: 'missing', acme: { problem: 'no space left' } });
+    expect(await log.line(/could not be kept/)).toMatchObject({ name: 'x.example.com' });
+  });
+
   test('what is on the disk is used only if it is right', async () => {
     const dir = newDir();
     const { engine } = await start([{ id: 1, host: 'v.example.com' }], { dir });
