@@ -152,7 +152,7 @@ test('with no target left, visitors are refused for that cause: tunnels close, h
   raw.write('GET /visit HTTP/1.0\r\nHost: site.test\r\n\r\n');
   expect((await readAll(raw)).toString()).toMatch(/^HTTP\/1\.1 503 [^]*No program behind this site passes its health checks/);
   expect(visits(a) + visits(b)).toBe(seen);
-  expect(server.engine.hostState(host.id)?.connections).toBe(0);
+  expect(server.engine.hostState(host.id)).toMatchObject({ connections: 0, refusals: { noTarget: 1 } });
   for (const service of [a, b]) service.answer(200);
   await bothShow([]);
   expect(server.engine.counts).toMatchObject({ targetsOutOfTurn: 0, withoutTarget: 0 });

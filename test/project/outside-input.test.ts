@@ -7,6 +7,7 @@ import { parseAgentConfig } from '../../src/agent/config/parse-config.ts';
 import { parseRequestHead } from '../../src/engine/http/head.ts';
 import { HttpSyntaxError } from '../../src/engine/http/syntax-error.ts';
 import { parseGreeting, parseRequest as parseSocksRequest, SocksError } from '../../src/engine/socks/messages.ts';
+import { afterMessage } from '../../src/engine/health/reported-health.ts';
 import { readClientHello } from '../../src/engine/vhost/client-hello.ts';
 import { readProxyPreface } from '../../src/engine/vhost/proxy-preface.ts';
 import { routes } from '../../src/legacy/routes.ts';
@@ -34,6 +35,7 @@ import { fileKey, flagName, infoOf, settingNames, settingsSchema } from '../../s
 import { environmentSource, fileSource, readSource, SettingsError } from '../../src/settings/sources.ts';
 import { readVisitOptions } from '../../src/settings/visit-options.ts';
 import { declarationSchema } from '../../src/wire/declared.ts';
+import { healthMessage } from '../../src/wire/health.ts';
 import { anyText, cases, hostileTexts, parsed, type Refusal } from '../support/outside-input.ts';
 import { schemaSettings } from '../support/schema.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -97,6 +99,13 @@ const programs: Parser[] = [
   ['the options of an agent', (text) => readAgentOptions({ server: text, vkey: text }, { ADIT_LOG_LEVEL: text }), SettingsError],
   ["an agent's configuration file", parseAgentConfig],
   ["a value of an agent's configuration file", (text) => parseAgentConfig(`server = ${JSON.stringify(text)}\n[hosts.${JSON.stringify(text)}]\nhost = ${JSON.stringify(text)}\ntargets = [${JSON.stringify(text)}]`)],
+  ['the health that an agent tells of', (text) => {
+    const { data } = healthMessage.safeParse({
+      type: 'health', of: 'tunnel', id: text.length, check: { type: 'http', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: text },
+      targets: [{ target: text, healthy: false, failures: text.length, ageMs: text.length, error: text }],
+    });
+    return data && afterMessage(undefined, data, [text], 0)?.state([text]);
+  }],
   ['what an agent declares', (text) => declarationSchema.safeParse({ type: 'tunnel', name: text, tunnel: { mode: text, port: text.length, targets: [text] } })],
   ["an agent's server", (server) => readAgentOptions({ server, vkey: 'k' }, {}), SettingsError],
   ["the file of an agent's key", (text) => readAgentOptions({ server: 'h:1', vkeyFile: `/nowhere/${text}` }, {}), SettingsError],
