@@ -55,7 +55,9 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const attempts = new Attempts();
     const engine = new Engine({
       bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, p2pPort: settings.p2pPort, allowPorts: settings.allowPorts,
-      allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 }, trustedProxies: settings.trustedProxies, acme: acmeOptions(settings),
+      allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 },
+      vhostTiming: { headMs: settings.vhostHeadSeconds * 1000, idleMs: settings.vhostIdleSeconds * 1000, responseMs: settings.vhostResponseSeconds * 1000 },
+      vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders }, trustedProxies: settings.trustedProxies, acme: acmeOptions(settings),
       sockets, attempts, log,
     });
     opened.push(() => engine.close());

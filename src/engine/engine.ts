@@ -14,6 +14,7 @@ import {
   type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
+import { HEAD_LIMITS, type HeadLimits } from './http/head.ts';
 import { Account } from './limits/account.ts';
 import { Admission } from './limits/admission.ts';
 import { Alarm } from './limits/alarm.ts';
@@ -65,6 +66,8 @@ export interface EngineOptions {
   readonly bridgeTiming?: Partial<BridgeTiming>;
   readonly proxyTiming?: Partial<ProxyTiming>;
   readonly vhostTiming?: Partial<VhostTiming>;
+  /** What the heads of requests to hosts are held to. */
+  readonly vhostHead?: HeadLimits;
   /** Where hosts that ask for it get certificates by ACME; undefined = nowhere. */
   readonly acme?: AcmeOptions;
   /** Addresses and networks of proxies in front of the hosts: what they say of visitors is believed. */
@@ -182,12 +185,12 @@ export class Engine implements EngineFace {
     });
   }
 
-  #makeVhost(sockets: SocketBackend, { trustedProxies = [], vhostTiming, log }: EngineOptions): VhostServer {
+  #makeVhost(sockets: SocketBackend, { trustedProxies = [], vhostTiming, vhostHead = HEAD_LIMITS, log }: EngineOptions): VhostServer {
     const trusted = addressSet(trustedProxies);
     const letsIn = (clientId: number): boolean => this.#clients.get(clientId)?.letsVisitorsIn === true;
     const gate: GateContext = { logins: this.#logins, admit: (host, address) => this.#admit(host, address), letsIn, refused: (clientId, cause) => this.#clients.get(clientId)?.meter.countRefusal(cause) };
     return new VhostServer({
-      log, sockets, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, maxConnections: MAX_VISITORS,
+      log, sockets, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, headLimits: vhostHead, maxConnections: MAX_VISITORS,
       trusts: (address) => trusted.has(address),
       challenge: (host, token) => this.#acme?.answer(host, token),
       gate: (entry, visit) => gateOf(gate, entry, visit),

@@ -54,7 +54,12 @@ export const settingsSchema = z.object({
   trafficHourDays: integer(1, 36_500, 'days').prefault(60).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each hour is kept' }),
   trafficDayDays: integer(1, 36_500, 'days').prefault(1100).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each day is kept' }),
   udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'how long a session of a udp tunnel may be idle before it ends' }),
-  dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, { value: 'SECONDS', help: 'how long a target that the visitor of a proxy names may take to answer' }),
+  dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, { value: 'SECONDS', help: 'how long a target of a host, or one that the visitor of a proxy names, may take to accept a connection' }),
+  vhostHeadSeconds: integer(1, 600, 'seconds').prefault(10).register(settingInfo, { value: 'SECONDS', help: 'how long the head of a request to a host may take to arrive' }),
+  vhostIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'how long a visitor of a host may keep an HTTP/1.1 connection on which he asks for nothing' }),
+  vhostResponseSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: "how long a host's target may take to begin its response" }),
+  vhostMaxHeadBytes: integer(1024, 1_048_576, 'bytes').prefault(32_768).register(settingInfo, { value: 'BYTES', help: 'longest head of an HTTP/1.1 request to a host' }),
+  vhostMaxHeaders: integer(8, 1000).prefault(128).register(settingInfo, { value: 'NUMBER', help: 'most header fields of a request to a host' }),
   drainSeconds: integer(0, 3600, 'seconds').prefault(30).register(settingInfo, { value: 'SECONDS', help: 'how long open connections may go on after SIGTERM' }),
 });
 

@@ -4,6 +4,7 @@ import { afterAll, afterEach } from '@jest/globals';
 import { Ticker } from '../../src/engine/limits/meter.ts';
 import { Visitors } from '../../src/engine/limits/visitors.ts';
 import type { WantedHost } from '../../src/engine/face.ts';
+import { HEAD_LIMITS } from '../../src/engine/http/head.ts';
 import { Certificates } from '../../src/engine/vhost/certificates.ts';
 import { type HostEntry, Hosts } from '../../src/engine/vhost/hosts.ts';
 import { VHOST_TIMING } from '../../src/engine/vhost/slow-visitors.ts';
@@ -63,7 +64,7 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
   const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
   const server = new VhostServer({
-    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, maxConnections: 1000, trusts: () => false, gate: () => undefined, letsIn: () => false, letIn: () => 'wrong', challenge: () => undefined,
+    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, headLimits: HEAD_LIMITS, maxConnections: 1000, trusts: () => false, gate: () => undefined, letsIn: () => false, letIn: () => 'wrong', challenge: () => undefined,
     dial: (entry, visitor) => dial(entry, visitor, true),
     dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,

@@ -1,9 +1,19 @@
 import { HttpSyntaxError } from './syntax-error.ts';
 
+/** How much a head may hold. */
+export interface HeadLimits {
+  /** In bytes, its empty line included. */
+  readonly bytes: number;
+  readonly fields: number;
+}
+
 /** Longest head in bytes, its empty line included. */
 export const MAX_HEAD = 32 * 1024;
 /** Most fields of a head, and of a trailer. */
 export const MAX_FIELDS = 128;
+
+/** What every head is held to, unless the settings say otherwise. */
+export const HEAD_LIMITS: HeadLimits = { bytes: MAX_HEAD, fields: MAX_FIELDS };
 
 /** A header field as it was sent; the value is Latin-1, without the blanks around it. */
 export interface Field {
@@ -46,8 +56,8 @@ const statusLine = /^HTTP\/(\d)\.(\d) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?
  * @returns undefined while its end is missing
  * @throws {HttpSyntaxError}
  */
-export function parseRequestHead(bytes: Buffer): RequestHead | undefined {
-  const head = split(bytes);
+export function parseRequestHead(bytes: Buffer, limits = HEAD_LIMITS): RequestHead | undefined {
+  const head = split(bytes, limits);
   if (!head) return undefined;
   const match = requestLine.exec(head.start);
   if (!match) throw new HttpSyntaxError('the request line is malformed');
@@ -61,7 +71,7 @@ export function parseRequestHead(bytes: Buffer): RequestHead | undefined {
  * @throws {HttpSyntaxError}
  */
 export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
-  const head = split(bytes);
+  const head = split(bytes, HEAD_LIMITS);
   if (!head) return undefined;
   const match = statusLine.exec(head.start);
   if (!match) throw new HttpSyntaxError('the status line is malformed');
@@ -100,16 +110,16 @@ export function formatHead(start: string, fields: Iterable<Field>): Buffer {
   return Buffer.from(`${text}\r\n`, 'latin1');
 }
 
-function split(bytes: Buffer): { readonly start: string; readonly fields: Field[]; readonly length: number } | undefined {
-  const at = bytes.subarray(0, MAX_HEAD).indexOf(END);
-  const text = bytes.toString('latin1', 0, at < 0 ? Math.min(bytes.length, MAX_HEAD) : at);
+function split(bytes: Buffer, limits: HeadLimits): { readonly start: string; readonly fields: Field[]; readonly length: number } | undefined {
+  const at = bytes.subarray(0, limits.bytes).indexOf(END);
+  const text = bytes.toString('latin1', 0, at < 0 ? Math.min(bytes.length, limits.bytes) : at);
   if (stray.test(text)) throw new HttpSyntaxError('a line ends in another way than by CR LF, or holds a NUL');
   if (at < 0) {
-    if (bytes.length >= MAX_HEAD) throw new HttpSyntaxError(`the head is longer than ${MAX_HEAD} bytes`, 431);
+    if (bytes.length >= limits.bytes) throw new HttpSyntaxError(`the head is longer than ${limits.bytes} bytes`, 431);
     return undefined;
   }
   const [start = '', ...lines] = text.split('\r\n');
-  if (lines.length > MAX_FIELDS) throw new HttpSyntaxError(`there are more than ${MAX_FIELDS} header fields`, 431);
+  if (lines.length > limits.fields) throw new HttpSyntaxError(`there are more than ${limits.fields} header fields`, 431);
   return { start, fields: lines.map(parseField), length: at + END.length };
 }
 

@@ -1,5 +1,5 @@
 import { BodyEnd, requestFraming } from './body.ts';
-import { parseRequestHead, type RequestHead } from './head.ts';
+import { type HeadLimits, parseRequestHead, type RequestHead } from './head.ts';
 
 const NOTHING = Buffer.alloc(0);
 const [CR, LF] = [0x0d, 0x0a];
@@ -20,6 +20,7 @@ export interface RequestSink {
 /** Reads one request after the other out of what a visitor sends. */
 export class RequestReader {
   readonly #sink: RequestSink;
+  readonly #limits: HeadLimits;
   /** Read and not yet used. */
   #rest: Buffer = NOTHING;
   #inHead = false;
@@ -27,8 +28,9 @@ export class RequestReader {
   #body: BodyEnd | undefined;
   #stopped = false;
 
-  constructor(sink: RequestSink) {
+  constructor(sink: RequestSink, limits: HeadLimits) {
     this.#sink = sink;
+    this.#limits = limits;
   }
 
   /** A head was read, and its body is incomplete. */
@@ -81,7 +83,7 @@ export class RequestReader {
       if (this.#rest[0] === CR && this.#rest[1] === LF) this.#rest = this.#rest.subarray(2);
       this.#sink.onHeadBegun();
     }
-    const head = parseRequestHead(this.#rest);
+    const head = parseRequestHead(this.#rest, this.#limits);
     if (!head) return false;
     this.#rest = this.#rest.subarray(head.length);
     this.#body = new BodyEnd(requestFraming(head));

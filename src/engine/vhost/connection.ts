@@ -42,7 +42,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
   /** Another request may follow. */
   keepsOpen = true;
   readonly #options: VhostConnectionOptions;
-  readonly #requests = new RequestReader(this);
+  readonly #requests: RequestReader;
   /** Who answers the request that is under way. */
   #responder: Responder | undefined;
   /** How a refusal of the request that is under way has to look, and whose it is. */
@@ -60,6 +60,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     this.pool = options.pool;
     this.address = visitor.remoteAddress;
     this.#options = options;
+    this.#requests = new RequestReader(this, options.context.headLimits);
     visitor.attach(this);
   }
 

@@ -4,6 +4,7 @@ import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
 import { splice } from '../../wire/splice.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
+import type { HeadLimits } from '../http/head.ts';
 import { VhostConnection } from './connection.ts';
 import type { HostEntry, Hosts } from './hosts.ts';
 import { HttpsFront } from './https-front.ts';
@@ -20,6 +21,8 @@ export interface VhostOptions {
   readonly sockets: SocketBackend;
   readonly hosts: Hosts;
   readonly timing: VhostTiming;
+  /** What the heads of requests are held to. */
+  readonly headLimits: HeadLimits;
   /** Most visitors' connections at once, those that ask for nothing included. */
   readonly maxConnections: number;
   readonly trusts: VhostContext['trusts'];
@@ -140,6 +143,10 @@ export class VhostServer implements VhostContext {
   }
 
   // VhostContext
+
+  get headLimits(): HeadLimits {
+    return this.#options.headLimits;
+  }
 
   get httpsPort(): number {
     return this.#httpsPort;

@@ -6,7 +6,7 @@ import { Engine } from '../../../src/engine/engine.ts';
 import { covering } from '../../support/certificates.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { CLIENT, fresh } from '../../support/tunnel.ts';
-import { exchange, hostOf, startLastingOrigin } from '../../support/vhost.ts';
+import { exchange, hostOf, startLastingOrigin, startVhost } from '../../support/vhost.ts';
 import { startVhostRig, type VhostRig } from '../../support/vhost-rig.ts';
 
 const HOST_ID = 900;
@@ -124,4 +124,12 @@ test('without an agent: 503, and the host says why it does not serve', async () 
   await engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
   expect(engine.hostState(HOST_ID)).toMatchObject({ running: false, error: 'the client is disabled' });
   await engine.close();
+});
+
+test('heads are held to the limits of the settings', async () => {
+  const small = await startVhost([], { headLimits: { bytes: 1024, fields: 8 } });
+  const ask = (fields: string) => exchange(small.httpPort, `GET / HTTP/1.1\r\nHost: nobody.test\r\nConnection: close\r\n${fields}\r\n`);
+  expect(await ask('')).toMatch(/^HTTP\/1.1 404 /);
+  expect(await ask('X: y\r\n'.repeat(7))).toMatch(/^HTTP\/1.1 431 /);
+  expect(await ask(`X: ${'y'.repeat(1024)}\r\n`)).toMatch(/^HTTP\/1.1 431 /);
 });
