@@ -6,7 +6,7 @@ import { type Limited, visitAs } from './limit-figures.ts';
 import { openTunnel, signedNow } from './processes.ts';
 
 /** A datagram without an answer for so long, in ms, is lost. */
-const LOST_MS = 1000;
+const LOST_MS = 5000;
 
 /** Round trips that are measured, however long it takes. */
 const LEAST = 50;
