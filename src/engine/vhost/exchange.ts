@@ -39,6 +39,7 @@ export interface Asked {
   readonly bodyless: boolean;
 }
 
+const NOTHING = Buffer.alloc(0);
 /** Methods that a target may be asked twice when a connection that waited turns out to be closed. */
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -61,6 +62,8 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   /** The visitor was told that his connection closes after this response. */
   #mustClose = false;
   #closed = false;
+  /** Of the response, not yet sent: what comes of the body at once goes with it, which saves a write for each small response. */
+  #head: Buffer | undefined;
   /** The visitor gets the content of the chunks only. */
   #dechunker: Dechunker | undefined;
 
@@ -135,7 +138,9 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
       return;
     }
     try {
-      this.#onRest(this.#response.push(chunk));
+      const rest = this.#response.push(chunk);
+      this.#flushHead();
+      this.#onRest(rest);
     } catch (error) {
       if (!(error instanceof HttpSyntaxError)) throw error;
       this.#break('refused', `the target's response is malformed: ${error.message}`);
@@ -176,7 +181,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
       this.#mustClose = true;
       out.push({ name: 'Connection', value: 'close' });
     }
-    this.#toVisitor(formatHead(`HTTP/1.1 ${status} ${reason}`, out));
+    this.#head = formatHead(`HTTP/1.1 ${status} ${reason}`, out);
     this.#owner.responding();
   }
 
@@ -203,8 +208,14 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
     this.#owner.answered(!this.#mustClose);
   }
 
+  #flushHead(): void {
+    if (this.#head) this.#toVisitor(NOTHING);
+  }
+
   #toVisitor(bytes: Buffer): void {
-    if (!this.#closed && !this.#owner.visitor.write(bytes)) this.#target.pause();
+    const head = this.#head;
+    this.#head = undefined;
+    if (!this.#closed && !this.#owner.visitor.write(head ? Buffer.concat([head, bytes]) : bytes)) this.#target.pause();
   }
 
   onEnd(): void {
