@@ -42,6 +42,8 @@ export const declaredHost = z.object({
   certificate: text,
   privateKey: text,
   autoHttps: z.boolean(),
+  /** It gets its certificate by ACME, where the server does that. */
+  acme: z.boolean(),
   remark: text,
 });
 /** @see declaredHost */

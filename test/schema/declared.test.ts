@@ -7,7 +7,7 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const TUNNEL: DeclaredTunnel = { mode: 'tcp', port: 0, serverIp: '', targets: ['127.0.0.1:1'], password: '', localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' };
 const HOST: DeclaredHost = {
-  host: 'a.example', platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', targets: ['127.0.0.1:1'], headers: [], hostChange: '', certificate: '', privateKey: '', autoHttps: false, remark: '',
+  host: 'a.example', platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', targets: ['127.0.0.1:1'], headers: [], hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false, remark: '',
 };
 
 const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) => records.declare({ kind: 'tunnel', name, tunnel: { ...TUNNEL, ...more } });
@@ -57,6 +57,7 @@ eachDialect('what agents bring along', (databases) => {
     expect(await errorOf(tunnel(records, 'target', { targets: ['nope'] }))).toBe('invalid targets: "nope" is not host:port');
     expect(await errorOf(host(records, 'overlap', { host: '*.example', location: '/x' }))).toBe('host route overlaps another tenant');
     expect(await errorOf(host(records, 'file', { certificate: '/etc/passwd', privateKey: '/etc/passwd' }))).toMatch(/^invalid certificate: only PEM text/);
+    expect(await errorOf(host(records, 'acme', { host: '*.acme.example', acme: true }))).toMatch(/^invalid acme: /);
     expect(await errorOf(host(records, 'platform', { host: '', platformDomainId: 'none', platformPrefix: 'a' }))).toBe('unknown domain');
     const made = await tunnel(records, 'a');
     expect(await tunnel(records, 'a', { port: 9001 })).toEqual({ ...made, error: expect.stringMatching(/^The port cannot be opened/) });

@@ -20,6 +20,7 @@ export const hostTable = z.strictObject({
   certificate: localPath.optional(),
   private_key: localPath.optional(),
   auto_https: z.boolean('must be true or false').default(false),
+  acme: z.boolean('must be true or false').default(false),
   health: healthTable.optional(),
   remark: line.default(''),
 }, { error: ({ code }) => code === 'invalid_type' ? 'must be a table' : undefined }).superRefine((table, context) => {
@@ -51,6 +52,7 @@ export function hostOf(table: HostTable): DeclaredHost {
     certificate: '',
     privateKey: '',
     autoHttps: table.auto_https,
+    acme: table.acme,
     remark: table.remark,
   };
 }
