@@ -23,7 +23,7 @@ const web = { ...quick, type: 'http', path: '/healthz?full=1' } as const;
 const nothing = { targets: [], remark: '' };
 const declared = {
   tunnel: { ...nothing, mode: 'tcp', port: 0, serverIp: '', password: '', localPath: '', stripPrefix: '', proxyProtocol: '' },
-  host: { ...nothing, host: 'site.test', platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', headers: [], hostChange: '', certificate: '', privateKey: '', autoHttps: false },
+  host: { ...nothing, host: 'site.test', platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', headers: [], hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false },
 } as const;
 
 /** A server whose agents may bring along what is there already: an entry's name is the id of its record. */

@@ -5,12 +5,12 @@ import { formatHostPort, parseHostPort } from '../../rules/host-port.ts';
 import { transportOf } from '../../rules/tunnel-mode.ts';
 import { MAX_DECLARED, MAX_ENTRY_BYTES } from '../../wire/declared.ts';
 import { type HostTable, hostTable } from './host-table.ts';
-import { type ConfigProblem, lineOf } from './problem.ts';
+import { type ConfigProblem, KeyLines } from './problem.ts';
 import { localPath, type TunnelTable, tunnelTable } from './tunnel-table.ts';
 
-/** Characters of a file: a thousand entries fit. */
-const MAX_TEXT = 1024 * 1024;
-/** Problems that are told at once: to find a line costs a look at the whole text. */
+/** Characters of a file: a thousand entries of usual length fit. */
+const MAX_TEXT = 256 * 1024;
+/** Problems that are told at once. */
 const MAX_PROBLEMS = 20;
 /** Visitors of one agent: each keeps a session of its own. */
 const MAX_VISITORS = 100;
@@ -99,7 +99,8 @@ export function parseAgentConfig(text: string): ParsedConfig {
   const checked = configSchema.safeParse(tree);
   if (checked.success) return { config: checked.data };
   const all = checked.error.issues.flatMap((issue) => faultsOf(tree, issue));
-  const problems = all.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({ line: lineOf(text, path), field: path.map(String).join('.'), text: message }));
+  const lines = new KeyLines(text);
+  const problems = all.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({ line: lines.of(path), field: path.map(String).join('.'), text: message }));
   return { problems: all.length > MAX_PROBLEMS ? [...problems, { line: undefined, field: '', text: `${all.length - MAX_PROBLEMS} more problems` }] : problems };
 }
 

@@ -19,23 +19,28 @@ const dotted = String.raw`${key}(?:\s*\.\s*${key})*`;
 const header = new RegExp(String.raw`^\s*\[\[?\s*(${dotted})\s*\]`);
 const assignment = new RegExp(String.raw`^\s*(${dotted})\s*=`);
 
-/**
- * The line where a key of a TOML text stands, or, if there is no such key, the table that would have it: the parser doesn't tell. Texts
- * of several lines that look like keys may mislead it; it is for people.
- * @returns undefined when not even the first part of the path is found
- */
-export function lineOf(text: string, path: readonly PropertyKey[]): number | undefined {
-  let table: string[] = [];
-  let found: { readonly line: number; readonly length: number } | undefined;
-  for (const [index, line] of text.split('\n').entries()) {
-    const named = header.exec(line)?.[1];
-    if (named !== undefined) table = keysOf(named);
-    const assigned = assignment.exec(line)?.[1];
-    if (named === undefined && assigned === undefined) continue;
-    const keys = assigned === undefined ? table : [...table, ...keysOf(assigned)];
-    if (keys.length > (found?.length ?? 0) && keys.length <= path.length && keys.every((part, at) => part === path[at])) found = { line: index + 1, length: keys.length };
+/** Where the keys of a TOML text stand: the parser doesn't tell. Texts of several lines that look like keys may mislead it; it is for people. */
+export class KeyLines {
+  readonly #keys: Array<{ readonly keys: readonly string[]; readonly line: number }> = [];
+
+  constructor(text: string) {
+    let table: string[] = [];
+    for (const [index, line] of text.split('\n').entries()) {
+      const named = header.exec(line)?.[1];
+      if (named !== undefined) table = keysOf(named);
+      const assigned = assignment.exec(line)?.[1];
+      if (named !== undefined || assigned !== undefined) this.#keys.push({ keys: assigned === undefined ? table : [...table, ...keysOf(assigned)], line: index + 1 });
+    }
   }
-  return found?.line;
+
+  /** The line of a key, or, if there is no such key, of the table that would have it; undefined = not even its first part is there. */
+  of(path: readonly PropertyKey[]): number | undefined {
+    let found: { readonly line: number; readonly length: number } | undefined;
+    for (const { keys, line } of this.#keys) {
+      if (keys.length > (found?.length ?? 0) && keys.length <= path.length && keys.every((part, at) => part === path[at])) found = { line, length: keys.length };
+    }
+    return found?.line;
+  }
 }
 
 function keysOf(text: string): string[] {

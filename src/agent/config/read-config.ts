@@ -8,7 +8,7 @@ import { messageOf } from '../../wire/system-error.ts';
 import type { CheckedEntry } from '../health/health-checks.ts';
 import { hostOf, type HostTable } from './host-table.ts';
 import { type AgentConfig, parseAgentConfig, type VisitorTable } from './parse-config.ts';
-import { type ConfigProblem, lineOf, problemLine } from './problem.ts';
+import { type ConfigProblem, KeyLines, problemLine } from './problem.ts';
 import { tunnelOf } from './tunnel-table.ts';
 
 /** The most bytes of a file that the configuration names (contract D32). */
@@ -147,7 +147,7 @@ class Reader {
   }
 
   #refuse(at: readonly string[], text: string): void {
-    this.#problems.push({ line: lineOf(this.#text, at), field: at.join('.'), text });
+    this.#problems.push({ line: new KeyLines(this.#text).of(at), field: at.join('.'), text });
   }
 }
 
