@@ -118,7 +118,9 @@ function faultsOf(tree: unknown, { path, message, ...issue }: z.core.$ZodIssue):
 }
 
 function at(tree: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, key) => typeof value === 'object' && value !== null ? new Map<PropertyKey, unknown>(Object.entries(value)).get(String(key)) : undefined, tree);
+  let value = tree;
+  for (const key of path) value = typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;
+  return value;
 }
 
 /** What no two entries can have: found here, so that `--check` says it. */

@@ -58,4 +58,13 @@ describe('the text of an agent\'s configuration file', () => {
     expect(problems(text).join()).not.toContain('hush-hush');
     expect(problems(`vkey = "hush-hush"\n[tunnels.a\n`).join()).not.toContain('hush-hush');
   });
+
+  test('thousands of wrong tables take no time to speak of, and the first twenty problems are told', () => {
+    const text = Array.from({ length: 10_000 }, (_, index) => `[tunnels.k${index}]`).join('\n');
+    const from = performance.now();
+    expect(problems(text)).toHaveLength(21);
+    // Ten times what it takes: each table must not cost a look at all of them.
+    expect(performance.now() - from).toBeLessThan(5000);
+    expect(problems(text).at(-1)).toMatch(/^a\.toml: \d+ more problems$/);
+  });
 });
