@@ -42,7 +42,7 @@ export class DataConnections {
     const connection = new DataConnection(id, socket, () => this.#all.delete(id));
     this.#all.set(id, connection);
     if (this.#belongsTo(id) === this.#side) this.#ours.push(connection);
-    if (waiting) this.receiveMove(waiting, id);
+    if (waiting) this.#moveTo(waiting, id);
   }
 
   /** Agent: a wanted connection could not be had. */
@@ -63,8 +63,13 @@ export class DataConnections {
     return connection;
   }
 
-  /** The peer moved its direction of `stream` to connection `id`; undefined stream = it is over here already. */
+  /** The peer moved its direction of `stream` to connection `id`; undefined stream = it is over here already. @throws {ProtocolError} */
   receiveMove(stream: Stream | undefined, id: number): void {
+    stream?.receiveMove();
+    this.#moveTo(stream, id);
+  }
+
+  #moveTo(stream: Stream | undefined, id: number): void {
     const connection = this.#all.get(id);
     if (connection?.readable) {
       if (stream) stream.moveInbound(connection);

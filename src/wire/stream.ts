@@ -98,6 +98,11 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   /** Received and not yet given back as credit. */
   #ungranted = 0;
   #inbound: DataConnection | undefined;
+  /** The peer's direction goes on over a data connection, which may not be there yet. */
+  #inMoved = false;
+  /** Of a direction that moved: its end was said on the mux; its data connection has ended. It takes both. */
+  #inFin = false;
+  #inRawEnd = false;
   #inDone = false;
 
   constructor(id: number, host: StreamHost) {
@@ -135,7 +140,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
 
   /** The mux: bytes for the local socket. @throws {ProtocolError} */
   receive(piece: Buffer): void {
-    if (this.#inDone || this.#inbound) throw new ProtocolError(`data after the end of stream ${this.id}`);
+    if (this.#inDone || this.#inMoved) throw new ProtocolError(`data after the end of stream ${this.id}`);
     this.#allowance -= piece.length;
     if (this.#allowance < 0) throw new ProtocolError(`more data on stream ${this.id} than its credit allows`);
     this.#ungranted += piece.length;
@@ -152,16 +157,21 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   /** Gives credit back for what the local socket took. */
   #grant(): void {
     const taken = this.#ungranted - (this.#local?.pending ?? 0);
-    if (taken < GRANT_STEP || this.#inDone || this.#inbound) return;
+    if (taken < GRANT_STEP || this.#inDone || this.#inMoved) return;
     this.#ungranted -= taken;
     this.#allowance += taken;
     this.#host.sendWindow(this.id, taken);
   }
 
-  /** The mux: the peer's direction ended. @throws {ProtocolError} */
+  /**
+   * The mux: the peer's direction ended in good order; what it sent over a data connection may still be on its way. That connection's own
+   * end does not say so: it comes from a peer that was killed, too.
+   * @throws {ProtocolError}
+   */
   receiveFin(): void {
-    if (this.#inDone || this.#inbound) throw new ProtocolError(`a second end of stream ${this.id}`);
-    this.#endInbound();
+    if (this.#inDone || this.#inFin) throw new ProtocolError(`a second end of stream ${this.id}`);
+    this.#inFin = true;
+    if (!this.#inMoved || this.#inRawEnd) this.#endInbound();
   }
 
   #endInbound(): void {
@@ -186,9 +196,14 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
     this.#regulate();
   }
 
-  /** The mux: the peer's direction goes on over this connection. @throws {ProtocolError} */
+  /** The mux: the peer's direction goes on over a data connection. @throws {ProtocolError} */
+  receiveMove(): void {
+    if (this.#inDone || this.#inMoved) throw new ProtocolError(`stream ${this.id} moved after its end`);
+    this.#inMoved = true;
+  }
+
+  /** After `receiveMove`: the data connection is there. */
   moveInbound(connection: DataConnection): void {
-    if (this.#inDone || this.#inbound) throw new ProtocolError(`stream ${this.id} moved after its end`);
     this.#inbound = connection;
     connection.claimReading(this);
   }
@@ -265,8 +280,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   #endOutbound(): void {
     if (this.#outDone || this.#closed) return;
     this.#outDone = true;
-    if (this.#outbound) this.#outbound.end();
-    else this.#host.sendFin(this.id);
+    this.#outbound?.end();
+    this.#host.sendFin(this.id);
     this.#finishWhenDone();
   }
 
@@ -299,7 +314,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   }
 
   onRawEnd(): void {
-    if (!this.#closed && !this.#inDone) this.#endInbound();
+    this.#inRawEnd = true;
+    if (!this.#closed && this.#inFin && !this.#inDone) this.#endInbound();
   }
 
   onRawDrain(): void {

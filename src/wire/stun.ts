@@ -3,7 +3,7 @@
  * are padded to the size of the largest answer and shorter ones get none, so the server never sends more than it received.
  */
 import { randomBytes } from 'node:crypto';
-import { isIPv4 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
 const REQUEST = 0x0001;
 const RESPONSE = 0x0101;
@@ -72,15 +72,9 @@ function masked(address: Buffer, request: Buffer): Buffer {
 }
 
 function addressBytes(host: string): Buffer {
-  if (isIPv4(host)) return Buffer.from(host.split('.').map(Number));
-  const [head = '', tail] = host.split('::');
-  const front = head === '' ? [] : head.split(':');
-  const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups = [...front, ...Array.from({ length: 8 - front.length - back.length }, () => '0'), ...back];
-  return Buffer.from(groups.map((group) => group.padStart(4, '0')).join(''), 'hex');
+  return Buffer.from(ipaddr.process(host).toByteArray());
 }
 
 function addressText(address: Buffer): string {
-  if (address.length === 4) return address.join('.');
-  return (address.toString('hex').match(/.{4}/g) ?? []).map((group) => group.replace(/^0{1,3}/, '')).join(':');
+  return ipaddr.fromByteArray([...address]).toString();
 }

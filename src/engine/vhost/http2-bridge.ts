@@ -150,8 +150,9 @@ class Http2Request implements SocketSink, ResponseSink {
     this.#stream.resume();
   }
 
-  onClose(error?: Error): void {
-    if (!this.#answered && !this.#stream.closed) this.#stream.close(error ? http2.constants.NGHTTP2_CANCEL : http2.constants.NGHTTP2_INTERNAL_ERROR);
+  onClose(): void {
+    // Not CANCEL, which some visitors (Node's http2) take for the end of the body.
+    if (!this.#answered && !this.#stream.closed) this.#stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
   }
 }
 
