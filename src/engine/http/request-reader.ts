@@ -24,6 +24,8 @@ export class RequestReader {
   /** Read and not yet used. */
   #rest: Buffer = NOTHING;
   #inHead = false;
+  /** An empty line may come before the head (RFC 9112, 2.2: what old programs leave behind): one, not a stream of them. */
+  #mayBeBlank = true;
   /** Of the request that is under way; undefined = the next head is read. */
   #body: BodyEnd | undefined;
   #stopped = false;
@@ -65,6 +67,7 @@ export class RequestReader {
   next(): void {
     this.#body = undefined;
     this.#inHead = false;
+    this.#mayBeBlank = true;
   }
 
   /** Reads no more. @returns what came and wasn't read */
@@ -79,10 +82,13 @@ export class RequestReader {
   #readHead(): boolean {
     if (!this.#inHead) {
       this.#inHead = true;
-      // An empty line before a request is what old programs leave behind (RFC 9112, 2.2): one, not a stream of them.
-      if (this.#rest[0] === CR && this.#rest[1] === LF) this.#rest = this.#rest.subarray(2);
       this.#sink.onHeadBegun();
     }
+    if (this.#mayBeBlank && this.#rest[0] === CR) {
+      if (this.#rest.length === 1) return false;
+      if (this.#rest[1] === LF) this.#rest = this.#rest.subarray(2);
+    }
+    this.#mayBeBlank = false;
     const head = parseRequestHead(this.#rest, this.#limits);
     if (!head) return false;
     this.#rest = this.#rest.subarray(head.length);

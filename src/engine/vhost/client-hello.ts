@@ -10,6 +10,9 @@ export type ClientHello =
 /** The most bytes that a hello may take, its record headers included: several times what any program sends. */
 export const MAX_HELLO = 16 * 1024;
 
+/** In as many records: programs send one or a few, and who sends one for each byte wants work to be done for it. */
+const MAX_RECORDS = 64;
+
 const INCOMPLETE: ClientHello = { kind: 'incomplete' };
 const INVALID: ClientHello = { kind: 'invalid' };
 const NO_NAME: ClientHello = { kind: 'hello', serverName: '' };
@@ -35,7 +38,7 @@ function handshakeMessage(bytes: Buffer): Buffer | ClientHello {
     if (bytes.length > at + 1 && bytes[at + 1] !== 3) return INVALID;
     if (bytes.length < at + 5) break;
     const length = bytes.readUInt16BE(at + 3);
-    if (length === 0 || length > MAX_HELLO) return INVALID;
+    if (length === 0 || length > MAX_HELLO || parts.length >= MAX_RECORDS) return INVALID;
     const part = bytes.subarray(at + 5, at + 5 + length);
     parts.push(part);
     have += part.length;
@@ -51,8 +54,9 @@ function handshakeMessage(bytes: Buffer): Buffer | ClientHello {
   return message.length < 4 + length ? INCOMPLETE : message.subarray(4, 4 + length);
 }
 
+/** Of parts that have four bytes together, none of them empty: the first four hold it, however many follow. */
 function messageLength(parts: readonly Buffer[]): number {
-  return Buffer.concat(parts).readUIntBE(1, 3);
+  return Buffer.concat(parts.slice(0, 4)).readUIntBE(1, 3);
 }
 
 function helloOf(hello: Reader): ClientHello {

@@ -134,7 +134,7 @@ class Http2Request implements SocketSink, ResponseSink {
   onEnd(): void {
     if (this.#answered) return;
     if (this.#response.begun && this.#isClosedByEnd()) this.#finish();
-    else this.#stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+    else this.#cutOff();
   }
 
   #isClosedByEnd(): boolean {
@@ -151,8 +151,12 @@ class Http2Request implements SocketSink, ResponseSink {
   }
 
   onClose(): void {
-    // Not CANCEL, which some visitors (Node's http2) take for the end of the body.
-    if (!this.#answered && !this.#stream.closed) this.#stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this.#answered && !this.#stream.closed) this.#cutOff();
+  }
+
+  /** `close` with an error code would end the body in good order first, so that a part of it looked like all. */
+  #cutOff(): void {
+    this.#stream.destroy(new Error('the answer was cut off'));
   }
 }
 

@@ -43,3 +43,17 @@ test('a body of megabytes passes both ways whole, however the two sides wait for
   for (let seed = 0; seed < 4; seed++) await expect(traffic.run(1_500_000, seed)).resolves.toBeUndefined();
   target.close();
 });
+
+test.each([10, 100_000, 1_000_000])('an answer that its target cuts off after %d bytes is an error for the visitor, never a short one', async (bytes) => {
+  const origin = await startRawOrigin((_text, socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${(bytes * 2).toString(16)}\r\n`);
+    socket.write(Buffer.alloc(bytes), () => setImmediate(() => socket.resetAndDestroy()));
+  });
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+  for (let round = 0; round < 5; round++) {
+    const stream = session.request({ ':path': '/' });
+    await expect((async () => { for await (const _chunk of stream); })()).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR|Premature close/);
+  }
+  session.close();
+});

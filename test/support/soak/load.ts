@@ -42,7 +42,7 @@ export class Load {
   async disturb(site: Site, disturbance: () => Promise<unknown>): Promise<void> {
     const span = { from: performance.now(), until: Infinity };
     this.#disturbed.set(site, [...this.#disturbed.get(site) ?? [], span]);
-    await disturbance();
+    await intime(disturbance(), 'the disturbance');
     await Promise.all(site.traffic.map((traffic) => this.#recovered(traffic)));
     span.until = performance.now();
   }
@@ -88,10 +88,11 @@ class Hang extends Error {
   override readonly name = 'Hang';
 }
 
-async function intime(work: Promise<void>): Promise<void> {
+/** @throws {Hang} when it takes too long, whatever else goes on */
+export async function intime(work: Promise<unknown>, what = 'it'): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Hang(`not over after ${HANG_MS / 1000} s`)), HANG_MS);
+    timer = setTimeout(() => reject(new Hang(`${what} was not over after ${HANG_MS / 1000} s`)), HANG_MS);
   });
   try {
     await Promise.race([work, late]);
