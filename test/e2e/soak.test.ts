@@ -56,10 +56,12 @@ test(`${SECONDS} s of traffic through every type, with agents killed, tunnels st
   };
 
   await work(WARM_UP_SECONDS);
+  process.stderr.write(`${JSON.stringify({ excused: Object.fromEntries(load.excused), failures: load.failures }, null, 1)}\n`);
   const before = await look();
   const warmedUp = new Map(load.done);
   await work(SECONDS - WARM_UP_SECONDS);
 
+  process.stderr.write(`${JSON.stringify({ excused: Object.fromEntries(load.excused), failures: load.failures }, null, 1)}\n`);
   const report = { done: Object.fromEntries(load.done), excused: Object.fromEntries(load.excused), failures: load.failures, disturbances: turn };
   process.stderr.write(`${JSON.stringify({ ...report, before, after: await look() }, null, 1)}\n`);
   expect(load.failures).toEqual([]);
