@@ -24,10 +24,15 @@ const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connectio
  */
 export function serveHttp2(socket: TLSSocket, origin: PairOrigin, serve: (connection: ByteSocket) => void): http2.ServerHttp2Session {
   const session = http2.performServerHandshake(socket, { settings: SETTINGS, maxSessionMemory: 4, unknownProtocolTimeout: 5000 });
-  session.on('error', () => session.destroy());
+  // A destroyed session leaves the socket open while something waits to be written, which is for ever when the visitor is gone.
+  const cutOff = (): void => {
+    session.destroy();
+    socket.destroy();
+  };
+  session.on('error', cutOff);
   session.setTimeout(IDLE_MS, () => session.close());
   // Node lets the socket be half open, and would keep session and streams. Nobody reads answers any more.
-  socket.once('end', () => session.destroy());
+  socket.once('end', cutOff);
   session.on('stream', (stream, headers, flags) => {
     stream.on('error', () => stream.destroy());
     const request = requestOf(headers, (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0);

@@ -179,7 +179,7 @@ export class HttpsFront {
     const pool = this.#context.newPool();
     const session = serveHttp2(socket, origin ?? originOf(socket), (connection) => this.#context.serveStream(connection, pool));
     this.#sessions.add(session);
-    session.once('close', () => {
+    socket.once('close', () => {
       this.#sessions.delete(session);
       pool.close();
     });

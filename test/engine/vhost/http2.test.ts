@@ -44,6 +44,14 @@ test('a body of megabytes passes both ways whole, however the two sides wait for
   target.close();
 });
 
+test('visitors who are refused while they upload, and go, leave nothing behind', async () => {
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: ['127.0.0.1:1'], ...pem })], { dial: () => undefined });
+  const traffic = secureHostRequests(httpsPort, 'x.p.example.com');
+  const visits = await Promise.allSettled(Array.from({ length: 24 }, (_, seed) => traffic.run(200_000, seed)));
+  expect(visits.map((visit) => visit.status === 'rejected' && String(visit.reason))).toEqual(visits.map(() => 'Error: status 503'));
+  await eventually(() => server.connections, (count) => count === 0);
+});
+
 test.each([10, 100_000, 1_000_000])('an answer that its target cuts off after %d bytes is an error for the visitor, never a short one', async (bytes) => {
   const origin = await startRawOrigin((_text, socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${(bytes * 2).toString(16)}\r\n`);
