@@ -24,7 +24,7 @@ export interface PostgresqlServer {
  * wrap what uses it in `describeWith('initdb', ...)`.
  */
 export async function startPostgresql(): Promise<PostgresqlServer> {
-  const shared = process.env['ADIT_TEST_POSTGRESQL'];
+  const shared = process.env['TEST_POSTGRESQL'];
   return shared === undefined ? startOwnPostgresql() : reach(shared, () => Promise.resolve());
 }
 

@@ -14,6 +14,6 @@ export default async function setup({ testPathPatterns }) {
   const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [line] = await once(readline.createInterface(child.stdout), 'line');
   if (line === '') return;
-  process.env.ADIT_TEST_POSTGRESQL = line;
+  process.env.TEST_POSTGRESQL = line;
   globalThis.sharedPostgresql = child;
 }
