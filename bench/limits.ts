@@ -118,15 +118,23 @@ async function flood(limited: Limited): Promise<void> {
   const seconds = Number(options.seconds);
   print(`\nNew connections a second on one tunnel, over ${seconds} s, 8 at once`);
   const alone = await newConnections(limited.ports[1], seconds);
-  print(`  alone                              ${alone.toFixed(0)}`);
+  print(`  alone                                          ${alone.toFixed(0)}`);
   const target = new Child(process.execPath, ['-e', floodTarget]);
   const [, targetPort] = await target.says(/port (\d+)/);
   const flooded = await openTunnel(limited.server, limited.clientId, `127.0.0.1:${targetPort}`);
-  const child = new Child(process.execPath, ['-e', flooder, String(flooded.port)]);
-  await child.says(/floods/);
-  const beside = await newConnections(limited.ports[1], seconds);
-  await child.end();
-  print(`  while another tunnel is flooded    ${beside.toFixed(0)}  (${(beside / alone).toFixed(2)})`);
+  // What the flood takes from the machine is none of the server's doing.
+  const elsewhere = await beside(Number(targetPort));
+  print(`  while the flood goes straight to its target    ${elsewhere.toFixed(0)}  (${(elsewhere / alone).toFixed(2)} of alone)`);
+  const through = await beside(flooded.port);
+  print(`  while it goes through another tunnel           ${through.toFixed(0)}  (${(through / alone).toFixed(2)} of alone, ${(through / elsewhere).toFixed(2)} of beside)`);
+
+  async function beside(port: number): Promise<number> {
+    const child = new Child(process.execPath, ['-e', flooder, String(port)]);
+    await child.says(/floods/);
+    const count = await newConnections(limited.ports[1], seconds);
+    await child.end();
+    return count;
+  }
 }
 
 async function newConnections(port: number, seconds: number): Promise<number> {
