@@ -38,10 +38,10 @@ async function test(args) {
   await runNode([...jest, ...args]);
 }
 
-/** The suites of test/e2e at full length, one after another (some watch memory, some the clock), and the fuzzing and property tests of the parsers with 100,000 cases each. */
+/** The suites of test/e2e at full length, those that are only for this (`*.endurance.ts`) too, one after another (some watch memory, some the clock), and the fuzzing and property tests of the parsers with 100,000 cases each. */
 async function endurance(args) {
   process.env.ADIT_ENDURANCE = '1';
-  await runNode([...jest, '--runInBand', ...(args.length > 0 ? args : ['test/e2e', 'test/engine/http/', 'test/engine/socks/', 'test/fuzz/'])]);
+  await runNode([...jest, '--runInBand', '--testMatch', '**/test/**/*.(test|endurance).ts', '--', ...(args.length > 0 ? args : ['test/e2e', 'test/engine/http/', 'test/engine/socks/', 'test/fuzz/'])]);
 }
 
 /** A measurement: `tunnel` is bench/tunnel.ts. */
