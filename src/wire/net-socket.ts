@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ByteSocket, ConnectOptions, ListenOptions, SocketAddress, SocketBackend, SocketServer, SocketSink } from './socket.ts';
+import { failureBehindEnd } from './failure-behind-end.ts';
 import { unmapped } from './mapped-address.ts';
 import { channelSecretOf, secureAccepted, secureDialled, serverContext } from './tls.ts';
 
@@ -133,6 +134,11 @@ export class NetSocket implements ByteSocket {
   }
 
   #onEnd(): void {
+    const failure = failureBehindEnd(this.#socket);
+    if (failure) {
+      this.#socket.destroy(failure);
+      return;
+    }
     this.#ended = true;
     if (!this.#handingOver) this.#sink?.onEnd();
   }

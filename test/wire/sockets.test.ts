@@ -127,6 +127,30 @@ describe.each([netBackend, onreadBackend])('sockets by $name', (backend) => {
     expect(await closing(other.accepted)).toMatchObject({ code: 'ECONNRESET' });
   });
 
+  test.each([
+    ['both directions are open', false],
+    ['our direction has ended', true],
+  ])('a reset whose last bytes are still unread is no end in good order, when %s', async (_, ended) => {
+    const { dialled, accepted } = await pair();
+    let seen = 0;
+    let saidEnd = false;
+    const lost = new Promise<Error | undefined>((resolve) => {
+      dialled.attach({ ...IDLE, onData: (chunk) => { seen += chunk.length; }, onEnd: () => { saidEnd = true; }, onClose: resolve });
+    });
+    if (ended) {
+      dialled.end();
+      await reading(accepted);
+    } else {
+      await turn(); // it reads
+      await turn();
+    }
+    // Both arrive before the reader's next turn.
+    accepted.write(Buffer.alloc(1000));
+    accepted.destroy(true);
+    expect(await lost).toMatchObject({ code: 'ECONNRESET' });
+    expect({ seen, saidEnd }).toEqual({ seen: 1000, saidEnd: false });
+  });
+
   test('a paused reader stops the writer, every write is taken in the end, and a full socket says when it is empty', async () => {
     const { dialled, accepted } = await pair();
     accepted.attach(IDLE);

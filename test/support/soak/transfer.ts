@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type net from 'node:net';
+import { failureBehindEnd } from '../../../src/wire/failure-behind-end.ts';
 import { hashOf, sendPayload } from '../payload.ts';
 
 /** What arrived is not what was sent, and nothing said so: never excused. */
@@ -41,9 +42,11 @@ export async function checkHash(received: AsyncIterable<unknown> | Iterable<unkn
 /** Sends a payload through a connection to something that sends everything back, ends, and checks what comes until the other end does. */
 export async function echoThrough(socket: net.Socket, bytes: number, seed: number): Promise<void> {
   socket.on('error', () => undefined); // the reader hears of it
+  let failure: Error | undefined;
+  socket.once('end', () => { failure = failureBehindEnd(socket); });
   try {
     const sent = sendPayload(socket, bytes, seed).catch(() => undefined);
-    await check(socket, bytes, seed);
+    await check(socket, bytes, seed).catch((error: unknown) => { throw failure ?? error; });
     await sent;
   } finally {
     socket.destroy();
