@@ -85,6 +85,8 @@ export interface StoredState {
   readonly hosts: ReadonlyArray<WantedHost & StoredBytes>;
   /** Turned away everywhere. */
   readonly blackIpList: readonly string[];
+  /** The server's own name or address; "" = not told. */
+  readonly serverName: string;
 }
 
 /**
@@ -208,6 +210,7 @@ export class Engine implements EngineFace {
   /** Takes the stored state at boot and opens the listeners. One that cannot be opened is tried again; see its tunnel's state. */
   async load(stored: StoredState): Promise<void> {
     this.#admission.blackIpList = stored.blackIpList;
+    this.#hosts.serverName = stored.serverName;
     for (const client of stored.clients) this.#addClient(client, client);
     for (const tunnel of stored.tunnels) this.#tunnels.add(tunnel, tunnel);
     for (const host of stored.hosts) this.#hosts.set(host, host);
@@ -255,6 +258,9 @@ export class Engine implements EngineFace {
         case 'host': return Promise.resolve(this.#hosts.set(change.host));
         case 'hostRemoved': return Promise.resolve(this.#hosts.remove(change.id));
         case 'blackIpList': return this.#applyBlackList(change.list);
+        case 'serverName':
+          this.#hosts.serverName = change.name;
+          return Promise.resolve();
       }
     });
   }

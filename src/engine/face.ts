@@ -102,7 +102,9 @@ export type EngineChange =
   | { readonly kind: 'host'; readonly host: WantedHost }
   | { readonly kind: 'hostRemoved'; readonly id: number }
   /** IP addresses and networks that are turned away everywhere. */
-  | { readonly kind: 'blackIpList'; readonly list: readonly string[] };
+  | { readonly kind: 'blackIpList'; readonly list: readonly string[] }
+  /** The server's own name or address, without a port; "" = not told. The host of that name answers visitors whose TLS names none. */
+  | { readonly kind: 'serverName'; readonly name: string };
 
 /** What a tunnel of a mode with a listener wants to listen on. */
 export interface PortRequest {

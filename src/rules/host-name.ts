@@ -35,6 +35,12 @@ export function requestedHost(header: string): string | undefined {
   return hostName(isIPv6(trimmed) ? trimmed : trimmed.replace(/:\d*$/, ''));
 }
 
+/** The host of a URL, or of an address without a scheme, in the spelling of {@link hostPattern}; "" = it names none. */
+export function hostOfUrl(text: string): string {
+  const [, authority = ''] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?(?:[^/?#]*@)?([^/?#]*)/i.exec(text.trim()) ?? [];
+  return requestedHost(authority) ?? '';
+}
+
 function hostName(text: string): string | undefined {
   if (isIPv4(text)) return text;
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;

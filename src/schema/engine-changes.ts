@@ -1,5 +1,6 @@
 import type { EngineFace, WantedClient, WantedHost, WantedTunnel } from '../engine/face.ts';
 import { effectiveExpiry } from '../rules/expiry.ts';
+import { hostOfUrl } from '../rules/host-name.ts';
 import { splitIpList } from '../rules/ip-list.ts';
 import { ruleSchemes } from '../rules/host-route.ts';
 import { dialTargets, targetLines } from '../rules/targets.ts';
@@ -47,12 +48,13 @@ export function wantedHost(row: Omit<StoredHost, 'inletBytes' | 'exportBytes'>):
 }
 
 /** Everything stored, as the engine is to start with it. */
-export function wantedState({ clients, tunnels, hosts, blackIpList }: EngineState) {
+export function wantedState({ clients, tunnels, hosts, blackIpList, serverUrl }: EngineState) {
   return {
     clients: clients.map((row) => ({ ...wantedClient(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
     tunnels: tunnels.map((row) => ({ ...wantedTunnel(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
     hosts: hosts.map((row) => ({ ...wantedHost(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
     blackIpList: splitIpList(blackIpList),
+    serverName: hostOfUrl(serverUrl),
   };
 }
 
@@ -76,7 +78,7 @@ function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
         : { kind: 'tunnel', tunnel: wantedTunnel(change.after), lease: change.lease }];
     case 'user': return change.clients.map((client) => ({ kind: 'client', client: wantedClient(client) }));
     case 'globalSettings':
-      return change.action === 'delete' ? [] : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }];
+      return change.action === 'delete' ? [] : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }, { kind: 'serverName', name: hostOfUrl(change.after.serverUrl) }];
     case 'host':
       return [change.action === 'delete' ? { kind: 'hostRemoved', id: change.before.id } : { kind: 'host', host: wantedHost(change.after) }];
     case 'apiToken':

@@ -16,7 +16,7 @@ import { Attempts } from '../../src/rules/attempts.ts';
 import { canonicalBindAddress } from '../../src/rules/bind-address.ts';
 import { parseExpireTime } from '../../src/rules/expire-time.ts';
 import { hostLocation } from '../../src/rules/host-location.ts';
-import { hostPattern, requestedHost } from '../../src/rules/host-name.ts';
+import { hostOfUrl, hostPattern, requestedHost } from '../../src/rules/host-name.ts';
 import { addressSet, turnedAwayBy } from '../../src/rules/ip-access.ts';
 import { cleanIpList } from '../../src/rules/ip-list.ts';
 import { platformPrefix, platformWildcard } from '../../src/rules/platform-domain.ts';
@@ -87,7 +87,7 @@ const inputs: Parser[] = [
 const rules: Parser[] = [
   ['expire_time', parseExpireTime], ['an address list', (text) => cleanIpList([text])], ['a target', parseTarget],
   ['targets', (text) => [targetLines([text]), malformedTarget([text]), dialTargets(text)]],
-  ['port ranges', parsePortRanges, PortRangeError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['a location', hostLocation],
+  ['port ranges', parsePortRanges, PortRangeError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['the host of a URL', hostOfUrl], ['a location', hostLocation],
   ['a platform pattern', platformWildcard], ['a platform prefix', platformPrefix], ['a bind address', canonicalBindAddress],
   ["a visitor's address", (text) => turnedAwayBy(text, { globalBlackList: addressSet([text]), ipWhite: true, whiteList: addressSet([`${text}/8`]), blackList: addressSet([]) })],
   ['the source of an attempt', (text) => new Attempts().begin('login', text, text, 0)],

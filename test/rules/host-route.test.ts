@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { covers, hostLocation } from '../../src/rules/host-location.ts';
-import { hostPattern, requestedHost } from '../../src/rules/host-name.ts';
+import { hostOfUrl, hostPattern, requestedHost } from '../../src/rules/host-name.ts';
 import { isBelow, patternsOverlap, routesOverlap, sameRoute } from '../../src/rules/host-overlap.ts';
 import { HostTable, patternsFor, routeFault, type HostRequest, type HostRule } from '../../src/rules/host-route.ts';
 import { anyText, cases, hold } from '../support/outside-input.ts';
@@ -30,6 +30,11 @@ describe('the host of a request', () => {
     ['App.example.com:8000', 'app.example.com'], ['app.example.com.', 'app.example.com'], ['a.com:', 'a.com'], ['[::1]:80', '::1'], ['::1', '::1'],
     ['10.0.0.1:80', '10.0.0.1'], ['', undefined], ['*.a.com', undefined], ['a.com:80:80', undefined], ['a.com:x', undefined], ['[::1', undefined], ['http://a.com', undefined],
   ])('%j is %s', (header, host) => expect(requestedHost(header)).toBe(host));
+
+  test.each([
+    ['https://nps.example.com', 'nps.example.com'], ['HTTPS://u:p@Nps.Example.com:8443/a?b#c', 'nps.example.com'], ['203.0.113.5', '203.0.113.5'], ['203.0.113.5:8080/x', '203.0.113.5'],
+    ['https://[2001:db8::1]:8443/', '2001:db8::1'], ['', ''], ['https://', ''], ['not a host', ''], ['/path', ''],
+  ])('of the URL %j is %j', (url, host) => expect(hostOfUrl(url)).toBe(host));
 
   test('of any text is a pattern without wildcard, or none', () => {
     fc.assert(fc.property(anyText, (text) => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { wantedState } from '../../src/schema/engine-changes.ts';
 import { certificateState } from '../../src/schema/platform-domain/certificate.ts';
 import { covering, expired, other } from '../support/certificates.ts';
 import { eachDialect } from '../support/database.ts';
@@ -46,6 +47,13 @@ eachDialect('the global settings', (databases) => {
     expect(await api.record(save, { input: {} })).toEqual(state);
     expect(await api.record(save, { input: { serverUrl: '' } })).toEqual({ ...state, serverUrl: '' });
     expect(await api.record(save, { input: { blackIpList: [], platformDomains: [] } })).toEqual({ blackIpList: [], serverUrl: '', platformDomains: [] });
+  });
+
+  test('tell the engine the name of the server, at once and at the next start', async () => {
+    const api = await openTestSchema(databases);
+    await api.record(save, { input: { serverUrl: 'https://Nps.Example.com:8080/x' } });
+    expect(api.engine.applied).toContainEqual({ kind: 'serverName', name: 'nps.example.com' });
+    expect(wantedState(await api.services.store.loadEngineState()).serverName).toBe('nps.example.com');
   });
 
   test.each([

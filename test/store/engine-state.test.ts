@@ -7,7 +7,7 @@ const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 
 eachDialect('the engine state', (databases) => {
   test('is empty for an empty database', async () => {
-    expect(await (await openTestStore(databases)).loadEngineState()).toEqual({ clients: [], tunnels: [], hosts: [], blackIpList: '' });
+    expect(await (await openTestStore(databases)).loadEngineState()).toEqual({ clients: [], tunnels: [], hosts: [], blackIpList: '', serverUrl: '' });
   });
 
   test('has every client and tunnel, also beyond the first batch', async () => {

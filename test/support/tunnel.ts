@@ -34,7 +34,7 @@ export async function startEngine(options: Partial<EngineOptions> & { readonly s
   const log = new LogRecorder();
   const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger, ...options });
   running.push(() => engine.close());
-  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], ...options.stored });
+  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], serverName: '', ...options.stored });
   return { engine, bridge: await engine.listen(), log };
 }
 

@@ -29,7 +29,7 @@ export async function startVhostRig(options: Partial<EngineOptions> = {}): Promi
   const engine = new Engine({
     bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger, trustedProxies: [TRUSTED_PROXY], ...options,
   });
-  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [] });
+  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], serverName: '' });
   const ports = await engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
   const agentLog = new LogRecorder();
   const agent = new Agent({ server: await engine.listen(), vkey: CLIENT.vkey, log: agentLog.logger, version: '0.0.1' });

@@ -52,6 +52,8 @@ export class HostEntry implements HostRule {
 
 /** All hosts, and which of them a request goes to. A change holds from the next request on. */
 export class Hosts {
+  /** The server's own name or address: asked for by whoever names nobody in TLS; "" = not told. */
+  serverName = '';
   readonly #ticker: Ticker;
   readonly #visitors: Visitors;
   readonly #certificates: Certificates;
@@ -159,9 +161,12 @@ export class Hosts {
     return this.#table.match(request);
   }
 
-  /** The host that answers for a name in TLS, before any path is known: one with a certificate of its own, with one by ACME, or the first. */
+  /**
+   * The host that answers for a name in TLS, before any path is known: one with a certificate of its own, with one by ACME, or the first.
+   * @param name "" = the visitor named none, as is usual when he asks for an address: the server's own is meant (contract 4.7)
+   */
   named(name: string): HostEntry | undefined {
-    const entries = this.#table.named(name, 'https');
+    const entries = this.#table.named(name === '' ? this.serverName : name, 'https');
     return entries.find(({ wanted, certificate }) => certificate && wanted.certificate !== '') ?? entries.find(({ certificate }) => certificate) ?? entries[0];
   }
 

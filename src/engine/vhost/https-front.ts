@@ -11,23 +11,18 @@ import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { HostEntry } from './hosts.ts';
 import { serveHttp2 } from './http2-bridge.ts';
 import type { TargetPool } from './target-pool.ts';
-import { readTlsStart } from './tls-start.ts';
+import { readTlsStart, type TlsHello } from './tls-start.ts';
 
 /** Hello and handshake together may take so many ms. */
 const HANDSHAKE_MS = 10_000;
 /** Connections that are not yet through it. */
 const MAX_UNFINISHED = 4096;
+/** As for plain sockets (wire/net-socket.ts). */
+const TUNED = { ALPNProtocols: ['h2', 'http/1.1'], highWaterMark: 64 * 1024, allowHalfOpen: true };
 /** A fatal alert: nobody here has that name (RFC 6066, 3). */
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
 /** One that says that the handshake can't go on. */
 const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
-
-/** A connection that isn't through the handshake. */
-interface Unfinished {
-  readonly socket: net.Socket;
-  /** For whom a trusted proxy passes it on; undefined = the peer itself. */
-  origin?: PairOrigin | undefined;
-}
 
 /** What the front needs of the engine. */
 export interface HttpsContext {
@@ -36,7 +31,7 @@ export interface HttpsContext {
   trusts(address: string): boolean;
   /** A proxy's header is malformed: the connection is closed. */
   refused(address: string): void;
-  /** The host that answers for a name; undefined = none does. */
+  /** The host that answers for a name, "" = the visitor named none; undefined = none does. */
   named(serverName: string): HostEntry | undefined;
   /** Whether one more visitor may stay. */
   hasRoom(): boolean;
@@ -54,19 +49,13 @@ export interface HttpsContext {
 export class HttpsFront {
   readonly #context: HttpsContext;
   readonly #server: net.Server;
-  readonly #tls: tls.Server;
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** Connections on their way, by the peer's address and port: Node doesn't say which socket a TLS socket stands on. */
-  readonly #unfinished = new Map<string, Unfinished>();
+  /** Connections that aren't through the handshake. */
+  readonly #unfinished = new Set<net.Socket>();
 
   constructor(context: HttpsContext) {
     this.#context = context;
     this.#server = net.createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 }, (socket) => this.#onSocket(socket));
-    this.#tls = tls.createServer({
-      ALPNProtocols: ['h2', 'http/1.1'], minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_MS, highWaterMark: 64 * 1024, allowHalfOpen: true,
-      SNICallback: (name, done) => void this.#answerSni(name, done),
-    }, (socket) => this.#onSecure(socket));
-    this.#tls.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
   /** Resolves to the port. @throws the system's error */
@@ -94,7 +83,7 @@ export class HttpsFront {
 
   /** Frees the port; connections that are through the handshake live on. */
   async close(): Promise<void> {
-    for (const { socket } of this.#unfinished.values()) socket.destroy();
+    for (const socket of this.#unfinished) socket.destroy();
     this.#server.close();
     await new Promise<void>((resolve) => { setImmediate(resolve); });
   }
@@ -105,14 +94,11 @@ export class HttpsFront {
       socket.destroy();
       return;
     }
-    const key = keyOf(socket);
-    const unfinished: Unfinished = { socket };
-    this.#unfinished.set(key, unfinished);
-    const isUnfinished = (): boolean => this.#unfinished.get(key) === unfinished;
-    const timer = setTimeout(() => { if (isUnfinished()) socket.destroy(); }, HANDSHAKE_MS);
+    this.#unfinished.add(socket);
+    const timer = setTimeout(() => { if (this.#unfinished.has(socket)) socket.destroy(); }, HANDSHAKE_MS);
     socket.once('close', () => {
       clearTimeout(timer);
-      if (isUnfinished()) this.#unfinished.delete(key);
+      this.#unfinished.delete(socket);
     });
     const trusted = this.#context.trusts(originOf(socket).remoteAddress);
     let first: Buffer = Buffer.alloc(0);
@@ -127,47 +113,47 @@ export class HttpsFront {
         socket.destroy();
         return;
       }
-      unfinished.origin = start.origin;
       socket.unshift(first.subarray(start.length));
-      this.#onHello(unfinished, start.serverName).catch((error: unknown) => {
+      this.#onHello(socket, start).catch((error: unknown) => {
         this.#context.log.error({ err: error }, 'a TLS connection could not be served');
         socket.destroy();
       });
     };
     socket.on('data', onData);
-    socket.on('end', () => { if (isUnfinished()) socket.destroy(); });
+    socket.on('end', () => { if (this.#unfinished.has(socket)) socket.destroy(); });
   }
 
-  async #onHello({ socket, origin }: Unfinished, serverName: string): Promise<void> {
+  async #onHello(socket: net.Socket, { serverName, origin }: TlsHello): Promise<void> {
     const entry = this.#context.named(serverName);
     if (!entry) {
       socket.end(UNRECOGNIZED_NAME, () => socket.destroy());
       return;
     }
     if (!entry.certificate) {
-      this.#unfinished.delete(keyOf(socket));
+      this.#unfinished.delete(socket);
       this.#context.passThrough(entry, socketOf(socket, origin));
       return;
     }
-    const usable = await entry.certificate.context();
+    const secureContext = await entry.certificate.context();
     if (socket.destroyed) return;
-    if (usable) this.#tls.emit('connection', socket);
-    else socket.end(HANDSHAKE_FAILURE, () => socket.destroy());
-  }
-
-  async #answerSni(serverName: string, done: (error: Error | null, context?: tls.SecureContext) => void): Promise<void> {
-    try {
-      done(null, await this.#context.named(serverName.toLowerCase())?.certificate?.context());
-    } catch (error) {
-      done(error instanceof Error ? error : new Error(String(error)));
+    if (!secureContext) {
+      socket.end(HANDSHAKE_FAILURE, () => socket.destroy());
+      return;
     }
+    const secured = new tls.TLSSocket(socket, { ...TUNED, isServer: true, secureContext });
+    secured.on('error', () => secured.destroy());
+    // Without a tls.Server around it nobody else ends a connection that was tampered with after its handshake.
+    secured.on('_tlsError', () => secured.destroy());
+    secured.once('secure', () => {
+      this.#unfinished.delete(socket);
+      // As tls.Server does: until then HTTP/2 waits for the handshake.
+      Reflect.set(secured, 'secureConnecting', false);
+      this.#onSecure(secured, origin);
+    });
   }
 
-  #onSecure(socket: tls.TLSSocket): void {
-    const key = keyOf(socket);
-    const origin = this.#unfinished.get(key)?.origin;
-    this.#unfinished.delete(key);
-    socket.on('error', () => socket.destroy());
+  /** @param origin for whom a trusted proxy passes it on; undefined = the peer itself */
+  #onSecure(socket: tls.TLSSocket, origin: PairOrigin | undefined): void {
     if (socket.alpnProtocol !== 'h2') {
       this.#context.serve(socketOf(socket, origin));
       return;
@@ -198,8 +184,4 @@ function originOf({ remoteAddress = '', remotePort = 0, localAddress = '', local
 /** IPv4 behind a socket for both families. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address;
-}
-
-function keyOf({ remoteAddress, remotePort }: net.Socket): string {
-  return `${remoteAddress} ${remotePort}`;
 }

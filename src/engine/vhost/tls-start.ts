@@ -2,14 +2,21 @@ import type { PairOrigin } from '../../wire/socket-pair.ts';
 import { MAX_HELLO, readClientHello } from './client-hello.ts';
 import { readProxyPreface } from './proxy-preface.ts';
 
+/** A hello after `length` bytes of a header: whom it asks for, "" = nobody, and whose connection it is, undefined = the peer's. */
+export interface TlsHello {
+  readonly kind: 'hello';
+  readonly length: number;
+  readonly serverName: string;
+  readonly origin: PairOrigin | undefined;
+}
+
 /** How a connection begins that is to be TLS. */
 export type TlsStart =
   /** Read on. */
   | { readonly kind: 'incomplete' }
   /** It can't go on: the header of the PROXY protocol, or what should be a hello, is none. */
   | { readonly kind: 'invalidHeader' | 'invalidHello' }
-  /** After `length` bytes of a header: whom the hello asks for, "" = nobody, and whose connection it is, undefined = the peer's. */
-  | { readonly kind: 'hello'; readonly length: number; readonly serverName: string; readonly origin: PairOrigin | undefined };
+  | TlsHello;
 
 /** Reads the first bytes of a connection. @param trusted the peer is a trusted proxy, which may send a header */
 export function readTlsStart(bytes: Buffer, trusted: boolean): TlsStart {

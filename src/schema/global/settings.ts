@@ -23,7 +23,7 @@ const GlobalSettingsInput = builder.inputType('GlobalSettingsInput', {
   description: 'What is to change of the global settings. A field that is absent or null keeps its value.',
   fields: (t) => ({
     blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to turn away; of equal lines the last stays. Lines that are neither are kept and hold nobody.' }),
-    serverUrl: t.string({ description: 'The address at which the server is reached from outside, at most 255 characters.' }),
+    serverUrl: t.string({ description: 'The address at which the server is reached from outside, at most 255 characters. The host of its name or address answers visitors whose TLS names none.' }),
     platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains that there are to be.' }),
   }),
 });

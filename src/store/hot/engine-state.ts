@@ -42,6 +42,8 @@ export interface EngineState {
   readonly hosts: readonly StoredHost[];
   /** Addresses, one a line, that are turned away everywhere. */
   readonly blackIpList: string;
+  /** The address at which the server is reached; "" = not told. */
+  readonly serverUrl: string;
 }
 
 /** Rows that are read at once: few enough that nothing else waits long for the database. */
@@ -57,8 +59,8 @@ export async function loadEngineState(reader: HotReader): Promise<EngineState> {
   for await (const row of allRows<TunnelRow>(reader, tunnelRows, 't')) tunnels.push({ ...row, ...numbers(row) });
   const hosts: StoredHost[] = [];
   for await (const row of allRows<HostRow>(reader, hostRows, 'h')) hosts.push({ ...row, ...numbers(row) });
-  const [settings] = await reader.rows<{ readonly blackIpList: string }>({ text: 'SELECT "blackIpList" FROM "GlobalSettings"', values: [] });
-  return { clients, tunnels, hosts, blackIpList: settings?.blackIpList ?? '' };
+  const [settings = { blackIpList: '', serverUrl: '' }] = await reader.rows<Pick<EngineState, 'blackIpList' | 'serverUrl'>>({ text: 'SELECT "blackIpList", "serverUrl" FROM "GlobalSettings"', values: [] });
+  return { clients, tunnels, hosts, ...settings };
 }
 
 type ClientRow = Pick<Client, (typeof clientColumns)[number]> & {

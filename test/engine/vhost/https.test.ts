@@ -9,11 +9,11 @@ const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: X\r\nX: 1\r\n
 const pem = { certificate: covering.certificate, privateKey: covering.key };
 
 /** The answer to a request over TLS. */
-async function ask(port: number, servername: string, options: tls.ConnectionOptions = {}) {
+async function ask(port: number, servername: string, options: tls.ConnectionOptions = {}, host = servername) {
   const socket = tls.connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false, ...options });
   await once(socket, 'secureConnect');
   const known = { protocol: socket.getProtocol(), names: socket.getPeerCertificate().subjectaltname, resumed: socket.isSessionReused() };
-  socket.write(`GET / HTTP/1.1\r\nHost: ${servername}\r\nConnection: close\r\n\r\n`);
+  socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   let text = '';
   for await (const chunk of socket.setEncoding('latin1')) text += String(chunk);
   return { text, ...known };
@@ -30,6 +30,25 @@ test('the name picks the certificate; TLS 1.2 and 1.3 are spoken, nothing older'
   await expect(ask(httpsPort, 'a.example.org', { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' })).rejects.toThrow(/protocol version|unsupported protocol|no protocols/);
   await expect(ask(httpsPort, 'nobody.example.net')).rejects.toThrow(/unrecognized name/);
   expect(origin.received[0]).toMatch(/X-Forwarded-Proto: https/);
+});
+
+test('who names nobody gets the host of the server\'s own name, if there is one', async () => {
+  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
+  const { httpsPort, hosts } = await startVhost([
+    hostOf({ host: 'a.example.org', targets: [origin.target], certificate: other.certificate, privateKey: other.key }),
+    hostOf({ host: '127.0.0.1', targets: [origin.target], ...pem }),
+  ]);
+  await expect(ask(httpsPort, '')).rejects.toThrow(/unrecognized name/);
+  hosts.serverName = '127.0.0.1';
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    expect(await ask(httpsPort, '', { maxVersion }, '127.0.0.1')).toMatchObject({ text: expect.stringMatching(/hello$/), protocol: maxVersion, names: 'DNS:*.p.example.com' });
+  }
+  const session = http2.connect(`https://127.0.0.1:${httpsPort}`, { rejectUnauthorized: false });
+  const [answer] = await once(session.request({ ':path': '/' }), 'response');
+  expect(answer).toMatchObject({ ':status': 200 });
+  session.close();
+  hosts.serverName = 'nobody.example.net';
+  await expect(ask(httpsPort, '')).rejects.toThrow(/unrecognized name/);
 });
 
 test('a session is resumed', async () => {

@@ -117,7 +117,7 @@ describe('each refusal is a page that tells who can mend it, or JSON, with an id
 test('without an agent: 503, and the host says why it does not serve', async () => {
   const log = new LogRecorder();
   const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger });
-  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [{ ...hostOf({ id: HOST_ID, targets: [good] }), ...fresh }], blackIpList: [] });
+  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [{ ...hostOf({ id: HOST_ID, targets: [good] }), ...fresh }], blackIpList: [], serverName: '' });
   const { httpPort } = await engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
   expect(await exchange(httpPort, `${get}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 503 [^]*The site is away/);
   expect(engine.hostState(HOST_ID)).toMatchObject({ running: false, error: 'the agent is not connected', refusals: { offline: 1 } });
