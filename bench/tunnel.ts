@@ -13,7 +13,7 @@ import type { RunningSide, Side } from './sides/side.ts';
 import { startTargets } from './targets.ts';
 import { bulk, hostBulk } from './works/bulk.ts';
 import { fairness } from './works/fairness.ts';
-import { hostConnections, hostKeepAlive, keepAlive, newConnections, secureHostKeepAlive } from './works/http.ts';
+import { hostConnections, hostKeepAlive, http2HostRequests, keepAlive, newConnections, secureHostKeepAlive } from './works/http.ts';
 import { idle } from './works/idle.ts';
 import { udp } from './works/udp.ts';
 import type { Sample, Work } from './works/work.ts';
@@ -22,13 +22,13 @@ import type { Sample, Work } from './works/work.ts';
  * Measures a tunnel beside haproxy (one hop) and OpenSSH -R, and a host beside nginx and haproxy (one hop), on this machine: every work on every side in turn, round after
  * round, and prints medians and ratios.
  *
- *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle,udp,host,host-connections,host-https,host-bulk] [--sides Adit,haproxy]
+ *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle,udp,host,host-connections,host-https,host-h2,host-bulk] [--sides Adit,haproxy]
  *
  * --sides, besides those measured unless told otherwise: 'Adit on net', 'Adit compressed', 'Adit over TLS', 'Adit compressed over TLS'.
  * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
  */
 
-const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle, udp, hostKeepAlive, hostConnections, secureHostKeepAlive, hostBulk];
+const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle, udp, hostKeepAlive, hostConnections, secureHostKeepAlive, http2HostRequests, hostBulk];
 /** The first one that is asked for is compared with the others. */
 const sides: readonly Side[] = [adit, nginx, haproxy, openssh];
 

@@ -27,7 +27,7 @@ export const nginx: Side = {
         client_body_temp_path ${directory}; proxy_temp_path ${directory}; fastcgi_temp_path ${directory}; uwsgi_temp_path ${directory}; scgi_temp_path ${directory};
         upstream target { server 127.0.0.1:${targets.http}; keepalive 64; keepalive_requests 1000000000; }
         server {
-          listen 127.0.0.1:${ports.hosts} backlog=4096; listen 127.0.0.1:${ports.secureHosts} backlog=4096 ssl; server_name localhost;
+          listen 127.0.0.1:${ports.hosts} backlog=4096; listen 127.0.0.1:${ports.secureHosts} backlog=4096 ssl http2; server_name localhost;
           ssl_certificate ${certificate}; ssl_certificate_key ${key};
           location / {
             proxy_pass http://target; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;

@@ -1,5 +1,6 @@
 import { portOf, type RunningSide, type Way } from '../sides/side.ts';
 import { cpuSeconds } from '../usage.ts';
+import { h2load } from '../h2load.ts';
 import { wrk } from '../wrk.ts';
 import type { Sample, Work } from './work.ts';
 
@@ -42,6 +43,17 @@ export const secureHostKeepAlive: Work = {
   name: 'host-https', title: 'A host over HTTPS, 32 connections kept alive', programs: ['wrk'], fresh: false, way: 'secureHosts',
   metrics: [{ name: 'requests/s', digits: 0, more: true }, { name: 'CPU us/request', digits: 1, more: false }],
   measure: (side, seconds) => load(side, seconds, { way: 'secureHosts', unit: 'request' }),
+};
+
+/** Requests to a host over HTTP/2: 8 connections, 4 requests at a time on each. */
+export const http2HostRequests: Work = {
+  name: 'host-h2', title: 'A host over HTTP/2, 8 connections with 4 requests at a time', programs: ['h2load'], fresh: false, way: 'secureHosts',
+  metrics: [{ name: 'requests/s', digits: 0, more: true }, { name: 'CPU us/request', digits: 1, more: false }],
+  measure: async (side, seconds) => {
+    const before = cpuSeconds(side.pids);
+    const { perSecond, requests, errors } = await h2load({ url: `https://localhost:${portOf(side, 'secureHosts')}/`, connections: 8, streams: 4, seconds });
+    return { figures: { 'requests/s': perSecond, 'CPU us/request': (cpuSeconds(side.pids) - before) * 1e6 / requests }, errors };
+  },
 };
 
 /** What is asked for how: each request over a connection that is kept, or over one of its own. */

@@ -1,10 +1,18 @@
+import { type Field, parseField } from './head.ts';
+
 /** Takes the chunked coding off a body whose form was checked before (BodyEnd): what is left are its bytes. */
 export class Dechunker {
   #state: 'size' | 'data' | 'dataEnd' | 'trailer' = 'size';
   #missing = 0;
   #line = '';
+  readonly #trailers: Field[] = [];
 
-  /** Calls `onData` with each piece of the content. Trailers are dropped. */
+  /** The fields after the content, as far as they have come. */
+  get trailers(): readonly Field[] {
+    return this.#trailers;
+  }
+
+  /** Calls `onData` with each piece of the content. */
   push(bytes: Buffer, onData: (piece: Buffer) => void): void {
     let at = 0;
     while (at < bytes.length) {
@@ -31,6 +39,8 @@ export class Dechunker {
     else if (this.#state === 'size') {
       this.#missing = Number.parseInt(line, 16);
       this.#state = this.#missing === 0 ? 'trailer' : 'data';
+    } else if (line !== '\r\n') {
+      this.#trailers.push(parseField(line.slice(0, -2)));
     }
   }
 }

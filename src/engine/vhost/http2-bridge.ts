@@ -1,41 +1,27 @@
 import http2 from 'node:http2';
-import type { TLSSocket } from 'node:tls';
 import { type PairOrigin, socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
 import { type Field, formatHead, type ResponseHead } from '../http/head.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
-
-/** What one visitor's connection may hold. */
-const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: 256 * 1024, enablePush: false };
-/** A session without a stream ends after so many ms. */
-const IDLE_MS = 60_000;
+import type { OnHttp2Stream } from './http2-session.ts';
 
 /** Fields that HTTP/2 has no place for (RFC 9113, 8.2.2); a request that has one is malformed. */
 const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'http2-settings']);
 
+/** What must not be said after the body: where it goes and where it ends (RFC 9110, 6.5.1). */
+const notInTrailers = new Set([...connectionSpecific, 'host', 'content-length', 'te', 'trailer']);
+
 /**
- * Speaks HTTP/2 with a visitor over TLS. Every stream becomes an HTTP/1.1 request on a connection of its own, inside this process, which
- * is routed like any other.
- * @param origin whose connection it is
+ * Takes requests over HTTP/2. Each becomes an HTTP/1.1 request on a connection of its own, inside this process, which is routed like any
+ * other.
+ * @param origin whose they are
  * @param serve takes the connection of one request
- * @returns the session; whoever stops serving ends it
  */
-export function serveHttp2(socket: TLSSocket, origin: PairOrigin, serve: (connection: ByteSocket) => void): http2.ServerHttp2Session {
-  const session = http2.performServerHandshake(socket, { settings: SETTINGS, maxSessionMemory: 4, unknownProtocolTimeout: 5000 });
-  // A destroyed session leaves the socket open while something waits to be written, which is for ever when the visitor is gone.
-  const cutOff = (): void => {
-    session.destroy();
-    socket.destroy();
-  };
-  session.on('error', cutOff);
-  session.setTimeout(IDLE_MS, () => session.close());
-  // Node lets the socket be half open, and would keep session and streams. Nobody reads answers any more.
-  socket.once('end', cutOff);
-  session.on('stream', (stream, headers, flags) => {
-    stream.on('error', () => stream.destroy());
-    const request = requestOf(headers, (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0);
+export function bridgeHttp2(origin: PairOrigin, serve: (connection: ByteSocket) => void): OnHttp2Stream {
+  return (stream, headers, ended) => {
+    const request = requestOf(headers, ended);
     if (!request) {
       stream.close(http2.constants.NGHTTP2_PROTOCOL_ERROR);
       return;
@@ -44,8 +30,7 @@ export function serveHttp2(socket: TLSSocket, origin: PairOrigin, serve: (connec
     serve(far);
     near.write(request.head);
     Http2Request.begin(stream, near, request);
-  });
-  return session;
+  };
 }
 
 interface BridgedRequest {
@@ -61,16 +46,23 @@ function requestOf(headers: http2.IncomingHttpHeaders, ended: boolean): BridgedR
   const name = authority ?? host;
   if (method === undefined || method === 'CONNECT' || path === undefined || !/^(\/|\*$)/.test(path) || name === undefined) return undefined;
   if (authority !== undefined && host !== undefined && authority.toLowerCase() !== host.toLowerCase()) return undefined;
+  // Only chunks can be followed by the trailers that are announced.
+  const chunked = !ended && (length === undefined || headers.trailer !== undefined);
   const fields: Field[] = [{ name: 'Host', value: name }];
-  for (const [field, values] of Object.entries(headers)) {
-    if (field.startsWith(':') || field === 'host' || values === undefined) continue;
-    if (connectionSpecific.has(field)) return undefined;
-    for (const value of Array.isArray(values) ? values : [values]) fields.push({ name: field, value });
+  for (const field of fieldsOf(headers)) {
+    if (field.name === 'host' || (chunked && field.name === 'content-length')) continue;
+    if (connectionSpecific.has(field.name)) return undefined;
+    fields.push(field);
   }
-  if (!ended && length === undefined) fields.push({ name: 'Transfer-Encoding', value: 'chunked' });
+  if (chunked) fields.push({ name: 'Transfer-Encoding', value: 'chunked' });
   if (fields.some((field) => !isSound(field)) || !isSound({ name: method, value: path })) return undefined;
-  const body: Framing = ended || length !== undefined ? { kind: 'length', bytes: Number(length ?? 0) } : { kind: 'chunked' };
+  const body: Framing = chunked ? { kind: 'chunked' } : { kind: 'length', bytes: Number(length ?? 0) };
   return { method, head: formatHead(`${method} ${path} HTTP/1.1`, fields), body };
+}
+
+/** Without the pseudo-headers. */
+function fieldsOf(headers: http2.IncomingHttpHeaders): Field[] {
+  return Object.entries(headers).filter(([name]) => !name.startsWith(':')).flatMap(([name, values = []]) => [values].flat().map((value) => ({ name, value })));
 }
 
 function isSound({ name, value }: Field): boolean {
@@ -85,6 +77,8 @@ class Http2Request implements SocketSink, ResponseSink {
   readonly #response: ResponseReader;
   #dechunker: Dechunker | undefined;
   #answered = false;
+  /** The visitor's. */
+  #trailers: readonly Field[] = [];
 
   /** Moves the request's body, and the response when it comes. */
   static begin(stream: http2.ServerHttp2Stream, near: ByteSocket, { method, body }: BridgedRequest): void {
@@ -99,11 +93,18 @@ class Http2Request implements SocketSink, ResponseSink {
       const sized = body.kind === 'chunked' ? [Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')] : [chunk];
       if (!near.write(Buffer.concat(sized))) stream.pause();
     });
+    // They come before the end does.
+    stream.on('trailers', (headers) => this.#onTrailers(fieldsOf(headers)));
     stream.on('end', () => {
-      if (body.kind === 'chunked') near.write(Buffer.from('0\r\n\r\n'));
+      if (body.kind === 'chunked') near.write(formatHead('0', this.#trailers));
     });
     stream.on('drain', () => near.resume());
     stream.on('close', () => near.destroy(true));
+  }
+
+  #onTrailers(fields: readonly Field[]): void {
+    if (fields.every(isSound)) this.#trailers = fields.filter(({ name }) => !notInTrailers.has(name));
+    else this.#cutOff();
   }
 
   onData(chunk: Buffer): void {
@@ -117,8 +118,13 @@ class Http2Request implements SocketSink, ResponseSink {
   }
 
   onHead({ status, fields }: ResponseHead, body: Framing): void {
-    if (body.kind === 'chunked') this.#dechunker = new Dechunker();
-    if (!this.#stream.closed) this.#stream.respond(headersOf(status, fields), { endStream: body.kind === 'length' && body.bytes === 0 });
+    if (this.#stream.closed) return;
+    const waitForTrailers = body.kind === 'chunked';
+    if (waitForTrailers) {
+      const dechunker = this.#dechunker = new Dechunker();
+      this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(regularHeaders(dechunker.trailers, notInTrailers)));
+    }
+    this.#stream.respond(headersOf(status, fields), { endStream: body.kind === 'length' && body.bytes === 0, waitForTrailers });
   }
 
   onBody(piece: Buffer): void {
@@ -166,12 +172,16 @@ class Http2Request implements SocketSink, ResponseSink {
 }
 
 function headersOf(status: number, fields: readonly Field[]): http2.OutgoingHttpHeaders {
+  return { ':status': status, ...regularHeaders(fields, connectionSpecific) };
+}
+
+function regularHeaders(fields: readonly Field[], dropped: ReadonlySet<string>): http2.OutgoingHttpHeaders {
   const headers: Record<string, string | string[]> = {};
   for (const { name, value } of fields) {
     const lower = name.toLowerCase();
-    if (connectionSpecific.has(lower)) continue;
+    if (dropped.has(lower)) continue;
     const before = headers[lower];
     headers[lower] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value];
   }
-  return { ':status': status, ...headers };
+  return headers;
 }

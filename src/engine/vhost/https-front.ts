@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { ServerHttp2Session } from 'node:http2';
 import net from 'node:net';
 import tls from 'node:tls';
 import type { Logger } from 'pino';
@@ -9,7 +8,8 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import { withOrigin } from '../../wire/with-origin.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { HostEntry } from './hosts.ts';
-import { serveHttp2 } from './http2-bridge.ts';
+import { bridgeHttp2 } from './http2-bridge.ts';
+import { Http2Session, type Http2Timing } from './http2-session.ts';
 import type { TargetPool } from './target-pool.ts';
 import { readTlsStart, type TlsHello } from './tls-start.ts';
 
@@ -27,6 +27,7 @@ const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
 /** What the front needs of the engine. */
 export interface HttpsContext {
   readonly log: Logger;
+  readonly http2Timing: Http2Timing;
   /** Whether the address is a proxy's that the operator named: it may say whose the connection is (PROXY protocol). */
   trusts(address: string): boolean;
   /** A proxy's header is malformed: the connection is closed. */
@@ -49,7 +50,7 @@ export interface HttpsContext {
 export class HttpsFront {
   readonly #context: HttpsContext;
   readonly #server: net.Server;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sessions = new Set<Http2Session>();
   /** Connections that aren't through the handshake. */
   readonly #unfinished = new Set<net.Socket>();
 
@@ -76,8 +77,8 @@ export class HttpsFront {
   /** Ends the HTTP/2 sessions: at once, or after the requests that are under way. */
   endSessions(atOnce: boolean): void {
     for (const session of this.#sessions) {
-      if (atOnce) session.destroy();
-      else session.close();
+      if (atOnce) session.cutOff();
+      else session.end();
     }
   }
 
@@ -163,7 +164,8 @@ export class HttpsFront {
       return;
     }
     const pool = this.#context.newPool();
-    const session = serveHttp2(socket, origin ?? originOf(socket), (connection) => this.#context.serveStream(connection, pool));
+    const serve = (connection: ByteSocket): void => this.#context.serveStream(connection, pool);
+    const session = new Http2Session(socket, bridgeHttp2(origin ?? originOf(socket), serve), this.#context.http2Timing);
     this.#sessions.add(session);
     socket.once('close', () => {
       this.#sessions.delete(session);

@@ -7,6 +7,7 @@ import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { HeadLimits } from '../http/head.ts';
 import { VhostConnection } from './connection.ts';
 import type { HostEntry, Hosts } from './hosts.ts';
+import { HTTP2_TIMING, type Http2Timing } from './http2-session.ts';
 import { HttpsFront } from './https-front.ts';
 import { ProxiedSockets } from './proxied-sockets.ts';
 import type { Refusal } from './refusal.ts';
@@ -21,6 +22,7 @@ export interface VhostOptions {
   readonly sockets: SocketBackend;
   readonly hosts: Hosts;
   readonly timing: VhostTiming;
+  readonly http2Timing?: Http2Timing;
   /** What the heads of requests are held to. */
   readonly headLimits: HeadLimits;
   /** Most visitors' connections at once, those that ask for nothing included. */
@@ -67,6 +69,7 @@ export class VhostServer implements VhostContext {
     this.#proxied = new ProxiedSockets({ trusts: options.trusts, headMs: options.timing.headMs, refused, serve: (socket) => this.#serve(socket, 'http') });
     this.#https = new HttpsFront({
       log: options.log,
+      http2Timing: options.http2Timing ?? HTTP2_TIMING,
       trusts: options.trusts,
       refused,
       named: (name) => options.hosts.named(name),

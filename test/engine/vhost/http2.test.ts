@@ -65,3 +65,50 @@ test.each([10, 100_000, 1_000_000])('an answer that its target cuts off after %d
   }
   session.close();
 });
+
+test('trailers pass in both directions, without what would change where a message goes or ends', async () => {
+  const origin = await startRawOrigin((text, socket) => {
+    if (text.endsWith('\r\n\r\n') && /\r\n0\r\n/.test(text)) socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-Sum: 2\r\nContent-Length: 9\r\n\r\n');
+  });
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+  // With a length, too, when they are announced.
+  for (const headers of [{}, { 'content-length': 4, 'trailer': 'x-up' }]) {
+    const stream = session.request({ ':method': 'POST', ':path': '/', ...headers }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-up': 'yes', 'host': 'elsewhere.example' }));
+    const trailers = once(stream, 'trailers');
+    stream.end('body');
+    expect(await stream.setEncoding('latin1').toArray()).toEqual(['abc']);
+    const [came] = await trailers;
+    expect(came).toMatchObject({ 'x-sum': '1, 2' });
+    expect(came).not.toHaveProperty('content-length');
+  }
+  session.close();
+  expect(origin.received.join('').match(/\r\n0\r\n[^]*?\r\n\r\n/g)).toEqual(Array.from({ length: 2 }, () => '\r\n0\r\nx-up: yes\r\n\r\n'));
+});
+
+test('a session that is idle for long ends; a visitor who keeps the connection all the same loses it, and one who waits for an answer does not', async () => {
+  const silent = await startRawOrigin(() => undefined);
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { http2Timing: { idleMs: 500, lingerMs: 500 } });
+  const sessionTo = async () => {
+    const options = { port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false, allowHalfOpen: true };
+    const socket = tls.connect(options);
+    await once(socket, 'secureConnect');
+    return socket.on('error', () => undefined);
+  };
+  const used = await sessionTo();
+  const waiting = http2.connect('https://x.p.example.com', { createConnection: () => used });
+  const stream = waiting.request({ ':path': '/' });
+  await eventually(() => silent.received.length, (count) => count === 1);
+  const kept = await sessionTo();
+  // The preface, and settings without any: all that HTTP/2 begins with.
+  kept.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+  await eventually(() => server.connections, (count) => count === 3);
+  // Its FIN comes, and it doesn't go.
+  kept.resume();
+  await once(kept, 'end');
+  await eventually(() => server.connections, (count) => count === 2);
+  expect([waiting.closed, stream.closed]).toEqual([false, false]);
+  waiting.destroy();
+  kept.destroy();
+});
