@@ -27,10 +27,15 @@ export async function quiet(server: ServerProcess): Promise<void> {
 export async function held(child: Child, bridgePorts: readonly number[]): Promise<Held> {
   await settled(() => descriptors(child));
   await collected(child);
-  const bridgeConnections = connectionsTo(child, bridgePorts);
-  const { TCPSocketWrap = 0, TCPWRAP = 0, ...others } = await resources(child);
+  // A connection between server and agent that comes or goes between two of the looks would be taken for one that is held.
+  const look = async () => {
+    const bridgeConnections = connectionsTo(child, bridgePorts);
+    const seen = { bridgeConnections, resources: await resources(child), descriptors: descriptors(child) };
+    return { ...seen, steady: connectionsTo(child, bridgePorts) === bridgeConnections };
+  };
+  const { bridgeConnections, resources: { TCPSocketWrap = 0, TCPWRAP = 0, ...others }, descriptors: all } = await eventuallyAsync(look, ({ steady }) => steady);
   return {
-    descriptors: descriptors(child) - bridgeConnections, bridgeConnections, rss: residentBytes(child),
+    descriptors: all - bridgeConnections, bridgeConnections, rss: residentBytes(child),
     resources: { ...others, sockets: TCPSocketWrap + TCPWRAP - bridgeConnections },
   };
 }
