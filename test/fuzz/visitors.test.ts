@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from '@jest/globals';
 import { V1ProxyProtocol, V2ProxyProtocol } from 'proxy-protocol-js';
@@ -12,11 +13,12 @@ import { HttpSyntaxError } from '../../src/engine/http/syntax-error.ts';
 import { parseDatagram, parseGreeting, parseLogin, parseRequest, SocksError } from '../../src/engine/socks/messages.ts';
 import { proxyHeader } from '../../src/engine/tunnels/proxy-header.ts';
 import { MAX_HELLO, readClientHello } from '../../src/engine/vhost/client-hello.ts';
+import { type ProxyPreface, readProxyPreface } from '../../src/engine/vhost/proxy-preface.ts';
 import { fieldsForTarget } from '../../src/engine/vhost/request-fields.ts';
 import { placeOf } from '../../src/engine/vhost/request-place.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { type ByteParser, damaged, FUZZ_MS, fuzzed, fuzzRuns, noise } from '../support/fuzz/fuzz.ts';
-import { chunkedBodies, httpRequests, httpResponses, inRecords, socksDatagrams, socksDialogs, tlsHello } from '../support/fuzz/visitor-input.ts';
+import { chunkedBodies, httpRequests, httpResponses, inRecords, proxyPrefaces, socksDatagrams, socksDialogs, tlsHello } from '../support/fuzz/visitor-input.ts';
 
 /** Parses again with every piece that comes, as a connection is read, until something is made of it. */
 function grown<T extends object>(pieces: readonly Buffer[], parse: (bytes: Buffer) => T | undefined): T | undefined {
@@ -110,6 +112,17 @@ function dechunked(pieces: readonly Buffer[]): unknown {
   });
 }
 
+/** What was read of a header is what it has, and nobody is let be somebody who has no address. */
+function readPreface(bytes: Buffer): ProxyPreface | undefined {
+  const read = readProxyPreface(bytes);
+  if (read.kind === 'incomplete') return undefined;
+  if (read.kind !== 'header') return read;
+  if (read.length > Math.min(bytes.length, 536)) throw new Error('a header that is longer than what came, or than one may be');
+  const { origin } = read;
+  if (origin && !(isIP(origin.remoteAddress) > 0 && origin.remotePort <= 65_535)) throw new Error('a visitor without an address');
+  return read;
+}
+
 let hello: Buffer = Buffer.alloc(0);
 beforeAll(async () => { hello = await tlsHello('www.example.com'); });
 const hellos = fc.tuple(fc.constant(0), fc.constantFrom(1, 10, 100, 16_000)).map(([, size]) => inRecords(hello, size));
@@ -123,6 +136,7 @@ const parsers: readonly ByteParser[] = [
   { name: 'requests to a host', input: httpRequests, read: readRequests, found: [Buffer.from('\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n')] },
   { name: 'a response of a host\'s target', input: httpResponses, read: readResponse },
   { name: 'a chunked body', input: chunkedBodies, read: dechunked },
+  { name: 'the PROXY header of a proxy in front', input: proxyPrefaces, read: (pieces) => grown(pieces, (bytes) => readPreface(bytes)) },
   { name: 'the hello of TLS', input: fc.oneof(damaged(hellos), noise.map((bytes) => Buffer.concat([Buffer.of(22, 3, 1), bytes]))), read: (pieces) => grown(pieces, (bytes) => { const read = readClientHello(bytes); return read.kind === 'incomplete' ? undefined : read; }) },
 ];
 

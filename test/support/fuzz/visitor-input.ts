@@ -71,3 +71,18 @@ export function inRecords(bytes: Buffer, size: number): Buffer {
   }
   return Buffer.concat(records);
 }
+
+const proxyLine = fc.tuple(
+  fc.constantFrom('PROXY ', 'PROXY ', 'PROXY ', 'PROXY', 'proxy '),
+  fc.constantFrom('TCP4 192.0.2.7 198.51.100.1 12345 443', 'TCP6 2001:db8::1 ::1 1 65535', 'TCP6 ::ffff:192.0.2.7 ::1 0 0', 'UNKNOWN', 'UNKNOWN ffff:f...f:ffff ffff:f...f:ffff 65535 65535', 'TCP4 192.0.2.256 ::1 65536 01', 'UDP4 192.0.2.7 192.0.2.8 1 2'),
+  fc.constantFrom('\r\n', '\r\n', '\n', ' x\r\n', ''), fc.constantFrom('GET / HTTP/1.1\r\n\r\n', '', '\x16\x03\x01'),
+).map((parts) => latin(parts.join('')));
+const proxyBinary = fc.tuple(
+  fc.constantFrom(0x20, 0x21, 0x22, 0x11), fc.constantFrom(0x11, 0x21, 0x31, 0x00, 0x12, 0x41), fc.constantFrom(12, 36, 216, 0, 11),
+  fc.oneof(fc.constant(Buffer.alloc(0)), fc.constant(Buffer.of(4, 0, 1, 0)), noise), fc.constantFrom('GET / HTTP/1.1\r\n\r\n', ''),
+).map(([command, family, addresses, more, after]) => {
+  const length = addresses + more.length;
+  return Buffer.concat([latin('\r\n\r\n\0\r\nQUIT\n'), Buffer.of(command, family, length >> 8, length & 255), Buffer.alloc(addresses, 7), more, latin(after)]);
+});
+/** What proxies in front of hosts say first, in version 1 and 2 of the PROXY protocol. */
+export const proxyPrefaces: fc.Arbitrary<Buffer> = fc.oneof(damaged(proxyLine), damaged(proxyBinary));
