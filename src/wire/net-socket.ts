@@ -38,8 +38,6 @@ function nextTurn(): void {
 
 /** A ByteSocket on a socket of Node's. Made by a backend, which decides how it reads. */
 export class NetSocket implements ByteSocket {
-  readonly remoteAddress: string;
-  readonly remotePort: number;
   readonly channelSecret?: () => Buffer | undefined;
   readonly #socket: net.Socket;
   readonly #lends: boolean;
@@ -58,8 +56,6 @@ export class NetSocket implements ByteSocket {
   constructor(socket: net.Socket, lends = false) {
     this.#socket = socket;
     this.#lends = lends;
-    this.remoteAddress = unmapped(socket.remoteAddress ?? '');
-    this.remotePort = socket.remotePort ?? 0;
     if (socket instanceof TLSSocket) this.channelSecret = () => channelSecretOf(socket);
     socket.on('error', (error) => { this.#error = error; });
     socket.on('close', () => {
@@ -67,6 +63,15 @@ export class NetSocket implements ByteSocket {
       if (!this.#handingOver) this.#sink?.onClose(this.#error);
     });
     socket.on('drain', () => this.#sink?.onDrain());
+  }
+
+  /** Of an accepted socket it was asked for at once, and is kept; of one that was dialled few want to know. */
+  get remoteAddress(): string {
+    return unmapped(this.#socket.remoteAddress ?? '');
+  }
+
+  get remotePort(): number {
+    return this.#socket.remotePort ?? 0;
   }
 
   get local(): SocketAddress {
@@ -177,8 +182,8 @@ export class NetSocket implements ByteSocket {
 export interface Reading {
   /** Options of `net.connect`, and the ByteSocket on the connected socket. */
   readonly dial: () => { readonly options: object; readonly wrap: (socket: net.Socket) => NetSocket };
-  /** The ByteSocket on a socket that was accepted, which is paused. */
-  readonly accept: (socket: net.Socket) => NetSocket;
+  /** Hands the ByteSocket of every connection that the server accepts to `onSocket`. The server is listening, its sockets are paused. */
+  readonly accept: (server: net.Server, onSocket: (socket: NetSocket) => void) => void;
 }
 
 /** Sockets of Node's `net`, read as the backend says; TLS is always read by events. */
@@ -205,11 +210,17 @@ function listen(reading: Reading, { host, port, identity, onSocket, onError }: L
   const context = identity && serverContext(identity);
   return new Promise((resolve, reject) => {
     const server = net.createServer({ ...TUNED, pauseOnConnect: true });
-    server.on('connection', (socket) => onSocket(context ? new NetSocket(secureAccepted(socket, context)) : reading.accept(socket)));
+    // Whoever has reset his connection while it waited here has no address any more: a flood of those costs no more than this.
+    const accepted = (socket: NetSocket): void => {
+      if (socket.remoteAddress === '') socket.destroy();
+      else onSocket(socket);
+    };
     server.once('error', reject);
     server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
       server.off('error', reject);
       server.on('error', onError);
+      if (context) server.on('connection', (socket) => accepted(new NetSocket(secureAccepted(socket, context))));
+      else reading.accept(server, accepted);
       const address = server.address();
       if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
       resolve({
@@ -232,7 +243,7 @@ export function byteSocket(socket: net.Socket): ByteSocket {
 
 const byEvents: Reading = {
   dial: () => ({ options: {}, wrap: (socket) => new NetSocket(socket) }),
-  accept: (socket) => new NetSocket(socket),
+  accept: (server, onSocket) => server.on('connection', (socket) => onSocket(new NetSocket(socket))),
 };
 
 /** Sockets by Node's public API alone: works everywhere, and what every other backend falls back to. */

@@ -24,13 +24,30 @@ function reading(): { readonly onread: net.OnReadOpts; readonly wrap: (socket: n
   };
 }
 
-/** An accepted socket can't be told how to read: its handle goes to a new one, before it has read anything. */
-function accept(accepted: net.Socket): NetSocket {
+/**
+ * An accepted socket can't be told how to read, so its handle is taken before Node makes a socket on it: what it makes otherwise would
+ * be thrown away.
+ */
+function accept(server: net.Server, onSocket: (socket: NetSocket) => void): void {
+  const listener: unknown = Reflect.get(server, '_handle');
+  if (typeof listener !== 'object' || listener === null) throw new Error('a listening server has a handle');
+  const byNode: unknown = Reflect.get(listener, 'onconnection');
+  if (typeof byNode !== 'function') throw new Error('a listening handle says what it accepted');
+  Reflect.set(listener, 'onconnection', (status: number, handle: unknown) => {
+    // Node turns an accept that failed into the server's event.
+    if (status !== 0) Reflect.apply(byNode, listener, [status]);
+    else onSocket(accepted(handle));
+  });
+}
+
+function accepted(handle: unknown): NetSocket {
   const { onread, wrap } = reading();
-  const handle: unknown = Reflect.get(accepted, '_handle');
-  Reflect.set(accepted, '_handle', null);
-  const options = { ...TUNED, handle, pauseOnCreate: true, onread };
-  return wrap(new net.Socket(options));
+  const { noDelay, keepAlive, keepAliveInitialDelay, ...rest } = TUNED;
+  const options = { ...rest, handle, pauseOnCreate: true, onread };
+  const socket = new net.Socket(options);
+  // Node sets these only for the sockets that it has made itself.
+  socket.setNoDelay(noDelay).setKeepAlive(keepAlive, keepAliveInitialDelay);
+  return wrap(socket);
 }
 
 const intoShared: Reading = {

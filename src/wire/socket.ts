@@ -88,6 +88,7 @@ export interface ListenOptions {
   readonly port: number;
   /** Makes it TLS 1.3. Sockets come before their TLS handshake, which the first one who reads waits for. */
   readonly identity?: TlsIdentity | undefined;
+  /** A connection was accepted. Those that were reset before are not told of. */
   readonly onSocket: (socket: ByteSocket) => void;
   /** An accept failed (out of file descriptors, say); the listener goes on. */
   readonly onError: (error: Error) => void;
