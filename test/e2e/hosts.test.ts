@@ -3,7 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
 import path from 'node:path';
+import readline from 'node:readline';
 import { expect, test } from '@jest/globals';
+import { WebSocket, WebSocketServer } from 'ws';
 import { call, type ServerProcess, write } from '../support/processes.ts';
 import { covering } from '../support/certificates.ts';
 import { serve } from '../support/served.ts';
@@ -58,6 +60,51 @@ test('a domain leads to its target, as the legacy API says, and at once', async 
   agent.kill('SIGKILL');
   await agent.exited;
   for (let status = 0; status !== 503; status = (await ask(server, 'app.example.test', { auth: 'name:word' })).status ?? 0) expect([0, 200, 502, 503]).toContain(status);
+});
+
+test('a change drops no connection of another host, of another path of the same one, or of the changed one itself', async () => {
+  const { server, clientId } = await serve((await startEcho()).address);
+  const downloads: http.ServerResponse[] = [];
+  const origin = http.createServer((_request, response) => {
+    response.flushHeaders();
+    downloads.push(response);
+  }).listen(0, '127.0.0.1');
+  await once(origin, 'listening');
+  const sockets = new WebSocketServer({ server: origin }).on('connection', (socket) => socket.on('message', (data) => socket.send(data)));
+  const address = origin.address();
+  if (address === null || typeof address === 'string') throw new Error('no address');
+  const target = `127.0.0.1:${address.port}`;
+  const add = (host: string, location: string) => write(server, '/index/addhost/', { client_id: clientId, host, location, target });
+  const id = await add('app.example.test', '/');
+  const places = { path: await add('app.example.test', '/api'), other: await add('other.example.test', '/') };
+
+  const [response] = await once(http.get({ host: '127.0.0.1', port: server.hostsPort, headers: { host: 'app.example.test' }, agent: false }), 'response') as [http.IncomingMessage];
+  const lines = readline.createInterface(response)[Symbol.asyncIterator]();
+  const socket = new WebSocket(`ws://127.0.0.1:${server.hostsPort}/ws`, { headers: { host: 'app.example.test' } });
+  await once(socket, 'open');
+  const bothLive = async (after: string): Promise<void> => {
+    downloads[0]?.write(`${after}\n`);
+    socket.send(after);
+    const [[echoed]] = await Promise.all([once(socket, 'message') as Promise<Buffer[]>, expect(lines.next()).resolves.toEqual({ done: false, value: after })]);
+    expect(String(echoed)).toBe(after);
+  };
+  await bothLive('the start');
+  for (const [place, changed] of Object.entries(places)) {
+    const steps: [string, object][] = [['edithost', { remark: 'changed', target: '127.0.0.1:9' }], ['hoststop', {}], ['hoststart', {}], ['delhost', {}]];
+    for (const [step, input] of steps) {
+      await write(server, `/index/${step}/`, { id: changed, ...input });
+      await bothLive(`${step} of ${place}`);
+    }
+  }
+  await write(server, '/index/edithost/', { id, target: '127.0.0.1:9' });
+  expect(await ask(server, 'app.example.test')).toMatchObject({ status: 502 });
+  await bothLive('an edit of the host');
+  downloads[0]?.end();
+  expect(await lines.next()).toMatchObject({ done: true });
+  socket.close();
+  await once(socket, 'close');
+  sockets.close();
+  origin.close();
 });
 
 test('a platform domain serves its prefixes over https with the wildcard\'s certificate', async () => {

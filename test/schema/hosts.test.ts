@@ -231,6 +231,26 @@ eachDialect('hosts', (databases) => {
     expect((await api.run(create, { input: { clientId: 99, host: 'a.com' } })).errors[0]).toMatchObject({ code: 'NOT_FOUND', message: 'client ID not found' });
   });
 
+  test('runtime is what the engine says; of a host that it does not know, what was last written', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newHost(api, await newClient(api));
+    const operation = `query ($id: Int!) { host(id: $id) { runtime {
+      running error connections refusals { cause count } rate inletBytes exportBytes health { type }
+    } } }`;
+    const idle = { running: false, error: '', connections: 0, refusals: [], rate: 0, inletBytes: 3, exportBytes: Number.MAX_SAFE_INTEGER, health: null };
+    await api.services.store.db.host.update({ where: { id }, data: { inletBytes: 3n, exportBytes: 2n ** 53n - 1n } });
+    api.engine.wantedHosts.delete(id);
+    expect(await api.record(operation, { id })).toEqual({ runtime: idle });
+    api.engine.hosts.set(id, {
+      running: true, error: '', connections: 2, refusals: { login: 3, offline: 1 }, rate: 9, inletBytes: 4, exportBytes: 5, health: null,
+    });
+    expect(await api.record(operation, { id })).toEqual({ runtime: {
+      ...idle, running: true, connections: 2, refusals: [{ cause: 'OFFLINE', count: 1 }, { cause: 'LOGIN', count: 3 }], rate: 9, inletBytes: 4, exportBytes: 5,
+    } });
+    api.engine.hosts.set(id, { running: false, error: 'the agent is not connected', connections: 0, refusals: {}, rate: 0, inletBytes: 4, exportBytes: 5, health: null });
+    expect(await api.record(operation, { id })).toEqual({ runtime: { ...idle, error: 'the agent is not connected', inletBytes: 4, exportBytes: 5 } });
+  });
+
   test('every change is told, to the engine too', async () => {
     const api = await openTestSchema(databases);
     const told: unknown[] = [];

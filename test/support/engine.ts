@@ -124,7 +124,12 @@ export class FakeEngine implements EngineFace {
     return found;
   }
 
+  /** The running state of hosts, where the test gives it. */
+  readonly hosts = new Map<number, HostState>();
+
   hostState(id: number): HostState | undefined {
+    const given = this.hosts.get(id);
+    if (given) return given;
     const host = this.wantedHosts.get(id);
     // As if the client had no other.
     const refusals = host && this.clients.get(host.clientId)?.refusals;

@@ -5,14 +5,14 @@ import path from 'node:path';
 function directories(): string[] {
   const postgresql = '/usr/lib/postgresql';
   const newestFirst = existsSync(postgresql) ? readdirSync(postgresql).toSorted((a, b) => Number(b) - Number(a)) : [];
-  return [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/sbin', '/sbin', ...newestFirst.map((version) => `${postgresql}/${version}/bin`)];
+  return [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/sbin', '/sbin', '/usr/lib/nginx/modules', ...newestFirst.map((version) => `${postgresql}/${version}/bin`)];
 }
 
-/** The full path of a program (`initdb`, `haproxy`), or undefined when this machine lacks it. */
+/** The full path of a program (`initdb`, `haproxy`), or of a module of nginx (`ngx_stream_module.so`); undefined = this machine lacks it. */
 export function findProgram(name: string): string | undefined {
   return directories().filter(Boolean).map((directory) => path.join(directory, name)).find((file) => {
     try {
-      accessSync(file, constants.X_OK);
+      accessSync(file, name.endsWith('.so') ? constants.R_OK : constants.X_OK);
       return true;
     } catch {
       return false; // not there, or not ours to run: look on

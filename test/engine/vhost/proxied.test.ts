@@ -121,23 +121,40 @@ test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that 
   expect(gated).toEqual(['192.0.2.7', '192.0.2.7', 'passed 192.0.2.7']);
 });
 
+/** Asks through a program in front of both ports, from another address each. @param front starts it @returns what the target is told of the visitors */
+async function askThrough(front: (ports: { readonly plain: readonly [number, number]; readonly secure: readonly [number, number] }) => Child): Promise<string[]> {
+  const { httpPort, httpsPort, seen } = await start();
+  const [plain, secure] = [await freePort(), await freePort()];
+  const program = front({ plain: [plain, httpPort], secure: [secure, httpsPort] });
+  await eventuallyAsync(() => refusal(secure), (why) => why === '' || program.over);
+  expect(program.output).not.toMatch(/ALERT|emerg/);
+  const visitor = net.connect({ port: plain, host: '127.0.0.1', localAddress: '127.0.0.5' });
+  visitor.write(get);
+  expect(String(await readAll(visitor))).toMatch(/hello$/);
+  const over = tls.connect({ socket: net.connect({ port: secure, host: '127.0.0.1', localAddress: '127.0.0.6' }), servername: name, rejectUnauthorized: false });
+  over.write(get);
+  expect(String(await readAll(over))).toMatch(/hello$/);
+  for (const socket of [visitor, over]) socket.destroy();
+  return seen;
+}
+
+const bothNamed = ['X-Forwarded-For: 127.0.0.5; X-Real-IP: 127.0.0.5', 'X-Forwarded-For: 127.0.0.6; X-Real-IP: 127.0.0.6'];
+
 describeWith('haproxy', 'behind haproxy', () => {
-  test.each(['send-proxy', 'send-proxy-v2'])('%s names the visitor, over HTTP and TLS', async (option) => {
-    const { httpPort, httpsPort, seen } = await start();
-    const [plain, secure] = [await freePort(), await freePort()];
+  test.each(['send-proxy', 'send-proxy-v2'])('%s names the visitor, over HTTP and TLS', (option) => expect(askThrough(({ plain, secure }) => {
     const file = path.join(scratchDirectory(), 'haproxy.cfg');
-    const part = (kind: string, from: number, to: number): string => `listen ${kind}\n  bind 127.0.0.1:${from}\n  server one 127.0.0.1:${to} ${option}\n`;
-    writeFileSync(file, `defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\n${part('plain', plain, httpPort)}${part('secure', secure, httpsPort)}`);
-    const haproxy = new Child(programPath('haproxy'), ['-db', '-f', file]);
-    await eventuallyAsync(() => refusal(secure), (why) => why === '' || haproxy.over);
-    expect(haproxy.output).not.toMatch(/ALERT/);
-    const visitor = net.connect({ port: plain, host: '127.0.0.1', localAddress: '127.0.0.5' });
-    visitor.write(get);
-    expect(String(await readAll(visitor))).toMatch(/hello$/);
-    const over = tls.connect({ socket: net.connect({ port: secure, host: '127.0.0.1', localAddress: '127.0.0.6' }), servername: name, rejectUnauthorized: false });
-    over.write(get);
-    expect(String(await readAll(over))).toMatch(/hello$/);
-    expect(seen).toEqual(['X-Forwarded-For: 127.0.0.5; X-Real-IP: 127.0.0.5', 'X-Forwarded-For: 127.0.0.6; X-Real-IP: 127.0.0.6']);
-    for (const socket of [visitor, over]) socket.destroy();
-  });
+    const part = (kind: string, [from, to]: readonly [number, number]): string => `listen ${kind}\n  bind 127.0.0.1:${from}\n  server one 127.0.0.1:${to} ${option}\n`;
+    writeFileSync(file, `defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\n${part('plain', plain)}${part('secure', secure)}`);
+    return new Child(programPath('haproxy'), ['-db', '-f', file]);
+  })).resolves.toEqual(bothNamed));
+});
+
+describeWith(['nginx', 'ngx_stream_module.so'], 'behind nginx', () => {
+  test('proxy_protocol of a stream names the visitor, over HTTP and TLS', () => expect(askThrough(({ plain, secure }) => {
+    const directory = scratchDirectory();
+    const file = path.join(directory, 'nginx.conf');
+    const part = ([from, to]: readonly [number, number]): string => `server { listen 127.0.0.1:${from}; proxy_pass 127.0.0.1:${to}; proxy_protocol on; }`;
+    writeFileSync(file, `load_module ${programPath('ngx_stream_module.so')}; daemon off; master_process off; pid ${directory}/pid; error_log stderr notice; events {} stream { ${part(plain)} ${part(secure)} }`);
+    return new Child(programPath('nginx'), ['-c', file, '-e', path.join(directory, 'errors')]);
+  })).resolves.toEqual(bothNamed));
 });
