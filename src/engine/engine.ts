@@ -1,32 +1,32 @@
 import type { Logger } from 'pino';
 import { Attempts } from '../rules/attempts.ts';
 import { addressSet } from '../rules/ip-access.ts';
-import type { PortRange } from '../rules/port-range.ts';
 import type { HealthMessage } from '../wire/health.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
-import { Acme, type AcmeOptions } from './acme/acme.ts';
-import { Bridge, type BridgeAddress, type BridgePlaces, type BridgeTiming } from './bridge/bridge.ts';
+import { Acme } from './acme/acme.ts';
+import { Bridge, type BridgeAddress } from './bridge/bridge.ts';
 import { probeThrough } from './bridge/probe.ts';
-import { ClientEntry, Clients } from './clients.ts';
+import { ClientChanges } from './client-changes.ts';
+import { Clients } from './clients.ts';
+import type { EngineOptions, StoredState } from './engine-options.ts';
 import {
-  type CertificateState, type ClientState, type ConnectionState, type Declarations, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, refusalCauses, type Refusals, type StateBatch,
-  type TunnelState, type Traffic, type WantedClient, type WantedHost, type WantedTunnel,
+  type CertificateState, type ClientState, type ConnectionState, type Declarations, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, type Refusals, type StateBatch,
+  type TunnelState, type Traffic, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
-import { HEAD_LIMITS, type HeadLimits } from './http/head.ts';
-import { Account } from './limits/account.ts';
+import { HEAD_LIMITS } from './http/head.ts';
 import { Admission } from './limits/admission.ts';
-import { Alarm } from './limits/alarm.ts';
 import { ClientLogins } from './limits/client-logins.ts';
-import { type Meter, NO_BYTES, type StoredBytes, Ticker } from './limits/meter.ts';
+import { type Meter, Ticker } from './limits/meter.ts';
 import { MAX_VISITORS, Visitors } from './limits/visitors.ts';
 import { LocalSession } from './local-session.ts';
 import { overviewOf } from './overview.ts';
+import { refusalsOf, trafficOf } from './sums.ts';
 import { StateBatches } from './state-batches.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { tunnelModes } from './tunnels/registry.ts';
-import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
+import { PROXY_TIMING } from './tunnels/proxy-timing.ts';
 import type { Carrier } from './tunnels/tunnel-mode.ts';
 import { TunnelRunner } from './tunnels/tunnel-runner.ts';
 import { Tunnels } from './tunnels/tunnels.ts';
@@ -34,60 +34,13 @@ import { Certificates } from './vhost/certificates.ts';
 import { dialHost } from './vhost/dial.ts';
 import { type GateContext, gateOf } from './vhost/gate.ts';
 import { Hosts } from './vhost/hosts.ts';
-import { VHOST_TIMING, type VhostTiming } from './vhost/slow-visitors.ts';
+import { VHOST_TIMING } from './vhost/slow-visitors.ts';
 import { type VhostPlaces, VhostServer } from './vhost/vhost-server.ts';
 
-/** How often expired clients are looked for at least, in ms (contract D13): the clock may be set. Every use checks too. */
-const SWEEP_MS = 60_000;
 /** How often "last online" of connected clients goes to the store, in ms: after a crash it is at most this old. */
 const ONLINE_MS = 10 * 60_000;
 /** How long a visitor's UDP session may be idle unless the settings say otherwise, in ms. */
 const UDP_IDLE_MS = 60_000;
-
-/** What the engine is made of. */
-export interface EngineOptions {
-  readonly bridgeHost: string;
-  /** 0 = ephemeral. */
-  readonly bridgePort: number;
-  /** The bridge's second port, for TLS; 0 = ephemeral. */
-  readonly bridgeTls: BridgePlaces['tls'];
-  /** UDP and TCP, and UDP on the next one: by which p2p tunnels find direct paths; 0 = ephemeral. Opened when it is needed. */
-  readonly p2pPort: number;
-  /** Ports that tunnels may use; empty = all. */
-  readonly allowPorts: readonly PortRange[];
-  readonly log: Logger;
-  readonly sockets?: SocketBackend;
-  /** Most visitor connections at once, all tunnels together. */
-  readonly maxVisitors?: number;
-  /** How long a visitor's UDP session may be idle, in ms. */
-  readonly udpIdleMs?: number;
-  /** The server may dial the targets of tunnels that ask for it (contract D15). Off unless given. */
-  readonly allowLocalProxy?: boolean;
-  readonly bridgeTiming?: Partial<BridgeTiming>;
-  readonly proxyTiming?: Partial<ProxyTiming>;
-  readonly vhostTiming?: Partial<VhostTiming>;
-  /** What the heads of requests to hosts are held to. */
-  readonly vhostHead?: HeadLimits;
-  /** Where hosts that ask for it get certificates by ACME; undefined = nowhere. */
-  readonly acme?: AcmeOptions;
-  /** Addresses and networks of proxies in front of the hosts: what they say of visitors is believed. */
-  readonly trustedProxies?: readonly string[];
-  /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
-  readonly attempts?: Attempts;
-  /** ms since the epoch. */
-  readonly now?: () => number;
-}
-
-/** Everything the store holds that the engine serves. */
-export interface StoredState {
-  readonly clients: ReadonlyArray<WantedClient & StoredBytes>;
-  readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
-  readonly hosts: ReadonlyArray<WantedHost & StoredBytes>;
-  /** Turned away everywhere. */
-  readonly blackIpList: readonly string[];
-  /** The server's own name or address; "" = not told. */
-  readonly serverName: string;
-}
 
 /**
  * Runs what is wanted: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
@@ -96,6 +49,7 @@ export interface StoredState {
 export class Engine implements EngineFace {
   readonly modes: readonly string[] = [...tunnelModes.keys()];
   readonly #clients = new Clients();
+  readonly #changes: ClientChanges;
   readonly #tunnels: Tunnels;
   readonly #ticker = new Ticker();
   readonly #batches: StateBatches;
@@ -113,7 +67,6 @@ export class Engine implements EngineFace {
   readonly #now: () => number;
   readonly #options: EngineOptions;
   readonly #timers: NodeJS.Timeout[] = [];
-  readonly #expiry = new Alarm(() => this.#inBackground(() => this.#sweep()));
   readonly #watchers = new Set<(event: EngineEvent) => void>();
   /** Changes happen one after another. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -133,6 +86,10 @@ export class Engine implements EngineFace {
     const sockets = options.sockets ?? netBackend;
     this.#admission = new Admission(this.#visitors, this.#now, options.allowLocalProxy ? new LocalSession(sockets, options.log) : undefined);
     this.#tunnels = this.#makeTunnels(sockets, options);
+    this.#changes = new ClientChanges({
+      clients: this.#clients, tunnels: this.#tunnels, hosts: this.#hosts, ticker: this.#ticker, admission: this.#admission, now: this.#now,
+      inBackground: (work) => this.#inBackground(work),
+    });
     this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
     this.#vhost = this.#makeVhost(sockets, options);
     this.#rendezvous = new Rendezvous({ sockets, log: options.log, host: options.bridgeHost, port: options.p2pPort });
@@ -211,12 +168,12 @@ export class Engine implements EngineFace {
   async load(stored: StoredState): Promise<void> {
     this.#admission.blackIpList = stored.blackIpList;
     this.#hosts.serverName = stored.serverName;
-    for (const client of stored.clients) this.#addClient(client, client);
+    for (const client of stored.clients) this.#changes.add(client, client);
     for (const tunnel of stored.tunnels) this.#tunnels.add(tunnel, tunnel);
     for (const host of stored.hosts) this.#hosts.set(host, host);
     await this.#tunnels.sync();
     this.#timers.push(setInterval(() => this.#batches.markOnline(), ONLINE_MS).unref());
-    this.#expiry.within(this.#untilExpiry());
+    this.#changes.awaitExpiries();
   }
 
   /**
@@ -251,13 +208,16 @@ export class Engine implements EngineFace {
   apply(change: EngineChange): Promise<void> {
     return this.#inTurn(() => {
       switch (change.kind) {
-        case 'client': return this.#applyClient(change.client);
-        case 'clientRemoved': return this.#removeClient(change.id);
+        case 'client': return this.#changes.apply(change.client);
+        case 'clientRemoved': return this.#changes.remove(change.id);
         case 'tunnel': return this.#tunnels.apply(change.tunnel, change.lease);
         case 'tunnelRemoved': return this.#tunnels.remove(change.id);
         case 'host': return Promise.resolve(this.#hosts.set(change.host));
         case 'hostRemoved': return Promise.resolve(this.#hosts.remove(change.id));
-        case 'blackIpList': return this.#applyBlackList(change.list);
+        case 'blackIpList':
+          this.#admission.blackIpList = change.list;
+          for (const entry of this.#clients.all()) this.#admission.enforce(entry);
+          return Promise.resolve();
         case 'serverName':
           this.#hosts.serverName = change.name;
           return Promise.resolve();
@@ -295,14 +255,7 @@ export class Engine implements EngineFace {
   }
 
   traffic(): Traffic {
-    const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
-    for (const { meter } of this.#clients.all()) {
-      sum.connections += meter.connections;
-      sum.rate += meter.rate;
-      sum.inletBytes += meter.inlet;
-      sum.exportBytes += meter.export;
-    }
-    return sum;
+    return trafficOf(this.#clients.all());
   }
 
   async probe(clientId: number, target: string, timeoutMs: number): Promise<string> {
@@ -349,25 +302,7 @@ export class Engine implements EngineFace {
 
   /** Cuts off the clients that have expired since the last time. */
   sweep(): Promise<void> {
-    return this.#inTurn(() => this.#sweep());
-  }
-
-  async #sweep(): Promise<void> {
-    const now = this.#now();
-    for (const entry of this.#clients.all()) {
-      if (!entry.suspended && entry.blocked(now) !== '') await this.#syncClient(entry);
-    }
-    this.#expiry.within(this.#untilExpiry());
-  }
-
-  /** ms until the next client expires, and the next sweep is due. */
-  #untilExpiry(): number {
-    const now = this.#now();
-    let ms = SWEEP_MS;
-    for (const { wanted, suspended } of this.#clients.all()) {
-      if (wanted.expiresAt !== null && !suspended) ms = Math.min(ms, wanted.expiresAt - now);
-    }
-    return ms;
+    return this.#inTurn(() => this.#changes.sweep());
   }
 
   /** How many handshakes, sessions and visitors there are and were; for health and metrics. */
@@ -378,11 +313,7 @@ export class Engine implements EngineFace {
 
   /** Refused connections since the start by cause, over all clients that there are now. */
   refusals(): Refusals {
-    const sums: Partial<Record<RefusalCause, number>> = {};
-    for (const { meter } of this.#clients.all()) {
-      for (const cause of refusalCauses) if (meter.refusals[cause]) sums[cause] = (sums[cause] ?? 0) + meter.refusals[cause];
-    }
-    return sums;
+    return refusalsOf(this.#clients.all());
   }
 
   /**
@@ -405,7 +336,7 @@ export class Engine implements EngineFace {
   async close(): Promise<void> {
     this.#closing = true;
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
-    this.#expiry.stop();
+    this.#changes.stop();
     this.#certificates.stop();
     await this.#acme?.stop();
     await this.#vhost.close();
@@ -423,14 +354,6 @@ export class Engine implements EngineFace {
 
   #inBackground(work: () => Promise<void>): void {
     this.#inTurn(work).catch((error: unknown) => this.#log.error({ err: error }, 'the engine failed to follow a change'));
-  }
-
-  #addClient(client: WantedClient, stored: StoredBytes): ClientEntry {
-    const account = new Account(this.#ticker, client, stored, () => this.#inBackground(async () => this.#admission.enforce(entry)));
-    const entry = new ClientEntry(client, account);
-    this.#clients.add(entry);
-    this.#awaitExpiry(entry);
-    return entry;
   }
 
   /** Why a host can't be served; "" = it can. */
@@ -454,53 +377,7 @@ export class Engine implements EngineFace {
     if (!entry) return 'disabled';
     const admitted = this.#admission.admit(entry, address, localProxy);
     // The sweep is late, or the clock was set.
-    if (admitted === 'expired') this.#inBackground(() => this.#syncClient(entry));
+    if (admitted === 'expired') this.#inBackground(() => this.#changes.sync(entry));
     return admitted;
-  }
-
-  async #applyBlackList(list: readonly string[]): Promise<void> {
-    this.#admission.blackIpList = list;
-    for (const entry of this.#clients.all()) this.#admission.enforce(entry);
-  }
-
-  #awaitExpiry({ wanted }: ClientEntry): void {
-    if (wanted.expiresAt !== null) this.#expiry.within(wanted.expiresAt - this.#now());
-  }
-
-  async #applyClient(client: WantedClient): Promise<void> {
-    const entry = this.#clients.get(client.id);
-    if (!entry) {
-      this.#addClient(client, NO_BYTES);
-      return;
-    }
-    const before = entry.wanted;
-    this.#clients.update(entry, client);
-    if (before.vkey !== client.vkey) entry.session?.close('key-changed');
-    // An agent may have come over TLS by itself: that is as good.
-    if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');
-    if (!client.configAllowed && entry.session?.info.configFile) entry.session.close('config-refused');
-    entry.session?.compress(client.compress);
-    for (const runner of entry.tunnels) runner.clientChanged();
-    await this.#syncClient(entry);
-    this.#admission.enforce(entry);
-    this.#awaitExpiry(entry);
-  }
-
-  /** Brings session and listeners in line with what the client may do now. */
-  async #syncClient(entry: ClientEntry): Promise<void> {
-    const blocked = entry.blocked(this.#now());
-    entry.suspended = blocked !== '';
-    if (blocked !== '') entry.session?.close(blocked);
-    for (const runner of entry.tunnels) await runner.sync();
-  }
-
-  async #removeClient(id: number): Promise<void> {
-    const entry = this.#clients.get(id);
-    if (!entry) return;
-    for (const runner of entry.tunnels) await this.#tunnels.remove(runner.wanted.id);
-    this.#hosts.removeOf(id);
-    this.#clients.remove(entry);
-    entry.session?.close('deleted');
-    this.#ticker.forget(entry.meter);
   }
 }

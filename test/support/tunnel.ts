@@ -1,6 +1,7 @@
 import { afterEach } from '@jest/globals';
 import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
-import { Engine, type EngineOptions, type StoredState } from '../../src/engine/engine.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import type { EngineOptions, StoredState } from '../../src/engine/engine-options.ts';
 import type { BridgeAddress } from '../../src/engine/bridge/bridge.ts';
 import type { WantedClient, WantedTunnel } from '../../src/engine/face.ts';
 import { transportOf } from '../../src/rules/tunnel-mode.ts';

@@ -1,6 +1,7 @@
 import { afterAll } from '@jest/globals';
 import { Agent } from '../../src/agent/agent.ts';
-import { Engine, type EngineOptions } from '../../src/engine/engine.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import type { EngineOptions } from '../../src/engine/engine-options.ts';
 import type { WantedClient, WantedHost } from '../../src/engine/face.ts';
 import { covering } from './certificates.ts';
 import { LogRecorder } from './log-recorder.ts';

@@ -1,0 +1,112 @@
+import { ClientEntry, type Clients } from './clients.ts';
+import type { WantedClient } from './face.ts';
+import { Account } from './limits/account.ts';
+import type { Admission } from './limits/admission.ts';
+import { Alarm } from './limits/alarm.ts';
+import { NO_BYTES, type StoredBytes, type Ticker } from './limits/meter.ts';
+import type { Tunnels } from './tunnels/tunnels.ts';
+import type { Hosts } from './vhost/hosts.ts';
+
+/** How often expired clients are looked for at least, in ms (contract D13): the clock may be set. Every use checks too. */
+const SWEEP_MS = 60_000;
+
+/** What a change of a client has an effect on. */
+export interface ClientChangesContext {
+  readonly clients: Clients;
+  readonly tunnels: Tunnels;
+  readonly hosts: Hosts;
+  readonly ticker: Ticker;
+  readonly admission: Admission;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Does it in turn with every other change, by and by. */
+  inBackground(work: () => Promise<void>): void;
+}
+
+/**
+ * Brings agents, listeners and open connections in line with what is wanted of clients, expiry included. Its methods must not overlap:
+ * the engine calls them one after another.
+ */
+export class ClientChanges {
+  readonly #context: ClientChangesContext;
+  readonly #expiry: Alarm;
+
+  constructor(context: ClientChangesContext) {
+    this.#context = context;
+    this.#expiry = new Alarm(() => context.inBackground(() => this.sweep()));
+  }
+
+  /** Takes in a client; its tunnels and hosts come after it. */
+  add(client: WantedClient, stored: StoredBytes): void {
+    const { clients, ticker, admission } = this.#context;
+    const account = new Account(ticker, client, stored, () => this.#context.inBackground(async () => admission.enforce(entry)));
+    const entry = new ClientEntry(client, account);
+    clients.add(entry);
+    this.#awaitExpiry(entry);
+  }
+
+  /** Takes the settings of a client, new or known; its agent and its connections go when they may not stay. */
+  async apply(client: WantedClient): Promise<void> {
+    const { clients, admission } = this.#context;
+    const entry = clients.get(client.id);
+    if (!entry) {
+      this.add(client, NO_BYTES);
+      return;
+    }
+    const before = entry.wanted;
+    clients.update(entry, client);
+    if (before.vkey !== client.vkey) entry.session?.close('key-changed');
+    // An agent may have come over TLS by itself: that is as good.
+    if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');
+    if (!client.configAllowed && entry.session?.info.configFile) entry.session.close('config-refused');
+    entry.session?.compress(client.compress);
+    for (const runner of entry.tunnels) runner.clientChanged();
+    await this.sync(entry);
+    admission.enforce(entry);
+    this.#awaitExpiry(entry);
+  }
+
+  /** Brings session and listeners in line with what the client may do now. */
+  async sync(entry: ClientEntry): Promise<void> {
+    const blocked = entry.blocked(this.#context.now());
+    entry.suspended = blocked !== '';
+    if (blocked !== '') entry.session?.close(blocked);
+    for (const runner of entry.tunnels) await runner.sync();
+  }
+
+  /** Takes out a client with its tunnels and hosts. */
+  async remove(id: number): Promise<void> {
+    const { clients, tunnels, hosts, ticker } = this.#context;
+    const entry = clients.get(id);
+    if (!entry) return;
+    for (const runner of entry.tunnels) await tunnels.remove(runner.wanted.id);
+    hosts.removeOf(id);
+    clients.remove(entry);
+    entry.session?.close('deleted');
+    ticker.forget(entry.meter);
+  }
+
+  /** Cuts off the clients that have expired since the last time. */
+  async sweep(): Promise<void> {
+    const now = this.#context.now();
+    for (const entry of this.#context.clients.all()) {
+      if (!entry.suspended && entry.blocked(now) !== '') await this.sync(entry);
+    }
+    this.awaitExpiries();
+  }
+
+  /** From now on clients are cut off when they expire. */
+  awaitExpiries(): void {
+    this.#expiry.within(SWEEP_MS);
+    for (const entry of this.#context.clients.all()) if (!entry.suspended) this.#awaitExpiry(entry);
+  }
+
+  #awaitExpiry({ wanted }: ClientEntry): void {
+    if (wanted.expiresAt !== null) this.#expiry.within(wanted.expiresAt - this.#context.now());
+  }
+
+  /** Nobody is cut off by the clock any more. */
+  stop(): void {
+    this.#expiry.stop();
+  }
+}

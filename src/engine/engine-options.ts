@@ -1,0 +1,56 @@
+import type { Logger } from 'pino';
+import type { Attempts } from '../rules/attempts.ts';
+import type { PortRange } from '../rules/port-range.ts';
+import type { SocketBackend } from '../wire/socket.ts';
+import type { AcmeOptions } from './acme/acme.ts';
+import type { BridgePlaces, BridgeTiming } from './bridge/bridge.ts';
+import type { WantedClient, WantedHost, WantedTunnel } from './face.ts';
+import type { HeadLimits } from './http/head.ts';
+import type { StoredBytes } from './limits/meter.ts';
+import type { ProxyTiming } from './tunnels/proxy-timing.ts';
+import type { VhostTiming } from './vhost/slow-visitors.ts';
+
+/** What the engine is made of. */
+export interface EngineOptions {
+  readonly bridgeHost: string;
+  /** 0 = ephemeral. */
+  readonly bridgePort: number;
+  /** The bridge's second port, for TLS; 0 = ephemeral. */
+  readonly bridgeTls: BridgePlaces['tls'];
+  /** UDP and TCP, and UDP on the next one: by which p2p tunnels find direct paths; 0 = ephemeral. Opened when it is needed. */
+  readonly p2pPort: number;
+  /** Ports that tunnels may use; empty = all. */
+  readonly allowPorts: readonly PortRange[];
+  readonly log: Logger;
+  readonly sockets?: SocketBackend;
+  /** Most visitor connections at once, all tunnels together. */
+  readonly maxVisitors?: number;
+  /** How long a visitor's UDP session may be idle, in ms. */
+  readonly udpIdleMs?: number;
+  /** The server may dial the targets of tunnels that ask for it (contract D15). Off unless given. */
+  readonly allowLocalProxy?: boolean;
+  readonly bridgeTiming?: Partial<BridgeTiming>;
+  readonly proxyTiming?: Partial<ProxyTiming>;
+  readonly vhostTiming?: Partial<VhostTiming>;
+  /** What the heads of requests to hosts are held to. */
+  readonly vhostHead?: HeadLimits;
+  /** Where hosts that ask for it get certificates by ACME; undefined = nowhere. */
+  readonly acme?: AcmeOptions;
+  /** Addresses and networks of proxies in front of the hosts: what they say of visitors is believed. */
+  readonly trustedProxies?: readonly string[];
+  /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
+  readonly attempts?: Attempts;
+  /** ms since the epoch. */
+  readonly now?: () => number;
+}
+
+/** Everything the store holds that the engine serves. */
+export interface StoredState {
+  readonly clients: ReadonlyArray<WantedClient & StoredBytes>;
+  readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
+  readonly hosts: ReadonlyArray<WantedHost & StoredBytes>;
+  /** Turned away everywhere. */
+  readonly blackIpList: readonly string[];
+  /** The server's own name or address; "" = not told. */
+  readonly serverName: string;
+}
