@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
 import { wantedClient } from '../../src/schema/engine-changes.ts';
-import { eachDialect, openTestStore } from '../support/database.ts';
+import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 
 eachDialect('the engine state', (databases) => {
   test('is empty for an empty database', async () => {
-    expect(await (await openTestStore(databases)).loadEngineState()).toEqual({ clients: [], tunnels: [], hosts: [], blackIpList: '', serverUrl: '' });
+    expect(await (await databases.openEmpty()).loadEngineState()).toEqual({ clients: [], tunnels: [], hosts: [], blackIpList: '', serverUrl: '' });
   });
 
   test('has every client and tunnel, also beyond the first batch', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const clientIds = await seedClients(store, 4500);
     const tunnelIds = await seedTunnels(store, clientIds[0] ?? 0, 2000);
     const { clients, tunnels } = await store.loadEngineState();
@@ -20,7 +20,7 @@ eachDialect('the engine state', (databases) => {
   });
 
   test('tells whether a client and its owner are enabled, and which expiry comes first', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const owner = async (username: string, columns: object) => (await store.db.user.create({ data: { username, passwordHash: '', ...columns } })).id;
     const good = await owner('good', { expiresAt: day(5) });
     const disabled = await owner('disabled', { enabled: false });
@@ -41,7 +41,7 @@ eachDialect('the engine state', (databases) => {
   });
 
   test('comes back as the counters were last saved, however often the same ones are', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const [one = 0, two = 0] = await seedClients(store, 3);
     const [tunnel = 0] = await seedTunnels(store, one, 2);
     const [host = 0] = await seedHosts(store, one, 1);
@@ -69,7 +69,7 @@ eachDialect('the engine state', (databases) => {
   });
 
   test('keeps what was last seen of an agent that the engine has not seen since it started', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const seen = { lastAddress: '203.0.113.9', localAddress: '10.0.0.1', agentVersion: '1', lastOnlineAt: day(1) };
     const { id } = await store.db.client.create({ data: { vkey: 'k', ...seen } });
     await store.saveCounters({ clients: [{ id, connected: false, rate: 0, address: '', localAddress: '', version: '', inletBytes: 3, exportBytes: 4, lastOnlineAt: null }], tunnels: [], hosts: [] });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { openStore } from '../../src/store/store.ts';
-import { eachDialect, openTestStore } from '../support/database.ts';
+import { eachDialect } from '../support/database.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -20,13 +20,13 @@ eachDialect('an opened store', (databases) => {
   });
 
   test('refuses a client of an owner, and a tunnel of a client, that does not exist', async () => {
-    const { db } = await openTestStore(databases);
+    const { db } = await databases.openEmpty();
     await expect(db.client.create({ data: { vkey: 'k', userId: 99 } })).rejects.toMatchObject({ code: 'P2003' });
     await expect(db.tunnel.create({ data: { clientId: 99, mode: 'tcp' } })).rejects.toThrow(/violat/);
   });
 
   test('refuses two secret tunnels with one key, and only those', async () => {
-    const { db } = await openTestStore(databases);
+    const { db } = await databases.openEmpty();
     const { id: clientId } = await db.client.create({ data: { vkey: 'k' } });
     const add = (mode: string, password: string) => db.tunnel.create({ data: { clientId, mode, password } });
     await add('secret', 'one');

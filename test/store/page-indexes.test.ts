@@ -6,7 +6,7 @@ import { pageQuery } from '../../src/store/hot/page.ts';
 import { tunnelSource, type TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
 import { userSource, type UserPageQuery } from '../../src/store/hot/user-page.ts';
 import type { Store } from '../../src/store/store.ts';
-import { eachDialect, openTestStore } from '../support/database.ts';
+import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 import { statementsOf } from '../support/statements.ts';
 
@@ -40,7 +40,7 @@ eachDialect('a page without a search', (databases) => {
 
   // Enough rows for PostgreSQL's planner to prefer an index to reading and sorting all.
   beforeAll(async () => {
-    store = await openTestStore(databases);
+    store = await databases.openEmpty();
     await store.db.user.create({ data: { username: 'owner', passwordHash: '' } });
     await seedClients(store, 4000, (n) => ({ userId: n % 2 === 0 ? 1 : null, enabled: n % 3 === 0, expired: n % 5 === 0, webUsername: n % 10 === 0 ? `web ${n % 100}` : '' }));
     await seedTunnels(store, 1, 6000, (n) => ({ mode: n % 100 === 0 ? 'file' : 'tcp', enabled: n % 3 === 0, clientId: n % 2 === 0 ? 1 : 1 + n % 1000 }));

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Store } from '../../src/store/store.ts';
-import { eachDialect, openTestStore } from '../support/database.ts';
+import { eachDialect } from '../support/database.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 
 const remarks = ['beta', 'Alpha', 'a_b', 'ALPHA two', '100%', 'Straße', 'ÖFFNEN', '\\', "it's", 'gamma', 'delta', 'axb'];
@@ -27,7 +27,7 @@ eachDialect('pages', (databases) => {
   let clientIds: number[];
 
   beforeAll(async () => {
-    store = await openTestStore(databases);
+    store = await databases.openEmpty();
     ownerId = (await store.db.user.create({ data: { username: 'owner', passwordHash: '' } })).id;
     clientIds = await seedClients(store, remarks.length, (n) => ({
       remark: remarks[n - 1], vkey: `Key-${(n * 7) % 13}`, userId: n % 3 === 0 ? ownerId : null, enabled: n % 2 === 0, connected: n % 3 === 1, rate: BigInt(n % 5), lastAddress: `10.0.0.${(n * 5) % 7}`, agentVersion: `0.${n % 3}`, ipWhite: n % 4 === 0,

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Store } from '../../src/store/store.ts';
 import { giveBackClientSlot, giveBackTunnelSlot, moveClientSlot, moveTunnelMode, takeClientSlot, takeTunnelSlot } from '../../src/store/totals.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
-import { eachDialect, openTestStore } from '../support/database.ts';
+import { eachDialect } from '../support/database.ts';
 
 eachDialect('kept counts', (databases) => {
   test('give 50 who ask at once no more clients than the quota of 10, on PostgreSQL from two processes', async () => {
@@ -16,7 +16,7 @@ eachDialect('kept counts', (databases) => {
   });
 
   test.each(['client', 'owner'])("give 50 who ask at once no more tunnels than the %s's quota of 10", async (whose) => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const userId = await addUser(store, { maxTunnels: whose === 'owner' ? 10 : 0 });
     const clientId = await store.transaction((tx) => addClient(tx, userId, 'k', whose === 'client' ? 10 : 0)) ?? 0;
     const results = await Promise.all(Array.from({ length: 50 }, () => store.transaction((tx) => addTunnel(tx, clientId))));
@@ -26,7 +26,7 @@ eachDialect('kept counts', (databases) => {
   });
 
   test('hold without the turn that transactions take: one slot is one conditional update', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const userId = await addUser(store, { maxClients: 10 });
     const taken = await Promise.all(Array.from({ length: 50 }, (_, n) => store.db.$transaction((tx) => addClient(tx, userId, `key ${n}`))));
     expect(taken.filter((id) => id !== undefined)).toHaveLength(10);
@@ -34,7 +34,7 @@ eachDialect('kept counts', (databases) => {
   });
 
   test('know no limit of 0, and no client or owner that does not exist', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     await store.transaction(async (tx) => {
       expect(await takeClientSlot(tx, 99)).toBe(false);
       expect(await takeTunnelSlot(tx, 99, 'tcp')).toBe('noClient');
@@ -45,7 +45,7 @@ eachDialect('kept counts', (databases) => {
   });
 
   test('follow what is removed, moved or changed', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const [one, two] = [await addUser(store, {}), await addUser(store, { maxClients: 1, maxTunnels: 2 })];
     const [a = 0, b = 0] = [await store.transaction((tx) => addClient(tx, one, 'a')), await store.transaction((tx) => addClient(tx, one, 'b'))];
     for (const mode of ['tcp', 'udp', 'tcp']) await store.transaction((tx) => addTunnel(tx, a, mode));

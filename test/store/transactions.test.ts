@@ -1,10 +1,10 @@
 import { once, EventEmitter } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import { eachDialect, openTestStore, testDatabases } from '../support/database.ts';
+import { eachDialect, testDatabases } from '../support/database.ts';
 
 eachDialect('a transaction', (databases) => {
   test('that fails leaves nothing, and the next one runs', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const failed = store.transaction(async (tx) => {
       await tx.client.create({ data: { vkey: 'gone' } });
       throw new Error('changed my mind');
@@ -15,7 +15,7 @@ eachDialect('a transaction', (databases) => {
   });
 
   test('of 64 writers at once waits its turn', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     await store.db.total.create({ data: { name: 'n', value: 0 } });
     await Promise.all(Array.from({ length: 64 }, () => store.transaction(async (tx) => {
       const row = await tx.total.findUniqueOrThrow({ where: { name: 'n' } });
@@ -25,7 +25,7 @@ eachDialect('a transaction', (databases) => {
   });
 
   test('takes in no write from elsewhere: it outlives the rollback', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     const events = new EventEmitter();
     const begun = once(events, 'begun');
     const failed = store.transaction(async (tx) => {
@@ -44,13 +44,13 @@ eachDialect('a transaction', (databases) => {
   });
 
   test('inside a transaction is refused instead of waiting for itself', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     await expect(store.transaction(() => store.transaction(async () => 'never'))).rejects.toThrow('pass tx on instead');
     expect(await store.transaction(async () => 'after')).toBe('after');
   });
 
   test('that was acknowledged is seen by the next page', async () => {
-    const store = await openTestStore(databases);
+    const store = await databases.openEmpty();
     for (let n = 1; n <= 20; n++) {
       await store.transaction((tx) => tx.client.create({ data: { vkey: `k${n}` } }));
       expect((await store.clientPage({ offset: 0 })).rows).toHaveLength(n);
@@ -62,7 +62,7 @@ describe('a commit that fails', () => {
   const databases = testDatabases('sqlite');
 
   test('rolls back, and the next one succeeds', async () => {
-    const { db, transaction } = await openTestStore(databases);
+    const { db, transaction } = await databases.openEmpty();
     const failed = transaction(async (tx) => {
       await tx.$executeRawUnsafe('PRAGMA defer_foreign_keys = ON'); // the missing owner is found out by COMMIT
       await tx.client.create({ data: { vkey: 'before', userId: 99 } });

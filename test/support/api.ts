@@ -11,7 +11,6 @@ import { schema } from '../../src/schema/schema.ts';
 import { createServices } from '../../src/schema/services.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { TestDatabases } from './database.ts';
-import { openTestStore } from './database.ts';
 import { emptyStore } from './empty-store.ts';
 import { FakeEngine } from './engine.ts';
 import { LogRecorder } from './log-recorder.ts';
@@ -89,7 +88,7 @@ export function testApis(databases: TestDatabases): TestApis {
   afterAll(() => Promise.all(stops.map((stop) => stop())));
   return {
     async start(settings) {
-      const { stop, ...api } = await startApi(await openTestStore(databases), settings);
+      const { stop, ...api } = await startApi(await databases.openEmpty(), settings);
       stops.push(stop);
       return api;
     },

@@ -1,11 +1,11 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
 import pino from 'pino';
 import type { Dialect } from '../../src/store/migrations.ts';
-import { databaseFileName } from '../../src/store/sqlite.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
+import { emptyStore } from './empty-store.ts';
 import { type PostgresqlServer, startPostgresql } from './postgresql.ts';
 import { describeWith } from './programs.ts';
 
@@ -24,8 +24,8 @@ export interface TestDatabases {
   readonly dialect: Dialect;
   /** An empty one. */
   create(): Promise<TestDatabase>;
-  /** One that has its tables: a copy, which costs less than the migrations do. */
-  createMigrated(): Promise<TestDatabase>;
+  /** An open store without records. Nobody else has it until the test ends, or the suite when it is opened before the tests. */
+  openEmpty(): Promise<Store>;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface TestDatabases {
  * skipped by name. Stores opened through the databases are closed, and everything is removed, when the suite ends.
  *
  *     eachDialect('totals', (databases) => {
- *       test('...', async () => { const store = await openTestStore(databases); ... });
+ *       test('...', async () => { const store = await databases.openEmpty(); ... });
  *     });
  */
 export function eachDialect(name: string, suite: (databases: TestDatabases) => void): void {
@@ -53,11 +53,10 @@ export function testDatabases(dialect: Dialect): TestDatabases {
     await Promise.all(directories.map((directory) => rm(directory, { recursive: true })));
   });
   const open = ({ url, dataDir }: Pick<TestDatabase, 'url' | 'dataDir'>) => openStore({ url, dataDir, log: pino({ level: 'silent' }) });
-  const create = async (template?: Pick<TestDatabase, 'url' | 'dataDir'>): Promise<TestDatabase> => {
+  const create = async (): Promise<TestDatabase> => {
     const dataDir = await mkdtemp(path.join(tmpdir(), 'adit-store-'));
     directories.push(dataDir);
-    const url = await server?.createDatabase(template?.url) ?? '';
-    if (template && url === '') await copyFile(path.join(template.dataDir, databaseFileName), path.join(dataDir, databaseFileName));
+    const url = await server?.createDatabase() ?? '';
     return {
       dialect,
       url,
@@ -69,18 +68,28 @@ export function testDatabases(dialect: Dialect): TestDatabases {
       },
     };
   };
-  const migrate = async () => {
-    const template = await create();
-    await (await open(template)).close();
-    return template;
+  // To empty a store takes a tenth of what a new one does.
+  const idle: Store[] = [];
+  let ofThisTest: Store[] | undefined;
+  beforeEach(() => { ofThisTest = []; });
+  afterEach(() => {
+    idle.push(...ofThisTest ?? []);
+    ofThisTest = undefined;
+  });
+  const migrated = async (): Promise<Store> => {
+    const store = await (await create()).open();
+    // Nothing is left of it after the suite: SQLite needn't wait for the disk.
+    if (dialect === 'sqlite') await store.db.$executeRaw`PRAGMA synchronous = OFF`;
+    return store;
   };
-  let template: Promise<TestDatabase> | undefined;
-  return { dialect, create: () => create(), createMigrated: async () => create(await (template ??= migrate())) };
-}
-
-/** An open store without records on a database of its own. Nothing is left of it after the suite, so SQLite needn't wait for the disk. */
-export async function openTestStore(databases: TestDatabases): Promise<Store> {
-  const store = await (await databases.createMigrated()).open();
-  if (store.dialect === 'sqlite') await store.db.$executeRaw`PRAGMA synchronous = OFF`;
-  return store;
+  return {
+    dialect, create,
+    async openEmpty() {
+      const used = idle.pop();
+      if (used) await emptyStore(used);
+      const store = used ?? await migrated();
+      ofThisTest?.push(store);
+      return store;
+    },
+  };
 }

@@ -12,8 +12,8 @@ import { programPath } from './find-program.ts';
 
 /** A PostgreSQL server in a temporary directory, reached by a Unix socket. */
 export interface PostgresqlServer {
-  /** Makes a database, an empty one or a copy of the one at the address `template`, which nobody may use then. @returns its address */
-  createDatabase(template?: string): Promise<string>;
+  /** Makes an empty database. @returns its address */
+  createDatabase(): Promise<string>;
   /** Ends every connection to a database, as a restarted server does. */
   cutConnections(url: string): Promise<void>;
   stop(): Promise<void>;
@@ -55,9 +55,9 @@ async function reach(directory: string, stop: () => Promise<void>): Promise<Post
   const administrator = new pg.Client({ connectionString: url('postgres') });
   await administrator.connect();
   return {
-    async createDatabase(template) {
+    async createDatabase() {
       const name = `test_${randomUUID().replaceAll('-', '')}`;
-      await administrator.query(`CREATE DATABASE ${name}${template === undefined ? '' : ` TEMPLATE ${nameOf(template)}`}`);
+      await administrator.query(`CREATE DATABASE ${name}`);
       return url(name);
     },
     async cutConnections(address) {

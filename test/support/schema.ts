@@ -7,7 +7,7 @@ import { createContext } from '../../src/schema/context.ts';
 import { createErrorMask } from '../../src/schema/errors.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { createServices, type Services } from '../../src/schema/services.ts';
-import { openTestStore, type TestDatabases } from './database.ts';
+import { type TestDatabases } from './database.ts';
 import { FakeEngine } from './engine.ts';
 
 /** An answer as a caller sees it. */
@@ -49,7 +49,7 @@ export async function openTestSchema(databases: TestDatabases, settings: Partial
   const engine = new FakeEngine();
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => logged.push(entry.parse(JSON.parse(line))) });
-  const store = await openTestStore(databases);
+  const store = await databases.openEmpty();
   const services = createServices({
     store, engine, attempts: new Attempts(), freshState: () => Promise.resolve(), log, now,
     settings: { ...schemaSettings, ...settings },
