@@ -2,6 +2,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { covering } from '../certificates.ts';
 import type { Child } from '../child.ts';
+import { freePortRange } from '../free-port.ts';
 import { observed } from '../observe.ts';
 import { openTunnel, type Parameters, type ServerProcess, startAgent, startVisitorProcess, type VisitorProcess, write } from '../processes.ts';
 import { datagrams, socksDatagrams } from './datagrams.ts';
@@ -44,23 +45,24 @@ export class Site {
     const vkey = `the key of ${name}`;
     const clientId = await write(server, '/client/add/', { vkey, remark: name, ...settings });
     const agent = await startAgent(server, vkey, relayed, 'plain', ['--allow-files', targets.directory]);
-    const ports = new Map<string, number>();
+    // They are freed and taken again all the time.
+    const firstPort = await freePortRange(listening.length + visited.length);
+    const ports = new Map<string, number>([...listening, ...visited].map((type, index) => [type, firstPort + index]));
+    const port = (type: string): number => ports.get(type) ?? 0;
     const tunnels: number[] = [];
     for (const type of listening) {
-      const { id, port } = await openTunnel(server, clientId, type === 'udp' ? targets.udp : targets.tcp, type, type === 'file' ? { local_path: targets.directory } : {});
-      tunnels.push(id);
-      ports.set(type, port);
+      const more: Parameters = { port: port(type), ...(type === 'file' ? { local_path: targets.directory } : {}) };
+      tunnels.push((await openTunnel(server, clientId, type === 'udp' ? targets.udp : targets.tcp, type, more)).id);
     }
     const visitors: VisitorProcess[] = [];
     for (const type of visited) {
       const password = `${type} of ${name}`;
       tunnels.push(await write(server, '/index/add/', { client_id: clientId, type, password, target: targets.tcp }));
-      visitors.push(await startVisitorProcess(server, type, password, relayed));
+      visitors.push(await startVisitorProcess(server, type, password, relayed, port(type)));
     }
     const host = `${name}.p.example.com`;
     const files = { cert_file_path: covering.certificate, key_file_path: covering.key };
     const hosts = [await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: targets.http, ...files })];
-    const port = (type: typeof listening[number]): number => ports.get(type) ?? 0;
     const traffic = [
       streams('tcp', port('tcp')), datagrams(port('udp')), connectStreams(port('httpProxy'), targets.tcp), proxyRequests(port('httpProxy'), targets.http),
       socksStreams(port('socks5'), targets.tcp), socksDatagrams(port('socks5'), targets.udp), fileRequests(port('file'), targets.files),
