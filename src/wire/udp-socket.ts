@@ -1,5 +1,5 @@
 import dgram from 'node:dgram';
-import { isIP, isIPv4 } from 'node:net';
+import { isIPv4 } from 'node:net';
 import { mapped } from './mapped-address.ts';
 import { errnoOf } from './system-error.ts';
 
@@ -31,8 +31,8 @@ export interface UdpHandlers {
 
 const NOBODY: UdpHandlers = { onDatagram: () => undefined };
 
-/** Node resolves what it is given, in a later turn; addresses are none the better for it. */
-const asGiven: dgram.SocketOptions['lookup'] = (address, _options, callback) => callback(null, address, isIP(address));
+/** Node resolves what it is given, in a later turn; addresses are none the better for it. It asks for the family, and does not look at it. */
+const asGiven: dgram.SocketOptions['lookup'] = (address, _options, callback) => callback(null, address, 0);
 
 /** A UDP socket that never blocks and never grows: what the machine does not take is dropped. */
 export class UdpSocket {

@@ -13,7 +13,7 @@ function add(sessions: UdpSessions, port: number, ended: number[]): void {
   sessions.add({ address: '127.0.0.1', port }, session);
 }
 
-test('beyond the limit the session that was idle the longest makes room', () => {
+test('beyond the limit the oldest session that was not used since makes room, in the end also one that was', () => {
   const sessions = new UdpSessions(60_000, 3);
   const ended: number[] = [];
   for (const port of [1, 2, 3]) add(sessions, port, ended);
@@ -21,6 +21,9 @@ test('beyond the limit the session that was idle the longest makes room', () => 
   for (const port of [4, 5]) add(sessions, port, ended);
   expect(ended).toEqual([2, 3]);
   expect([1, 2, 3, 4, 5].map((port) => sessions.use({ address: '127.0.0.1', port }) !== undefined)).toEqual([true, false, false, true, true]);
+  // All of them were used meanwhile.
+  add(sessions, 6, ended);
+  expect(ended).toHaveLength(3);
   sessions.closeAll();
   expect(sessions.use({ address: '127.0.0.1', port: 1 })).toBeUndefined();
 });

@@ -56,13 +56,13 @@ class UdpTunnel implements TunnelServer {
     const session = new DatagramSocket({
       remoteAddress, remotePort: visitor.port, budget: this.#budget,
       onDatagram: (bytes) => {
-        this.#sessions.use(visitor);
+        used();
         port.send(bytes, visitor);
       },
       onPeerDropped: (count) => { this.#dropped += count; },
       onClose: () => this.#sessions.remove(visitor, session),
     });
-    this.#sessions.add(visitor, session);
+    const used = this.#sessions.add(visitor, session);
     this.#context.connections.carry(session, carrier.session, carrier.client, payload);
     return session;
   }
