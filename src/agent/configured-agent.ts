@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import { formatHostPort } from '../rules/host-port.ts';
 import type { DeclaredEntry } from '../wire/declared.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Agent } from './agent.ts';
@@ -110,7 +111,7 @@ export class ConfiguredAgent {
     this.#plan = plan;
     const { session } = plan;
     const same = session && before && isDeepStrictEqual({ ...session, allowFiles: [] }, { ...before, allowFiles: [] });
-    if (!same) this.#replaceAgent(plan);
+    if (!same) this.#replaceAgent(plan, before);
     else this.#agent?.agent.allowFiles(session.allowFiles);
     this.#health.set(plan.checks);
     for (const entry of plan.entries) {
@@ -122,7 +123,8 @@ export class ConfiguredAgent {
     this.#setVisitors(plan);
   }
 
-  #replaceAgent({ session }: AgentPlan): void {
+  #replaceAgent({ session }: AgentPlan, before: AgentPlan['session']): void {
+    if (before) this.#tellOfEnd(before, session);
     void this.#agent?.agent.stop();
     this.#agent = undefined;
     this.#health.lost();
@@ -142,6 +144,17 @@ export class ConfiguredAgent {
     void agent.run();
   }
 
+  #tellOfEnd(before: NonNullable<AgentPlan['session']>, session: AgentPlan['session']): void {
+    const { log, file } = this.#options;
+    const old = `the session with ${formatHostPort(before.server)} ends`;
+    if (!session) {
+      tell(log, 'info', { event: 'stopped' }, `${file} has no key and no tunnels or hosts any more: ${old}`);
+      return;
+    }
+    const reason = (['server', 'vkey', 'tls'] as const).filter((key) => !isDeepStrictEqual(session[key], before[key])).join(', ');
+    tell(log, 'info', { event: 'restarted', reason }, `${file} has another ${reason}: ${old}, and a new one begins`);
+  }
+
   /** The server is told of the checks of an entry by the id of what it has become. */
   #checkedBy(entry: DeclaredEntry, { id }: EntryState): void {
     if (id !== 0) this.#health.established(nameOf(entry), { of: entry.kind, id }, (message) => this.#agent?.agent.tell(message));
@@ -152,6 +165,7 @@ export class ConfiguredAgent {
     for (const [name, { table, plan: before, running }] of this.#visitors) {
       if (isDeepStrictEqual([table, before], [visitors.get(name), plan])) continue;
       this.#visitors.delete(name);
+      running.tellOfEnd(visitors.has(name));
       void running.stop();
     }
     const { log, version, sockets } = this.#options;

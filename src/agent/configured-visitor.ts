@@ -47,6 +47,13 @@ export class ConfiguredVisitor {
     if (!signal.aborted) await this.visitor.run();
   }
 
+  /** Says why it is to stop. @param again another one takes its place */
+  tellOfEnd(again: boolean): void {
+    const { log } = this.#options;
+    if (again) tell(log, 'info', { event: 'restarted', reason: 'visitor' }, 'the configuration file has another visitor of this name, or another server: it begins anew');
+    else tell(log, 'info', { event: 'stopped' }, 'stopped: the configuration file has it no more');
+  }
+
   /** Ends in good order. */
   async stop(): Promise<void> {
     this.#stopped.abort();

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { DECLARED_AT_ONCE, type Declaration, type Declared, type DeclaredEntry } from '../wire/declared.ts';
+import { type Change, claimsOf, takingOrder } from './claims.ts';
 import { tell } from './state-change.ts';
 
 /** An entry that the server refused is declared again after so long, in ms: the port may be free by then. */
@@ -12,11 +13,17 @@ export type EntryState = Pick<Declared, 'id' | 'port' | 'error'>;
 interface Told {
   readonly kind: DeclaredEntry['kind'];
   readonly name: string;
-  /** As it was declared last; "" = withdrawn. */
+  /** As it was declared last. */
+  entry: DeclaredEntry;
+  /** The same as a text; "" = withdrawn. */
   json: string;
   /** Not answered yet. */
   waiting: boolean;
   state: EntryState | undefined;
+  /** What its record has, and no other can have beside it. */
+  holds: readonly string[];
+  /** It holds what another entry is to have, and waits for what that one holds: it is withdrawn, and declared anew. */
+  inTheWay: boolean;
 }
 
 /** What the owner of the entries hears of. */
@@ -97,14 +104,15 @@ export class Declarer {
     told.state = { id, port, error };
     if (error !== '') this.#refused(told, before);
     else if (told.json === '') this.#withdrawn(key, told);
-    else this.#established(key, told.state);
+    else this.#established(key, told, told.state);
     this.#next();
   }
 
-  #established(key: string, state: EntryState): void {
+  #established(key: string, told: Told, state: EntryState): void {
+    told.holds = claimsOf(told.entry, state.port);
     const wanted = this.#wanted.get(key);
     // Another version of it is on its way.
-    if (wanted?.json !== this.#told.get(key)?.json || !wanted) return;
+    if (wanted?.json !== told.json) return;
     const { entry } = wanted;
     const { kind, name } = entry;
     const { id, port } = state;
@@ -123,6 +131,7 @@ export class Declarer {
   #refused(told: Told, before: EntryState | undefined): void {
     const { kind, name, state } = told;
     told.json = 'refused';
+    if (state?.id === 0) told.holds = [];
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       this.#compare();
@@ -133,12 +142,21 @@ export class Declarer {
       `${nameOf(told)}: the server refuses it: ${state.error}${kept}; trying again every ${RETRY_MS / 1000} s`);
   }
 
-  /** Looks for what isn't as it is wanted: what has to go first, since it may stand in the way. */
+  /** Looks for what isn't as it is wanted: what has to go first, since it may stand in the way, and then each after those whose place it takes. */
   #compare(): void {
     if (!this.#send) return;
     this.#unsettled.clear();
-    for (const key of this.#told.keys()) if (!this.#wanted.has(key)) this.#unsettled.add(key);
-    for (const [key, { json }] of this.#wanted) if (this.#told.get(key)?.json !== json) this.#unsettled.add(key);
+    const changes = new Map<string, Change>();
+    for (const [key, { entry, json }] of this.#wanted) {
+      const told = this.#told.get(key);
+      if (told?.json !== json) changes.set(key, { holds: told?.holds ?? [], claims: claimsOf(entry) });
+    }
+    const { withdrawn, order } = takingOrder(changes);
+    for (const [key, told] of this.#told) {
+      told.inTheWay = withdrawn.has(key);
+      if (told.inTheWay || !this.#wanted.has(key)) this.#unsettled.add(key);
+    }
+    for (const key of order) this.#unsettled.add(key);
     this.#next();
   }
 
@@ -155,15 +173,17 @@ export class Declarer {
   #declare(key: string): void {
     const wanted = this.#wanted.get(key);
     const told = this.#told.get(key);
-    if (wanted === undefined) {
+    if (wanted === undefined || told?.inTheWay) {
       if (!told) return;
       told.json = '';
+      told.inTheWay = false;
       this.#tell(told, { type: 'withdraw', kind: told.kind, name: told.name });
       return;
     }
     const { entry, json } = wanted;
     const { kind, name } = entry;
-    const next = told ?? { kind, name, json, waiting: false, state: undefined };
+    const next = told ?? { kind, name, entry, json, waiting: false, state: undefined, holds: [], inTheWay: false };
+    next.entry = entry;
     next.json = json;
     this.#told.set(key, next);
     this.#tell(next, entry.kind === 'tunnel' ? { type: entry.kind, name, tunnel: entry.tunnel } : { type: entry.kind, name, host: entry.host });

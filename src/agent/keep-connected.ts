@@ -87,7 +87,6 @@ export class KeptConnection<S extends KeptSession> {
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#current?.close(DRAIN_MS);
-    tell(this.#options.log, 'info', { event: 'stopped' }, 'stopped');
   }
 
   /** One session from the connect to its end. @returns why it ended, and how long to wait at least */
@@ -129,7 +128,10 @@ export async function runUntilStopped(kept: { run(): Promise<void>; stop(): Prom
   const onSignal = (): void => {
     if (++signals > 1) process.exit(130);
     log.info('stopping; once more to stop at once');
-    void kept.stop().then(() => process.exit(0));
+    void kept.stop().then(() => {
+      tell(log, 'info', { event: 'stopped' }, 'stopped');
+      process.exit(0);
+    });
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   await kept.run();

@@ -8,7 +8,10 @@ export type StateChange =
   | { readonly event: 'connected'; readonly server: string; readonly as: string }
   /** There is no session: it was lost, or never came to be. */
   | { readonly event: 'disconnected'; readonly server: string; readonly reason: string; readonly retryMs: number }
+  /** The agent or visitor ends. */
   | { readonly event: 'stopped' }
+  /** The configuration file was changed so that a session, or a visitor, has to begin anew. reason: what is another. */
+  | { readonly event: 'restarted'; readonly reason: string }
   /** The server has made of an entry of the configuration file what it says; port 0 = it has none. */
   | { readonly event: 'established'; readonly kind: 'tunnel' | 'host'; readonly name: string; readonly id: number; readonly port: number }
   /** The server won't. id: that of the record as it was before; 0 = there is none. */

@@ -41,7 +41,34 @@ test('of a new set only what is another is said, and first what has to go', () =
   for (const [index, name] of ['gone', 'same', 'other'].entries()) answer(name, index + 1);
   said.length = 0;
   declarer.set([tunnel('new', 80), tunnel('same'), tunnel('other', 81)]);
-  expect(said).toEqual(['withdraw gone', 'tunnel new', 'tunnel other']);
+  expect(said).toEqual(['withdraw gone', 'tunnel other', 'tunnel new']);
+});
+
+test('entries that exchange what only one can have get it: of those that wait for each other one is withdrawn and declared anew', () => {
+  const { declarer, said, established, connect, answer } = setUp();
+  declarer.set([tunnel('a', 1), tunnel('b', 2), tunnel('c', 3), tunnel('same', 4)]);
+  connect();
+  for (const [index, name] of ['a', 'b', 'c', 'same'].entries()) answer(name, index + 1);
+  said.length = 0;
+  declarer.set([tunnel('a', 2), tunnel('b', 3), tunnel('c', 1), tunnel('same', 4)]);
+  expect(said).toEqual(['withdraw a', 'tunnel c', 'tunnel b']);
+  answer('a', 0);
+  expect(said).toEqual(['withdraw a', 'tunnel c', 'tunnel b', 'tunnel a']);
+  for (const [name, id] of [['c', 3], ['b', 2], ['a', 5]] as const) answer(name, id);
+  expect(established.slice(4)).toEqual(['c 3', 'b 2', 'a 5']);
+});
+
+test('who got a free port that another one is to have gives it up only when it is changed itself', () => {
+  const { declarer, said, connect, answer } = setUp();
+  declarer.set([tunnel('free')]);
+  connect();
+  answer('free', 1);
+  declarer.set([tunnel('free'), tunnel('wants', 1001)]);
+  expect(said.splice(0)).toEqual(['tunnel free', 'tunnel wants']);
+  answer('wants', 0, 'the port is taken');
+  declarer.set([tunnel('wants', 1001), tunnel('free', 9)]);
+  expect(said).toEqual(['tunnel free', 'tunnel wants']);
+  declarer.lost();
 });
 
 test('what changes while its answer is awaited is said after it, and only the last version counts', () => {

@@ -275,6 +275,31 @@ test('a save changes what is another and nothing else, a broken one nothing at a
   for (const text of agent.output.trimEnd().split('\n').filter((text) => text.startsWith('{'))) expect(JSON.parse(text)).toMatchObject({ event: expect.any(String), time: expect.any(String), text: expect.any(String) });
 });
 
+test('entries that exchange their ports on a save get them, and another key begins a session anew, which is said', async () => {
+  const { id, file, save } = await client();
+  const [one, other] = [await startWeb('one'), await startWeb('other')];
+  const [a, b] = [await freePort(), await freePort()];
+  const entries = (first: number, second: number): string => `[tunnels.one]\ntype = "tcp"\nport = ${first}\ntargets = ["${one}"]\n[tunnels.other]\ntype = "tcp"\nport = ${second}\ntargets = ["${other}"]\n`;
+  save(entries(a, b));
+  const agent = adit('--config', file);
+  await agent.says(/tunnel other: .*\(id/);
+  const from = agent.output.length;
+  save(entries(b, a));
+  await agent.says(new RegExp(`tunnel one: tcp on port ${b} `), from);
+  await agent.says(new RegExp(`tunnel other: tcp on port ${a} `), from);
+  expect([await httpText({ port: a }), await httpText({ port: b })]).toEqual(['other', 'one']);
+  expect(agent.output).not.toMatch(/refuses/);
+
+  await write(server, '/client/edit/', { id, vkey: 'the next key' });
+  writeFileSync(file, `server = "127.0.0.1:${server.bridgePort}"\nvkey = "the next key"\n${entries(b, a)}`);
+  await agent.says(/has another vkey: the session with 127\.0\.0\.1:\d+ ends, and a new one begins/);
+  await agent.says(new RegExp(`tunnel one: tcp on port ${b} `), agent.output.indexOf('has another vkey'));
+  expect(agent.output).not.toMatch(/stopped/);
+  agent.kill('SIGTERM');
+  await agent.exited;
+  expect(agent.output.match(/stopped/g)).toHaveLength(1);
+}, 60_000);
+
 const snapshot = z.object({
   config: z.string(), session: z.object({ connected: z.boolean() }), visitors: z.array(z.object({ name: z.string(), listen: z.string(), path: z.string().nullable() })),
   entries: z.array(z.object({ kind: z.string(), name: z.string(), id: z.number(), type: z.string(), port: z.number(), targets: z.array(z.string()), running: z.boolean(), error: z.string(), health: z.unknown() })),
@@ -325,10 +350,10 @@ test('--check says what a file would do, or what is wrong with it', async () => 
   save('[tunnels.a]\ntype = "file"\nlocal_path = "x"\ntargets = []\nvkey_file = "/nowhere"\n');
   const wrong = adit('--check', '--config', file, '--json');
   expect(await wrong.exited).toMatchObject({ code: 1 });
-  expect(JSON.parse(wrong.output)).toEqual({ file, ok: false, problems: [`${file}:6: tunnels.a.targets: is no known key`, `${file}:7: tunnels.a.vkey_file: is no known key`] });
+  expect(JSON.parse(wrong.output)).toEqual({ file, ok: false, problems: [`${file}:6: tunnels.a.targets: is for tunnels of type tcp, udp, secret, p2p only`, `${file}:7: tunnels.a.vkey_file: is no known key`] });
   const started = adit('--config', file);
   expect(await started.exited).toMatchObject({ code: 1 });
-  expect(started.output).toBe(`${file}:6: tunnels.a.targets: is no known key\n${file}:7: tunnels.a.vkey_file: is no known key\n`);
+  expect(started.output).toBe(`${file}:6: tunnels.a.targets: is for tunnels of type tcp, udp, secret, p2p only\n${file}:7: tunnels.a.vkey_file: is no known key\n`);
 });
 
 test('what an agent brought along goes with it when it is killed, and with the server when that is', async () => {

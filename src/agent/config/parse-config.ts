@@ -6,7 +6,7 @@ import { transportOf } from '../../rules/tunnel-mode.ts';
 import { MAX_DECLARED, MAX_ENTRY_BYTES } from '../../wire/declared.ts';
 import { type HostTable, hostTable } from './host-table.ts';
 import { type ConfigProblem, KeyLines } from './problem.ts';
-import { localPath, type TunnelTable, tunnelTable } from './tunnel-table.ts';
+import { localPath, type TunnelTable, tunnelTable, typesWith } from './tunnel-table.ts';
 
 /** Characters of a file: a thousand entries of usual length fit. */
 const MAX_TEXT = 256 * 1024;
@@ -111,10 +111,16 @@ interface Fault {
 
 function faultsOf(tree: unknown, { path, message, ...issue }: z.core.$ZodIssue): Fault[] {
   switch (issue.code) {
-    case 'unrecognized_keys': return issue.keys.map((name) => ({ path: [...path, name], message: 'is no known key' }));
+    case 'unrecognized_keys': return issue.keys.map((name) => ({ path: [...path, name], message: unknownKey(path, name) }));
     case 'invalid_key': return [{ path, message: issue.issues[0]?.message ?? message }];
     default: return [{ path, message: issue.code !== 'custom' && at(tree, path) === undefined ? 'is missing' : message }];
   }
+}
+
+/** A key may be known, but not of this type of tunnel: a name server has no health checks, say. */
+function unknownKey([kind, , ...below]: readonly PropertyKey[], name: string): string {
+  const types = kind === 'tunnels' && below.length === 0 ? typesWith(name) : [];
+  return types.length === 0 ? 'is no known key' : `is for tunnels of type ${types.join(', ')} only`;
 }
 
 function at(tree: unknown, path: readonly PropertyKey[]): unknown {

@@ -36,6 +36,11 @@ export const tunnelTable = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('p2p'), targets, password, ...checked, ...common }),
 ], { error: ({ code }) => code === 'invalid_union' ? 'must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"' : 'must be a table' });
 
+/** The types of tunnels that have this key. */
+export function typesWith(key: string): string[] {
+  return tunnelTable.options.filter(({ shape }) => key in shape).map(({ shape }) => shape.type.value);
+}
+
 /** @see tunnelTable */
 export type TunnelTable = z.output<typeof tunnelTable>;
 

@@ -43,6 +43,6 @@ test.each([
 });
 
 test('tunnels whose targets speak no TCP, or that have none, have no health checks', () => {
-  expect(healthOf('', '[tunnels.web]\ntype = "udp"\ntargets = ["53"]')).toEqual(['a.toml:4: tunnels.web.health: is no known key']);
-  expect(healthOf('', '[tunnels.web]\ntype = "socks5"')).toEqual(['a.toml:3: tunnels.web.health: is no known key']);
+  expect(healthOf('', '[tunnels.web]\ntype = "udp"\ntargets = ["53"]')).toEqual(['a.toml:4: tunnels.web.health: is for tunnels of type tcp, secret, p2p only']);
+  expect(healthOf('', '[tunnels.web]\ntype = "socks5"')).toEqual(['a.toml:3: tunnels.web.health: is for tunnels of type tcp, secret, p2p only']);
 });
