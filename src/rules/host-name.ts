@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
+import { remember } from './remember.ts';
 
 /** The longest name that DNS knows. */
 const nameLength = 253;
@@ -28,6 +29,12 @@ export function isWildcard(pattern: string): boolean {
  * @returns undefined when the text is no host; no rule matches it then
  */
 export function requestedHost(header: string): string | undefined {
+  return known(header).host;
+}
+
+const known = remember((header) => ({ host: readHost(header) }));
+
+function readHost(header: string): string | undefined {
   const trimmed = header.trim();
   const bracketed = /^(\[[^\]]*\])(?::\d*)?$/.exec(trimmed);
   if (bracketed !== null) return hostName(bracketed[1] ?? '');

@@ -1,3 +1,4 @@
+import { remember } from '../../rules/remember.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
 /** How much a head may hold. */
@@ -78,12 +79,15 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
   return { status: Number(match[3]), reason: match[4] ?? '', minor: minorOf(match[1], match[2]), fields: head.fields, length: head.length };
 }
 
+/** The name of a field in lower case; "" = it can't be one. */
+export const lowerCase = remember((name) => (token.test(name) ? name.toLowerCase() : ''));
+
 /** One line of a head or trailer, without its line end. @throws {HttpSyntaxError} */
 export function parseField(line: string): Field {
   const colon = line.indexOf(':');
   const name = line.slice(0, Math.max(colon, 0));
   // Blanks before the colon, and lines that continue the one before, fail here too.
-  if (!token.test(name)) throw new HttpSyntaxError('a header field is malformed');
+  if (lowerCase(name) === '') throw new HttpSyntaxError('a header field is malformed');
   const value = trim(line, colon + 1);
   if (!printable.test(value)) throw new HttpSyntaxError('a header field holds control characters');
   return { name, value };
@@ -93,34 +97,63 @@ export function parseField(line: string): Field {
 export function valuesOf(fields: readonly Field[], name: string): string[] {
   const values = [];
   for (const field of fields) {
-    if (field.name.length === name.length && field.name.toLowerCase() === name) values.push(field.value);
+    if (field.name.length === name.length && lowerCase(field.name) === name) values.push(field.value);
   }
   return values;
 }
 
 /** The elements of a comma-separated field, in lower case. @param name in lower case */
 export function listOf(fields: readonly Field[], name: string): string[] {
-  return valuesOf(fields, name).flatMap((value) => value.split(',')).map((item) => trim(item, 0).toLowerCase()).filter((item) => item !== '');
+  const list = [];
+  for (const value of valuesOf(fields, name)) {
+    for (const part of value.split(',')) {
+      const item = trim(part, 0).toLowerCase();
+      if (item !== '') list.push(item);
+    }
+  }
+  return list;
 }
 
 /** The bytes of a head: its first line, its fields, its empty line. */
-export function formatHead(start: string, fields: Iterable<Field>): Buffer {
+export function formatHead(start: string, fields: readonly Field[]): Buffer {
+  return withHead(headText(start, fields));
+}
+
+/** A head as text, one character for each byte. */
+export function headText(start: string, fields: readonly Field[]): string {
   let text = `${start}\r\n`;
   for (const { name, value } of fields) text += `${name}: ${value}\r\n`;
-  return Buffer.from(`${text}\r\n`, 'latin1');
+  return `${text}\r\n`;
+}
+
+/** The bytes of a head, and behind it those of a body. */
+export function withHead(head: string, body?: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(head.length + (body?.length ?? 0));
+  bytes.write(head, 'latin1');
+  if (body) bytes.set(body, head.length);
+  return bytes;
 }
 
 function split(bytes: Buffer, limits: HeadLimits): { readonly start: string; readonly fields: Field[]; readonly length: number } | undefined {
-  const at = bytes.subarray(0, limits.bytes).indexOf(END);
+  const end = bytes.indexOf(END);
+  const at = end + END.length > limits.bytes ? -1 : end;
   const text = bytes.toString('latin1', 0, at < 0 ? Math.min(bytes.length, limits.bytes) : at);
-  if (stray.test(text)) throw new HttpSyntaxError('a line ends in another way than by CR LF, or holds a NUL');
   if (at < 0) {
+    // Of a whole head the lines tell.
+    if (stray.test(text)) throw new HttpSyntaxError('a line ends in another way than by CR LF, or holds a NUL');
     if (bytes.length >= limits.bytes) throw new HttpSyntaxError(`the head is longer than ${limits.bytes} bytes`, 431);
     return undefined;
   }
-  const [start = '', ...lines] = text.split('\r\n');
-  if (lines.length > limits.fields) throw new HttpSyntaxError(`there are more than ${limits.fields} header fields`, 431);
-  return { start, fields: lines.map(parseField), length: at + END.length };
+  const fields: Field[] = [];
+  let line = text.indexOf('\r\n');
+  const start = line < 0 ? text : text.slice(0, line);
+  while (line >= 0) {
+    const next = text.indexOf('\r\n', line + 2);
+    if (fields.length === limits.fields) throw new HttpSyntaxError(`there are more than ${limits.fields} header fields`, 431);
+    fields.push(parseField(next < 0 ? text.slice(line + 2) : text.slice(line + 2, next)));
+    line = next;
+  }
+  return { start, fields, length: at + END.length };
 }
 
 function minorOf(major: string | undefined, minor: string | undefined): 0 | 1 {

@@ -1,7 +1,7 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
-import { formatHead, listOf, type ResponseHead } from '../http/head.ts';
+import { formatHead, headText, listOf, type ResponseHead, withHead } from '../http/head.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
 import type { HostEntry } from './hosts.ts';
@@ -63,7 +63,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #mustClose = false;
   #closed = false;
   /** Of the response, not yet sent: what comes of the body at once goes with it, which saves a write for each small response. */
-  #head: Buffer | undefined;
+  #head: string | undefined;
   /** The visitor gets the content of the chunks only. */
   #dechunker: Dechunker | undefined;
 
@@ -181,7 +181,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
       this.#mustClose = true;
       out.push({ name: 'Connection', value: 'close' });
     }
-    this.#head = formatHead(`HTTP/1.1 ${status} ${reason}`, out);
+    this.#head = headText(`HTTP/1.1 ${status} ${reason}`, out);
     this.#owner.responding();
   }
 
@@ -209,13 +209,13 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   }
 
   #flushHead(): void {
-    if (this.#head) this.#toVisitor(NOTHING);
+    if (this.#head !== undefined) this.#toVisitor(NOTHING);
   }
 
   #toVisitor(bytes: Buffer): void {
     const head = this.#head;
     this.#head = undefined;
-    if (!this.#closed && !this.#owner.visitor.write(head ? Buffer.concat([head, bytes]) : bytes)) this.#target.pause();
+    if (!this.#closed && !this.#owner.visitor.write(head === undefined ? bytes : withHead(head, bytes))) this.#target.pause();
   }
 
   onEnd(): void {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type Field, listOf, type RequestHead, valuesOf } from '../http/head.ts';
+import { type Field, listOf, lowerCase, type RequestHead, valuesOf } from '../http/head.ts';
 import type { WantedHost } from '../face.ts';
 
 /** What the target is told of where a request came from. */
@@ -24,17 +24,22 @@ const told = new Set(['x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-fo
 
 /** The fields that the target gets instead of those that came (spec "Host": header, hostchange; contract 4.7). */
 export function fieldsForTarget(head: RequestHead, { headers, hostChange }: Pick<WantedHost, 'headers' | 'hostChange'>, origin: Origin): Field[] {
-  const dropped = new Set(listOf(head.fields, 'connection').filter((name) => !needed.has(name)));
+  const dropped = droppedBy(head.fields);
   const fields: Field[] = [{ name: 'Host', value: hostChange === '' ? origin.host : hostChange }];
   for (const field of head.fields) {
-    const name = field.name.toLowerCase();
-    if (name === 'host' || hopByHop.has(name) || dropped.has(name) || told.has(name)) continue;
+    const name = lowerCase(field.name);
+    if (name === 'host' || hopByHop.has(name) || dropped.includes(name) || told.has(name)) continue;
     fields.push(field);
   }
   const upgrade = upgradeOf(head);
   if (upgrade !== undefined) fields.push({ name: 'Connection', value: 'Upgrade' }, { name: 'Upgrade', value: upgrade });
   fields.push(...forwarded(head.fields, origin));
   return own(fields, headers, hostChange);
+}
+
+/** The names that `Connection` takes away. */
+function droppedBy(fields: readonly Field[]): string[] {
+  return listOf(fields, 'connection').filter((name) => !needed.has(name));
 }
 
 /** Whose request it is: of those who passed it on the last one that is no trusted proxy. @param peer a trusted one */
@@ -66,12 +71,13 @@ function forwarded(fields: readonly Field[], { address, scheme, host, trusted }:
 }
 
 /** The host's own headers replace those of their name. */
-function own(fields: readonly Field[], headers: readonly string[], hostChange: string): Field[] {
+function own(fields: Field[], headers: readonly string[], hostChange: string): Field[] {
+  if (headers.length === 0) return fields;
   const set = headers.map((line): Field => {
     const colon = line.indexOf(':');
     return { name: line.slice(0, colon).trim(), value: latin1(line.slice(colon + 1).trim()) };
   }).filter(({ name }) => !reserved.has(name.toLowerCase()) && !(hostChange !== '' && name.toLowerCase() === 'host'));
-  if (set.length === 0) return [...fields];
+  if (set.length === 0) return fields;
   const names = new Set(set.map(({ name }) => name.toLowerCase()));
   return [...fields.filter(({ name }) => !names.has(name.toLowerCase())), ...set];
 }
@@ -83,10 +89,11 @@ function latin1(text: string): string {
 
 /** The fields that the visitor gets of a target's response; 101 keeps what it switches to. */
 export function fieldsForVisitor(fields: readonly Field[], status: number): Field[] {
-  const dropped = new Set(listOf(fields, 'connection').filter((name) => !needed.has(name)));
-  return fields.filter(({ name }) => {
-    const lower = name.toLowerCase();
-    if (status === 101) return lower !== 'keep-alive';
-    return !hopByHop.has(lower) && !dropped.has(lower);
-  });
+  const dropped = droppedBy(fields);
+  const passed: Field[] = [];
+  for (const field of fields) {
+    const name = lowerCase(field.name);
+    if (status === 101 ? name !== 'keep-alive' : !hopByHop.has(name) && !dropped.includes(name)) passed.push(field);
+  }
+  return passed;
 }

@@ -27,7 +27,8 @@ export class TargetPool {
   /** Takes the one that was used last; undefined = there is none that fits. */
   take(entry: HostEntry, address: string): TargetConnection | undefined {
     const at = this.#idle.findLastIndex((target) => fits(target, entry, address));
-    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
+    if (at < 0) return undefined;
+    return at === this.#idle.length - 1 ? this.#idle.pop() : this.#idle.splice(at, 1)[0];
   }
 
   /** Keeps a connection that rests. */
