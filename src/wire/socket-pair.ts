@@ -146,7 +146,7 @@ class PairedSocket implements ByteSocket {
 
   destroy(): void {
     this.#close(undefined);
-    this.peer.#close(new Error('the other end was closed'));
+    if (!this.peer.#closed) this.peer.#close(new Error('the other end was closed'));
   }
 
   #close(error: Error | undefined): void {

@@ -3,7 +3,7 @@ import { type PairOrigin, socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
-import { type Field, formatHead, type ResponseHead } from '../http/head.ts';
+import { type Field, formatHead, lowerCase, type ResponseHead } from '../http/head.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import type { OnHttp2Stream } from './http2-session.ts';
 
@@ -128,8 +128,10 @@ class Http2Request implements SocketSink, ResponseSink {
   }
 
   onBody(piece: Buffer): void {
-    if (!this.#dechunker) this.#write(piece);
-    else this.#dechunker.push(piece, (data) => this.#write(data));
+    if (this.#dechunker) this.#dechunker.push(piece, (data) => this.#write(data));
+    // The end goes along with the last piece.
+    else if (this.#response.over) this.#stream.end(piece);
+    else this.#write(piece);
   }
 
   #write(piece: Buffer): void {
@@ -175,13 +177,17 @@ function headersOf(status: number, fields: readonly Field[]): http2.OutgoingHttp
   return { ':status': status, ...regularHeaders(fields, connectionSpecific) };
 }
 
+/** Node refuses to send some fields twice. These two are not to be joined: their values hold commas. */
+const repeated = new Set(['set-cookie', 'www-authenticate']);
+
 function regularHeaders(fields: readonly Field[], dropped: ReadonlySet<string>): http2.OutgoingHttpHeaders {
-  const headers: Record<string, string | string[]> = {};
+  const headers = new Map<string, string | string[]>();
   for (const { name, value } of fields) {
-    const lower = name.toLowerCase();
+    const lower = lowerCase(name);
     if (dropped.has(lower)) continue;
-    const before = headers[lower];
-    headers[lower] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value];
+    const before = headers.get(lower);
+    if (before === undefined) headers.set(lower, repeated.has(lower) ? [value] : value);
+    else headers.set(lower, Array.isArray(before) ? [...before, value] : `${before}, ${value}`);
   }
-  return headers;
+  return Object.fromEntries(headers);
 }

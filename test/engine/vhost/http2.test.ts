@@ -66,6 +66,19 @@ test.each([10, 100_000, 1_000_000])('an answer that its target cuts off after %d
   session.close();
 });
 
+test('fields that a target repeats reach the visitor, those too that it must not repeat', async () => {
+  const origin = await startRawOrigin((_text, socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Type: text/html\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nETag: 1\r\netag: 2\r\nX-A: 1\r\nX-A: 2\r\nConstructor: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nETag: 1\r\nETag: 2\r\n\r\n');
+  });
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+  const stream = session.request({ ':path': '/' });
+  const [[headers], [trailers]] = await Promise.all([once(stream, 'response'), once(stream.resume(), 'trailers')]);
+  expect(headers).toMatchObject({ ':status': 200, 'content-type': 'text/plain, text/html', 'etag': '1, 2', 'set-cookie': ['a=1', 'b=2'], 'x-a': '1, 2', 'constructor': '3' });
+  expect(trailers).toMatchObject({ etag: '1, 2' });
+  session.close();
+});
+
 test('trailers pass in both directions, without what would change where a message goes or ends', async () => {
   const origin = await startRawOrigin((text, socket) => {
     if (text.endsWith('\r\n\r\n') && /\r\n0\r\n/.test(text)) socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-Sum: 2\r\nContent-Length: 9\r\n\r\n');
