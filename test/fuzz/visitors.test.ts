@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import process from 'node:process';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from '@jest/globals';
 import { V1ProxyProtocol, V2ProxyProtocol } from 'proxy-protocol-js';
@@ -147,13 +148,15 @@ test.each(parsers.map((parser) => [parser.name, parser] as const))('%s: any byte
 test('the longest hello is refused when it comes in more records than any program makes of it, and takes little time until then', () => {
   const message = Buffer.alloc(MAX_HELLO);
   message.set([0, 0, 0, 0, 0, 1, 0, 0x3f, 0xf0]);
-  const start = performance.now();
+  // The processor's time: others may have it meanwhile.
+  const start = process.cpuUsage();
   for (const size of [1, 250, 300, 16_000]) {
     const bytes = inRecords(message, size);
     const kinds = Array.from({ length: 1000 }, (_, n) => readClientHello(bytes.subarray(0, Math.floor(bytes.length / 1000 * (n + 1)))).kind);
     expect([size, kinds.includes('invalid')]).toEqual([size, size < 256]);
   }
-  expect(performance.now() - start).toBeLessThan(2000);
+  const { user, system } = process.cpuUsage(start);
+  expect((user + system) / 1000).toBeLessThan(2000);
 });
 
 test('a PROXY header that we write reads as the addresses it was written for', () => {
