@@ -15,7 +15,7 @@ import { A_PAGE, prefersJson, type Refusal, type RefusalForm, refusalOf, refusal
 import { fieldsForTarget, upgradeOf } from './request-fields.ts';
 import type { Responder } from './responder.ts';
 import type { TargetPool } from './target-pool.ts';
-import type { VhostContext } from './vhost-context.ts';
+import type { VhostContext, Visit } from './vhost-context.ts';
 
 type Of<Kind extends Decision['kind']> = Extract<Decision, { readonly kind: Kind }>;
 
@@ -48,6 +48,8 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
   /** How a refusal of the request that is under way has to look, and whose it is. */
   #form: Omit<RefusalForm, 'id' | 'close'> = A_PAGE;
   #entry: HostEntry | undefined;
+  /** What was let through the gate; undefined = nothing is under way. */
+  #visit: Visit | undefined;
   /** The head of the response was sent. */
   #responding = false;
   /** The visitor's bytes go to the target as they are. */
@@ -107,6 +109,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     this.patience.begin('head');
     this.#form = A_PAGE;
     this.#entry = undefined;
+    this.#visit = undefined;
   }
 
   onBody(piece: Buffer): void {
@@ -163,6 +166,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     const exchange = Exchange.open(this, entry, this.#options.context, { method, minor, upgrade: upgradeOf(head) !== undefined, bodyless });
     if (!exchange) return this.#refuseRequest('offline', 'the agent takes no connection', entry);
     this.#entry = entry;
+    this.#visit = { address: this.address, kept: true, head };
     this.#begin(exchange);
     exchange.request(formatHead(`${method} ${place.path} HTTP/1.${minor}`, fieldsForTarget(head, entry.wanted, origin)));
     if (bodyless) exchange.requestSent();
@@ -231,8 +235,15 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     if (this.#over) return;
     // In the middle of a response there is no place for another one.
     if (this.#responding) return this.cutOff();
-    this.visitor.write(this.#refusal(refusal, reason, true));
+    const cause = (refusal === 'refused' ? this.#blocked() : undefined) ?? { refusal, reason };
+    this.visitor.write(this.#refusal(cause.refusal, cause.reason, true));
     this.#close();
+  }
+
+  /** Why the request would not be let through by now: its connection was cut for that, say when the traffic is used up. */
+  #blocked(): { readonly refusal: Refusal; readonly reason: string } | undefined {
+    const blocked = this.#entry && this.#visit && this.#options.context.gate(this.#entry, this.#visit);
+    return blocked?.refusal === 'notListed' ? undefined : blocked;
   }
 
   #refuseRequest(refusal: Refusal, reason: string, entry?: HostEntry): void {

@@ -3,6 +3,7 @@ import net from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { RefusalCause, WantedClient, WantedHost } from '../../../src/engine/face.ts';
 import { Engine } from '../../../src/engine/engine.ts';
+import { httpsRedirect } from '../../../src/engine/vhost/redirect.ts';
 import { covering } from '../../support/certificates.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { CLIENT, fresh } from '../../support/tunnel.ts';
@@ -76,6 +77,16 @@ test('a host that serves says so, and what it moves at this moment', async () =>
   expect(rig.engine.hostState(HOST_ID)).toBeUndefined();
 });
 
+test('what is cut off before its answer says why: it used up the traffic', async () => {
+  await rig.client({});
+  const remove = await rig.host({ id: HOST_ID, targets: [mute] });
+  const { inletBytes = 0, exportBytes = 0 } = rig.engine.clientState(CLIENT.id) ?? {};
+  await rig.client({ flowLimit: inletBytes + exportBytes + 3000 });
+  expect(await exchange(rig.httpPort, `POST / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 5000\r\n\r\n${'x'.repeat(5000)}`)).toMatch(/^HTTP\/1.1 503 [^]*used up its traffic/);
+  expect(rig.engine.hostState(HOST_ID)?.inletBytes).toBeGreaterThan(3000);
+  await remove();
+});
+
 describe('each refusal is a page that tells who can mend it, or JSON, with an id that the log has', () => {
   test.each(cases)('$name: $status', async ({ status, title, cause, host, client = {}, request = get, before, noJson }) => {
     await rig.client({});
@@ -107,6 +118,12 @@ describe('each refusal is a page that tells who can mend it, or JSON, with an id
   test('a HEAD request gets the head alone', async () => {
     const text = await exchange(rig.httpPort, 'HEAD / HTTP/1.1\r\nHost: nobody.test\r\nConnection: close\r\n\r\n');
     expect(text).toMatch(/^HTTP\/1.1 404 [^]*\r\n\r\n$/);
+  });
+
+  test('a redirect to HTTPS names the port only where it is not the usual one', () => {
+    const place = { host: 'a.example.test:8000', path: '/x?y' };
+    expect(httpsRedirect(place, 443, false).toString()).toMatch(/\r\nLocation: https:\/\/a\.example\.test\/x\?y\r\n/);
+    expect(httpsRedirect(place, 8443, false).toString()).toMatch(/\r\nLocation: https:\/\/a\.example\.test:8443\/x\?y\r\n/);
   });
 
   test('a head that does not arrive in time: 408', async () => {
