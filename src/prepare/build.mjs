@@ -1,13 +1,14 @@
 import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { bundle } from './bundle.mjs';
 import { nodeModule, root, run } from './run.mjs';
 
 const src = path.join(root, 'src');
 const dist = path.join(root, 'dist');
 
-/** Everything the compiled program is made from: sources and what lies beside them, but not these scripts. */
+/** Everything the compiled program is made from: sources and what lies beside them, packages, and of these scripts the one that bundles. */
 export function buildInputs() {
-  return [...filesBelow(src).filter((file) => !file.endsWith('.mjs')), path.join(root, 'tsconfig.json'), nodeModule('typescript', 'package.json')];
+  return [...filesBelow(src).filter((file) => !file.endsWith('.mjs')), path.join(root, 'tsconfig.json'), path.join(root, 'package-lock.json'), path.join(root, 'src', 'prepare', 'bundle.mjs')];
 }
 
 /** What has to exist for the program to count as built. */
@@ -23,6 +24,7 @@ export async function build() {
   for (const file of filesBelow(src).filter((file) => !/\.m?ts$|\.mjs$/.test(file))) {
     cpSync(file, path.join(fresh, path.relative(src, file)));
   }
+  await bundle(fresh);
   if (existsSync(dist)) renameSync(dist, old);
   renameSync(fresh, dist);
   rmSync(old, { recursive: true, force: true });
