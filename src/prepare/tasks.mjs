@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { prepare } from './prepare.mjs';
 import { nodeModule, PrepareError, root, run, say } from './run.mjs';
 
-const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', nodeModule('jest', 'bin', 'jest.js')];
+const jest = [nodeModule('jest', 'bin', 'jest.js')];
 
 /** What can be done besides preparing; each gets the words after its name. */
 const tasks = { start, test, endurance, lint, bench, adit: runProgram };

@@ -1,12 +1,10 @@
 import { beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import * as argon2 from '@node-rs/argon2';
-import type { Api } from '../support/api.ts';
+import argon2 from '@node-rs/argon2';
+import { testAdminPassword, testApis, type Api } from '../support/api.ts';
+import { testDatabases } from '../support/database.ts';
 
 // What a login takes is the time of its verifications (20 ms each): counted, that can be compared without a stop-watch.
-const verify = jest.fn(argon2.verify);
-jest.unstable_mockModule('@node-rs/argon2', () => ({ ...argon2, verify }));
-const { testApis, testAdminPassword } = await import('../support/api.ts');
-const { testDatabases } = await import('../support/database.ts');
+const verify = jest.spyOn(argon2, 'verify');
 
 const apis = testApis(testDatabases('sqlite'));
 let api: Api;

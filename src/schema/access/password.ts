@@ -1,4 +1,4 @@
-import { hash, verify } from '@node-rs/argon2';
+import argon2 from '@node-rs/argon2';
 import { AditError } from '../errors.ts';
 import { lineLength, textOf } from '../input.ts';
 
@@ -7,7 +7,7 @@ const fewest = 6;
 
 /** Turns a password into what is stored: argon2id, with the salt and parameters in the text. Takes tens of ms. */
 export function hashPassword(password: string): Promise<string> {
-  return hash(password);
+  return argon2.hash(password);
 }
 
 /** A hash that nothing verifies against, made like the real ones. */
@@ -19,7 +19,7 @@ let nobodys: Promise<string> | undefined;
  */
 export async function verifyPassword(password: string, passwordHash: string | undefined): Promise<boolean> {
   const known = passwordHash !== undefined && passwordHash.startsWith('$argon2');
-  const right = await verify(known ? passwordHash : await (nobodys ??= hash(`${Math.random()}`)), password);
+  const right = await argon2.verify(known ? passwordHash : await (nobodys ??= argon2.hash(`${Math.random()}`)), password);
   return known && right;
 }
 

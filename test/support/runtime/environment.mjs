@@ -1,0 +1,30 @@
+import process from 'node:process';
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { ModuleMocker } from 'jest-mock';
+
+/** Node itself, for jest: what a suite reaches as `jest`, and what jest puts in place of its own while one runs. */
+export default class Environment {
+  global = globalThis;
+  moduleMocker = new ModuleMocker(globalThis);
+  #console = globalThis.console;
+  #exit = process.exit;
+
+  constructor({ projectConfig }) {
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+  }
+
+  async setup() {}
+
+  /** Called by jest after a suite. */
+  async teardown() {
+    this.moduleMocker.restoreAllMocks();
+    this.fakeTimersModern.dispose();
+    globalThis.console = this.#console;
+    process.exit = this.#exit;
+  }
+
+  /** For jest's own runtime, which is not used. */
+  getVmContext() {
+    return null;
+  }
+}

@@ -1,0 +1,51 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { transformSync } from '@swc/core';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const cache = path.join(root, '.cache', 'tests');
+const options = { sourceMaps: 'inline', configFile: false, swcrc: false, jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } };
+const ofSuites = ['test', 'bench'].map((directory) => `${pathToFileURL(path.join(root, directory)).href}/`);
+const isOfSuite = (url) => ofSuites.some((directory) => url?.startsWith(directory));
+const names = ['afterAll', 'afterEach', 'beforeAll', 'beforeEach', 'describe', 'expect', 'jest', 'test'];
+const globals = `const suite = globalThis[Symbol.for('adit globals of the suite')];${names.map((name) => `export const ${name} = suite.${name};`).join('')}`;
+
+/** Node's: where a module is. What a suite imports of test and bench bears its mark, so that it is the suite's own. */
+export async function resolve(specifier, context, next) {
+  const suite = isOfSuite(context.parentURL) ? new URL(context.parentURL).search : '';
+  if (specifier === '@jest/globals') return { url: `data:text/javascript,${encodeURIComponent(`${globals}//${suite}`)}`, format: 'module', shortCircuit: true };
+  const resolved = await next(specifier, context);
+  return isOfSuite(resolved.url) ? { ...resolved, url: `${resolved.url}${suite}` } : resolved;
+}
+
+/** Node's: what a module says. TypeScript becomes JavaScript, which is kept as long as the file is the same. */
+export async function load(url, context, next) {
+  const { pathname } = new URL(url);
+  if (!url.startsWith('file:') || !pathname.endsWith('.ts')) return next(url, context);
+  const file = fileURLToPath(`file://${pathname}`);
+  return { source: compiled(file, readFileSync(file, 'utf8')), format: 'module', shortCircuit: true };
+}
+
+function compiled(file, source) {
+  const kept = path.join(cache, `${path.relative(root, file)}.js`);
+  const mark = `\n//${createHash('sha256').update(source).digest('hex')}\n`;
+  const before = readIfThere(kept);
+  if (before.endsWith(mark)) return before;
+  const text = `${transformSync(source, { ...options, filename: file }).code}${mark}`;
+  mkdirSync(path.dirname(kept), { recursive: true });
+  const fresh = `${kept}.${randomUUID()}`; // another worker may be writing the same
+  writeFileSync(fresh, text);
+  renameSync(fresh, kept);
+  return text;
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    return '';
+  }
+}

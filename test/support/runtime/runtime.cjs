@@ -1,0 +1,76 @@
+const { register } = require('node:module');
+const path = require('node:path');
+const process = require('node:process');
+const { pathToFileURL } = require('node:url');
+
+register(pathToFileURL(path.join(__dirname, 'hooks.mjs')));
+process.setSourceMapsEnabled(true);
+
+/** Where jest-circus keeps who listens to it, and hooks.mjs what `@jest/globals` exports. */
+const eventHandlers = Symbol.for('EVENT_HANDLERS');
+const globalsOfSuite = Symbol.for('adit globals of the suite');
+
+let suites = 0;
+
+/**
+ * Loads suites the way Node loads modules, in place of `jest-runtime`, which gives each suite a realm and all modules of its own: there every
+ * suite loads the program and its libraries anew (a second and more of a processor), compiles anew what runs hot, and reaches globals through a
+ * proxy. Here the suites of a worker share the modules of src and of packages; those of test and bench each suite has anew, since they
+ * keep what belongs to it (hooks.mjs). The methods are those that `jest-runner` and `jest-circus` call.
+ */
+module.exports = class Runtime {
+  #environment;
+
+  constructor(_config, environment) {
+    this.#environment = environment;
+  }
+
+  async unstable_importModule(file) {
+    return import(`${pathToFileURL(file).href}?suite=${++suites}`);
+  }
+
+  unstable_shouldLoadAsEsm() {
+    return true;
+  }
+
+  /** A part of jest; jest-circus, which keeps a suite's tests in its module, anew for each suite. */
+  requireInternalModule(file) {
+    if (path.basename(file).startsWith('jestAdapterInit')) {
+      delete require.cache[require.resolve(file)];
+      delete globalThis[eventHandlers];
+    }
+    return require(file);
+  }
+
+  requireModule(file) {
+    return require(file);
+  }
+
+  setGlobalsForRuntime(globals) {
+    const { moduleMocker: mocker, fakeTimersModern: clock } = this.#environment;
+    globalThis[globalsOfSuite] = {
+      ...globals,
+      jest: {
+        fn: (implementation) => mocker.fn(implementation),
+        spyOn: (object, name) => mocker.spyOn(object, name),
+        useFakeTimers: (options) => clock.useFakeTimers(options),
+        useRealTimers: () => clock.useRealTimers(),
+        advanceTimersByTime: (ms) => clock.advanceTimersByTime(ms),
+        advanceTimersByTimeAsync: (ms) => clock.advanceTimersByTimeAsync(ms),
+        getTimerCount: () => clock.getTimerCount(),
+      },
+    };
+  }
+
+  getSourceMaps() {
+    return new Map();
+  }
+
+  getAllCoverageInfoCopy() {
+    return undefined;
+  }
+
+  enterTestCode() {}
+  leaveTestCode() {}
+  teardown() {}
+};
