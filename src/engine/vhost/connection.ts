@@ -235,7 +235,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     if (this.#over) return;
     // In the middle of a response there is no place for another one.
     if (this.#responding) return this.cutOff();
-    const cause = (refusal === 'refused' ? this.#blocked() : undefined) ?? { refusal, reason };
+    const cause = (refusal === 'refused' || refusal === 'offline' ? this.#blocked() : undefined) ?? { refusal, reason };
     this.visitor.write(this.#refusal(cause.refusal, cause.reason, true));
     this.#close();
   }
