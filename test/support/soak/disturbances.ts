@@ -12,7 +12,7 @@ export interface Disturbance {
  * it leaks can be seen, while its client is edited.
  */
 export function disturbances(load: Load, restless: Site, steady: Site): readonly Disturbance[] {
-  const on = (site: Site, name: string, work: () => Promise<void>): Disturbance => ({ name: `${site.name}: ${name}`, run: () => load.disturb(site, work) });
+  const on = (site: Site, name: string, work: () => Promise<void>, killed?: string): Disturbance => ({ name: `${site.name}: ${name}`, run: () => load.disturb(site, work, killed) });
   return [
     on(restless, 'agent stopped and started', () => restless.restartAgent('SIGTERM')),
     on(steady, 'rate limit lowered and raised', async () => {
@@ -27,7 +27,7 @@ export function disturbances(load: Load, restless: Site, steady: Site): readonly
     on(restless, "visitors' programs killed and started", async () => {
       await restless.restartVisitor(0, 'SIGKILL');
       await restless.restartVisitor(1, 'SIGTERM');
-    }),
+    }, 'secret'),
     on(steady, 'encryption and compression on', () => steady.edit({ crypt: 1, compress: 1 })),
   ];
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Site } from './site.ts';
-import { type Traffic, WrongBytes } from './transfer.ts';
+import { CutShort, type Traffic, WrongBytes } from './transfer.ts';
 
 /** What transfers move, and how often: most are small, some are long enough to move to a connection of their own. */
 const SIZES = [1, 1, 1000, 1000, 1000, 20_000, 20_000, 20_000, 200_000, 1_500_000] as const;
@@ -20,7 +20,7 @@ export class Load {
   readonly excused = new Map<string, number>();
   /** All others. */
   readonly failures: string[] = [];
-  readonly #disturbed = new Map<Site, { readonly from: number; until: number }[]>();
+  readonly #disturbed = new Map<Site, { readonly from: number; until: number; readonly killed: string | undefined }[]>();
   readonly #running: Promise<unknown>[] = [];
   #stopped = new AbortController();
   #seed = 0;
@@ -38,9 +38,13 @@ export class Load {
     await Promise.all(this.#running.splice(0));
   }
 
-  /** Does something that may end a site's transfers, and waits until all of its traffic goes through again. @throws {Error} when it does not */
-  async disturb(site: Site, disturbance: () => Promise<unknown>): Promise<void> {
-    const span = { from: performance.now(), until: Infinity };
+  /**
+   * Does something that may end a site's transfers, and waits until all of its traffic goes through again.
+   * @param killed the traffic whose own program is killed
+   * @throws {Error} when it does not
+   */
+  async disturb(site: Site, disturbance: () => Promise<unknown>, killed?: string): Promise<void> {
+    const span = { from: performance.now(), until: Infinity, killed };
     this.#disturbed.set(site, [...this.#disturbed.get(site) ?? [], span]);
     await intime(disturbance(), 'the disturbance');
     await Promise.all(site.traffic.map((traffic) => this.#recovered(traffic)));
@@ -70,16 +74,17 @@ export class Load {
         await intime(traffic.run(bytes, ++this.#seed));
         this.done.set(name, (this.done.get(name) ?? 0) + 1);
       } catch (error) {
-        this.#failed(site, name, from, error);
+        this.#failed(site, traffic, from, error);
       }
       await delay(PAUSE_MS * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
     }
   }
 
-  #failed(site: Site, name: string, from: number, error: unknown): void {
-    const text = `${name}: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
-    const explained = this.#disturbed.get(site)?.some((span) => span.from <= performance.now() && span.until >= from);
-    if (explained && !(error instanceof WrongBytes) && !(error instanceof Hang)) this.excused.set(text, (this.excused.get(text) ?? 0) + 1);
+  #failed(site: Site, { name }: Traffic, from: number, error: unknown): void {
+    const text = `${site.name} ${name}: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
+    const spans = (this.#disturbed.get(site) ?? []).filter((span) => span.from <= performance.now() && span.until >= from);
+    const wrong = error instanceof CutShort ? spans.every(({ killed }) => killed !== name) : error instanceof WrongBytes;
+    if (spans.length > 0 && !wrong && !(error instanceof Hang)) this.excused.set(text, (this.excused.get(text) ?? 0) + 1);
     else this.failures.push(`${text} (began at ${Math.round(from / 1000)} s, failed at ${Math.round(performance.now() / 1000)} s)`);
   }
 }

@@ -53,6 +53,8 @@ async function startHttpEcho(): Promise<string> {
     request.on('error', () => undefined); // a visitor that was cut off
     request.pipe(response);
   });
+  // On a busy machine two requests of one connection may be more than Node's 5 s apart; who closes in between makes the second one fail.
+  server.keepAliveTimeout = 60_000;
   const sockets = new WebSocketServer({ server });
   sockets.on('connection', (socket) => {
     socket.on('error', () => undefined).on('message', (data, binary) => socket.send(data, { binary }));

@@ -5,7 +5,12 @@ import { hashOf, sendPayload } from '../payload.ts';
 
 /** What arrived is not what was sent, and nothing said so: never excused. */
 export class WrongBytes extends Error {
-  override readonly name = 'WrongBytes';
+  override readonly name: string = 'WrongBytes';
+}
+
+/** It ended too early, and nothing said so: excused only when the program that the transfer was made with was killed, whose connections the kernel ends. */
+export class CutShort extends WrongBytes {
+  override readonly name = 'CutShort';
 }
 
 /** One kind of traffic through a tunnel or host. */
@@ -35,7 +40,8 @@ export async function checkHash(received: AsyncIterable<unknown> | Iterable<unkn
   }
   // Nothing at all and then the end is how a port says that nobody is there.
   if (came === 0 && bytes > 0) throw new Error('closed before a byte came');
-  if (came !== bytes) throw new WrongBytes(`ended in good order after ${came} of ${bytes} bytes`);
+  if (came < bytes) throw new CutShort(`ended in good order after ${came} of ${bytes} bytes`);
+  if (came > bytes) throw new WrongBytes(`${came} instead of ${bytes} bytes`);
   if (hash.digest('hex') !== wanted) throw new WrongBytes(`${bytes} other bytes than were sent`);
 }
 
