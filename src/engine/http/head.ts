@@ -43,7 +43,7 @@ export interface ResponseHead extends Head {
   readonly reason: string;
 }
 
-const END = '\r\n\r\n';
+const END = Buffer.from('\r\n\r\n');
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** A CR or LF that is none of a line's end, or a NUL. The last byte may be the CR of an LF that is still to come. */
 const stray = /(?<!\r)\n|\r(?!\n|$)|\0/;
