@@ -16,5 +16,8 @@ export function transportOf(mode: string): Transport | undefined {
 /** The modes whose tunnels are found by their password, which therefore belongs to one of them only (contract 4.6). */
 export const keyedModes: readonly string[] = ['secret', 'p2p'];
 
+/** The modes whose targets can be told the visitor's address by a PROXY protocol header: elsewhere nobody would read it. */
+export const proxyHeaderModes: readonly string[] = ['tcp', 'secret'];
+
 /** The values of a tunnel's PROXY protocol; '' = off. */
 export const proxyProtocols = ['', 'V1', 'V2'] as const;

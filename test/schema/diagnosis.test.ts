@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import type { CertificateState } from '../../src/engine/face.ts';
+import { type CertificateState, refusalCauses } from '../../src/engine/face.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -114,7 +114,7 @@ eachDialect('diagnosis', (databases) => {
     api.engine.clients.set(clientId, { ...online, inletBytes: 2 ** 20, exportBytes: 1 });
     expect(await stop()).toMatchObject({ name: 'QUOTA', explanation: `client ${clientId} has used 1 of 1 MiB` });
     api.engine.clients.set(clientId, { ...online, inletBytes: 2 ** 20, exportBytes: 1, refusals: { flow: 2, connections: 1 } });
-    expect(await stop()).toMatchObject({ explanation: `client ${clientId} has used 1 of 1 MiB; since the server started 3 connections were refused here` });
+    expect(await stop()).toMatchObject({ explanation: `client ${clientId} has used 1 of 1 MiB; since the server started 3 connections were refused here (connections 1, flow 2)` });
     await db.client.update({ where: { id: clientId }, data: { expiresAt: new Date(0) } });
     expect(await stop()).toMatchObject({ name: 'OWNER', remedy: `give client ${clientId} a later expiry` });
     await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date(0) } });
@@ -135,9 +135,9 @@ eachDialect('diagnosis', (databases) => {
       return gates.find(({ name }) => name === 'ACCESS');
     };
     const faults = 'not understood and so passed over: "10.0.0" of the whitelist, "rubbish" of the blacklist';
-    const note = 'since the server started 1 connection was refused here';
+    const note = 'since the server started 1 connection was refused here (whiteList 1)';
     const remedy = 'correct these lines: an address or a network like 192.0.2.0/24 each';
-    expect(await access('10.2.0.1')).toEqual({ name: 'ACCESS', outcome: 'PASSED', explanation: `10.2.0.1 is let in; ${note}; ${faults}`, remedy });
+    expect(await access('10.2.0.1')).toEqual({ name: 'ACCESS', outcome: 'PASSED', explanation: `10.2.0.1 is let in; ${faults}; ${note}`, remedy });
     expect(await access('::ffff:10.1.0.1')).toMatchObject({ outcome: 'STOPPED', explanation: expect.stringMatching(/is on the blacklist.*rubbish/) });
     expect(await access('rubbish')).toMatchObject({ outcome: 'UNKNOWN', explanation: expect.stringMatching(/no IP address/) });
   });
@@ -179,5 +179,26 @@ eachDialect('diagnosis', (databases) => {
     const proxy = await api.id(create, { input: { clientId, mode: 'socks5' } });
     expect(await api.record(askTunnel, { id: proxy })).toMatchObject({ stoppedBy: null });
     expect(await api.ok(askTunnel, { id: 99 })).toEqual({ diagnoseTunnel: null });
+
+    // Whatever visitors were refused for is seen at some gate.
+    api.engine.refusals.set(proxy, Object.fromEntries(refusalCauses.map((cause) => [cause, 2])));
+    const { gates } = z.object({ gates: z.array(z.object({ name: z.string(), explanation: z.string() })) }).parse(await api.record(askTunnel, { id: proxy }));
+    const told = gates.map(({ explanation }) => /refused here \((.*)\)$/.exec(explanation)?.[1] ?? '').filter((text) => text !== '').join(', ');
+    expect(told.split(', ').toSorted()).toEqual(refusalCauses.map((cause) => `${cause} 2`).toSorted());
+  });
+
+  test('what is stored of a tunnel and does nothing is said', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    api.engine.clients.set(clientId, online);
+    const gate = async (input: object, name: string) => {
+      const id = await api.id('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId, ...input } });
+      const { gates } = z.object({ gates: z.array(z.looseObject({ name: z.string() })) }).parse(await api.record(askTunnel, { id }));
+      return gates.find((each) => each.name === name);
+    };
+    expect(await gate({ mode: 'file' }, 'TARGET')).toMatchObject({ outcome: 'STOPPED', explanation: 'the tunnel has no directory to serve' });
+    expect(await gate({ mode: 'file', localPath: '/srv' }, 'TARGET')).toMatchObject({ outcome: 'PASSED', explanation: expect.stringMatching(/^it serves \/srv/) });
+    expect(await gate({ mode: 'p2p', password: 'p', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: expect.stringMatching(/; a p2p tunnel sends no PROXY protocol header, only tcp and secret tunnels do$/) });
+    expect(await gate({ mode: 'secret', password: 'q', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: 'visitors come with the password' });
   });
 });

@@ -1,4 +1,4 @@
-import type { CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, HostState, Traffic, PortRequest, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import type { CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, HostState, Traffic, PortRequest, Refusals, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { PortUnavailableError } from '../../src/engine/face.ts';
 import { visitorKeyOf } from '../../src/rules/visitor-key.ts';
 
@@ -23,6 +23,8 @@ export class FakeEngine implements EngineFace {
   readonly unreachable = new Set<string>();
   /** What a tunnel can't open: its state says so. */
   readonly broken = new Set<number>();
+  /** What visitors of tunnels were refused for, as far as the test gives it. */
+  readonly refusals = new Map<number, Refusals>();
   /** The health of targets by "tunnel 1", "host 1", as far as the test gives it. */
   readonly health = new Map<string, HealthState>();
   /** Awaited before a change is applied. */
@@ -101,7 +103,7 @@ export class FakeEngine implements EngineFace {
     if (wanted === undefined) return undefined;
     const broken = this.broken.has(id);
     const error = broken ? 'its port is occupied' : '';
-    return { running: wanted.enabled && !broken, error, connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, dropped: 0, visitors: [], health: this.health.get(`tunnel ${id}`) ?? null };
+    return { running: wanted.enabled && !broken, error, connections: 0, refusals: this.refusals.get(id) ?? {}, rate: 0, inletBytes: 0, exportBytes: 0, dropped: 0, visitors: [], health: this.health.get(`tunnel ${id}`) ?? null };
   }
 
   /** Open connections of visitors, as far as the test gives them. */

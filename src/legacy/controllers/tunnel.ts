@@ -24,7 +24,7 @@ const settable = {
   password: about('The key that visitors of a secret or p2p tunnel prove; blank = keep.', keptText()),
   local_path: about("The directory of the agent's machine that a file tunnel serves.", text()),
   strip_pre: about('The beginning of the URL path that a file tunnel leaves out.', text()),
-  proto_version: about("The PROXY protocol header that tells the target the visitor's address; blank = none.", choice(proxyProtocols)),
+  proto_version: about("The PROXY protocol header that tells the target the visitor's address, of tcp and secret tunnels; blank = none.", choice(proxyProtocols)),
 };
 
 /** The parameter behind each field of the GraphQL input. */

@@ -1,4 +1,4 @@
-import type { RefusalCause, Refusals } from '../../engine/face.ts';
+import { type RefusalCause, refusalCauses, type Refusals } from '../../engine/face.ts';
 import { effectiveExpiry } from '../../rules/expiry.ts';
 import { type AccessLists, type AddressSet, addressSet, turnedAwayBy } from '../../rules/ip-access.ts';
 import { canonicalAddress } from '../../rules/ip-address.ts';
@@ -59,30 +59,39 @@ export function ownerGate(client: ClientWithOwner, now: Date): Gate {
   return passed('OWNER', `client ${client.id} belongs to ${user?.username ?? 'nobody'} and ${until}`);
 }
 
-/** Whether the client's traffic and connections leave room for another one (contract 4.9). @param refusals of the host or tunnel; absent = the client's */
-export function quotaGate({ engine }: Context, client: Client, refusals?: Refusals): Gate {
+/** Whether the client's traffic and connections leave room for another one (contract 4.9). */
+export function quotaGate({ engine }: Context, client: Client): Gate {
   const state = engine.clientState(client.id);
   const { inletBytes, exportBytes, connections } = clientRuntime(client, state);
   const megabytes = (inletBytes + exportBytes) / 2 ** 20;
-  const note = refusedNote(refusals ?? state?.refusals, ['flow', 'connections', 'capacity', 'agentCapacity']);
   if (client.flowLimit > 0 && megabytes > client.flowLimit) {
-    return stopped('QUOTA', `client ${client.id} has used ${Math.floor(megabytes)} of ${client.flowLimit} MiB${note}`, `raise the traffic limit of client ${client.id}`);
+    return stopped('QUOTA', `client ${client.id} has used ${Math.floor(megabytes)} of ${client.flowLimit} MiB`, `raise the traffic limit of client ${client.id}`);
   }
   if (client.maxConnections > 0 && connections >= client.maxConnections) {
-    return stopped('QUOTA', `client ${client.id} has ${connections} of ${client.maxConnections} connections${note}`, `wait for one to end, or raise the limit of client ${client.id}`);
+    return stopped('QUOTA', `client ${client.id} has ${connections} of ${client.maxConnections} connections`, `wait for one to end, or raise the limit of client ${client.id}`);
   }
-  return passed('QUOTA', `traffic and connections of client ${client.id} are within their limits${note}`);
+  return passed('QUOTA', `traffic and connections of client ${client.id} are within their limits`);
 }
 
-/** How many connections of visitors were refused at a gate; "" = none. */
-function refusedNote(refusals: Refusals | undefined, causes: readonly RefusalCause[]): string {
-  const counts = causes.flatMap((cause) => refusals?.[cause] ?? []);
-  const count = counts.reduce((sum, some) => sum + some, 0);
-  return count === 0 ? '' : `; since the server started ${count} ${count === 1 ? 'connection was' : 'connections were'} refused here`;
+/** At which gate a connection is refused for each cause: none is left out. */
+const refusedAt: Readonly<Record<RefusalCause, Gate['name']>> = {
+  malformed: 'ROUTE', disabled: 'ENABLED', expired: 'OWNER', flow: 'QUOTA', connections: 'QUOTA', capacity: 'QUOTA', agentCapacity: 'QUOTA',
+  globalBlackList: 'ACCESS', whiteList: 'ACCESS', blackList: 'ACCESS', login: 'ACCESS', offline: 'AGENT', localProxy: 'AGENT', noTarget: 'TARGET',
+};
+
+/** The gates, each with what was refused there, cause by cause. @param refusals of the host or tunnel; undefined = none are known */
+export function withRefusals(gates: readonly Gate[], refusals: Refusals = {}): Gate[] {
+  return gates.map((gate) => {
+    const counts = refusalCauses.flatMap((cause) => refusedAt[cause] === gate.name && refusals[cause] ? [[cause, refusals[cause]] as const] : []);
+    if (counts.length === 0) return gate;
+    const all = counts.reduce((sum, [, count]) => sum + count, 0);
+    const causes = counts.map(([cause, count]) => `${cause} ${count}`).join(', ');
+    return { ...gate, explanation: `${gate.explanation}; since the server started ${all} ${all === 1 ? 'connection was' : 'connections were'} refused here (${causes})` };
+  });
 }
 
 /** Whether a visitor is let in (contract 4.9). @param address undefined = nobody in particular */
-export async function accessGate({ store, engine, caller }: Context, client: Client, address: string | undefined, refusals?: Refusals): Promise<Gate> {
+export async function accessGate({ store, engine, caller }: Context, client: Client, address: string | undefined): Promise<Gate> {
   const globals = await store.db.globalSettings.findUnique({ where: { id: 1 } });
   const lists = {
     globalBlackList: addressSet(splitIpList(globals?.blackIpList ?? '')),
@@ -95,8 +104,7 @@ export async function accessGate({ store, engine, caller }: Context, client: Cli
     ...caller.kind === 'admin' ? malformed('the global blacklist', lists.globalBlackList) : [],
   ];
   const letIn = address !== undefined && client.ipWhite && engine.isLetIn(client.id, address);
-  const listed = listGate(client, address, { ...lists, ipWhite: client.ipWhite && !letIn });
-  const gate = { ...listed, explanation: listed.explanation + refusedNote(refusals ?? engine.clientState(client.id)?.refusals, ['globalBlackList', 'whiteList', 'blackList']) };
+  const gate = listGate(client, address, { ...lists, ipWhite: client.ipWhite && !letIn });
   return faults.length === 0 ? gate : {
     ...gate,
     explanation: `${gate.explanation}; not understood and so passed over: ${faults.join(', ')}`,
@@ -123,10 +131,10 @@ function listGate({ id }: Client, address: string | undefined, lists: AccessList
 }
 
 /** Whether somebody is there to dial the target. */
-export function agentGate({ engine, settings }: Context, client: Client, localProxy: boolean, refusals?: Refusals): Gate {
+export function agentGate({ engine, settings }: Context, client: Client, localProxy: boolean): Gate {
   if (localProxy && settings.allowLocalProxy) return passed('AGENT', 'the server dials the target itself');
   if (localProxy) return stopped('AGENT', 'the server is to dial the target itself, which its settings do not allow', 'set allow_local_proxy, or switch localProxy off');
   const state = engine.clientState(client.id);
   if (state?.connected) return passed('AGENT', `the agent of client ${client.id} is connected from ${state.address}`);
-  return stopped('AGENT', `the agent of client ${client.id} is not connected${refusedNote(refusals ?? state?.refusals, ['offline'])}`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');
+  return stopped('AGENT', `the agent of client ${client.id} is not connected`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');
 }

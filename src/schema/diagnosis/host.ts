@@ -3,7 +3,7 @@ import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Context } from '../context.ts';
 import { hostCertificate, type HostCertificate } from '../host/certificate.ts';
 import { certificateGate, certificateReason } from './certificate-gate.ts';
-import { accessGate, agentGate, enabledGate, type Gate, gateNames, ownerGate, passed, quotaGate, stopped, unknown } from './gates.ts';
+import { accessGate, agentGate, enabledGate, type Gate, gateNames, ownerGate, passed, quotaGate, stopped, unknown, withRefusals } from './gates.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
 import { findRoute, type Route, routeQuestion, type RouteQuestion, type StoredRule } from './route.ts';
 
@@ -72,14 +72,14 @@ function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
 
 async function gatesOf(context: Context, { row, client }: StoredRule, certificate: HostCertificate | undefined, visitorAddress: string | undefined, probes: readonly TargetProbe[]): Promise<Gate[]> {
   const state = context.engine.hostState(row.id);
-  return [
+  return withRefusals([
     passed('ROUTE', `host ${row.id} takes the request: ${row.host}, location ${row.location}, scheme ${row.scheme}`),
     certificateGate(certificate),
     enabledGate('host', row.enabled, client),
     ownerGate(client, new Date(context.now())),
-    quotaGate(context, client, state?.refusals),
-    await accessGate(context, client, visitorAddress, state?.refusals),
-    agentGate(context, client, row.localProxy, state?.refusals),
+    quotaGate(context, client),
+    await accessGate(context, client, visitorAddress),
+    agentGate(context, client, row.localProxy),
     targetGate('host', row.target, state?.health, probes),
-  ];
+  ], state?.refusals ?? context.engine.clientState(client.id)?.refusals);
 }

@@ -1,8 +1,8 @@
 import { mayUseClient } from '../../rules/ownership.ts';
-import { transportOf } from '../../rules/tunnel-mode.ts';
+import { proxyHeaderModes, transportOf } from '../../rules/tunnel-mode.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import type { Context } from '../context.ts';
-import { accessGate, agentGate, enabledGate, type Gate, ownerGate, passed, quotaGate, stopped } from './gates.ts';
+import { accessGate, agentGate, enabledGate, type Gate, ownerGate, passed, quotaGate, stopped, withRefusals } from './gates.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
 
 /** What becomes of a connection to a tunnel. */
@@ -23,26 +23,40 @@ export async function diagnoseTunnel(context: Context, id: number, visitorAddres
   if (row === null || !mayUseClient(context.caller, row.client)) return null;
   const { client, ...tunnel } = row;
   const [enabled, owner] = [enabledGate('tunnel', tunnel.enabled, client), ownerGate(client, new Date(context.now()))];
+  const state = context.engine.tunnelState(id);
   const agent = agentGate(context, client, tunnel.localProxy);
   const dials = probe && agent.outcome === 'PASSED' && !tunnel.localProxy && probedModes.includes(tunnel.mode);
   const probes = dials ? await probeTargets(context, client.id, tunnel.target) : [];
   return {
     tunnel, probes,
-    gates: [
+    gates: withRefusals([
       // A listener that a later gate keeps closed is not what stops the connection.
       entryGate(context, tunnel, enabled.outcome === 'PASSED' && owner.outcome === 'PASSED'),
       enabled, owner, quotaGate(context, client), await accessGate(context, client, visitorAddress), agent,
-      targetModes.includes(tunnel.mode) ? targetGate('tunnel', tunnel.target, context.engine.tunnelState(id)?.health, probes) : passed('TARGET', `a ${tunnel.mode} tunnel has no target of its own`),
-    ],
+      targetModes.includes(tunnel.mode) ? targetGate('tunnel', tunnel.target, state?.health, probes) : ownTargetGate(tunnel),
+    ], state?.refusals ?? context.engine.clientState(client.id)?.refusals),
   };
 }
 
-function entryGate({ engine }: Context, { id, mode, port, password }: Tunnel, shouldRun: boolean): Gate {
+/** Of tunnels that lead nowhere but to what visitors ask for. */
+function ownTargetGate({ mode, localPath }: Tunnel): Gate {
+  if (mode !== 'file') return passed('TARGET', `a ${mode} tunnel has no target of its own`);
+  return localPath === '' ? stopped('TARGET', 'the tunnel has no directory to serve', 'give it the path of one on the agent\'s machine')
+    : passed('TARGET', `it serves ${localPath} of the agent's machine, if its operator allows that; nobody has looked now`);
+}
+
+/** What is stored and does nothing; "" = nothing. */
+function unused({ mode, proxyProtocol }: Tunnel): string {
+  return proxyProtocol === '' || proxyHeaderModes.includes(mode) ? '' : `; a ${mode} tunnel sends no PROXY protocol header, only ${proxyHeaderModes.join(' and ')} tunnels do`;
+}
+
+function entryGate({ engine }: Context, tunnel: Tunnel, shouldRun: boolean): Gate {
+  const { id, mode, port, password } = tunnel;
   if (!engine.modes.includes(mode)) return stopped('ROUTE', `this server does not serve ${mode} tunnels`, 'choose another mode');
   if (transportOf(mode) === undefined) {
-    return password === '' ? stopped('ROUTE', 'the tunnel has no password that visitors could prove', 'give it a password') : passed('ROUTE', 'visitors come with the password');
+    return password === '' ? stopped('ROUTE', 'the tunnel has no password that visitors could prove', 'give it a password') : passed('ROUTE', `visitors come with the password${unused(tunnel)}`);
   }
   const state = engine.tunnelState(id);
-  if (!shouldRun || state?.running === true) return passed('ROUTE', `visitors come to port ${port}`);
+  if (!shouldRun || state?.running === true) return passed('ROUTE', `visitors come to port ${port}${unused(tunnel)}`);
   return stopped('ROUTE', `port ${port} is not open: ${state?.error || 'it is about to be opened'}`, 'free the port, or give the tunnel another one');
 }

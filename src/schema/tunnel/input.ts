@@ -19,7 +19,7 @@ export const TunnelInput = builder.inputType('TunnelInput', {
     password: t.string({ description: 'The key that visitors prove, unique among secret and p2p tunnels; blank = keep.' }),
     localPath: t.string({ description: "What to serve of the agent's machine (file)." }),
     stripPrefix: t.string({ description: 'What to take off the beginning of the URL path (file).' }),
-    proxyProtocol: t.field({ type: ProxyProtocol, description: "The header that tells the target the visitor's address." }),
+    proxyProtocol: t.field({ type: ProxyProtocol, description: "The header that tells the target the visitor's address; tcp and secret only." }),
   }),
 });
 
