@@ -24,16 +24,21 @@ const { values: options } = parseArgs({ options: {
   only: { type: 'string', default: 'rate,flow,burst,cuts,flood,datagrams' },
 } });
 
-/** Opens and closes connections as fast as it can, 100 at once. */
+/** Opens connections as fast as it can, 100 at once: each goes at once, or when it was answered. */
 const flooder = `
 const net = require('node:net');
-const visit = () => net.connect(Number(process.argv[1]), '127.0.0.1', function () { this.write('e0'); this.resetAndDestroy(); }).on('error', () => {}).on('close', visit);
+const waits = process.argv[2] === 'waits';
+const visit = () => net.connect(Number(process.argv[1]), '127.0.0.1', function () {
+  this.write('e0');
+  if (waits) this.once('data', () => this.destroy());
+  else this.resetAndDestroy();
+}).on('error', () => {}).on('close', visit);
 for (let n = 0; n < 100; n++) visit();
 console.log('floods');
 `;
-/** Takes connections and reads what they bring, as the target of the flood: in a process of its own, since its work is none of the server's. */
+/** Answers connections, as the target of the flood: in a process of its own, since its work is none of the server's. */
 const floodTarget = `
-const server = require('node:net').createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));
+const server = require('node:net').createServer((socket) => socket.on('error', () => {}).on('data', () => socket.write('!'))).listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));
 `;
 
 const parts: Readonly<Record<string, (limited: Limited) => Promise<void>>> = { rate, flow, burst, cuts, flood, datagrams };
@@ -123,13 +128,16 @@ async function flood(limited: Limited): Promise<void> {
   const [, targetPort] = await target.says(/port (\d+)/);
   const flooded = await openTunnel(limited.server, limited.clientId, `127.0.0.1:${targetPort}`);
   // What the flood takes from the machine is none of the server's doing.
-  const elsewhere = await beside(Number(targetPort));
-  print(`  while the flood goes straight to its target    ${elsewhere.toFixed(0)}  (${(elsewhere / alone).toFixed(2)} of alone)`);
-  const through = await beside(flooded.port);
-  print(`  while it goes through another tunnel           ${through.toFixed(0)}  (${(through / alone).toFixed(2)} of alone, ${(through / elsewhere).toFixed(2)} of beside)`);
+  for (const [kind, what] of [['goes', 'visitors that go at once'], ['waits', 'visitors that wait for an answer']] as const) {
+    print(`  ${what}`);
+    const elsewhere = await beside(Number(targetPort), kind);
+    print(`    while they go straight to their target       ${elsewhere.toFixed(0)}  (${(elsewhere / alone).toFixed(2)} of alone)`);
+    const through = await beside(flooded.port, kind);
+    print(`    while they go through another tunnel         ${through.toFixed(0)}  (${(through / alone).toFixed(2)} of alone, ${(through / elsewhere).toFixed(2)} of beside)`);
+  }
 
-  async function beside(port: number): Promise<number> {
-    const child = new Child(process.execPath, ['-e', flooder, String(port)]);
+  async function beside(port: number, kind: 'goes' | 'waits'): Promise<number> {
+    const child = new Child(process.execPath, ['-e', flooder, String(port), kind]);
     await child.says(/floods/);
     const count = await newConnections(limited.ports[1], seconds);
     await child.end();

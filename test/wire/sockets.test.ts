@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import path from 'node:path';
 import process from 'node:process';
@@ -7,6 +8,7 @@ import { chooseSockets } from '../../src/wire/choose-sockets.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { onreadBackend } from '../../src/wire/onread-socket.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
+import { eventually } from '../support/eventually.ts';
 import { Child, endChildren } from '../support/child.ts';
 import { refusedPort, startTarget } from '../support/target.ts';
 import { settled } from '../support/settled.ts';
@@ -173,6 +175,21 @@ describe.each([netBackend, onreadBackend])('sockets by $name', (backend) => {
     expect(await settled(() => taken)).toBe(written);
     dialled.destroy();
     accepted.destroy();
+  });
+
+  test('a connection that was reset while it waited to be accepted is not told of, the next one is', async () => {
+    const before = await settled(handles);
+    const accepted: ByteSocket[] = [];
+    const server = await backend.listen({ host: '127.0.0.1', port: 0, onSocket: (socket) => accepted.push(socket), onError: (error) => { throw error; } });
+    // Nothing is accepted meanwhile.
+    execFileSync(process.execPath, ['-e', `require('node:net').connect(${server.port}, '127.0.0.1', function () { this.resetAndDestroy(); })`]);
+    const dialled = await backend.connect({ host: '127.0.0.1', port: server.port, timeoutMs: 5000 });
+    const [first] = await eventually(() => accepted, ({ length }) => length > 0);
+    expect([accepted.length, first?.remotePort]).toEqual([1, dialled.local?.port]);
+    dialled.destroy();
+    first?.destroy();
+    await server.close();
+    expect(await settled(handles)).toBe(before);
   });
 
   test('addresses are those of the peer, without the mapping of IPv4 into IPv6', async () => {

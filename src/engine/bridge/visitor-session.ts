@@ -25,6 +25,8 @@ export interface VisitedTunnel {
   leave(session: VisitorSession): void;
   /** A visitor's connections take another path. */
   moved(): void;
+  /** A visitor's program brought more connections than it may: one of them was refused. */
+  tooMany(): void;
   /** Takes over a connection that a visitor brought. */
   onVisitor(socket: ByteSocket): void;
   /** Brings a visitor together with the agent, for a direct path: `socket` leads to the visitor. */
@@ -69,6 +71,7 @@ export class VisitorSession extends BridgeSession {
   /** Every stream is a connection that somebody made to the visitor's port, or asks for a direct path. */
   protected override onOpen(stream: Stream, payload: Buffer): void {
     if (this.streamCount > MAX_STREAMS) {
+      this.#tunnel.tooMany();
       stream.reset();
       return;
     }

@@ -131,6 +131,10 @@ export class TunnelRunner implements VisitedTunnel {
     this.#context.changed(this.meter);
   }
 
+  tooMany(): void {
+    this.#refused('capacity');
+  }
+
   /** The client's agent came or went, or its transport was changed. */
   clientChanged(): void {
     this.#visits.follow(this.client);
