@@ -8,9 +8,12 @@ export interface Exit {
 }
 
 const living = new Set<Child>();
-process.on('exit', () => { // not under jest, where suites call endChildren
-  for (const child of living) child.kill('SIGKILL');
-});
+// Under jest suites call endChildren.
+if (process.env['JEST_WORKER_ID'] === undefined) {
+  process.on('exit', () => {
+    for (const child of living) child.kill('SIGKILL');
+  });
+}
 
 /** Kills every child that still lives, and waits until all are gone. */
 export async function endChildren(): Promise<void> {

@@ -4,7 +4,8 @@ import path from 'node:path';
 import process from 'node:process';
 
 const directories = new Set<string>();
-process.on('exit', removeScratchDirectories); // not under jest, where suites call it
+// Under jest suites call it.
+if (process.env['JEST_WORKER_ID'] === undefined) process.on('exit', removeScratchDirectories);
 
 /** A fresh directory, for programs that run beside this one. */
 export function scratchDirectory(): string {
