@@ -26,7 +26,7 @@ export async function quiet(server: ServerProcess): Promise<void> {
 /** What a program holds now. Linux only. */
 export async function held(child: Child, bridgePorts: readonly number[]): Promise<Held> {
   await settled(() => descriptors(child));
-  await collected(child);
+  const rss = await leastMemory(child);
   // A connection between server and agent that comes or goes between two of the looks would be taken for one that is held.
   const look = async () => {
     const bridgeConnections = connectionsTo(child, bridgePorts);
@@ -35,9 +35,19 @@ export async function held(child: Child, bridgePorts: readonly number[]): Promis
   };
   const { bridgeConnections, resources: { TCPSocketWrap = 0, TCPWRAP = 0, ...others }, descriptors: all } = await eventuallyAsync(look, ({ steady }) => steady);
   return {
-    descriptors: all - bridgeConnections, bridgeConnections, rss: residentBytes(child),
+    descriptors: all - bridgeConnections, bridgeConnections, rss,
     resources: { ...others, sockets: TCPSocketWrap + TCPWRAP - bridgeConnections },
   };
+}
+
+/** What it holds when one more collection gives back less than a hundredth: V8 does so bit by bit. */
+async function leastMemory(child: Child): Promise<number> {
+  for (let before = Infinity;;) {
+    await collected(child);
+    const now = await settled(() => residentBytes(child));
+    if (now > before * 0.99) return now;
+    before = now;
+  }
 }
 
 /** Connections of a program with one of these ports at either end. */
