@@ -6,7 +6,7 @@ import { transformSync } from '@swc/core';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const cache = path.join(root, '.cache', 'tests');
-const options = { sourceMaps: 'inline', configFile: false, swcrc: false, jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } };
+const options = { sourceMaps: true, configFile: false, swcrc: false, jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } };
 const ofSuites = ['test', 'bench'].map((directory) => `${pathToFileURL(path.join(root, directory)).href}/`);
 const isOfSuite = (url) => ofSuites.some((directory) => url?.startsWith(directory));
 const names = ['afterAll', 'afterEach', 'beforeAll', 'beforeEach', 'describe', 'expect', 'jest', 'test'];
@@ -30,15 +30,21 @@ export async function load(url, context, next) {
 
 function compiled(file, source) {
   const kept = path.join(cache, `${path.relative(root, file)}.js`);
-  const mark = `\n//${createHash('sha256').update(source).digest('hex')}\n`;
+  const mark = `\n//${createHash('sha256').update(JSON.stringify(options)).update(source).digest('hex')}\n`;
   const before = readIfThere(kept);
   if (before.endsWith(mark)) return before;
-  const text = `${transformSync(source, { ...options, filename: file }).code}${mark}`;
+  const { code, map } = transformSync(source, { ...options, filename: file });
   mkdirSync(path.dirname(kept), { recursive: true });
-  const fresh = `${kept}.${randomUUID()}`; // another worker may be writing the same
+  keep(`${kept}.map`, map);
+  keep(kept, `${code}${mark}`);
+  return `${code}${mark}`;
+}
+
+/** Writes a file at once: another worker may be writing the same. */
+function keep(file, text) {
+  const fresh = `${file}.${randomUUID()}`;
   writeFileSync(fresh, text);
-  renameSync(fresh, kept);
-  return text;
+  renameSync(fresh, file);
 }
 
 function readIfThere(file) {
