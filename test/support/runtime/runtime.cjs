@@ -1,7 +1,6 @@
 const { existsSync } = require('node:fs');
 const { register } = require('node:module');
 const path = require('node:path');
-const process = require('node:process');
 const { fileURLToPath, pathToFileURL } = require('node:url');
 
 register(pathToFileURL(path.join(__dirname, 'hooks.mjs')));
