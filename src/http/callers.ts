@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import type { Callers, Identified } from '../legacy/callers.ts';
 import type { Input } from '../legacy/input.ts';
 import { createSignatureCheck } from '../legacy/signature.ts';
@@ -8,9 +8,7 @@ import { tokenCaller } from '../schema/access/tokens.ts';
 import type { Services } from '../schema/services.ts';
 import { AditError, errorCodes } from '../schema/errors.ts';
 import { isForeign } from './origin.ts';
-
-/** The name that callers of this API's family know. */
-const cookieName = 'beegosessionID';
+import { SessionCookie } from './session-cookie.ts';
 
 /** What callers are established with. */
 export interface CallerOptions {
@@ -32,6 +30,7 @@ export function createCallers({ services, settings }: CallerOptions): HttpCaller
   const { attempts, now } = services;
   const signatureFault = createSignatureCheck(settings.authKey, now);
   const sessions = new Sessions(services, settings);
+  const cookies = new SessionCookie(settings.basePath);
 
   async function byToken(token: string, address: string): Promise<Identified> {
     const caller = await tokenCaller(services, token, now());
@@ -51,7 +50,7 @@ export function createCallers({ services, settings }: CallerOptions): HttpCaller
       if (token !== undefined) return byToken(token, addressOf(request));
       const fault = signatureFault(input);
       if (fault === undefined) return { caller: { kind: 'admin', by: 'signature', address: addressOf(request) } };
-      const cookie = cookieOf(request);
+      const cookie = cookies.read(request);
       return cookie === undefined ? { status: 401, msg: fault } : bySession(request, cookie, fault);
     },
 
@@ -69,13 +68,13 @@ export function createCallers({ services, settings }: CallerOptions): HttpCaller
       attempt.succeeded();
       // A session of before, perhaps planted by somebody else, is not carried on.
       await closePresent(request);
-      setCookie(request, response, await sessions.open(identity, address));
+      cookies.set(request, response, await sessions.open(identity, address));
       return true;
     },
 
     async logOut(request, response) {
       await closePresent(request);
-      response.clearCookie(cookieName, cookieOptions(request));
+      cookies.clear(request, response);
     },
 
     checkAdministrator(request, username, password) {
@@ -90,16 +89,8 @@ export function createCallers({ services, settings }: CallerOptions): HttpCaller
   };
 
   async function closePresent(request: Request): Promise<void> {
-    const cookie = cookieOf(request);
+    const cookie = cookies.read(request);
     if (cookie !== undefined) await sessions.close(cookie, addressOf(request));
-  }
-
-  function setCookie(request: Request, response: Response, value: string): void {
-    response.cookie(cookieName, value, cookieOptions(request));
-  }
-
-  function cookieOptions(request: Request) {
-    return { path: settings.basePath === '' ? '/' : settings.basePath, httpOnly: true, sameSite: 'lax', secure: request.secure } as const;
   }
 }
 
@@ -113,12 +104,4 @@ function addressOf(request: Request): string {
 
 function bearerOf(request: Request): string | undefined {
   return /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-}
-
-function cookieOf(request: Request): string | undefined {
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
-    const at = pair.indexOf('=');
-    if (at > 0 && pair.slice(0, at).trim() === cookieName) return pair.slice(at + 1).trim();
-  }
-  return undefined;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sessionCookieName } from '../rules/session-cookie.ts';
 import type { Parameter } from './parameters.ts';
 import type { Route } from './route.ts';
 import { shapes } from './shapes.ts';
@@ -30,7 +31,7 @@ export function describeApi(routes: readonly Route[], { basePath, version }: { r
         signature: { type: 'apiKey', in: 'query', name: 'auth_key', description: 'Lower-case hex MD5 of the configured auth_key followed by timestamp. In the query or in the body.' },
         timestamp: { type: 'apiKey', in: 'query', name: 'timestamp', description: 'Unix seconds, at most 20 away from the time of the server (/auth/gettime/).' },
         token: { type: 'http', scheme: 'bearer', description: 'An API token.' },
-        session: { type: 'apiKey', in: 'cookie', name: 'beegosessionID', description: 'The cookie of /login/verify/.' },
+        session: { type: 'apiKey', in: 'cookie', name: sessionCookieName(false, basePath), description: `The cookie of /login/verify/; over HTTPS it is ${sessionCookieName(true, basePath)}.` },
       },
       schemas: { Write: write, Failure: failure, NoRecord: noRecord, ...Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, schemaOf(shape)] as const)) },
       responses: {

@@ -53,6 +53,43 @@ eachDialect('logins and sessions', (databases) => {
     expect(JSON.stringify(await api.store.db.session.findMany())).not.toContain(second.cookie.slice('beegosessionID='.length));
   });
 
+  describe('over HTTPS', () => {
+    const hostCookie = /^__Host-beegosessionID=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/;
+    const overTls = { 'x-forwarded-proto': 'https' };
+    const setBy = async (of: Api, headers: Record<string, string>) => {
+      const answer = await of.call('/login/verify', { username: 'admin', password: testAdminPassword }, { headers });
+      expect(answer.body).toEqual(success);
+      return answer.headers.get('set-cookie') ?? '';
+    };
+    const listed = async (of: Api, headers: Record<string, string>) => (await of.call('/client/list/', {}, { headers })).status;
+
+    test('the cookie is for HTTPS only, and no other host of the domain can plant it', async () => {
+      const proxied = await apis.start({ trustedProxies: ['127.0.0.1'] });
+      const set = await setBy(proxied, overTls);
+      expect(set).toMatch(hostCookie);
+      const value = /=([^;]*)/.exec(set)?.[1] ?? '';
+      expect(await listed(proxied, { ...overTls, cookie: `beegosessionID=planted; __Host-beegosessionID=${value}` })).toBe(200);
+      expect(await listed(proxied, { ...overTls, cookie: `beegosessionID=${value}` })).toBe(401);
+      const out = await proxied.call('/login/out', {}, { method: 'GET', encoding: 'query', headers: { ...overTls, cookie: `__Host-beegosessionID=${value}` } });
+      expect(out.headers.get('set-cookie')).toMatch(/^__Host-beegosessionID=; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; SameSite=Lax$/);
+      expect(await listed(proxied, { ...overTls, cookie: `__Host-beegosessionID=${value}` })).toBe(401);
+    });
+
+    test('below a base path it keeps its name, and is for HTTPS only', async () => {
+      const below = await apis.start({ trustedProxies: ['127.0.0.1'], basePath: '/adit' });
+      const set = await setBy(below, overTls);
+      expect(set).toMatch(/^beegosessionID=[\w-]{43}; Path=\/adit; HttpOnly; Secure; SameSite=Lax$/);
+      expect(await listed(below, { ...overTls, cookie: set.split(';')[0] ?? '' })).toBe(200);
+    });
+
+    test('behind a proxy that is not trusted the origin of the page says so', async () => {
+      expect(await setBy(api, overTls)).toMatch(/^beegosessionID=/);
+      const set = await setBy(api, { origin: `https://${api.host}` });
+      expect(set).toMatch(hostCookie);
+      expect(await listed(api, { cookie: set.split(';')[0] ?? '' })).toBe(200);
+    });
+  });
+
   test('what a session listens to ends with it: unused for an hour, logged out, or of a web login that is another now', async () => {
     const listen = async (headers: Record<string, string>) => {
       const events = await subscribe(api, 'subscription { clientChanged { id } }', headers);

@@ -66,7 +66,7 @@ export const testAuthKey = 'the key of the tests';
 export const testAdminPassword = 'the password of the tests';
 
 /** The settings a test may choose. */
-export type ApiSettings = LegacyOptions['settings'] & CallerOptions['settings'] & { readonly allowLocalProxy: boolean };
+export type ApiSettings = LegacyOptions['settings'] & CallerOptions['settings'] & { readonly allowLocalProxy: boolean; readonly trustedProxies: readonly string[] };
 
 /** Starts the API while a suite runs. */
 export interface TestApis {
@@ -104,14 +104,14 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
     store, engine, attempts: new Attempts(), freshState: () => Promise.resolve(), log: log.logger, now,
     settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: settings.allowLocalProxy ?? false, adminUsername: 'admin' },
   });
-  const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, allowLocalProxy: false, ...settings } as const;
+  const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, allowLocalProxy: false, trustedProxies: [], ...settings } as const;
   const callers = createCallers({ services, settings: used });
   let requests = 0;
   const legacy = createLegacyRouter({
     schema, log: log.logger, now, settings: used, callers,
     contextFor: (caller) => createContext(services, caller, String(++requests)),
   });
-  const app = express().disable('x-powered-by').use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));
+  const app = express().disable('x-powered-by').set('trust proxy', used.trustedProxies).use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));
   const server = app.listen(0, '127.0.0.1');
   // On a slow machine fetch would now and then use a connection that is being closed for having been idle.
   server.keepAliveTimeout = 0;
