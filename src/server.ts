@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import type { Logger } from 'pino';
 import { Engine } from './engine/engine.ts';
+import { LocalFace } from './engine/local-face.ts';
 import { createApp } from './http/app.ts';
 import { createCallers } from './http/callers.ts';
 import { metricsRoute } from './http/metrics.ts';
@@ -66,13 +67,14 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     await engine.load(wantedState(await store.loadEngineState()));
     const bridge = await engine.listen();
     const hosts = await engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort });
-    const saver = new StateSaver(engine, (batch) => store.saveCounters(batch), log);
+    const face = new LocalFace(engine);
+    const saver = new StateSaver(face, (batch) => store.saveCounters(batch), log);
     saver.start();
     opened.push(() => saver.stop());
     const pruning = regularly(PRUNE_MS, () => store.prune(retentionOf(settings)), log, 'old history could not be deleted; tried again in an hour');
     opened.push(() => pruning.stop());
     const services = createServices({
-      store, engine, attempts, log, now: Date.now, freshState: () => saver.fresh(),
+      store, engine: face, attempts, log, now: Date.now, freshState: () => saver.fresh(),
       settings: { version, bridge, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername },
     });
     const declarations = new AgentDeclarations(services);
@@ -80,7 +82,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => declarations.stop());
     const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be told of; tried again in a minute');
     opened.push(() => sweep.stop());
-    const web = await listen(createHttp(settings, services, engine, stopping.signal), settings);
+    const web = await listen(createHttp(settings, services, face, stopping.signal), settings);
     opened.push(() => close(web));
     const stop = stopSignal(log);
     process.stdout.write(readyMessage({ settings, generated, bridge, hosts, http: addressOf(web) }));
@@ -96,7 +98,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   }
 }
 
-function createHttp(settings: Settings, services: Services, engine: Engine, stopping: AbortSignal): http.Server {
+function createHttp(settings: Settings, services: Services, engine: LocalFace, stopping: AbortSignal): http.Server {
   const { store, live, log } = services;
   stopping.addEventListener('abort', () => live.close());
   const callers = createCallers({ services, settings });

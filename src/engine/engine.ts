@@ -11,7 +11,7 @@ import { ClientChanges } from './client-changes.ts';
 import { Clients } from './clients.ts';
 import type { EngineOptions, StoredState } from './engine-options.ts';
 import {
-  type CertificateState, type ClientState, type ConnectionState, type Declarations, type EngineChange, type EngineEvent, type EngineFace, type HostState, type PortLease, type PortRequest, type RefusalCause, type Refusals, type StateBatch,
+  type CertificateState, type ClientState, type ConnectionState, type Declarations, type EngineChange, type EngineEvent, type HostState, type PortLease, type PortRequest, type RefusalCause, type Refusals, type StateBatch,
   type TunnelState, type Traffic, type WantedHost, type WantedTunnel,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
@@ -46,7 +46,7 @@ const UDP_IDLE_MS = 60_000;
  * Runs what is wanted: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
  * of `apply`, then `drain` or `close`.
  */
-export class Engine implements EngineFace {
+export class Engine {
   readonly modes: readonly string[] = [...tunnelModes.keys()];
   readonly #clients = new Clients();
   readonly #changes: ClientChanges;
@@ -201,10 +201,17 @@ export class Engine implements EngineFace {
     return ports;
   }
 
+  /** Binds a port now. @throws {PortUnavailableError} */
   reservePort(request: PortRequest): Promise<PortLease> {
     return this.#inTurn(() => this.#tunnels.reservePort(request));
   }
 
+  /** Gives the port of a lease back; nothing happens when a tunnel has taken it over. */
+  releasePort(leaseId: number): Promise<void> {
+    return this.#tunnels.releasePort(leaseId);
+  }
+
+  /** Resolves when listeners and sessions agree with the change. */
   apply(change: EngineChange): Promise<void> {
     return this.#inTurn(() => {
       switch (change.kind) {
@@ -225,56 +232,72 @@ export class Engine implements EngineFace {
     });
   }
 
+  /** undefined = no such client */
   clientState(id: number): ClientState | undefined {
     return this.#clients.get(id)?.state(this.#now());
   }
 
+  /** undefined = no such tunnel */
   tunnelState(id: number): TunnelState | undefined {
     return this.#tunnels.get(id)?.state;
   }
 
+  /** The open connections of a client's visitors, the oldest first. */
   connections(clientId: number): ConnectionState[] {
     return Array.from(this.#clients.get(clientId)?.meter.open ?? [], ({ state }) => state);
   }
 
-  closeConnection(clientId: number, id: number): boolean {
+  /** Cuts a connection. @returns it as it was; undefined = the client has none of that id */
+  closeConnection(clientId: number, id: number): ConnectionState | undefined {
     for (const connection of this.#clients.get(clientId)?.meter.open ?? []) {
-      if (connection.state.id !== id) continue;
+      const { state } = connection;
+      if (state.id !== id) continue;
       connection.cut();
-      return true;
+      return state;
     }
-    return false;
+    return undefined;
   }
 
+  /** undefined = no such host */
   hostState(id: number): HostState | undefined {
     return this.#hosts.state(id, (host) => this.#unserved(host));
   }
 
+  /**
+   * How the certificate of a host stands, looked at now; undefined = its TLS is passed through to the target, or it is for HTTP only.
+   * @param name the very name that is asked for, where the host is a wildcard
+   */
   hostCertificate(id: number, name?: string): Promise<CertificateState | undefined> {
     return this.#hosts.certificate(id, name);
   }
 
+  /** Of all clients together. Costs a look at each. */
   traffic(): Traffic {
     return trafficOf(this.#clients.all());
   }
 
+  /** @see EngineFace.probe */
   async probe(clientId: number, target: string, timeoutMs: number): Promise<string> {
     const session = this.#clients.get(clientId)?.session;
     return session ? probeThrough(session, target, timeoutMs) : 'the agent is not connected';
   }
 
+  /** The client that lets visitors in by a password and whose key has this digest (contract 3.2); undefined = there is none. */
   clientOfVisitors(keyDigest: string): number | undefined {
     return this.#clients.byVisitorKey(keyDigest)?.wanted.id;
   }
 
+  /** Lets the visitors of an address in for two hours, whatever the client's whitelist says. @returns false when the password is another */
   letIn(clientId: number, address: string, password: string): boolean {
     return this.#clients.get(clientId)?.letIn(address, password, this.#now()) === true;
   }
 
+  /** Whether a visitor was let in by the password and may still come. */
   isLetIn(clientId: number, address: string): boolean {
     return this.#clients.get(clientId)?.isLetIn(address, this.#now()) === true;
   }
 
+  /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
   watch(listener: (event: EngineEvent) => void): () => void {
     this.#watchers.add(listener);
     return () => this.#watchers.delete(listener);

@@ -2,7 +2,8 @@ import type { Declared, DeclaredEntry, DeclaredKind } from '../wire/declared.ts'
 
 /**
  * The engine's public face: wanted state goes in, running state comes out. The schema knows the engine by this file only.
- * Nothing here waits on the database.
+ * Nothing here waits on the database. The engine may run in another thread or process: all arguments and results are plain data
+ * that survive a structured clone, and all answers are promises.
  */
 import type { CertificateDescription, CertificateStanding } from '../rules/certificate.ts';
 
@@ -118,14 +119,15 @@ export interface PortRequest {
 
 /** A port that is bound already and waits for its tunnel: what can fail outside the database is tried first. */
 export interface PortLease {
+  /** Names the lease to `releasePort`; no other lease has it as long as the engine runs. */
+  readonly id: number;
   readonly port: number;
-  /** Gives the port back; nothing happens when a tunnel has taken it over. */
-  release(): Promise<void>;
 }
 
-/** A port that is occupied, outside `allowPorts` or on an address that this machine lacks. */
-export class PortUnavailableError extends Error {
-  override readonly name = 'PortUnavailableError';
+/** Why there is no lease: the port is occupied, outside `allowPorts` or on an address that this machine lacks. */
+export interface PortRefusal {
+  /** For the operator. */
+  readonly unavailable: string;
 }
 
 /** Why connections of visitors are refused. */
@@ -283,39 +285,49 @@ export interface EngineEvent {
   readonly id: number;
 }
 
-/** What the schema may ask of the engine. */
+/** The certificate of a host. */
+export interface CertificateQuestion {
+  /** The host's id. */
+  readonly id: number;
+  /** The very name that is asked for, where the host is a wildcard. */
+  readonly name?: string;
+}
+
+/**
+ * What the schema may ask of the engine. States are asked for in batches: the answers stand in the order of the ids, undefined for
+ * what the engine doesn't know.
+ */
 export interface EngineFace {
-  /** The tunnel modes it can serve. */
+  /** The tunnel modes it can serve; they stay the same. */
   readonly modes: readonly string[];
-  /** Binds a port now. @throws {PortUnavailableError} */
-  reservePort(request: PortRequest): Promise<PortLease>;
+  /** Binds a port now. Release the lease in any case. */
+  reservePort(request: PortRequest): Promise<PortLease | PortRefusal>;
+  /** Gives the port of a lease back; nothing happens when a tunnel has taken it over. */
+  releasePort(leaseId: number): Promise<void>;
   /** Resolves when listeners and sessions agree with the change. */
   apply(change: EngineChange): Promise<void>;
-  /** undefined = no such client */
-  clientState(id: number): ClientState | undefined;
-  /** undefined = no such tunnel */
-  tunnelState(id: number): TunnelState | undefined;
-  /** undefined = no such host */
-  hostState(id: number): HostState | undefined;
-  /**
-   * How the certificate of a host stands, looked at now; undefined = its TLS is passed through to the target, or it is for HTTP only.
-   * @param name the very name that is asked for, where the host is a wildcard
-   */
-  hostCertificate(id: number, name?: string): Promise<CertificateState | undefined>;
+  clientStates(ids: readonly number[]): Promise<Array<ClientState | undefined>>;
+  tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>>;
+  hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>>;
+  /** How the certificates of hosts stand, looked at now; undefined = TLS is passed through to the target, or the host is for HTTP only. */
+  hostCertificates(questions: readonly CertificateQuestion[]): Promise<Array<CertificateState | undefined>>;
   /** Of all clients together. Costs a look at each. */
-  traffic(): Traffic;
+  traffic(): Promise<Traffic>;
   /** The open connections of a client's visitors, the oldest first. */
-  connections(clientId: number): ConnectionState[];
-  /** Cuts a connection. False = the client has none of that id. */
-  closeConnection(clientId: number, id: number): boolean;
+  connections(clientId: number): Promise<ConnectionState[]>;
+  /** Cuts a connection. Resolves to it as it was; undefined = the client has none of that id. */
+  closeConnection(clientId: number, id: number): Promise<ConnectionState | undefined>;
   /** The client that lets visitors in by a password and whose key has this digest (contract 3.2); undefined = there is none. */
-  clientOfVisitors(keyDigest: string): number | undefined;
-  /** Lets the visitors of an address in for two hours, whatever the client's whitelist says. @returns false when the password is another */
-  letIn(clientId: number, address: string, password: string): boolean;
+  clientOfVisitors(keyDigest: string): Promise<number | undefined>;
+  /** Lets the visitors of an address in for two hours, whatever the client's whitelist says. Resolves to false when the password is another. */
+  letIn(clientId: number, address: string, password: string): Promise<boolean>;
   /** Whether a visitor was let in by the password and may still come. */
-  isLetIn(clientId: number, address: string): boolean;
-  /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
-  watch(listener: (event: EngineEvent) => void): () => void;
+  isLetIn(clientId: number, address: string): Promise<boolean>;
+  /**
+   * Calls `listener` with what has changed, several changes at once where they came together, and possibly a little later. It stays on
+   * the caller's side, only the events travel; it must not throw. @returns the way to stop
+   */
+  watch(listener: (events: readonly EngineEvent[]) => void): () => void;
   /**
    * Lets the client's agent dial a target (host:port) and close again, in at most `timeoutMs`. Resolves to why it failed, for
    * people; "" = the target took the connection.

@@ -5,12 +5,14 @@ import { authenticate } from './graphql-authentication.ts';
 
 /** Where the numbers come from: the engine. */
 export interface MeteredEngine {
-  /** What there is and what there was since the start; only names that are listed in this file are shown. */
-  readonly counts: Readonly<Record<keyof typeof gauges | keyof typeof counters, number>>;
-  /** Over all clients, since they were made. */
-  traffic(): { readonly inletBytes: number; readonly exportBytes: number };
-  /** Refused connections since the start, by cause. */
-  refusals(): Readonly<Record<string, number>>;
+  numbers(): Promise<{
+    /** What there is and what there was since the start; only names that are listed in this file are shown. */
+    readonly counts: Readonly<Record<keyof typeof gauges | keyof typeof counters, number>>;
+    /** Over all clients, since they were made. */
+    readonly traffic: { readonly inletBytes: number; readonly exportBytes: number };
+    /** Refused connections since the start, by cause. */
+    readonly refusals: Readonly<Record<string, number>>;
+  }>;
 }
 
 const gauges = {
@@ -35,7 +37,7 @@ const counters = {
 
 /** `/metrics` in Prometheus' text form, for administrators: by signature, token, session, or Basic name and password. */
 export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, version: string): RequestHandler {
-  const registry = registryOf(engine, version);
+  const { registry, update } = metricsOf(version);
   return Router().get('/metrics', async (request, response) => {
     const who = await authenticate(callers, request);
     if (who.kind !== 'known' || who.caller.kind !== 'admin') {
@@ -44,36 +46,32 @@ export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, versio
       response.status(status).json({ status: 0, msg: status === 403 ? 'permission denied' : 'authentication required' });
       return;
     }
+    update(await engine.numbers());
     response.set('Cache-Control', 'no-store').type(registry.contentType).send(await registry.metrics());
   });
 }
 
-function registryOf(engine: MeteredEngine, version: string): Registry {
+/** Everything that is shown, with the engine's numbers as they were last given to `update`. */
+function metricsOf(version: string) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   new Gauge({ name: 'adit_info', help: 'The program that runs.', labelNames: ['version'], registers }).set({ version }, 1);
-  for (const [key, help] of entries(gauges)) {
-    registry.registerMetric(new Gauge({ name: nameOf(key), help, registers: [], collect() { this.set(engine.counts[key]); } }));
-  }
-  for (const [key, help] of entries(counters)) {
-    registry.registerMetric(new Counter({ name: `${nameOf(key)}_total`, help, registers: [], collect() { this.reset(); this.inc(engine.counts[key]); } }));
-  }
-  registry.registerMetric(new Gauge({
-    name: 'adit_traffic_bytes', help: 'Bytes from visitors (inlet) and to them (export) over all clients that there are now.', labelNames: ['direction'], registers: [],
-    collect() {
-      const { inletBytes, exportBytes } = engine.traffic();
-      this.set({ direction: 'inlet' }, inletBytes);
-      this.set({ direction: 'export' }, exportBytes);
-    },
-  }));
-  registry.registerMetric(new Gauge({
-    name: 'adit_refused_connections', help: 'Connections of visitors that were refused since the start, over all clients that there are now.', labelNames: ['cause'], registers: [],
-    collect() {
-      for (const [cause, count] of Object.entries(engine.refusals())) this.set({ cause }, count);
-    },
-  }));
-  return registry;
+  const shownGauges = entries(gauges).map(([key, help]) => ({ key, metric: new Gauge({ name: nameOf(key), help, registers }) }));
+  const shownCounters = entries(counters).map(([key, help]) => ({ key, metric: new Counter({ name: `${nameOf(key)}_total`, help, registers }) }));
+  const bytes = new Gauge({ name: 'adit_traffic_bytes', help: 'Bytes from visitors (inlet) and to them (export) over all clients that there are now.', labelNames: ['direction'], registers });
+  const refused = new Gauge({ name: 'adit_refused_connections', help: 'Connections of visitors that were refused since the start, over all clients that there are now.', labelNames: ['cause'], registers });
+  const update = ({ counts, traffic, refusals }: Awaited<ReturnType<MeteredEngine['numbers']>>): void => {
+    for (const { key, metric } of shownGauges) metric.set(counts[key]);
+    for (const { key, metric } of shownCounters) {
+      metric.reset();
+      metric.inc(counts[key]);
+    }
+    bytes.set({ direction: 'inlet' }, traffic.inletBytes);
+    bytes.set({ direction: 'export' }, traffic.exportBytes);
+    for (const [cause, count] of Object.entries(refusals)) refused.set({ cause }, count);
+  };
+  return { registry, update };
 }
 
 function entries<Key extends string>(texts: Readonly<Record<Key, string>>): ReadonlyArray<readonly [Key, string]> {

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { ClientState, EngineFace, HostState, TunnelState } from '../engine/face.ts';
+import type { CertificateQuestion, CertificateState, ClientState, EngineFace, HostState, TunnelState } from '../engine/face.ts';
 import type { Client, Host, Tunnel, User } from '../store/generated/sqlite/client.ts';
 import type { Store } from '../store/store.ts';
 
@@ -25,12 +25,14 @@ export class Loaders {
   readonly clientStates: DataLoader<number, ClientState | undefined>;
   readonly tunnelStates: DataLoader<number, TunnelState | undefined>;
   readonly hostStates: DataLoader<number, HostState | undefined>;
+  readonly certificates: DataLoader<CertificateQuestion, CertificateState | undefined, string>;
 
   constructor(store: Store, engine: EngineFace) {
     const { db } = store;
-    this.clientStates = new DataLoader(async (ids) => ids.map((id) => engine.clientState(id)));
-    this.tunnelStates = new DataLoader(async (ids) => ids.map((id) => engine.tunnelState(id)));
-    this.hostStates = new DataLoader(async (ids) => ids.map((id) => engine.hostState(id)));
+    this.clientStates = new DataLoader((ids) => engine.clientStates(ids));
+    this.tunnelStates = new DataLoader((ids) => engine.tunnelStates(ids));
+    this.hostStates = new DataLoader((ids) => engine.hostStates(ids));
+    this.certificates = new DataLoader((questions) => engine.hostCertificates(questions), { cacheKeyFn: ({ id, name }) => `${id} ${name ?? ''}` });
     this.clients = byId((ids) => db.client.findMany({ where: { id: { in: ids } } }));
     this.tunnels = byId((ids) => db.tunnel.findMany({ where: { id: { in: ids } } }));
     this.users = byId((ids) => db.user.findMany({ where: { id: { in: ids } } }));

@@ -9,9 +9,9 @@ const FRESH_MS = 1000;
 /** Who has something to save. */
 export interface StateSource {
   /** What changed since the last call. */
-  takeDirty(): CounterBatch;
+  takeDirty(): Promise<CounterBatch>;
   /** The batch was not stored: the next one has to hold it again. */
-  restoreDirty(batch: CounterBatch): void;
+  restoreDirty(batch: CounterBatch): Promise<void>;
 }
 
 /** Brings the running state of the engine to the store, regularly and when somebody asks. */
@@ -53,11 +53,15 @@ export class StateSaver {
   }
 
   async #write(): Promise<void> {
-    const batch = this.#source.takeDirty();
     try {
-      await this.#save(batch);
+      const batch = await this.#source.takeDirty();
+      try {
+        await this.#save(batch);
+      } catch (error) {
+        await this.#source.restoreDirty(batch);
+        throw error;
+      }
     } catch (error) {
-      this.#source.restoreDirty(batch);
       this.#log.error({ err: error }, 'counters could not be stored; tried again in 5 s');
     }
   }

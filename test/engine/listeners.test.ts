@@ -24,8 +24,8 @@ describe('reserving a port', () => {
     const lease = await engine.reservePort({ mode: 'tcp', port: 0, serverIp: '127.0.0.1' });
     await visitUntilClosed(lease.port);
     await expect(engine.reservePort({ mode: 'tcp', port: lease.port, serverIp: '127.0.0.1' })).rejects.toThrow(`port ${lease.port} is occupied`);
-    await lease.release();
-    await (await engine.reservePort({ mode: 'tcp', port: lease.port, serverIp: '127.0.0.1' })).release();
+    await engine.releasePort(lease.id);
+    await engine.releasePort((await engine.reservePort({ mode: 'tcp', port: lease.port, serverIp: '127.0.0.1' })).id);
   });
 
   test('a port of another program is refused, whatever the address', async () => {
@@ -51,7 +51,7 @@ describe('reserving a port', () => {
     expect(lease.port).toBe(second.port);
     await expect(engine.reservePort({ mode: 'tcp', port: 0, serverIp: '' })).rejects.toThrow('none of the allowed ports is free');
     await expect(engine.reservePort({ mode: 'tcp', port: 1, serverIp: '' })).rejects.toThrow('port 1 is not among the allowed ports');
-    await lease.release();
+    await engine.releasePort(lease.id);
   });
 
   test('the port of an enabled tunnel is held for it while its client is disabled, that of a stopped one is free', async () => {
@@ -61,7 +61,7 @@ describe('reserving a port', () => {
     expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: false, error: 'the client is disabled' });
     await expect(server.engine.reservePort(tunnel)).rejects.toThrow('held by another tunnel');
     await edit(server, { ...tunnel, enabled: false });
-    await (await server.engine.reservePort(tunnel)).release();
+    await server.engine.releasePort((await server.engine.reservePort(tunnel)).id);
   });
 
   test('a lease that was not used gives the old listener back when it stood in the way', async () => {
@@ -69,7 +69,7 @@ describe('reserving a port', () => {
     const tunnel = await openTunnel(server, {});
     const lease = await server.engine.reservePort({ ...tunnel, serverIp: '', replaces: tunnel.id });
     expect(server.engine.tunnelState(tunnel.id)?.running).toBe(false);
-    await lease.release();
+    await server.engine.releasePort(lease.id);
     expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true, error: '' });
   });
 });
@@ -92,7 +92,7 @@ describe('changes of a running tunnel', () => {
     await server.engine.apply({ kind: 'tunnelRemoved', id: tunnel.id });
     await closed(visitor);
     expect(server.engine.tunnelState(tunnel.id)).toBeUndefined();
-    await (await server.engine.reservePort(tunnel)).release();
+    await server.engine.releasePort((await server.engine.reservePort(tunnel)).id);
   });
 
   test('deleting the client deletes its tunnels', async () => {
@@ -101,7 +101,7 @@ describe('changes of a running tunnel', () => {
     await server.engine.apply({ kind: 'clientRemoved', id: CLIENT.id });
     await closed(visitor);
     expect([server.engine.clientState(CLIENT.id), server.engine.tunnelState(tunnel.id)]).toEqual([undefined, undefined]);
-    await (await server.engine.reservePort(tunnel)).release();
+    await server.engine.releasePort((await server.engine.reservePort(tunnel)).id);
   });
 
   test('a changed target serves the next connection; open ones go on', async () => {
@@ -122,7 +122,7 @@ describe('changes of a running tunnel', () => {
     expect(await roundTrip(await visit(lease.port), 'moved')).toBe('moved');
     await expect(visit(tunnel.port)).rejects.toThrow('ECONNREFUSED');
     expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true, inletBytes: 1 + 5 });
-    await (await server.engine.reservePort(tunnel)).release();
+    await server.engine.releasePort((await server.engine.reservePort(tunnel)).id);
   });
 
   test('a changed address rebinds the same port', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { PortUnavailableError } from '../../src/engine/face.ts';
+import { PortUnavailableError } from '../../src/engine/ports/port-unavailable.ts';
 import { PortBook } from '../../src/engine/ports/port-book.ts';
 
 /** A TCP port on an address. */

@@ -132,7 +132,7 @@ describe('how much an operation may be', () => {
 
 test('a fault of the server is masked, and its id leads to the log', async () => {
   const app = await start();
-  app.api.engine.clientState = () => { throw new Error('secret detail'); };
+  app.api.engine.clientStates = async () => { throw new Error('secret detail'); };
   const body = await (await app.graphql({ query: 'mutation { createClient(input: {}) { runtime { connected } } }' })).text();
   expect(body).not.toContain('secret detail');
   const id = /"id":"([^"]+)"/.exec(body)?.[1];

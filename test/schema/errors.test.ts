@@ -9,7 +9,7 @@ const databases = testDatabases('sqlite');
 
 test('a fault of the server is logged with an id, and the caller learns nothing but the id', async () => {
   const api = await openTestSchema(databases);
-  api.engine.clientState = () => { throw new Error('secret detail of the inside'); };
+  api.engine.clientStates = async () => { throw new Error('secret detail of the inside'); };
   const { data, errors } = await api.run('mutation { createClient(input: {}) { runtime { connected } } }');
   expect(data).toBeNull();
   expect(errors).toHaveLength(1);

@@ -13,7 +13,7 @@ function recorded() {
   const batch = (port: number): CounterBatch => ({ clients: [], tunnels: [{ id: port, running: true, inletBytes: 0, exportBytes: 0 }], hosts: [] });
   return {
     saved, restored,
-    source: { takeDirty: () => batch(++taken), restoreDirty: (given: CounterBatch) => { restored.push(given); } },
+    source: { takeDirty: async () => batch(++taken), restoreDirty: async (given: CounterBatch) => { restored.push(given); } },
     save: async ({ tunnels }: CounterBatch) => { saved.push(tunnels[0]?.id ?? 0); },
   };
 }

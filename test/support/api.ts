@@ -10,6 +10,7 @@ import { createContext } from '../../src/schema/context.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { createServices } from '../../src/schema/services.ts';
 import type { Store } from '../../src/store/store.ts';
+import { apart } from './apart.ts';
 import type { TestDatabases } from './database.ts';
 import { emptyStore } from './empty-store.ts';
 import { FakeEngine } from './engine.ts';
@@ -101,7 +102,7 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
   const clock: Api['clock'] = { now: undefined };
   const now = () => clock.now ?? Date.now();
   const services = createServices({
-    store, engine, attempts: new Attempts(), freshState: () => Promise.resolve(), log: log.logger, now,
+    store, engine: apart(engine), attempts: new Attempts(), freshState: () => Promise.resolve(), log: log.logger, now,
     settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: settings.allowLocalProxy ?? false, adminUsername: 'admin' },
   });
   const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, allowLocalProxy: false, trustedProxies: [], ...settings } as const;

@@ -1,5 +1,4 @@
-import type { CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, HostState, Traffic, PortRequest, Refusals, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
-import { PortUnavailableError } from '../../src/engine/face.ts';
+import type { CertificateQuestion, CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, PortRefusal, HostState, Traffic, PortRequest, Refusals, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { visitorKeyOf } from '../../src/rules/visitor-key.ts';
 
 /** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
@@ -18,7 +17,7 @@ export class FakeEngine implements EngineFace {
   /** Every change in the order it was applied. */
   readonly applied: EngineChange[] = [];
   /** Leases that are neither released nor taken over: none may be left. */
-  readonly openLeases = new Set<PortLease>();
+  readonly openLeases = new Set<number>();
   /** Targets that no agent reaches. */
   readonly unreachable = new Set<string>();
   /** What a tunnel can't open: its state says so. */
@@ -30,17 +29,22 @@ export class FakeEngine implements EngineFace {
   /** Awaited before a change is applied. */
   beforeApply: (change: EngineChange) => void | Promise<void> = () => undefined;
   #nextPort = 20_000;
+  #lastLease = 0;
 
-  async reservePort({ port, replaces }: PortRequest): Promise<PortLease> {
+  async reservePort({ port, replaces }: PortRequest): Promise<PortLease | PortRefusal> {
     let free = port;
     if (port === 0) {
       do free = this.#nextPort++; while (this.#isHeld(free));
     } else if (this.#isHeld(port, replaces)) {
-      throw new PortUnavailableError(`port ${port} is occupied`);
+      return { unavailable: `port ${port} is occupied` };
     }
-    const lease: PortLease = { port: free, release: async () => void this.openLeases.delete(lease) };
-    this.openLeases.add(lease);
+    const lease = { id: ++this.#lastLease, port: free };
+    this.openLeases.add(lease.id);
     return lease;
+  }
+
+  async releasePort(leaseId: number): Promise<void> {
+    this.openLeases.delete(leaseId);
   }
 
   async apply(change: EngineChange): Promise<void> {
@@ -54,7 +58,7 @@ export class FakeEngine implements EngineFace {
         for (const { id, clientId } of this.wantedHosts.values()) if (clientId === change.id) this.wantedHosts.delete(id);
         break;
       case 'tunnel':
-        if (change.lease) this.openLeases.delete(change.lease);
+        if (change.lease) this.openLeases.delete(change.lease.id);
         this.wantedTunnels.set(change.tunnel.id, change.tunnel);
         break;
       case 'tunnelRemoved': this.wantedTunnels.delete(change.id); break;
@@ -68,37 +72,45 @@ export class FakeEngine implements EngineFace {
   /** Addresses that were let in, by client. */
   readonly letInAddresses = new Set<string>();
 
-  clientOfVisitors(keyDigest: string): number | undefined {
+  async clientOfVisitors(keyDigest: string): Promise<number | undefined> {
     return [...this.wantedClients.values()].find(({ vkey, ipWhitePassword }) => ipWhitePassword !== '' && visitorKeyOf(vkey) === keyDigest)?.id;
   }
 
-  letIn(clientId: number, address: string, password: string): boolean {
+  async letIn(clientId: number, address: string, password: string): Promise<boolean> {
     if (this.wantedClients.get(clientId)?.ipWhitePassword !== password) return false;
     this.letInAddresses.add(`${clientId} ${address}`);
     return true;
   }
 
-  isLetIn(clientId: number, address: string): boolean {
+  async isLetIn(clientId: number, address: string): Promise<boolean> {
     return this.letInAddresses.has(`${clientId} ${address}`);
   }
 
-  readonly watchers = new Set<(event: EngineEvent) => void>();
+  readonly watchers = new Set<(events: readonly EngineEvent[]) => void>();
 
-  watch(listener: (event: EngineEvent) => void): () => void {
+  watch(listener: (events: readonly EngineEvent[]) => void): () => void {
     this.watchers.add(listener);
     return () => this.watchers.delete(listener);
   }
 
   /** What the engine does when an agent comes or goes, or a listener opens or closes. */
   tell(kind: EngineEvent['kind'], id: number): void {
-    for (const watcher of this.watchers) watcher({ kind, id });
+    for (const watcher of this.watchers) watcher([{ kind, id }]);
   }
 
-  clientState(id: number): ClientState | undefined {
-    return this.clients.get(id);
+  async clientStates(ids: readonly number[]): Promise<Array<ClientState | undefined>> {
+    return ids.map((id) => this.clients.get(id));
   }
 
-  tunnelState(id: number): TunnelState | undefined {
+  async tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>> {
+    return ids.map((id) => this.#tunnelState(id));
+  }
+
+  async hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>> {
+    return ids.map((id) => this.#hostState(id));
+  }
+
+  #tunnelState(id: number): TunnelState | undefined {
     const wanted = this.wantedTunnels.get(id);
     if (wanted === undefined) return undefined;
     const broken = this.broken.has(id);
@@ -116,12 +128,12 @@ export class FakeEngine implements EngineFace {
     this.visitors.push({ id: this.visitors.length + 1, clientId, through, address: '192.0.2.1', port: 40_000, since: 0, inletBytes: 1, exportBytes: 2, rate: 3, ...state });
   }
 
-  connections(clientId: number): ConnectionState[] {
+  async connections(clientId: number): Promise<ConnectionState[]> {
     return this.visitors.filter((visitor) => visitor.clientId === clientId);
   }
 
-  closeConnection(clientId: number, id: number): boolean {
-    const found = this.connections(clientId).some((visitor) => visitor.id === id);
+  async closeConnection(clientId: number, id: number): Promise<ConnectionState | undefined> {
+    const found = (await this.connections(clientId)).find((visitor) => visitor.id === id);
     if (found) this.closed.push(id);
     return found;
   }
@@ -129,7 +141,7 @@ export class FakeEngine implements EngineFace {
   /** The running state of hosts, where the test gives it. */
   readonly hosts = new Map<number, HostState>();
 
-  hostState(id: number): HostState | undefined {
+  #hostState(id: number): HostState | undefined {
     const given = this.hosts.get(id);
     if (given) return given;
     const host = this.wantedHosts.get(id);
@@ -141,11 +153,11 @@ export class FakeEngine implements EngineFace {
   /** How certificates of hosts stand, as far as the test gives them. */
   readonly certificates = new Map<number, CertificateState>();
 
-  async hostCertificate(id: number): Promise<CertificateState | undefined> {
-    return this.certificates.get(id);
+  async hostCertificates(questions: readonly CertificateQuestion[]): Promise<Array<CertificateState | undefined>> {
+    return questions.map(({ id }) => this.certificates.get(id));
   }
 
-  traffic(): Traffic {
+  async traffic(): Promise<Traffic> {
     const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
     for (const { connections, rate, inletBytes, exportBytes } of this.clients.values()) {
       sum.connections += connections;

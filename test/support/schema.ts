@@ -1,12 +1,14 @@
 import { graphql } from 'graphql';
 import pino from 'pino';
 import { z } from 'zod';
+import type { EngineFace } from '../../src/engine/face.ts';
 import type { Caller } from '../../src/rules/caller.ts';
 import { Attempts } from '../../src/rules/attempts.ts';
 import { createContext } from '../../src/schema/context.ts';
 import { createErrorMask } from '../../src/schema/errors.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { createServices, type Services } from '../../src/schema/services.ts';
+import { apart } from './apart.ts';
 import { type TestDatabases } from './database.ts';
 import { FakeEngine } from './engine.ts';
 
@@ -18,9 +20,13 @@ export interface Answer {
 }
 
 /** The schema over a store of its own and an engine without sockets. */
-export interface TestSchema {
-  readonly services: Services;
+export interface TestSchema extends SchemaOver {
   readonly engine: FakeEngine;
+}
+
+/** The schema over a store of its own. */
+export interface SchemaOver {
+  readonly services: Services;
   /** Entries of the log. */
   readonly logged: readonly Record<string, unknown>[];
   /** Runs an operation, as an administrator unless told otherwise. */
@@ -45,29 +51,34 @@ export const schemaSettings: Services['settings'] = {
 };
 
 /** Makes one on an empty database. @param now ms since the epoch */
-export async function openTestSchema(databases: TestDatabases, settings: Partial<Services['settings']> = {}, now: () => number = Date.now): Promise<TestSchema> {
+export async function openTestSchema(databases: TestDatabases, settings?: Partial<Services['settings']>, now?: () => number): Promise<TestSchema> {
   const engine = new FakeEngine();
+  return { engine, ...await openSchemaOver(engine, databases, settings, now) };
+}
+
+/** Makes one on an empty database over an engine, as if that ran in another process. @param now ms since the epoch */
+export async function openSchemaOver(engine: EngineFace, databases: TestDatabases, settings: Partial<Services['settings']> = {}, now: () => number = Date.now): Promise<SchemaOver> {
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => logged.push(entry.parse(JSON.parse(line))) });
   const store = await databases.openEmpty();
   const services = createServices({
-    store, engine, attempts: new Attempts(), freshState: () => Promise.resolve(), log, now,
+    store, engine: apart(engine), attempts: new Attempts(), freshState: () => Promise.resolve(), log, now,
     settings: { ...schemaSettings, ...settings },
   });
   const mask = createErrorMask(log);
-  const run: TestSchema['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
+  const run: SchemaOver['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
     const { data, errors = [] } = await graphql({ schema, source, variableValues, contextValue: createContext(services, caller, 'test') });
     // What a caller gets has been through JSON.
     const sent: unknown = JSON.parse(JSON.stringify(data ?? null));
     return { data: sent, errors: errors.map(mask).map(({ message, extensions }) => ({ message, code: extensions['code'], extensions })) };
   };
-  const ok: TestSchema['ok'] = async (operation, variables) => {
+  const ok: SchemaOver['ok'] = async (operation, variables) => {
     const { data, errors } = await run(operation, variables);
     if (errors.length > 0) throw new Error(`the operation failed: ${JSON.stringify(errors)}`);
     return data;
   };
-  const record: TestSchema['record'] = async (operation, variables) => entry.parse(Object.values(entry.parse(await ok(operation, variables)))[0]);
-  const id: TestSchema['id'] = async (operation, variables) => z.number().parse((await record(operation, variables))['id']);
-  const code: TestSchema['code'] = async (operation, variables, caller) => (await run(operation, variables, caller)).errors[0]?.code;
-  return { services, engine, logged, run, ok, record, id, code };
+  const record: SchemaOver['record'] = async (operation, variables) => entry.parse(Object.values(entry.parse(await ok(operation, variables)))[0]);
+  const id: SchemaOver['id'] = async (operation, variables) => z.number().parse((await record(operation, variables))['id']);
+  const code: SchemaOver['code'] = async (operation, variables, caller) => (await run(operation, variables, caller)).errors[0]?.code;
+  return { services, logged, run, ok, record, id, code };
 }

@@ -1,6 +1,4 @@
-import type { RefusalCause } from '../face.ts';
-
-const NO_REFUSALS: Partial<Record<RefusalCause, number>> = {};
+import type { RefusalCause, Refusals } from '../face.ts';
 
 /** Totals as the store has them, in bytes. */
 export interface StoredBytes {
@@ -23,8 +21,8 @@ export class Meter {
   connections = 0;
   /** Bytes of both directions in the last whole second. */
   rate = 0;
-  /** Refused connections by cause. */
-  refusals = NO_REFUSALS;
+  /** Refused connections by cause; another object when one is counted, so whoever was given it may keep it. */
+  refusals: Refusals = {};
   #atLastTick: number;
   #active = false;
   readonly #ticker: Ticker;
@@ -55,8 +53,7 @@ export class Meter {
   }
 
   countRefusal(cause: RefusalCause): void {
-    if (this.refusals === NO_REFUSALS) this.refusals = {};
-    this.refusals[cause] = (this.refusals[cause] ?? 0) + 1;
+    this.refusals = { ...this.refusals, [cause]: (this.refusals[cause] ?? 0) + 1 };
   }
 
   #activate(): void {

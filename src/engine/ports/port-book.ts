@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { allowsPort, type PortRange } from '../../rules/port-range.ts';
 import type { Transport } from '../../rules/tunnel-mode.ts';
-import { PortUnavailableError } from '../face.ts';
+import { PortUnavailableError } from './port-unavailable.ts';
 
 /** An enabled tunnel's right to a port, whether its listener is open at the moment or not. */
 export interface PortClaim extends PortAddress {

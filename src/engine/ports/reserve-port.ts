@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { errnoOf } from '../../wire/system-error.ts';
-import { PortUnavailableError } from '../face.ts';
+import { PortUnavailableError } from './port-unavailable.ts';
 import { bindHeldPort, type HeldPort } from './held-port.ts';
 import { listenProblem } from './listen-error.ts';
 import type { UdpPort } from './udp-port.ts';

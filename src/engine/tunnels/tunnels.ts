@@ -2,10 +2,11 @@ import { keyedModes, transportOf } from '../../rules/tunnel-mode.ts';
 import type { PortRange } from '../../rules/port-range.ts';
 import { keyIdOf } from '../../wire/handshake.ts';
 import type { Clients } from '../clients.ts';
-import { type PortLease, type PortRequest, PortUnavailableError, type WantedTunnel } from '../face.ts';
+import type { PortLease, PortRequest, WantedTunnel } from '../face.ts';
 import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
 import { PortBook } from '../ports/port-book.ts';
-import { BoundLease } from '../ports/port-lease.ts';
+import { PortLeases } from '../ports/port-leases.ts';
+import { PortUnavailableError } from '../ports/port-unavailable.ts';
 import { bindFreePort, bindPort, bindVisitorPort, type PortReserver } from '../ports/reserve-port.ts';
 import { type RunnerContext, TunnelRunner } from './tunnel-runner.ts';
 
@@ -24,6 +25,7 @@ export class Tunnels {
   readonly #context: TunnelsContext;
   readonly #runnerContext: RunnerContext;
   readonly #reserver: PortReserver;
+  readonly #leases = new PortLeases();
   readonly #runners = new Map<number, TunnelRunner>();
   /** Those that visitors prove a password for, by its key id. */
   readonly #passwords = new Map<string, TunnelRunner>();
@@ -66,7 +68,7 @@ export class Tunnels {
 
   /** Makes a tunnel or changes it. @param lease its port, when the listener has to be a new one */
   async apply(wanted: WantedTunnel, lease: PortLease | undefined): Promise<void> {
-    const held = lease instanceof BoundLease ? lease.take() : undefined;
+    const held = lease && this.#leases.take(lease.id);
     const runner = this.#runners.get(wanted.id);
     if (!runner) {
       await this.add(wanted, NO_BYTES).sync(held);
@@ -98,7 +100,7 @@ export class Tunnels {
     this.#reserver.book.check(address, replaces);
     const own = replaces === undefined ? undefined : this.#runners.get(replaces);
     if (!own?.listensOn(transport, port)) return this.#lease(await bindPort(this.#reserver, address));
-    if (own.wanted.serverIp === serverIp) return new BoundLease(port, undefined, () => Promise.resolve());
+    if (own.wanted.serverIp === serverIp) return { id: this.#leases.add({ port: undefined, restore: () => Promise.resolve() }), port };
     // Its own listener stands in the way: it goes first, and comes back when nothing becomes of the change.
     await own.closeListener();
     try {
@@ -110,9 +112,13 @@ export class Tunnels {
   }
 
   #lease(held: Awaited<ReturnType<typeof bindPort>>, replaced?: TunnelRunner): PortLease {
-    return new BoundLease(held.port, held, async () => {
-      await this.#context.inTurn(async () => replaced?.sync());
-    });
+    const restore = async (): Promise<void> => { await this.#context.inTurn(async () => replaced?.sync()); };
+    return { id: this.#leases.add({ port: held, restore }), port: held.port };
+  }
+
+  /** Gives the port of a lease back; nothing happens when a tunnel has taken it over. */
+  releasePort(leaseId: number): Promise<void> {
+    return this.#leases.release(leaseId);
   }
 
   /** Brings every listener in line with what is wanted. */
@@ -127,7 +133,7 @@ export class Tunnels {
 
   /** Frees the ports and resets the connections. */
   close(): Promise<unknown> {
-    return this.#all((runner) => runner.close());
+    return Promise.all([this.#leases.close(), this.#all((runner) => runner.close())]);
   }
 
   #all(work: (runner: TunnelRunner) => Promise<void>): Promise<unknown> {

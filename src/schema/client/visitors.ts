@@ -30,16 +30,19 @@ builder.mutationField('letVisitorIn', (t) => t.field({
 }));
 
 /** Contract 3.2, /auth/ipwhiteauth, and D14. @throws {AditError} INVALID_INPUT when the address is none */
-function letVisitorIn(context: Context, keyDigest: string, password: string, address: string): VisitorAnswer {
+async function letVisitorIn(context: Context, keyDigest: string, password: string, address: string): Promise<VisitorAnswer> {
   const { caller, engine, attempts } = context;
   const visitor = canonicalAddress(address);
   if (visitor === undefined) throw invalidInput('address', 'not an IP address');
-  const clientId = engine.clientOfVisitors(keyDigest.toLowerCase());
+  const clientId = await engine.clientOfVisitors(keyDigest.toLowerCase());
   const name = clientId === undefined ? 'no client' : `client ${clientId}`;
-  const isRight = (): boolean => clientId !== undefined && engine.letIn(clientId, visitor, password);
-  const guess = attempts.guess('ipWhitePassword', caller.address ?? '', name, context.now(), isRight);
-  if (guess === 'wrong' && clientId === undefined) return 'unknownKey';
-  if (guess !== 'right') return 'wrongPassword';
+  const attempt = attempts.begin('ipWhitePassword', caller.address ?? '', name, context.now());
+  if (attempt.wait > 0) return 'wrongPassword';
+  if (clientId === undefined || !await engine.letIn(clientId, visitor, password)) {
+    attempt.failed();
+    return clientId === undefined ? 'unknownKey' : 'wrongPassword';
+  }
+  attempt.succeeded();
   context.log.info({ clientId, address: visitor }, 'a visitor let himself in by the password');
   return 'letIn';
 }

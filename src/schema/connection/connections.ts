@@ -48,8 +48,8 @@ const ConnectionPage = builder.objectRef<Stretch>('VisitorConnectionPage').imple
 
 const clientId = { required: true, description: "The client's id." } as const;
 
-function stretch({ engine }: Context, client: number, args: { offset?: number | null; limit?: number | null }): Stretch {
-  const open = engine.connections(client);
+async function stretch({ engine }: Context, client: number, args: { offset?: number | null; limit?: number | null }): Promise<Stretch> {
+  const open = await engine.connections(client);
   const { offset, limit } = stretchOf(args);
   return { rows: open.slice(offset, limit === undefined ? undefined : offset + limit), total: open.length };
 }
@@ -84,8 +84,8 @@ builder.mutationField('closeConnection', (t) => t.int({
   args: { clientId: t.arg.int(clientId), id: t.arg.int({ required: true, description: "The connection's id." }) },
   resolve: async (_root, args, context) => {
     await usableClient(context, context.store.db, args.clientId);
-    const before = context.engine.connections(args.clientId).find(({ id }) => id === args.id);
-    if (!before || !context.engine.closeConnection(args.clientId, args.id)) throw new AditError('NOT_FOUND', { resource: 'connection' });
+    const before = await context.engine.closeConnection(args.clientId, args.id);
+    if (!before) throw new AditError('NOT_FOUND', { resource: 'connection' });
     await context.publish({ resource: 'connection', action: 'delete', before });
     return args.id;
   },

@@ -1,4 +1,4 @@
-import { type RefusalCause, refusalCauses, type Refusals } from '../../engine/face.ts';
+import { type ClientState, type RefusalCause, refusalCauses, type Refusals } from '../../engine/face.ts';
 import { effectiveExpiry } from '../../rules/expiry.ts';
 import { type AccessLists, type AddressSet, addressSet, turnedAwayBy } from '../../rules/ip-access.ts';
 import { canonicalAddress } from '../../rules/ip-address.ts';
@@ -60,8 +60,7 @@ export function ownerGate(client: ClientWithOwner, now: Date): Gate {
 }
 
 /** Whether the client's traffic and connections leave room for another one (contract 4.9). */
-export function quotaGate({ engine }: Context, client: Client): Gate {
-  const state = engine.clientState(client.id);
+export function quotaGate(client: Client, state: ClientState | undefined): Gate {
   const { inletBytes, exportBytes, connections } = clientRuntime(client, state);
   const megabytes = (inletBytes + exportBytes) / 2 ** 20;
   if (client.flowLimit > 0 && megabytes > client.flowLimit) {
@@ -103,7 +102,7 @@ export async function accessGate({ store, engine, caller }: Context, client: Cli
     ...malformed('the whitelist', lists.whiteList), ...malformed('the blacklist', lists.blackList),
     ...caller.kind === 'admin' ? malformed('the global blacklist', lists.globalBlackList) : [],
   ];
-  const letIn = address !== undefined && client.ipWhite && engine.isLetIn(client.id, address);
+  const letIn = address !== undefined && client.ipWhite && await engine.isLetIn(client.id, address);
   const gate = listGate(client, address, { ...lists, ipWhite: client.ipWhite && !letIn });
   return faults.length === 0 ? gate : {
     ...gate,
@@ -131,10 +130,9 @@ function listGate({ id }: Client, address: string | undefined, lists: AccessList
 }
 
 /** Whether somebody is there to dial the target. */
-export function agentGate({ engine, settings }: Context, client: Client, localProxy: boolean): Gate {
+export function agentGate({ settings }: Context, client: Client, state: ClientState | undefined, localProxy: boolean): Gate {
   if (localProxy && settings.allowLocalProxy) return passed('AGENT', 'the server dials the target itself');
   if (localProxy) return stopped('AGENT', 'the server is to dial the target itself, which its settings do not allow', 'set allow_local_proxy, or switch localProxy off');
-  const state = engine.clientState(client.id);
   if (state?.connected) return passed('AGENT', `the agent of client ${client.id} is connected from ${state.address}`);
   return stopped('AGENT', `the agent of client ${client.id} is not connected`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');
 }

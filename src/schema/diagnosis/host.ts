@@ -42,10 +42,11 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
   const question = routeQuestion(args.host, args.path, args.scheme);
   const { rule, fault } = await findRoute(context, question);
   if (rule === undefined) return { question, rule: null, reason: faults[fault].reason, target: '', probes: [], gates: async () => nowhere(fault) };
-  const failing = context.engine.hostState(rule.row.id)?.health?.targets.filter(({ healthy }) => !healthy).map(({ target }) => target) ?? [];
+  const state = await context.loaders.hostStates.load(rule.row.id);
+  const failing = state?.health?.targets.filter(({ healthy }) => !healthy).map(({ target }) => target) ?? [];
   const [target = ''] = dialTargets(rule.row.target).filter((each) => !failing.includes(each));
   const certificate = args.scheme === 'https' ? await hostCertificate(context, rule.row, question.host) : undefined;
-  const probes = args.probe && mayProbe(context, rule) ? await probeTargets(context, rule.client.id, rule.row.target) : [];
+  const probes = args.probe && await mayProbe(context, rule) ? await probeTargets(context, rule.client.id, rule.row.target) : [];
   return {
     question, rule: rule.row, target, probes,
     reason: target === '' ? 'the rule matches, but there is no usable target' : certificate === undefined ? '' : certificateReason(certificate),
@@ -60,8 +61,8 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** Who dials is the agent, so it has to be there; what the server would dial itself is left alone. */
-function mayProbe({ engine }: Context, { row, client }: StoredRule): boolean {
-  return !row.localProxy && engine.clientState(client.id)?.connected === true;
+async function mayProbe({ loaders }: Context, { row, client }: StoredRule): Promise<boolean> {
+  return !row.localProxy && (await loaders.clientStates.load(client.id))?.connected === true;
 }
 
 function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
@@ -71,15 +72,15 @@ function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
 }
 
 async function gatesOf(context: Context, { row, client }: StoredRule, certificate: HostCertificate | undefined, visitorAddress: string | undefined, probes: readonly TargetProbe[]): Promise<Gate[]> {
-  const state = context.engine.hostState(row.id);
+  const [state, clientState] = await Promise.all([context.loaders.hostStates.load(row.id), context.loaders.clientStates.load(client.id)]);
   return withRefusals([
     passed('ROUTE', `host ${row.id} takes the request: ${row.host}, location ${row.location}, scheme ${row.scheme}`),
     certificateGate(certificate),
     enabledGate('host', row.enabled, client),
     ownerGate(client, new Date(context.now())),
-    quotaGate(context, client),
+    quotaGate(client, clientState),
     await accessGate(context, client, visitorAddress),
-    agentGate(context, client, row.localProxy),
+    agentGate(context, client, clientState, row.localProxy),
     targetGate('host', row.target, state?.health, probes),
-  ], state?.refusals ?? context.engine.clientState(client.id)?.refusals);
+  ], state?.refusals ?? clientState?.refusals);
 }

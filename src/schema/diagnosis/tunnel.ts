@@ -1,3 +1,4 @@
+import type { TunnelState } from '../../engine/face.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import { proxyHeaderModes, transportOf } from '../../rules/tunnel-mode.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
@@ -23,18 +24,18 @@ export async function diagnoseTunnel(context: Context, id: number, visitorAddres
   if (row === null || !mayUseClient(context.caller, row.client)) return null;
   const { client, ...tunnel } = row;
   const [enabled, owner] = [enabledGate('tunnel', tunnel.enabled, client), ownerGate(client, new Date(context.now()))];
-  const state = context.engine.tunnelState(id);
-  const agent = agentGate(context, client, tunnel.localProxy);
+  const [state, clientState] = await Promise.all([context.loaders.tunnelStates.load(id), context.loaders.clientStates.load(client.id)]);
+  const agent = agentGate(context, client, clientState, tunnel.localProxy);
   const dials = probe && agent.outcome === 'PASSED' && !tunnel.localProxy && probedModes.includes(tunnel.mode);
   const probes = dials ? await probeTargets(context, client.id, tunnel.target) : [];
   return {
     tunnel, probes,
     gates: withRefusals([
       // A listener that a later gate keeps closed is not what stops the connection.
-      entryGate(context, tunnel, enabled.outcome === 'PASSED' && owner.outcome === 'PASSED'),
-      enabled, owner, quotaGate(context, client), await accessGate(context, client, visitorAddress), agent,
+      entryGate(context, tunnel, state, enabled.outcome === 'PASSED' && owner.outcome === 'PASSED'),
+      enabled, owner, quotaGate(client, clientState), await accessGate(context, client, visitorAddress), agent,
       targetModes.includes(tunnel.mode) ? targetGate('tunnel', tunnel.target, state?.health, probes) : ownTargetGate(tunnel),
-    ], state?.refusals ?? context.engine.clientState(client.id)?.refusals),
+    ], state?.refusals ?? clientState?.refusals),
   };
 }
 
@@ -50,13 +51,12 @@ function unused({ mode, proxyProtocol }: Tunnel): string {
   return proxyProtocol === '' || proxyHeaderModes.includes(mode) ? '' : `; a ${mode} tunnel sends no PROXY protocol header, only ${proxyHeaderModes.join(' and ')} tunnels do`;
 }
 
-function entryGate({ engine }: Context, tunnel: Tunnel, shouldRun: boolean): Gate {
-  const { id, mode, port, password } = tunnel;
+function entryGate({ engine }: Context, tunnel: Tunnel, state: TunnelState | undefined, shouldRun: boolean): Gate {
+  const { mode, port, password } = tunnel;
   if (!engine.modes.includes(mode)) return stopped('ROUTE', `this server does not serve ${mode} tunnels`, 'choose another mode');
   if (transportOf(mode) === undefined) {
     return password === '' ? stopped('ROUTE', 'the tunnel has no password that visitors could prove', 'give it a password') : passed('ROUTE', `visitors come with the password${unused(tunnel)}`);
   }
-  const state = engine.tunnelState(id);
   if (!shouldRun || state?.running === true) return passed('ROUTE', `visitors come to port ${port}${unused(tunnel)}`);
   return stopped('ROUTE', `port ${port} is not open: ${state?.error || 'it is about to be opened'}`, 'free the port, or give the tunnel another one');
 }

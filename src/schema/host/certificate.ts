@@ -44,7 +44,7 @@ export interface HostCertificate {
 
 /** How the certificate of a stored host stands now. @param name the very name that is asked for, where the host is a wildcard */
 export async function hostCertificate(context: Context, row: Host, name?: string): Promise<HostCertificate> {
-  const state = await context.engine.hostCertificate(row.id, name);
+  const state = await context.loaders.certificates.load({ id: row.id, name });
   const now = context.now();
   if (state) {
     const origin = row.platformDomainId !== null ? 'PLATFORM' : state.acme ? 'ACME' : 'OWN';

@@ -76,7 +76,7 @@ export class Live {
     this.#store = store;
     this.#log = log;
     this.#now = now;
-    this.#stops = [engine.watch(({ kind, id }) => this.#gather(kind, id)), changes.subscribe((change) => this.#changed(change))];
+    this.#stops = [engine.watch((events) => { for (const { kind, id } of events) this.#gather(kind, id); }), changes.subscribe((change) => this.#changed(change))];
   }
 
   /** The records of one kind whenever they change; with an id, that one alone. @throws {AditError} SUBSCRIPTION_LIMIT */
@@ -96,16 +96,12 @@ export class Live {
    * @param clientId undefined = it is about no client
    * @throws {AditError} SUBSCRIPTION_LIMIT
    */
-  everySecond<T>(caller: Caller, clientId: number | undefined, read: () => T | undefined): AsyncIterableIterator<T> {
+  everySecond<T>(caller: Caller, clientId: number | undefined, read: () => Promise<T | undefined>): AsyncIterableIterator<T> {
     return this.#open<T>(caller, (queue) => ({
       state: (event, scope) => {
         if (event.kind === 'client' && event.id === clientId && !(scope && mayUseClient(caller, scope))) queue.close();
       },
-      tick: () => {
-        const value = read();
-        if (value === undefined) queue.close();
-        else queue.push(value);
-      },
+      tick: this.#reader(queue, read),
     }));
   }
 
@@ -114,14 +110,14 @@ export class Live {
    * @param clients their ids, kept up to date from now on
    * @throws {AditError} SUBSCRIPTION_LIMIT
    */
-  everySecondOfUser<T>(caller: Caller, userId: number, clients: Set<number>, read: () => T): AsyncIterableIterator<T> {
+  everySecondOfUser<T>(caller: Caller, userId: number, clients: Set<number>, read: () => Promise<T>): AsyncIterableIterator<T> {
     return this.#open<T>(caller, (queue) => ({
       state: (event, scope) => {
         if (event.kind !== 'client') return;
         if (scope?.userId === userId) clients.add(event.id);
         else clients.delete(event.id);
       },
-      tick: () => queue.push(read()),
+      tick: this.#reader(queue, read),
     }));
   }
 
@@ -155,6 +151,19 @@ export class Live {
     this.#subscribers.add(subscriber);
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS).unref();
     return queue;
+  }
+
+  /** What a tick does: reads, unless the read of an earlier tick is still under way. */
+  #reader<T>(queue: EventQueue<T>, read: () => Promise<T | undefined>): () => void {
+    let reading = false;
+    return () => {
+      if (reading) return;
+      reading = true;
+      this.#inBackground(read().then((value) => {
+        if (value === undefined) queue.close();
+        else queue.push(value);
+      }).finally(() => { reading = false; }));
+    };
   }
 
   #forget(subscriber: Subscriber): void {

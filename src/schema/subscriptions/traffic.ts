@@ -30,8 +30,8 @@ builder.subscriptionFields((t) => ({
     subscribe: async (_root, { resource, id }, context) => {
       if (resource === 'user') return userTraffic(context, id);
       const clientId = await checkTrafficAccess(context, resource, id);
-      return context.live.everySecond(context.caller, clientId, () => {
-        const traffic = states[resource](context.engine, id);
+      return context.live.everySecond(context.caller, clientId, async () => {
+        const [traffic] = await states[resource](context.engine, [id]);
         return traffic && tickOf(context, traffic);
       });
     },
@@ -41,22 +41,22 @@ builder.subscriptionFields((t) => ({
     type: TrafficTick,
     authScopes: { administrator: true },
     description: 'What all clients together are moving, every second. For administrators.',
-    subscribe: (_root, _args, context) => context.live.everySecond(context.caller, undefined, () => tickOf(context, context.engine.traffic())),
+    subscribe: (_root, _args, context) => context.live.everySecond(context.caller, undefined, async () => tickOf(context, await context.engine.traffic())),
     resolve: (tick) => tick,
   }),
 }));
 
 const states = {
-  client: (engine: EngineFace, id: number) => engine.clientState(id),
-  tunnel: (engine: EngineFace, id: number) => engine.tunnelState(id),
-  host: (engine: EngineFace, id: number) => engine.hostState(id),
-} satisfies Record<string, (engine: EngineFace, id: number) => Traffic | undefined>;
+  client: (engine: EngineFace, ids: readonly number[]) => engine.clientStates(ids),
+  tunnel: (engine: EngineFace, ids: readonly number[]) => engine.tunnelStates(ids),
+  host: (engine: EngineFace, ids: readonly number[]) => engine.hostStates(ids),
+} satisfies Record<string, (engine: EngineFace, ids: readonly number[]) => Promise<Array<Traffic | undefined>>>;
 
 async function userTraffic(context: Context, userId: number): Promise<AsyncIterableIterator<Tick>> {
   await checkUserAccess(context, userId);
   const { store, live, caller, engine } = context;
   const clients = new Set<number>();
-  const ticks = live.everySecondOfUser(caller, userId, clients, () => tickOf(context, sumOf(engine, clients)));
+  const ticks = live.everySecondOfUser(caller, userId, clients, async () => tickOf(context, sumOf(await engine.clientStates([...clients]))));
   try {
     // After it has begun, so that no client that comes meanwhile is missed.
     for (const { id } of await store.db.client.findMany({ where: { userId }, select: { id: true } })) clients.add(id);
@@ -67,10 +67,9 @@ async function userTraffic(context: Context, userId: number): Promise<AsyncItera
   return ticks;
 }
 
-function sumOf(engine: EngineFace, clients: ReadonlySet<number>): Traffic {
+function sumOf(states: readonly (Traffic | undefined)[]): Traffic {
   const sum = { rate: 0, connections: 0, inletBytes: 0, exportBytes: 0 };
-  for (const id of clients) {
-    const state = engine.clientState(id);
+  for (const state of states) {
     if (state === undefined) continue;
     sum.rate += state.rate;
     sum.connections += state.connections;

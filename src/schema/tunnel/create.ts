@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { uniqueOr } from '../unique.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
-import { leasePort } from './listener.ts';
+import { leasePort, releasePort } from './listener.ts';
 import { checkKey, checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
 
 /** The columns of a tunnel that isn't stored yet; its port is settled when it is. */
@@ -38,7 +38,7 @@ async function addTunnel(context: Context, data: NewTunnel, port: number): Promi
     await context.publish({ resource: 'tunnel', action: 'create', after, lease });
     return after;
   } finally {
-    await lease?.release();
+    await releasePort(context, lease);
   }
 }
 

@@ -1,4 +1,4 @@
-import { PortUnavailableError, type PortLease, type PortRequest } from '../../engine/face.ts';
+import type { PortLease, PortRequest } from '../../engine/face.ts';
 import { transportOf } from '../../rules/tunnel-mode.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
@@ -16,12 +16,14 @@ export function sameListener(a: PortRequest, b: PortRequest): boolean {
  */
 export async function leasePort({ engine, log }: Context, { mode, port, serverIp, replaces }: PortRequest): Promise<PortLease | undefined> {
   if (transportOf(mode) === undefined) return undefined;
-  try {
-    return await engine.reservePort({ mode, port, serverIp, replaces });
-  } catch (error) {
-    if (!(error instanceof PortUnavailableError)) throw error;
-    // The answer has the contract's text; which of its reasons it was is for the operator.
-    log.info({ port, serverIp, reason: error.message }, 'a port was refused');
-    throw new AditError('PORT_UNAVAILABLE');
-  }
+  const lease = await engine.reservePort({ mode, port, serverIp, replaces });
+  if (!('unavailable' in lease)) return lease;
+  // The answer has the contract's text; which of its reasons it was is for the operator.
+  log.info({ port, serverIp, reason: lease.unavailable }, 'a port was refused');
+  throw new AditError('PORT_UNAVAILABLE');
+}
+
+/** Gives the port of a lease back, unless a tunnel has taken it over. */
+export async function releasePort({ engine }: Context, lease: PortLease | undefined): Promise<void> {
+  if (lease) await engine.releasePort(lease.id);
 }

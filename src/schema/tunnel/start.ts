@@ -1,14 +1,15 @@
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { usableTunnel } from '../access.ts';
 import type { Context } from '../context.ts';
-import { leasePort } from './listener.ts';
+import { leasePort, releasePort } from './listener.ts';
 import { checkMode } from './quota.ts';
 
 /** Spec /index/start/. One that is started but couldn't open its port tries again (contract D6). */
 export function startTunnel(context: Context, id: number): Promise<Tunnel> {
   return context.change(async () => {
     const { client: _, ...before } = await usableTunnel(context, context.store.db, id);
-    if (before.enabled && context.engine.tunnelState(id)?.running === true) return before;
+    const [state] = before.enabled ? await context.engine.tunnelStates([id]) : [];
+    if (state?.running === true) return before;
     checkMode(context, before.mode);
     const lease = await leasePort(context, { ...before, replaces: id });
     try {
@@ -16,7 +17,7 @@ export function startTunnel(context: Context, id: number): Promise<Tunnel> {
       await context.publish({ resource: 'tunnel', action: 'update', before, after, lease });
       return after;
     } finally {
-      await lease?.release();
+      await releasePort(context, lease);
     }
   });
 }

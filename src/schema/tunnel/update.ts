@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { uniqueOr } from '../unique.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
-import { leasePort, sameListener } from './listener.ts';
+import { leasePort, releasePort, sameListener } from './listener.ts';
 import { checkKey, checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
 
 /** Spec /index/edit/, contract 2.4, D7 to D10 and D23. @param noStore the agent that brought it along changes it */
@@ -26,7 +26,7 @@ export async function updateTunnel(context: Context, id: number, input: TunnelVa
       await context.publish({ resource: 'tunnel', action: 'update', before, after, lease });
       return after;
     } finally {
-      await lease?.release();
+      await releasePort(context, lease);
     }
   });
 }

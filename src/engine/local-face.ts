@@ -1,0 +1,53 @@
+import type { Engine } from './engine.ts';
+import type { EngineFace, PortLease, PortRefusal, PortRequest, StateBatch } from './face.ts';
+import { PortUnavailableError } from './ports/port-unavailable.ts';
+
+/** What those above the engine ask of one that runs in their own thread: schema, metrics and the store of its state. */
+export class LocalFace implements EngineFace {
+  readonly modes: EngineFace['modes'];
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.modes = engine.modes;
+  }
+
+  async reservePort(request: PortRequest): Promise<PortLease | PortRefusal> {
+    try {
+      return await this.#engine.reservePort(request);
+    } catch (error) {
+      if (error instanceof PortUnavailableError) return { unavailable: error.message };
+      throw error;
+    }
+  }
+
+  releasePort: EngineFace['releasePort'] = (leaseId) => this.#engine.releasePort(leaseId);
+  apply: EngineFace['apply'] = (change) => this.#engine.apply(change);
+  clientStates: EngineFace['clientStates'] = async (ids) => ids.map((id) => this.#engine.clientState(id));
+  tunnelStates: EngineFace['tunnelStates'] = async (ids) => ids.map((id) => this.#engine.tunnelState(id));
+  hostStates: EngineFace['hostStates'] = async (ids) => ids.map((id) => this.#engine.hostState(id));
+  hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
+  traffic: EngineFace['traffic'] = async () => this.#engine.traffic();
+  connections: EngineFace['connections'] = async (clientId) => this.#engine.connections(clientId);
+  closeConnection: EngineFace['closeConnection'] = async (clientId, id) => this.#engine.closeConnection(clientId, id);
+  clientOfVisitors: EngineFace['clientOfVisitors'] = async (keyDigest) => this.#engine.clientOfVisitors(keyDigest);
+  letIn: EngineFace['letIn'] = async (clientId, address, password) => this.#engine.letIn(clientId, address, password);
+  isLetIn: EngineFace['isLetIn'] = async (clientId, address) => this.#engine.isLetIn(clientId, address);
+  watch: EngineFace['watch'] = (listener) => this.#engine.watch((event) => listener([event]));
+  probe: EngineFace['probe'] = (clientId, target, timeoutMs) => this.#engine.probe(clientId, target, timeoutMs);
+
+  /** What there is and was, for metrics. */
+  async numbers() {
+    return { counts: this.#engine.counts, traffic: this.#engine.traffic(), refusals: this.#engine.refusals() };
+  }
+
+  /** What changed since the last call. When it could not be stored, give it back with `restoreDirty`. */
+  async takeDirty(): Promise<StateBatch> {
+    return this.#engine.takeDirty();
+  }
+
+  /** The batch was not stored: the next `takeDirty` holds its records again. */
+  async restoreDirty(batch: StateBatch): Promise<void> {
+    this.#engine.restoreDirty(batch);
+  }
+}
