@@ -3,20 +3,20 @@ import { addAuditEntry, auditPage, pruneAudit } from './audit.ts';
 import type { AuditQuery, NewAuditEntry } from './audit.ts';
 import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
-import { clientPage } from './hot/client-page.ts';
+import { clientPage, clientPages } from './hot/client-page.ts';
 import type { ClientPageQuery } from './hot/client-page.ts';
 import { forgetRunningState, saveCounters } from './hot/counters.ts';
 import type { CounterBatch } from './hot/counters.ts';
-import { hostPage } from './hot/host-page.ts';
+import { hostPage, hostPages } from './hot/host-page.ts';
 import type { HostPageQuery } from './hot/host-page.ts';
 import { loadEngineState } from './hot/engine-state.ts';
 import type { EngineState } from './hot/engine-state.ts';
 import { childrenOf } from './hot/children.ts';
 import type { ChildrenQuery, ChildRows } from './hot/children.ts';
 import type { Page } from './hot/page.ts';
-import { tunnelPage } from './hot/tunnel-page.ts';
+import { tunnelPage, tunnelPages } from './hot/tunnel-page.ts';
 import type { TunnelPageQuery } from './hot/tunnel-page.ts';
-import { userPage } from './hot/user-page.ts';
+import { userPage, userPages } from './hot/user-page.ts';
 import type { UserPageQuery } from './hot/user-page.ts';
 import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
@@ -34,12 +34,20 @@ export interface Store {
   readonly transaction: RunTransaction;
   /** A page of clients, whole rows. */
   clientPage(query: ClientPageQuery): Promise<Page<Client>>;
+  /** The same list page by page, whatever its length. */
+  clientPages(query: ClientPageQuery): AsyncGenerator<Page<Client>, void, undefined>;
   /** A page of tunnels, whole rows. */
   tunnelPage(query: TunnelPageQuery): Promise<Page<Tunnel>>;
+  /** The same list page by page, whatever its length. */
+  tunnelPages(query: TunnelPageQuery): AsyncGenerator<Page<Tunnel>, void, undefined>;
   /** A page of hosts, whole rows. */
   hostPage(query: HostPageQuery): Promise<Page<Host>>;
+  /** The same list page by page, whatever its length. */
+  hostPages(query: HostPageQuery): AsyncGenerator<Page<Host>, void, undefined>;
   /** A page of users, whole rows. */
   userPage(query: UserPageQuery): Promise<Page<User>>;
+  /** The same list page by page, whatever its length. */
+  userPages(query: UserPageQuery): AsyncGenerator<Page<User>, void, undefined>;
   /** The same stretch of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
   childrenOf<Table extends keyof ChildRows>(table: Table, query: ChildrenQuery): Promise<Array<ChildRows[Table]>>;
   /** All that the engine has to know at start. */
@@ -104,9 +112,13 @@ export async function openStore({ url, dataDir, log }: StoreOptions): Promise<St
     dialect,
     transaction,
     clientPage: (query) => clientPage(reader, query),
+    clientPages: (query) => clientPages(reader, query),
     tunnelPage: (query) => tunnelPage(reader, query),
+    tunnelPages: (query) => tunnelPages(reader, query),
     hostPage: (query) => hostPage(reader, query),
+    hostPages: (query) => hostPages(reader, query),
     userPage: (query) => userPage(reader, query),
+    userPages: (query) => userPages(reader, query),
     childrenOf: (table, query) => childrenOf(reader, table, query),
     loadEngineState: () => loadEngineState(reader),
     saveCounters: (batch) => saveCounters(transaction, dialect, batch, Date.now()),

@@ -1,5 +1,5 @@
 import type { Client, Host, Tunnel } from '../generated/sqlite/client.ts';
-import { Binder } from './reader.ts';
+import { Binder, idsOf } from './reader.ts';
 import type { HotReader } from './reader.ts';
 
 /** A stretch of what each of several clients (or users, of clients) has, by id. */
@@ -25,11 +25,7 @@ export function childrenOf<Table extends keyof ChildRows>(
   reader: HotReader, table: Table, { parentIds, offset, limit }: ChildrenQuery): Promise<Array<ChildRows[Table]>> {
   const binder = new Binder(reader.dialect);
   const parent = table === 'Client' ? 'userId' : 'clientId';
-  // One value for all ids: the statement's text stays the same, so that it is prepared once.
-  const ids = reader.dialect === 'sqlite'
-    ? `SELECT value FROM json_each(${binder.bind(JSON.stringify(parentIds))})`
-    : `SELECT value::int FROM json_array_elements_text(${binder.bind(JSON.stringify(parentIds))}::json)`;
-  const placed = `SELECT id, row_number() OVER (PARTITION BY "${parent}" ORDER BY id) AS place FROM "${table}" WHERE "${parent}" IN (${ids})`;
+  const placed = `SELECT id, row_number() OVER (PARTITION BY "${parent}" ORDER BY id) AS place FROM "${table}" WHERE "${parent}" IN (${idsOf(binder, parentIds)})`;
   const after = `place > ${binder.bind(offset)}`;
   const wanted = limit === undefined ? after : `${after} AND place <= ${binder.bind(offset + limit)}`;
   return reader.rows({ text: `SELECT * FROM "${table}" WHERE id IN (SELECT id FROM (${placed}) AS placed WHERE ${wanted}) ORDER BY id`, values: binder.values });

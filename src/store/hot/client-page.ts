@@ -1,6 +1,6 @@
 import type { Client } from '../generated/sqlite/client.ts';
 import { counted, equals, type OwnerFilter } from './filters.ts';
-import { folded, plain, readPage, working } from './page.ts';
+import { folded, plain, readPage, readPages, working } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { Binder, HotReader } from './reader.ts';
 
@@ -32,6 +32,11 @@ export interface ClientPageQuery extends PageQuery<ClientOrder> {
 /** Reads a page of clients; the search is that of contract 2.1: the id, or part of key or remark. */
 export function clientPage(reader: HotReader, query: ClientPageQuery): Promise<Page<Client>> {
   return readPage(reader, clientSource(query), query);
+}
+
+/** The same list page by page, whatever its length. */
+export function clientPages(reader: HotReader, query: ClientPageQuery): AsyncGenerator<Page<Client>, void, undefined> {
+  return readPages(reader, clientSource(query), query);
 }
 
 /** The list that a query means. */

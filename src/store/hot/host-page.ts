@@ -1,6 +1,6 @@
 import type { Host } from '../generated/sqlite/client.ts';
 import { counted, equals, type OwnerFilter } from './filters.ts';
-import { folded, plain, readPage } from './page.ts';
+import { folded, plain, readPage, readPages } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { Binder, HotReader } from './reader.ts';
 
@@ -31,6 +31,11 @@ export interface HostPageQuery extends PageQuery<HostOrder> {
 /** Reads a page of hosts; the search is that of contract 2.1: the id, or part of host, remark or the client's key. */
 export function hostPage(reader: HotReader, query: HostPageQuery): Promise<Page<Host>> {
   return readPage(reader, hostSource(query), query);
+}
+
+/** The same list page by page, whatever its length. */
+export function hostPages(reader: HotReader, query: HostPageQuery): AsyncGenerator<Page<Host>, void, undefined> {
+  return readPages(reader, hostSource(query), query);
 }
 
 /** The list that a query means. */

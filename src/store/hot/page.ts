@@ -1,4 +1,4 @@
-import { Binder } from './reader.ts';
+import { Binder, idsOf } from './reader.ts';
 import type { HotQuery, HotReader } from './reader.ts';
 import type { Dialect } from '../migrations.ts';
 
@@ -61,11 +61,43 @@ export async function readPage<Row, Order extends string>(
   // PostgreSQL can't store this character and refuses to look for it.
   if (query.search?.includes('\0')) return { rows: [], total: 0 };
   const rows = query.limit === 0 ? [] : await reader.rows<Row>(pageQuery(reader.dialect, source, query));
+  return { rows, total: await totalOf(reader, source, query, rows.length) };
+}
+
+/** The most rows that {@link readPages} reads at a time. */
+export const pagesRows = 100;
+
+/**
+ * Reads a list of any length in pages of at most {@link pagesRows} rows, each when it is asked for. Which rows, and in which order, is decided
+ * at the beginning; what they hold is read with their page, and a row that was deleted meanwhile is left out. Nothing is open between two
+ * pages: whoever stops asking holds the ids, and neither connection nor snapshot.
+ */
+export async function* readPages<Row extends { readonly id: number }, Order extends string>(
+  reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): AsyncGenerator<Page<Row>, void, undefined> {
+  if ((query.limit !== undefined && query.limit <= pagesRows) || query.search?.includes('\0')) return yield await readPage(reader, source, query);
+  const found = await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, query, '"id"'));
+  const total = await totalOf(reader, source, query, found.length);
+  const ids = Uint32Array.from(found, ({ id }) => id);
+  if (ids.length === 0) return yield { rows: [], total };
+  for (let start = 0; start < ids.length; start += pagesRows) {
+    const wanted = Array.from(ids.subarray(start, start + pagesRows));
+    const rows = new Map((await reader.rows<Row>(rowsQuery(reader.dialect, source.table, wanted))).map((row) => [row.id, row]));
+    yield { rows: wanted.map((id) => rows.get(id)).filter((row) => row !== undefined), total };
+  }
+}
+
+/** @param found how many rows the query itself gives */
+async function totalOf<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>, found: number): Promise<number> {
   // A page that isn't full ends the list: what a search reads once needn't be counted again.
-  const ended = query.limit !== 0 && (query.limit === undefined || rows.length < query.limit) && (rows.length > 0 || query.offset === 0);
-  if (query.search && ended) return { rows, total: query.offset + rows.length };
+  const ended = query.limit !== 0 && (query.limit === undefined || found < query.limit) && (found > 0 || query.offset === 0);
+  if (query.search && ended) return query.offset + found;
   const [count] = await reader.rows<{ total: number | bigint | null }>(totalQuery(reader.dialect, source, query));
-  return { rows, total: Number(count?.total ?? 0) };
+  return Number(count?.total ?? 0);
+}
+
+function rowsQuery(dialect: Dialect, table: string, ids: readonly number[]): HotQuery {
+  const binder = new Binder(dialect);
+  return { text: `SELECT * FROM "${table}" WHERE id IN (${idsOf(binder, ids)})`, values: binder.values };
 }
 
 function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): HotQuery {
@@ -83,11 +115,11 @@ function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Orde
 }
 
 /** The query for the rows of a page. Exported for the test that looks at its plan. */
-export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): HotQuery {
+export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>, columns = '*'): HotQuery {
   const binder = new Binder(dialect);
   const where = conditions(dialect, source, query, binder);
   const all = dialect === 'sqlite' ? -1 : null;
-  const text = `SELECT * FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)} LIMIT ${binder.bind(query.limit ?? all)} OFFSET ${binder.bind(query.offset)}`;
+  const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)} LIMIT ${binder.bind(query.limit ?? all)} OFFSET ${binder.bind(query.offset)}`;
   return { text, values: binder.values };
 }
 

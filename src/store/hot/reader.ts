@@ -23,14 +23,20 @@ export interface HotReader {
 /** Collects the values of a query while its text is written: `bind` returns the placeholder. Bind in the order of the text. */
 export class Binder {
   readonly values: HotValue[] = [];
-  readonly #dialect: Dialect;
+  readonly dialect: Dialect;
 
   constructor(dialect: Dialect) {
-    this.#dialect = dialect;
+    this.dialect = dialect;
   }
 
   bind(value: HotValue): string {
     this.values.push(value);
-    return this.#dialect === 'sqlite' ? '?' : `$${this.values.length}`;
+    return this.dialect === 'sqlite' ? '?' : `$${this.values.length}`;
   }
+}
+
+/** The query for given ids, for after `IN`. One value holds them all: the statement's text stays the same, so that it is prepared once. */
+export function idsOf(binder: Binder, ids: readonly number[]): string {
+  const value = binder.bind(JSON.stringify(ids));
+  return binder.dialect === 'sqlite' ? `SELECT value FROM json_each(${value})` : `SELECT value::int FROM json_array_elements_text(${value}::json)`;
 }

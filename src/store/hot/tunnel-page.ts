@@ -1,7 +1,7 @@
 import type { Tunnel } from '../generated/sqlite/client.ts';
 import { tunnelTotal } from '../totals.ts';
 import { counted, equals, type OwnerFilter } from './filters.ts';
-import { folded, plain, readPage } from './page.ts';
+import { folded, plain, readPage, readPages } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { Binder, HotReader } from './reader.ts';
 
@@ -35,6 +35,11 @@ export interface TunnelPageQuery extends PageQuery<TunnelOrder> {
 /** Reads a page of tunnels; the search is that of contract 2.1: id or port, or part of password, remark or target. */
 export function tunnelPage(reader: HotReader, query: TunnelPageQuery): Promise<Page<Tunnel>> {
   return readPage(reader, tunnelSource(query), query);
+}
+
+/** The same list page by page, whatever its length. */
+export function tunnelPages(reader: HotReader, query: TunnelPageQuery): AsyncGenerator<Page<Tunnel>, void, undefined> {
+  return readPages(reader, tunnelSource(query), query);
 }
 
 /** The list that a query means. */

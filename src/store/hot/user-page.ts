@@ -1,5 +1,5 @@
 import type { User } from '../generated/sqlite/client.ts';
-import { folded, plain, readPage, working } from './page.ts';
+import { folded, plain, readPage, readPages, working } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { HotReader } from './reader.ts';
 
@@ -24,6 +24,11 @@ export type UserPageQuery = PageQuery<keyof typeof orders>;
 /** Reads a page of users; the search is that of contract 2.1: the id, or part of name or remark. */
 export function userPage(reader: HotReader, query: UserPageQuery): Promise<Page<User>> {
   return readPage(reader, userSource(), query);
+}
+
+/** The same list page by page, whatever its length. */
+export function userPages(reader: HotReader, query: UserPageQuery): AsyncGenerator<Page<User>, void, undefined> {
+  return readPages(reader, userSource(), query);
 }
 
 /** The list that every query means. */
