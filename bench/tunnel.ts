@@ -2,6 +2,7 @@ import { loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { endChildren } from '../test/support/child.ts';
+import type { Program } from '../test/support/debian-packages.ts';
 import { findProgram } from '../test/support/find-program.ts';
 import { Quiet } from './quiet.ts';
 import { report } from './report.ts';
@@ -91,7 +92,7 @@ function rotated<T>(list: readonly T[], by: number): T[] {
 }
 
 /** Leaves out, by name and with the reason, what lacks its programs. */
-function usable<T extends { readonly name: string; readonly programs: readonly string[] }>(kind: string, list: readonly T[]): T[] {
+function usable<T extends { readonly name: string; readonly programs: readonly Program[] }>(kind: string, list: readonly T[]): T[] {
   return list.filter(({ name, programs }) => {
     const missing = programs.filter((program) => findProgram(program) === undefined);
     if (missing.length > 0) print(`skipped ${kind} ${name}: ${missing.join(', ')} missing on this machine`);

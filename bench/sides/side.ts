@@ -1,3 +1,4 @@
+import type { Program } from '../../test/support/debian-packages.ts';
 import type { Targets } from '../targets.ts';
 
 /** By which way a side leads to a target: a port for it alone, or the host `localhost` over HTTP or HTTPS. */
@@ -7,7 +8,7 @@ export type Way = keyof Targets | 'hosts' | 'secureHosts';
 export interface Side {
   readonly name: string;
   /** Programs that it needs beyond Node. */
-  readonly programs: readonly string[];
+  readonly programs: readonly Program[];
   /** Starts it anew, leading to the targets. */
   start(targets: Targets): Promise<RunningSide>;
 }

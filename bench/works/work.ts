@@ -1,3 +1,4 @@
+import type { Program } from '../../test/support/debian-packages.ts';
 import type { RunningSide, Way } from '../sides/side.ts';
 
 /** A figure that a work yields. */
@@ -25,7 +26,7 @@ export interface Work {
   readonly name: string;
   /** One line for the report. */
   readonly title: string;
-  readonly programs: readonly string[];
+  readonly programs: readonly Program[];
   /** Each measurement wants the side just started. */
   readonly fresh: boolean;
   /** Sides that have no such port are left out. */

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { missingPrograms, type Program } from './debian-packages.ts';
 
 /** Where programs are looked for: PATH, and where Debian keeps servers that are not on everybody's PATH. */
 function directories(): string[] {
@@ -9,7 +10,7 @@ function directories(): string[] {
 }
 
 /** The full path of a program (`initdb`, `haproxy`), or of a module of nginx (`ngx_stream_module.so`); undefined = this machine lacks it. */
-export function findProgram(name: string): string | undefined {
+export function findProgram(name: Program): string | undefined {
   return directories().filter(Boolean).map((directory) => path.join(directory, name)).find((file) => {
     try {
       accessSync(file, name.endsWith('.so') ? constants.R_OK : constants.X_OK);
@@ -21,8 +22,8 @@ export function findProgram(name: string): string | undefined {
 }
 
 /** The full path of a program that `describeWith` has found. @throws {Error} when this machine lacks it */
-export function programPath(name: string): string {
+export function programPath(name: Program): string {
   const file = findProgram(name);
-  if (file === undefined) throw new Error(`${name} is missing on this machine: in a test, put what needs it inside describeWith('${name}', ...)`);
+  if (file === undefined) throw new Error(`${missingPrograms([name])}; in a test, put what needs it inside describeWith('${name}', ...)`);
   return file;
 }

@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { describe, test } from '@jest/globals';
+import { missingPrograms, type Program } from './debian-packages.ts';
 import { findProgram } from './find-program.ts';
 
 /**
@@ -7,15 +8,15 @@ import { findProgram } from './find-program.ts';
  * ADIT_REQUIRE_PROGRAMS=1 (set by .ci/run, which installs every one of them) it fails instead. jest calls `suite` for the
  * tests' names even then, so look the programs up inside of hooks and tests.
  *
- *     describeWith(['initdb', 'postgres'], 'the store on PostgreSQL', () => { ... });
+ *     describeWith('initdb', 'the store on PostgreSQL', () => { ... });
  */
-export function describeWith(programs: string | readonly string[], name: string, suite: () => void): void {
+export function describeWith(programs: Program | readonly Program[], name: string, suite: () => void): void {
   const missing = [programs].flat().filter((program) => findProgram(program) === undefined);
   if (missing.length === 0) {
     describe(name, suite);
     return;
   }
-  const reason = `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
+  const reason = missingPrograms(missing);
   if (process.env['ADIT_REQUIRE_PROGRAMS'] === '1') {
     describe(name, () => {
       test('finds its programs', () => {

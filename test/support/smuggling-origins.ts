@@ -2,10 +2,11 @@ import http from 'node:http';
 import { once } from 'node:events';
 import { type AnsweringOrigin, startNginxOrigin, startNodeOrigin } from './answering-origins.ts';
 import type { TakenRequest } from './conversation.ts';
+import type { Program } from './debian-packages.ts';
 import { startLenientOrigin } from './lenient-origin.ts';
 
 /** The origins that nothing may be smuggled to, and the programs they need. */
-export const smugglingOrigins: ReadonlyArray<{ readonly name: string; readonly programs: readonly string[]; readonly start: () => Promise<AnsweringOrigin> }> = [
+export const smugglingOrigins: ReadonlyArray<{ readonly name: string; readonly programs: readonly Program[]; readonly start: () => Promise<AnsweringOrigin> }> = [
   { name: 'node:http', programs: [], start: startNodeOrigin },
   { name: 'nginx', programs: ['nginx'], start: startNginxOrigin },
   { name: 'an origin that takes anything', programs: [], start: startLenientOrigin },
