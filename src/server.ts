@@ -68,7 +68,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const bridge = await engine.listen();
     const hosts = await engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort });
     const face = new LocalFace(engine);
-    const saver = new StateSaver(face, (batch) => store.saveCounters(batch), log);
+    const saver = new StateSaver(face, store, log);
     saver.start();
     opened.push(() => saver.stop());
     const pruning = regularly(PRUNE_MS, () => store.prune(retentionOf(settings)), log, 'old history could not be deleted; tried again in an hour');

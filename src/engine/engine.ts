@@ -98,12 +98,13 @@ export class Engine {
       declarations: () => this.#declarations,
       overview: (entry) => overviewOf(entry, this.#hosts, (id) => this.hostState(id)),
       visited: (keyId) => this.#tunnels.visited(keyId),
-      onTraffic: (entry, tunnelId, { inlet, exported }) => {
+      onTraffic: (entry, tunnelId, reported) => {
         const runner = this.#tunnels.get(tunnelId);
-        if (runner?.wanted.clientId !== entry.wanted.id) return;
+        const bytes = runner?.wanted.clientId === entry.wanted.id ? runner.believable(reported) : undefined;
+        if (!runner || !bytes) return;
         for (const meter of [runner.meter, entry.meter]) {
-          meter.countInlet(inlet);
-          meter.countExport(exported);
+          meter.countInlet(bytes.inlet);
+          meter.countExport(bytes.exported);
         }
         // Cuts the client off, direct paths too, when its limit is passed.
         entry.meter.mayPass();

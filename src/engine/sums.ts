@@ -1,3 +1,4 @@
+import { addBytes } from '../rules/byte-count.ts';
 import type { ClientEntry } from './clients.ts';
 import { type RefusalCause, refusalCauses, type Refusals, type Traffic } from './face.ts';
 
@@ -6,9 +7,9 @@ export function trafficOf(clients: Iterable<ClientEntry>): Traffic {
   const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
   for (const { meter } of clients) {
     sum.connections += meter.connections;
-    sum.rate += meter.rate;
-    sum.inletBytes += meter.inlet;
-    sum.exportBytes += meter.export;
+    sum.rate = addBytes(sum.rate, meter.rate);
+    sum.inletBytes = addBytes(sum.inletBytes, meter.inlet);
+    sum.exportBytes = addBytes(sum.exportBytes, meter.export);
   }
   return sum;
 }

@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql';
+import { byteCount, MOST_BYTES } from '../rules/byte-count.ts';
 import { builder } from './builder.ts';
 
 /** RFC 3339: with the zone, so that a time means the same wherever it is read. */
@@ -18,8 +19,9 @@ builder.scalarType('DateTime', {
 
 builder.scalarType('ByteCount', {
   description: 'A number of bytes: a whole number from 0 to 9007199254740991.',
-  serialize: (value) => byteCount(Number(value)),
-  parseValue: byteCount,
+  // Whatever a row holds, its list is readable.
+  serialize: byteCount,
+  parseValue: givenByteCount,
 });
 
 builder.scalarType('Port', {
@@ -28,8 +30,8 @@ builder.scalarType('Port', {
   parseValue: port,
 });
 
-function byteCount(value: unknown): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+function givenByteCount(value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_BYTES) return value;
   throw new GraphQLError('ByteCount: expected a whole number from 0 to 9007199254740991');
 }
 

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
+import { BadRecords, halvesOf, namesOf } from './bad-records.ts';
 import type { CounterBatch } from './hot/counters.ts';
+import type { Store } from './store.ts';
 
 /** Counters go to the database this often, in ms: a crash loses at most as much. */
 const SAVE_MS = 5000;
@@ -17,16 +19,17 @@ export interface StateSource {
 /** Brings the running state of the engine to the store, regularly and when somebody asks. */
 export class StateSaver {
   readonly #source: StateSource;
-  readonly #save: (batch: CounterBatch) => Promise<void>;
+  readonly #store: Pick<Store, 'saveCounters' | 'tryWrite'>;
   readonly #log: Logger;
+  readonly #bad = new BadRecords();
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
   /** By the monotonic clock: when the batch that was written last, or is being written, was taken. */
   #takenAt = -Infinity;
 
-  constructor(source: StateSource, save: (batch: CounterBatch) => Promise<void>, log: Logger) {
+  constructor(source: StateSource, store: Pick<Store, 'saveCounters' | 'tryWrite'>, log: Logger) {
     this.#source = source;
-    this.#save = save;
+    this.#store = store;
     this.#log = log;
   }
 
@@ -56,13 +59,31 @@ export class StateSaver {
     try {
       const batch = await this.#source.takeDirty();
       try {
-        await this.#save(batch);
+        const { others, bad } = this.#bad.apart(batch);
+        for (const part of [others, ...bad]) await this.#save(part);
+        this.#bad.tell(this.#log);
       } catch (error) {
         await this.#source.restoreDirty(batch);
         throw error;
       }
     } catch (error) {
       this.#log.error({ err: error }, 'counters could not be stored; tried again in 5 s');
+    }
+  }
+  /**
+   * Stores a batch. When it can't be, and nothing is wrong with the database, a record is to blame: each half is stored by itself, down to the bad
+   * record, which costs nobody else.
+   * @throws the database's error when that is to blame
+   */
+  async #save(batch: CounterBatch): Promise<void> {
+    try {
+      await this.#store.saveCounters(batch);
+      this.#bad.stored(batch);
+    } catch (error) {
+      await this.#store.tryWrite();
+      const halves = halvesOf(batch);
+      if (halves.length === 0) this.#bad.add(namesOf(batch), error);
+      for (const half of halves) await this.#save(half);
     }
   }
 }

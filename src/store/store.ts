@@ -5,7 +5,7 @@ import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
 import { clientPage, clientPages } from './hot/client-page.ts';
 import type { ClientPageQuery } from './hot/client-page.ts';
-import { forgetRunningState, saveCounters } from './hot/counters.ts';
+import { forgetRunningState, saveCounters, tryWrite } from './hot/counters.ts';
 import type { CounterBatch } from './hot/counters.ts';
 import { hostPage, hostPages } from './hot/host-page.ts';
 import type { HostPageQuery } from './hot/host-page.ts';
@@ -58,6 +58,8 @@ export interface Store {
   forgetDeclared(): Promise<void>;
   /** Writes counters and last-seen facts and the traffic series that follow from them, all or none. */
   saveCounters(batch: CounterBatch): Promise<void>;
+  /** Writes something that changes nothing. @throws the database's error when it can't write at the moment */
+  tryWrite(): Promise<void>;
   /** Writes an entry of the audit log. */
   addAuditEntry(entry: NewAuditEntry): Promise<AuditEntry>;
   /** A page of the audit log, the newest entry first. */
@@ -122,6 +124,7 @@ export async function openStore({ url, dataDir, log }: StoreOptions): Promise<St
     childrenOf: (table, query) => childrenOf(reader, table, query),
     loadEngineState: () => loadEngineState(reader),
     saveCounters: (batch) => saveCounters(transaction, dialect, batch, Date.now()),
+    tryWrite: () => tryWrite(transaction),
     forgetRunningState: () => forgetRunningState(transaction),
     forgetDeclared: () => transaction(forgetDeclared),
     addAuditEntry: (entry) => addAuditEntry(transaction, entry),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { label, value } from './peer-text.ts';
 
 /** Tunnels and hosts that one agent may bring along. */
 export const MAX_DECLARED = 1000;
@@ -7,9 +8,10 @@ export const DECLARED_AT_ONCE = 16;
 /** The most bytes of an entry as JSON: with what is around it, it has to fit a control message. */
 export const MAX_ENTRY_BYTES = 60_000;
 
-const text = z.string().max(MAX_ENTRY_BYTES);
+const text = value(MAX_ENTRY_BYTES);
+const remark = label(MAX_ENTRY_BYTES);
 const texts = z.array(text).max(5000);
-const name = z.string().min(1).max(64);
+const name = z.string().min(1).max(64).pipe(label(64));
 
 /** A tunnel of an agent's configuration file, as the server is told of it; what it may hold, the server's rules decide. */
 export const declaredTunnel = z.object({
@@ -22,7 +24,7 @@ export const declaredTunnel = z.object({
   localPath: text,
   stripPrefix: text,
   proxyProtocol: z.enum(['', 'V1', 'V2']),
-  remark: text,
+  remark,
 });
 /** @see declaredTunnel */
 export type DeclaredTunnel = z.output<typeof declaredTunnel>;
@@ -44,7 +46,7 @@ export const declaredHost = z.object({
   autoHttps: z.boolean(),
   /** It gets its certificate by ACME, where the server does that. */
   acme: z.boolean(),
-  remark: text,
+  remark,
 });
 /** @see declaredHost */
 export type DeclaredHost = z.output<typeof declaredHost>;
@@ -76,7 +78,7 @@ export const declaredSchema = z.object({
   /** Its port; 0 = it has none. */
   port: z.int().min(0).max(65535),
   /** Why it is not as declared; "" = it is. */
-  error: z.string().max(1000),
+  error: label(1000),
 });
 /** @see declaredSchema */
 export type Declared = z.output<typeof declaredSchema>;

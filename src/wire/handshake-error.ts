@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { label } from './peer-text.ts';
 
 /** A refusal in words for the agent's operator. */
 export const refusalSchema = z.object({
-  code: z.string().max(64),
-  text: z.string().max(1000),
+  code: label(64),
+  text: label(1000),
   /** Ms to wait before the next try. */
   retryAfterMs: z.number().int().min(0).optional(),
   /** Come back over TLS: at this port of the same server, which shows the certificate with this SHA-256 fingerprint. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { label, value } from './peer-text.ts';
 
 /** Most targets that one message tells of: with targets and errors as long as they may be, it fits a frame. */
 export const HEALTH_TARGETS = 50;
@@ -14,7 +15,7 @@ export const healthSettings = z.object({
   /** After so many failures in a row a target is out of turn. */
   maxFailed: z.int().min(1).max(100),
   /** What is asked for (http); "" = tcp. */
-  path: z.string().max(1024),
+  path: label(1024),
 });
 /** @see healthSettings */
 export type HealthSettings = z.output<typeof healthSettings>;
@@ -22,7 +23,7 @@ export type HealthSettings = z.output<typeof healthSettings>;
 /** What the checks of a target have come to. */
 export const targetHealth = z.object({
   /** host:port */
-  target: z.string().max(300),
+  target: value(300),
   /** It takes its turn. */
   healthy: z.boolean(),
   /** Checks that failed in a row. */
@@ -30,7 +31,7 @@ export const targetHealth = z.object({
   /** Healthy, or not, for so many ms. */
   ageMs: z.int().min(0).max(1e12),
   /** Of the last check that failed; "" = none has. */
-  error: z.string().max(HEALTH_ERROR),
+  error: label(HEALTH_ERROR),
 });
 /** @see targetHealth */
 export type TargetHealthReport = z.output<typeof targetHealth>;

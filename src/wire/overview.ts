@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { label } from './peer-text.ts';
 
 /** The server tells an agent of its tunnels and hosts at most this often, in ms. */
 export const OVERVIEW_MS = 250;
@@ -11,17 +12,17 @@ const overviewRow = z.object({
   kind: z.enum(['tunnel', 'host']),
   id: z.int(),
   /** A tunnel's type; of a host its scheme. */
-  type: z.string().max(20),
+  type: label(20),
   /** A host's name and path; "" = a tunnel. */
-  host: z.string().max(600),
+  host: label(600),
   /** 0 = it has none. */
   port: z.int(),
   /** The first of them. */
-  targets: z.array(z.string().max(300)).max(OVERVIEW_TARGETS),
+  targets: z.array(label(300)).max(OVERVIEW_TARGETS),
   /** It serves. */
   running: z.boolean(),
   /** Why it doesn't; "" = nothing is wrong. */
-  error: z.string().max(1000),
+  error: label(1000),
   /** Open connections. */
   connections: z.int(),
   /** Of the programs that visit it, how many new connections go through the server, and past it. */

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { healthMessage } from './health.ts';
 import { declarationSchema, declaredSchema } from './declared.ts';
 import { overviewSchema } from './overview.ts';
+import { label, value } from './peer-text.ts';
 
 /** What an agent says of itself in its handshake. */
 export const agentInfoSchema = z.object({
-  version: z.string().max(64).default(''),
+  version: label(64).default(''),
   /** LAN addresses of its machine, comma-separated. */
-  localAddress: z.string().max(255).default(''),
+  localAddress: label(255).default(''),
   /** It runs in configuration-file mode: it brings tunnels and hosts along. */
   configFile: z.boolean().default(false),
 });
@@ -35,9 +36,9 @@ export type Welcome = z.output<typeof welcomeSchema>;
 export const byeSchema = z.object({
   /** The session ends now. */
   type: z.literal('bye'),
-  code: z.string().max(64),
+  code: label(64),
   /** Why, for people. */
-  text: z.string().max(1000),
+  text: label(1000),
 });
 
 /** From now on both sides compress what they send, or no longer do. */
@@ -53,7 +54,7 @@ export const serverMessageSchema = z.discriminatedUnion('type', [
   /** No new streams come; open ones may end by themselves until the server closes the session. */
   z.object({ type: z.literal('drain') }),
   /** The targets of a tunnel that direct paths lead to have changed. */
-  z.object({ type: z.literal('targets'), tunnelId: z.int(), targets: z.array(z.string().max(300)).max(5000) }),
+  z.object({ type: z.literal('targets'), tunnelId: z.int(), targets: z.array(value(300)).max(5000) }),
   declaredSchema,
   overviewSchema,
 ]);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { label } from './peer-text.ts';
 import { byeSchema, sessionWelcome } from './session-messages.ts';
 
 /** How a tunnel that visitors prove a password for is reached: through the server, or past it when a direct path opens. */
@@ -16,7 +17,7 @@ export const ASK_DIRECT = Buffer.from('direct');
 
 /** What a visitor says in its handshake. */
 export const visitorInfoSchema = z.object({
-  version: z.string().max(64).default(''),
+  version: label(64).default(''),
   /** The type of the tunnel that it means to visit. */
   type: z.enum(visitTypes),
 });

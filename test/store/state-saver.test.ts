@@ -14,14 +14,14 @@ function recorded() {
   return {
     saved, restored,
     source: { takeDirty: async () => batch(++taken), restoreDirty: async (given: CounterBatch) => { restored.push(given); } },
-    save: async ({ tunnels }: CounterBatch) => { saved.push(tunnels[0]?.id ?? 0); },
+    store: { saveCounters: async ({ tunnels }: CounterBatch) => { saved.push(tunnels[0]?.id ?? 0); }, tryWrite: async () => undefined },
   };
 }
 
 test('whoever wants fresh state waits for a write, and a crowd of them for one a second', async () => {
   jest.useFakeTimers();
-  const { source, save, saved } = recorded();
-  const saver = new StateSaver(source, save, new LogRecorder().logger);
+  const { source, store, saved } = recorded();
+  const saver = new StateSaver(source, store, new LogRecorder().logger);
   await Promise.all(Array.from({ length: 100 }, () => saver.fresh()));
   expect(saved).toEqual([1]);
   jest.advanceTimersByTime(999);
@@ -34,8 +34,8 @@ test('whoever wants fresh state waits for a write, and a crowd of them for one a
 
 test('saves every five seconds and when it stops', async () => {
   jest.useFakeTimers();
-  const { source, save, saved } = recorded();
-  const saver = new StateSaver(source, save, new LogRecorder().logger);
+  const { source, store, saved } = recorded();
+  const saver = new StateSaver(source, store, new LogRecorder().logger);
   saver.start();
   await jest.advanceTimersByTimeAsync(10_000);
   expect(saved).toEqual([1, 2]);
@@ -48,7 +48,8 @@ test('gives back what could not be saved, says so in the log, and goes on', asyn
   const { source, restored } = recorded();
   const log = new LogRecorder();
   let broken = true;
-  const saver = new StateSaver(source, async () => { if (broken) throw new Error('the disk is full'); }, log.logger);
+  const write = async () => { if (broken) throw new Error('the disk is full'); };
+  const saver = new StateSaver(source, { saveCounters: write, tryWrite: write }, log.logger);
   await saver.save();
   expect(restored).toHaveLength(1);
   await log.line(/counters could not be stored/);

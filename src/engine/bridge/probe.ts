@@ -1,9 +1,12 @@
 import { MessageSocket } from '../../wire/message-socket.ts';
 import { encodeOpen } from '../../wire/open.ts';
+import { cleanText } from '../../wire/peer-text.ts';
 import type { AgentSession } from './agent-session.ts';
 
 /** How much longer than the dial the answer may take, in ms: the way to the agent and back. */
 const WAY_MS = 2000;
+/** The most of an agent's answer that is shown, in characters. */
+const ANSWER_LENGTH = 1000;
 
 /**
  * Has an agent dial a target and close again.
@@ -19,7 +22,7 @@ export function probeThrough(session: AgentSession, target: string, timeoutMs: n
     }, timeoutMs + WAY_MS);
     stream.join(new MessageSocket('', (answer) => {
       clearTimeout(timer);
-      resolve(answer?.toString('utf8') ?? 'the agent went away, or is too old to try targets');
+      resolve(answer ? cleanText(answer.toString('utf8'), ANSWER_LENGTH) : 'the agent went away, or is too old to try targets');
     }));
   });
 }

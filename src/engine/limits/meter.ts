@@ -1,3 +1,4 @@
+import { addBytes, byteCount } from '../../rules/byte-count.ts';
 import type { RefusalCause, Refusals } from '../face.ts';
 
 /** Totals as the store has them, in bytes. */
@@ -32,8 +33,8 @@ export class Meter {
     this.#ticker = ticker;
     this.owner = owner;
     this.id = id;
-    this.inlet = stored.inletBytes;
-    this.export = stored.exportBytes;
+    this.inlet = byteCount(stored.inletBytes);
+    this.export = byteCount(stored.exportBytes);
     this.#atLastTick = this.inlet + this.export;
   }
 
@@ -43,12 +44,12 @@ export class Meter {
   }
 
   countInlet(bytes: number): void {
-    this.inlet += bytes;
+    this.inlet = addBytes(this.inlet, bytes);
     if (!this.#active) this.#activate();
   }
 
   countExport(bytes: number): void {
-    this.export += bytes;
+    this.export = addBytes(this.export, bytes);
     if (!this.#active) this.#activate();
   }
 

@@ -20,12 +20,14 @@ export class Connections {
   /**
    * Connects `socket` with what `payload` names on the agent's side; the bytes count for the tunnel and for `client`. The socket is
    * reset when the session takes no more, or when the client has as many connections as it may by now.
+   * @param onOver called once, when the connection is over or was refused
    */
-  carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer): void {
+  carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer, onOver?: () => void): void {
     const tunnel = this.#tunnel;
     const stream = client.full ? undefined : session.open(payload);
     if (!stream) {
       this.#refuse(socket, client, client.full ? 'connections' : 'agentCapacity');
+      onOver?.();
       return;
     }
     const connection = new Connection(socket, stream, { tunnel, client });
@@ -41,6 +43,7 @@ export class Connections {
         this.#visitors.leave();
         tunnel.connections--;
         client.connections--;
+        onOver?.();
       },
     });
   }

@@ -1,7 +1,8 @@
 import { encodeOpen } from '../../wire/open.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
-import { AgentSession } from '../bridge/agent-session.ts';
+import { AgentSession, type DirectBytes } from '../bridge/agent-session.ts';
 import type { WantedTunnel } from '../face.ts';
+import { DirectTraffic } from '../limits/direct-traffic.ts';
 import { secretMode } from './secret.ts';
 import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
@@ -12,6 +13,7 @@ import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
 class P2pTunnel implements TunnelServer {
   readonly #context: TunnelContext;
   readonly #relay: TunnelServer;
+  readonly #traffic = new DirectTraffic();
   #wanted: WantedTunnel;
   /** The agent that direct paths lead to. */
   #session: AgentSession | undefined;
@@ -54,7 +56,12 @@ class P2pTunnel implements TunnelServer {
     }
     this.#session = carrier.session;
     const payload = encodeOpen({ kind: 'direct', tunnelId: id, password, targets: [...targets], stunPorts: [...stunPorts] });
-    this.#context.connections.carry(socket, carrier.session, carrier.client, payload);
+    this.#traffic.opened();
+    this.#context.connections.carry(socket, carrier.session, carrier.client, payload, () => this.#traffic.closed());
+  }
+
+  believable(reported: DirectBytes): DirectBytes {
+    return this.#traffic.believable(reported);
   }
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Login } from '../../rules/login.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { Opener } from '../../wire/stream.ts';
+import type { DirectBytes } from '../bridge/agent-session.ts';
 import type { RefusalCause, WantedTunnel } from '../face.ts';
 import type { Account } from '../limits/account.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
@@ -49,6 +50,8 @@ export interface TunnelServer {
   onSocket?(socket: ByteSocket): void;
   /** Brings a visitor's program together with the agent, for a direct path: `socket` leads to the program. */
   onDirect?(socket: ByteSocket): Promise<void>;
+  /** What of an agent's report on direct paths is to be counted; absent = it has none. */
+  believable?(reported: DirectBytes): DirectBytes;
   /** Takes the UDP port over, whenever it was opened. */
   onPort?(port: UdpPort): void;
   /** Settings that need no new listener have changed; they hold from the next connection on. */

@@ -3,6 +3,7 @@ import { keyedModes, type Transport, transportOf } from '../../rules/tunnel-mode
 import type { HealthMessage } from '../../wire/health.ts';
 import type { ByteSocket, SocketBackend } from '../../wire/socket.ts';
 import type { VisitType } from '../../wire/visit-messages.ts';
+import type { DirectBytes } from '../bridge/agent-session.ts';
 import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
 import type { RefusalCause, TunnelState, WantedTunnel } from '../face.ts';
@@ -143,6 +144,11 @@ export class TunnelRunner implements VisitedTunnel {
   /** Its agent tells of the health of its targets. @param now ms since the epoch */
   onHealth(message: HealthMessage, now: number): void {
     this.#useHealth(afterMessage(this.#health, message, this.#wanted.targets, now));
+  }
+
+  /** What of its agent's report on direct paths is to be counted; undefined = it has no such paths. */
+  believable(reported: DirectBytes): DirectBytes | undefined {
+    return this.#server?.believable?.(reported);
   }
 
   /** Its agent came or went: what the last one told counts no more. */

@@ -1,3 +1,4 @@
+import { addBytes } from '../../rules/byte-count.ts';
 import type { EngineFace, Traffic } from '../../engine/face.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
@@ -71,10 +72,10 @@ function sumOf(states: readonly (Traffic | undefined)[]): Traffic {
   const sum = { rate: 0, connections: 0, inletBytes: 0, exportBytes: 0 };
   for (const state of states) {
     if (state === undefined) continue;
-    sum.rate += state.rate;
+    sum.rate = addBytes(sum.rate, state.rate);
     sum.connections += state.connections;
-    sum.inletBytes += state.inletBytes;
-    sum.exportBytes += state.exportBytes;
+    sum.inletBytes = addBytes(sum.inletBytes, state.inletBytes);
+    sum.exportBytes = addBytes(sum.exportBytes, state.exportBytes);
   }
   return sum;
 }

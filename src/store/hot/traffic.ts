@@ -42,16 +42,29 @@ function addition(dialect: Dialect, resource: TrafficResource): string {
     ? `SELECT value ->> 'id' AS id, value ->> 'inletBytes' AS inlet, value ->> 'exportBytes' AS export FROM json_each(?)`
     : `SELECT id, "inletBytes" AS inlet, "exportBytes" AS export FROM jsonb_to_recordset($1::jsonb) AS r(id int, "inletBytes" bigint, "exportBytes" bigint)`;
   const stretches = sqlite ? `('minute', ?), ('hour', ?), ('day', ?)` : `('minute', $2::int), ('hour', $3::int), ('day', $4::int)`;
+  // SQLite's sum() fails beyond 64 bits, where its total() goes on; PostgreSQL's is exact however large.
+  const sumOf = (bytes: string): string => `${sqlite ? 'total' : 'sum'}(${bytes})`;
   const key = resource === 'user' ? 'c."userId"' : 'c.id';
   const owned = resource === 'user' ? 'c."userId" IS NOT NULL AND ' : '';
   return `WITH n AS (${given}), s(step, at) AS (VALUES ${stretches})
     INSERT INTO "TrafficSample" ("resource", "resourceId", "step", "at", "inletBytes", "exportBytes")
-    SELECT '${resource}', ${key}, s.step, s.at, sum(n.inlet - c."inletBytes"), sum(n.export - c."exportBytes")
+    SELECT '${resource}', ${key}, s.step, s.at, ${bounded(dialect, sumOf('n.inlet - c."inletBytes"'))}, ${bounded(dialect, sumOf('n.export - c."exportBytes"'))}
     FROM n JOIN "${tables[resource]}" c ON c.id = n.id CROSS JOIN s
     WHERE ${owned}(n.inlet > c."inletBytes" OR n.export > c."exportBytes")
     GROUP BY ${key}, s.step, s.at
     ON CONFLICT ("resource", "resourceId", "step", "at") DO UPDATE SET
-      "inletBytes" = "TrafficSample"."inletBytes" + excluded."inletBytes", "exportBytes" = "TrafficSample"."exportBytes" + excluded."exportBytes"`;
+      "inletBytes" = ${grown(dialect, 'inletBytes')}, "exportBytes" = ${grown(dialect, 'exportBytes')}`;
+}
+
+/** What is stored and what comes to it: each fits half of 64 bits, whatever was stored before. */
+function grown(dialect: Dialect, column: string): string {
+  return bounded(dialect, `${bounded(dialect, `"TrafficSample"."${column}"`)} + excluded."${column}"`);
+}
+
+/** As a counter can say it (rules/byte-count.ts). */
+function bounded(dialect: Dialect, sum: string): string {
+  const [least, greatest] = dialect === 'sqlite' ? ['min', 'max'] : ['least', 'greatest'];
+  return `CAST(${least}(${greatest}(${sum}, 0), ${Number.MAX_SAFE_INTEGER}) AS BIGINT)`;
 }
 
 /** How long the stretches of each length are kept, in days. */

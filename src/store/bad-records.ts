@@ -1,0 +1,63 @@
+import type { Logger } from 'pino';
+import type { CounterBatch } from './hot/counters.ts';
+
+/** Bad records that are remembered; more are looked for anew each time. */
+const MOST = 1000;
+/** Names in one line of the log. */
+const MOST_NAMED = 20;
+
+/** The records of a batch: "client 5". */
+export function namesOf({ clients, tunnels, hosts }: CounterBatch): string[] {
+  return [...clients.map(({ id }) => `client ${id}`), ...tunnels.map(({ id }) => `tunnel ${id}`), ...hosts.map(({ id }) => `host ${id}`)];
+}
+
+/** A batch in two; [] = it has one record at most. */
+export function halvesOf(batch: CounterBatch): CounterBatch[] {
+  const names = namesOf(batch);
+  if (names.length < 2) return [];
+  const first = new Set(names.slice(0, Math.ceil(names.length / 2)));
+  return [only(batch, (name) => first.has(name)), only(batch, (name) => !first.has(name))];
+}
+
+function only({ clients, tunnels, hosts }: CounterBatch, wanted: (name: string) => boolean): CounterBatch {
+  return {
+    clients: clients.filter(({ id }) => wanted(`client ${id}`)), tunnels: tunnels.filter(({ id }) => wanted(`tunnel ${id}`)), hosts: hosts.filter(({ id }) => wanted(`host ${id}`)),
+  };
+}
+
+/** Records whose counters could not be stored, and stood in the way of others: each is tried by itself from then on, and told of once. */
+export class BadRecords {
+  readonly #names = new Set<string>();
+  /** Since the last `tell`. */
+  #news: string[] = [];
+  #error: unknown;
+
+  /** The records of a batch that were bad before, each by itself, and the others. */
+  apart(batch: CounterBatch): { readonly others: CounterBatch; readonly bad: readonly CounterBatch[] } {
+    if (this.#names.size === 0) return { others: batch, bad: [] };
+    const bad = namesOf(batch).filter((name) => this.#names.has(name));
+    return { others: only(batch, (name) => !this.#names.has(name)), bad: bad.map((one) => only(batch, (name) => name === one)) };
+  }
+
+  /** One can't be stored, though the database is well. */
+  add(names: readonly string[], error: unknown): void {
+    for (const name of names) {
+      if (this.#names.has(name) || this.#names.size >= MOST) continue;
+      this.#names.add(name);
+      this.#news.push(name);
+      this.#error = error;
+    }
+  }
+
+  /** These were stored: if one was bad, it is bad no more. */
+  stored(batch: CounterBatch): void {
+    if (this.#names.size > 0) for (const name of namesOf(batch)) this.#names.delete(name);
+  }
+
+  /** Tells of those that are new, in one line. */
+  tell(log: Logger): void {
+    if (this.#news.length === 0) return;
+    log.error({ err: this.#error, count: this.#news.length, records: this.#news.slice(0, MOST_NAMED) }, 'the counters of some records can not be stored; those of all others are');
+    this.#news = [];
+  }
+}

@@ -1,0 +1,84 @@
+import { expect, test } from '@jest/globals';
+import type { CounterBatch } from '../../src/store/hot/counters.ts';
+import { StateSaver } from '../../src/store/state-saver.ts';
+import type { Store } from '../../src/store/store.ts';
+import { eachDialect } from '../support/database.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { seedClients } from '../support/seed.ts';
+import { CLIENT, fresh, startEngine } from '../support/tunnel.ts';
+
+const MOST = Number.MAX_SAFE_INTEGER;
+const seen = { connected: false, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null };
+
+/** Makes the database refuse to change a client. */
+async function spoil({ db, dialect }: Store, id: number): Promise<void> {
+  const statements = dialect === 'sqlite'
+    ? [`CREATE TRIGGER spoilt BEFORE UPDATE ON "Client" WHEN NEW.id = ${id} BEGIN SELECT RAISE(ABORT, 'spoilt'); END`]
+    : ['CREATE FUNCTION spoilt() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION \'spoilt\'; END $$ LANGUAGE plpgsql',
+      `CREATE TRIGGER spoilt BEFORE UPDATE ON "Client" FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION spoilt()`];
+  for (const statement of statements) await db.$executeRawUnsafe(statement);
+}
+
+async function mend({ db, dialect }: Store): Promise<void> {
+  await db.$executeRawUnsafe(dialect === 'sqlite' ? 'DROP TRIGGER spoilt' : 'DROP FUNCTION spoilt CASCADE');
+}
+
+eachDialect('running state', (databases) => {
+  test('a record that can not be stored costs no other record anything, is told of once, and is stored when it can be', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seedClients(store, 300);
+    const bad = ids[77] ?? 0;
+    await spoil(store, bad);
+    const log = new LogRecorder();
+    let bytes = 0;
+    const restored: CounterBatch[] = [];
+    const saver = new StateSaver({
+      takeDirty: async () => ({ clients: ids.map((id) => ({ id, ...seen, inletBytes: ++bytes, exportBytes: 0 })), tunnels: [], hosts: [] }),
+      restoreDirty: async (batch) => { restored.push(batch); },
+    }, store, log.logger);
+    for (let round = 1; round <= 3; round++) {
+      await saver.save();
+      const rows = await store.db.client.findMany({ select: { id: true, inletBytes: true }, orderBy: { id: 'asc' } });
+      const expected = ids.map((id, index) => ({ id, inletBytes: id === bad ? 0n : BigInt((round - 1) * 300 + index + 1) }));
+      expect(rows).toEqual(expected);
+    }
+    const told = log.entries.filter(({ level }) => level >= 50);
+    expect(told).toMatchObject([{ count: 1, records: [`client ${bad}`] }]);
+    await mend(store);
+    await saver.save();
+    expect(await store.db.client.findUnique({ where: { id: bad } })).toMatchObject({ inletBytes: BigInt(900 + 78) });
+    expect(restored).toEqual([]);
+  });
+
+  test('an agent whose texts no database stores is stored with them made fit, and so is everybody else', async () => {
+    const store = await databases.openEmpty();
+    const [one = 0, two = 0] = await seedClients(store, 2);
+    const stored = { clients: [{ ...CLIENT, id: one, ...fresh }, { ...CLIENT, id: two, vkey: 'the-second-vkey', ...fresh }] };
+    const server = await startEngine({ stored });
+    await RawPeer.connect(server, { info: { version: '1.0\0\ud800', localAddress: '10.0.0.1\n\u2028\udc00' } });
+    await RawPeer.connect(server, { key: 'the-second-vkey', info: { version: '2.0' } });
+    const log = new LogRecorder();
+    await new StateSaver({ takeDirty: async () => server.engine.takeDirty(), restoreDirty: async (batch) => server.engine.restoreDirty(batch) }, store, log.logger).save();
+    expect(log.entries).toEqual([]);
+    expect(await store.db.client.findMany({ select: { agentVersion: true, localAddress: true, connected: true }, orderBy: { id: 'asc' } })).toEqual([
+      { agentVersion: '1.0\ufffd\ufffd', localAddress: '10.0.0.1\ufffd\ufffd\ufffd', connected: true }, { agentVersion: '2.0', localAddress: '', connected: true },
+    ]);
+  });
+
+  test('counters and series that are full stay numbers that every answer can say', async () => {
+    const store = await databases.openEmpty();
+    const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    const ids = await seedClients(store, 2, () => ({ userId }));
+    for (let round = 0; round < 2; round++) {
+      await store.saveCounters({ clients: ids.map((id) => ({ id, ...seen, rate: MOST, inletBytes: MOST, exportBytes: MOST })), tunnels: [], hosts: [] });
+      await store.db.client.updateMany({ data: { inletBytes: 0 } });
+    }
+    const samples = await store.db.trafficSample.findMany({ select: { inletBytes: true, exportBytes: true } });
+    expect(samples).toHaveLength(9);
+    expect(new Set(samples.flatMap(({ inletBytes, exportBytes }) => [inletBytes, exportBytes]))).toEqual(new Set([BigInt(MOST)]));
+    await store.db.trafficSample.updateMany({ data: { inletBytes: 2n ** 63n - 1n } });
+    await store.saveCounters({ clients: [{ id: ids[0] ?? 0, ...seen, inletBytes: 5, exportBytes: MOST }], tunnels: [], hosts: [] });
+    expect(await store.db.trafficSample.count({ where: { resource: 'user', inletBytes: MOST } })).toBeGreaterThan(0);
+  });
+});
