@@ -15,6 +15,7 @@ import { parseDatagram, parseGreeting, parseLogin, parseRequest, SocksError } fr
 import { proxyHeader } from '../../src/engine/tunnels/proxy-header.ts';
 import { MAX_HELLO, readClientHello } from '../../src/engine/vhost/client-hello.ts';
 import { type ProxyPreface, readProxyPreface } from '../../src/engine/vhost/proxy-preface.ts';
+import { hostFields } from '../../src/engine/vhost/host-fields.ts';
 import { fieldsForTarget } from '../../src/engine/vhost/request-fields.ts';
 import { placeOf } from '../../src/engine/vhost/request-place.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
@@ -52,7 +53,7 @@ function inSteps(pieces: readonly Buffer[], steps: ReadonlyArray<(bytes: Buffer)
 /** What is forwarded of a request says the same about its length as what came: nothing can be hidden behind it. */
 function forwarded(head: RequestHead): unknown {
   const place = placeOf(head);
-  const fields = fieldsForTarget(head, { headers: ['X-Own: 1'], hostChange: '' }, { address: '192.0.2.1', scheme: 'http', host: place.host, trusted: false });
+  const fields = fieldsForTarget(head, hostFields({ headers: ['X-Own: 1'], hostChange: '' }), { address: '192.0.2.1', scheme: 'http', host: place.host, trusted: false });
   const again = parseRequestHead(formatHead(`${head.method} ${place.path} HTTP/1.${head.minor}`, fields));
   if (!again) throw new Error('a head without an end');
   if (JSON.stringify(requestFraming(again)) !== JSON.stringify(requestFraming(head))) throw new Error('the target would read another length');
@@ -108,7 +109,7 @@ function dechunked(pieces: readonly Buffer[]): unknown {
   return until((seen) => {
     const [end, dechunker] = [new BodyEnd({ kind: 'chunked' }), new Dechunker()];
     let content = '';
-    for (const piece of pieces) dechunker.push(piece.subarray(0, end.take(piece)), (data) => { content += data.toString('hex'); });
+    for (const piece of pieces) dechunker.push(end.take(piece).passed, (data) => { content += data.toString('hex'); });
     seen.push(content, end.over);
   });
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { isHeaderLine, isHostHeader } from '../../rules/header-line.ts';
 import { hostLocation } from '../../rules/host-location.ts';
 import { hostPattern } from '../../rules/host-name.ts';
 import type { DeclaredHost } from '../../wire/declared.ts';
 import { healthTable } from './health.ts';
 import { line, localPath, targets } from './tunnel-table.ts';
 
-const header = z.string('must be a text').regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[\t\x20-\x7e\x80-\u{10ffff}]*$/u, 'must be "Name: value"');
+const header = z.string('must be a text').refine(isHeaderLine, 'must be "Name: value"');
 
 /** A table of `[hosts.NAME]`: a name of its own, or a prefix below a platform domain. */
 export const hostTable = z.strictObject({
@@ -16,7 +17,7 @@ export const hostTable = z.strictObject({
   scheme: z.enum(['all', 'http', 'https'], 'must be "all", "http" or "https"').default('all'),
   targets,
   headers: z.array(header, 'must be a list: ["Name: value"]').max(100, 'must be at most 100').default([]),
-  host_change: line.regex(/^\S*$/, 'must not hold blanks').default(''),
+  host_change: line.refine(isHostHeader, 'must be ASCII without blanks').default(''),
   certificate: localPath.optional(),
   private_key: localPath.optional(),
   auto_https: z.boolean('must be true or false').default(false),

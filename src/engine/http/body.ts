@@ -1,4 +1,5 @@
-import { type Field, listOf, parseField, MAX_FIELDS, type RequestHead, type ResponseHead, valuesOf } from './head.ts';
+import { Field, listOf, valuesOf, variableName } from './field.ts';
+import { formatTrailer, MAX_FIELDS, type RequestHead, type ResponseHead } from './head.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
 /** How the end of a message's body is known; `close` = by the end of the connection. */
@@ -9,7 +10,7 @@ const EMPTY: Framing = { kind: 'length', bytes: 0 };
 /** How long the body of a request is. @throws {HttpSyntaxError} when there could be two opinions about it */
 export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'fields'>): Framing {
   const coded = codings(minor, fields);
-  if (coded.length === 0) return declaredLength(fields) ?? EMPTY;
+  if (coded.length === 0) return declaredLength(fields, canonicalLength) ?? EMPTY;
   if (coded.at(-1) !== 'chunked' || coded.some((coding, index) => index < coded.length - 1 && !unspoken.has(coding))) {
     throw new HttpSyntaxError('the transfer coding leaves open where the body ends');
   }
@@ -23,7 +24,7 @@ const unspoken = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress']
 /** How long the body of a response to a request of that method is. @throws {HttpSyntaxError} when there could be two opinions about it */
 export function responseFraming({ status, minor, fields }: Pick<ResponseHead, 'status' | 'minor' | 'fields'>, method: string): Framing {
   const coded = codings(minor, fields);
-  const length = declaredLength(fields);
+  const length = declaredLength(fields, /^\d{1,15}$/);
   if (coded.length > 0 && (coded.at(-1) !== 'chunked' || coded.indexOf('chunked') < coded.length - 1)) {
     throw new HttpSyntaxError('the last transfer coding is not chunked');
   }
@@ -35,16 +36,20 @@ function codings(minor: 0 | 1, fields: readonly Field[]): string[] {
   const sent = valuesOf(fields, 'transfer-encoding');
   if (sent.length === 0) return [];
   const coded = listOf(fields, 'transfer-encoding');
-  if (coded.length === 0) throw new HttpSyntaxError('Transfer-Encoding is empty');
+  // `chunked,` is a list of two to some programs.
+  if (coded.length !== sent.join(',').split(',').length) throw new HttpSyntaxError('Transfer-Encoding has an empty element');
   if (valuesOf(fields, 'content-length').length > 0) throw new HttpSyntaxError('Content-Length beside Transfer-Encoding');
   if (minor === 0) throw new HttpSyntaxError('HTTP/1.0 knows no Transfer-Encoding');
   return coded;
 }
 
-function declaredLength(fields: readonly Field[]): Framing | undefined {
+/** What a client has to send: programs differ about leading zeros, some read them as octal. */
+const canonicalLength = /^(?:0|[1-9]\d{0,14})$/;
+
+function declaredLength(fields: readonly Field[], syntax: RegExp): Framing | undefined {
   const [length, ...more] = valuesOf(fields, 'content-length');
   if (length === undefined) return undefined;
-  if (more.length > 0 || !/^\d{1,15}$/.test(length)) throw new HttpSyntaxError('Content-Length is no single number');
+  if (more.length > 0 || !syntax.test(length)) throw new HttpSyntaxError('Content-Length is no single number');
   return { kind: 'length', bytes: Number(length) };
 }
 
@@ -55,8 +60,28 @@ const MAX_TRAILER = 8 * 1024;
 const LF = 0x0a;
 
 /**
- * Finds the end of a body in what arrives, without changing a byte of it. Chunked: sizes, line ends and trailer are checked as
- * strictly as a head is, before anything is passed on.
+ * What must not be said after the body: where a message goes and where it ends, who sent it, and what the server says of a visitor
+ * (RFC 9110, 6.5.1). A program that adds the trailer to the head would take it for a part of that. In the spelling of `variableName`.
+ */
+const notInTrailers = new Set([
+  'host', 'content-length', 'transfer-encoding', 'trailer', 'te', 'connection', 'keep-alive', 'upgrade', 'http2-settings', 'expect', 'proxy',
+  'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'authorization', 'cookie', 'set-cookie',
+  'forwarded', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host',
+]);
+
+/** Some bytes of a body. */
+export interface BodyPiece {
+  /** How many of the bytes that came belong to the body. */
+  readonly taken: number;
+  /** What to pass on of them: all as they came, but for the trailer, which is passed on when it is complete, without what must not be in it. */
+  readonly passed: Buffer;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Finds the end of a body in what arrives. Of chunks it changes no byte; sizes, line ends and trailer are checked as strictly as a head
+ * is, before anything is passed on.
  */
 export class BodyEnd {
   readonly #framing: Framing;
@@ -67,6 +92,8 @@ export class BodyEnd {
   #line = '';
   #trailerBytes = 0;
   #trailerFields = 0;
+  /** Those to pass on. */
+  readonly #trailer: Field[] = [];
 
   constructor(framing: Framing) {
     this.#framing = framing;
@@ -79,15 +106,15 @@ export class BodyEnd {
     return this.#state === 'over';
   }
 
-  /** How many of the bytes that come next belong to the body. @throws {HttpSyntaxError} */
-  take(bytes: Buffer): number {
-    if (this.over) return 0;
-    if (this.#framing.kind === 'close') return bytes.length;
+  /** Takes the bytes that come next, as far as they belong to the body. @throws {HttpSyntaxError} */
+  take(bytes: Buffer): BodyPiece {
+    if (this.over) return { taken: 0, passed: NOTHING };
+    if (this.#framing.kind === 'close') return { taken: bytes.length, passed: bytes };
     if (this.#framing.kind === 'chunked') return this.#takeChunks(bytes);
     const taken = Math.min(bytes.length, this.#missing);
     this.#missing -= taken;
     if (this.#missing === 0) this.#state = 'over';
-    return taken;
+    return { taken, passed: bytes.subarray(0, taken) };
   }
 
   /** The connection has ended. @throws {HttpSyntaxError} in the middle of the body */
@@ -96,8 +123,10 @@ export class BodyEnd {
     this.#state = 'over';
   }
 
-  #takeChunks(bytes: Buffer): number {
+  #takeChunks(bytes: Buffer): BodyPiece {
+    const begun = this.#inTrailer;
     let at = 0;
+    let chunks = 0;
     while (at < bytes.length && !this.over) {
       if (this.#state === 'data') {
         const taken = Math.min(bytes.length - at, this.#missing);
@@ -105,10 +134,21 @@ export class BodyEnd {
         this.#missing -= taken;
         if (this.#missing === 0) this.#state = 'dataEnd';
       } else {
+        const inTrailer = this.#inTrailer;
         at = this.#takeLine(bytes, at);
+        if (inTrailer) continue;
       }
+      chunks = at;
     }
-    return at;
+    // Without a trailer the end is as it came.
+    if (this.over && this.#trailerFields === 0 && !begun) return { taken: at, passed: bytes.subarray(0, at) };
+    const passed = bytes.subarray(0, chunks);
+    return { taken: at, passed: this.over ? Buffer.concat([passed, formatTrailer(this.#trailer)]) : passed };
+  }
+
+  /** The last chunk was seen. */
+  get #inTrailer(): boolean {
+    return this.#state === 'trailer';
   }
 
   /** Goes on with the present line; when it is whole it has its effect. */
@@ -145,7 +185,8 @@ export class BodyEnd {
     } else {
       this.#trailerBytes += line.length;
       if (++this.#trailerFields > MAX_FIELDS) throw new HttpSyntaxError('the trailer has too many fields');
-      parseField(line);
+      const field = Field.parse(line);
+      if (!notInTrailers.has(variableName(field.name))) this.#trailer.push(field);
     }
   }
 }

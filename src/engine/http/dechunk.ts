@@ -1,4 +1,4 @@
-import { type Field, parseField } from './head.ts';
+import { Field } from './field.ts';
 
 /** Takes the chunked coding off a body whose form was checked before (BodyEnd): what is left are its bytes. */
 export class Dechunker {
@@ -40,7 +40,7 @@ export class Dechunker {
       this.#missing = Number.parseInt(line, 16);
       this.#state = this.#missing === 0 ? 'trailer' : 'data';
     } else if (line !== '\r\n') {
-      this.#trailers.push(parseField(line.slice(0, -2)));
+      this.#trailers.push(Field.parse(line.slice(0, -2)));
     }
   }
 }

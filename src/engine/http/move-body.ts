@@ -2,7 +2,7 @@ import type { PullSocket } from '../../wire/pull-socket.ts';
 import type { BodyEnd } from './body.ts';
 
 /**
- * Moves a body as it is from one connection to the other, no byte further, as fast as both can.
+ * Moves a body from one connection to the other, no byte further, as fast as both can.
  * @throws {HttpSyntaxError} when it is malformed or ends too early
  * @throws {SocketGoneError}
  */
@@ -13,8 +13,8 @@ export async function moveBody(from: PullSocket, to: PullSocket, body: BodyEnd):
       body.end();
       return;
     }
-    const length = body.take(chunk);
-    if (length < chunk.length) from.unread(chunk.subarray(length));
-    if (length > 0) await to.write(chunk.subarray(0, length));
+    const { taken, passed } = body.take(chunk);
+    if (taken < chunk.length) from.unread(chunk.subarray(taken));
+    if (passed.length > 0) await to.write(passed);
   }
 }

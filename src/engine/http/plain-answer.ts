@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { type Field, formatHead } from './head.ts';
+import { Field } from './field.ts';
+import { formatHead } from './head.ts';
 
 /** How an answer is given. */
 export interface AnswerOptions {
@@ -15,11 +16,11 @@ export function plainAnswer(status: number, text: string, { method, closes, fiel
   const reason = STATUS_CODES[status] ?? '';
   const page = Buffer.from(`${status} ${reason}\n\n${text}\n`);
   const head = formatHead(`HTTP/1.1 ${status} ${reason}`, [
-    { name: 'Content-Type', value: 'text/plain; charset=utf-8' },
-    { name: 'Content-Length', value: String(page.length) },
-    { name: 'Cache-Control', value: 'no-store' },
+    Field.of('Content-Type', 'text/plain; charset=utf-8'),
+    Field.of('Content-Length', String(page.length)),
+    Field.of('Cache-Control', 'no-store'),
     ...fields,
-    ...(closes ? [{ name: 'Connection', value: 'close' }] : []),
+    ...(closes ? [Field.of('Connection', 'close')] : []),
   ]);
   return method === 'HEAD' ? head : Buffer.concat([head, page]);
 }

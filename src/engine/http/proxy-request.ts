@@ -1,6 +1,8 @@
 import { formatTarget, parseTarget } from '../../rules/targets.ts';
 import { type Framing, requestFraming } from './body.ts';
-import { type Field, formatHead, listOf, type RequestHead, valuesOf } from './head.ts';
+import { endToEnd } from './end-to-end.ts';
+import { Field, listOf, lowerCase, valuesOf } from './field.ts';
+import { formatHead, type RequestHead } from './head.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
 /** What a visitor of a forward proxy wants. */
@@ -20,8 +22,6 @@ export type ProxyRequest =
     readonly last: boolean;
   };
 
-/** Fields that concern one connection only (RFC 9110, 7.6.1), and those for the proxy. Transfer-Encoding stays: chunks are passed as they are. */
-const hopByHop = new Set(['connection', 'proxy-connection', 'keep-alive', 'proxy-authorization', 'proxy-authenticate', 'te', 'upgrade']);
 /** What Connection must not take away: without it the message has another length, or another host. */
 const indispensable = new Set(['host', 'content-length', 'transfer-encoding']);
 
@@ -33,25 +33,20 @@ export function readProxyRequest(head: RequestHead): ProxyRequest {
   const body = requestFraming(head);
   if (head.method === 'CONNECT') return { kind: 'connect', target: connectTarget(head, body) };
   const { authority, path } = splitUrl(head);
+  checkConnection(head.fields);
   const last = head.minor === 0 || [...listOf(head.fields, 'connection'), ...listOf(head.fields, 'proxy-connection')].includes('close');
-  const fields = [{ name: 'Host', value: authority }, ...withoutHopByHop(head.fields).filter(({ name }) => name.toLowerCase() !== 'host')];
-  if (last) fields.push({ name: 'Connection', value: 'close' });
+  const fields = [Field.of('Host', authority), ...endToEnd(head.fields).filter(({ name }) => lowerCase(name) !== 'host')];
+  if (last) fields.push(Field.of('Connection', 'close'));
   return {
     kind: 'forward', target: targetOf(/:\d+$/.test(authority) ? authority : `${authority}:80`), method: head.method, minor: head.minor,
     head: formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fields), body, last,
   };
 }
 
-/** The fields that concern more than the connection they came on. @throws {HttpSyntaxError} when what is needed would go with the others */
-export function withoutHopByHop(fields: readonly Field[]): Field[] {
-  const named = new Set(listOf(fields, 'connection'));
-  for (const name of indispensable) {
-    if (named.has(name)) throw new HttpSyntaxError(`Connection names ${name}`);
-  }
-  return fields.filter(({ name }) => {
-    const lower = name.toLowerCase();
-    return !hopByHop.has(lower) && !named.has(lower);
-  });
+/** @throws {HttpSyntaxError} when Connection takes away what the message can't be without */
+export function checkConnection(fields: readonly Field[]): void {
+  const named = listOf(fields, 'connection').find((name) => indispensable.has(name));
+  if (named !== undefined) throw new HttpSyntaxError(`Connection names ${named}`);
 }
 
 function connectTarget({ target }: RequestHead, body: Framing): string {

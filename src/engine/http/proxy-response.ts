@@ -1,6 +1,8 @@
 import { type Framing, responseFraming } from './body.ts';
-import { formatHead, listOf, type ResponseHead } from './head.ts';
-import { withoutHopByHop } from './proxy-request.ts';
+import { endToEndOfResponse } from './end-to-end.ts';
+import { Field, listOf } from './field.ts';
+import { formatHead, type ResponseHead } from './head.ts';
+import { checkConnection } from './proxy-request.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
 /** What a target answered. */
@@ -26,8 +28,9 @@ export function readProxyResponse(head: ResponseHead, request: { readonly method
   if (body.kind === 'chunked' && request.minor === 0) throw new HttpSyntaxError('chunks for a visitor that speaks HTTP/1.0');
   const interim = head.status < 200;
   const closes = !interim && (request.last || body.kind === 'close');
-  const fields = withoutHopByHop(head.fields);
-  if (closes) fields.push({ name: 'Connection', value: 'close' });
+  checkConnection(head.fields);
+  const fields = endToEndOfResponse(head.fields, { status: head.status, minor: request.minor });
+  if (closes) fields.push(Field.of('Connection', 'close'));
   return {
     head: formatHead(`HTTP/1.1 ${head.status} ${head.reason}`, fields), body, interim, closes,
     last: !interim && (head.minor === 0 || body.kind === 'close' || listOf(head.fields, 'connection').includes('close')),

@@ -9,7 +9,7 @@ export interface RequestSink {
   /** The first byte of a head has come. */
   onHeadBegun(): void;
   onHead(head: RequestHead): void;
-  /** A piece of the body as it came, chunk sizes included. */
+  /** A piece of the body to pass on (BodyEnd), chunk sizes included. */
   onBody(piece: Buffer): void;
   /** The body is complete. Not called when there is none. */
   onBodyOver(): void;
@@ -103,10 +103,9 @@ export class RequestReader {
       this.#sink.onAhead();
       return false;
     }
-    const taken = body.take(this.#rest);
-    const piece = this.#rest.subarray(0, taken);
+    const { taken, passed } = body.take(this.#rest);
     this.#rest = this.#rest.subarray(taken);
-    this.#sink.onBody(piece);
+    if (passed.length > 0) this.#sink.onBody(passed);
     if (body.over) this.#sink.onBodyOver();
     return true;
   }

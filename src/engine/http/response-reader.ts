@@ -8,7 +8,7 @@ export interface ResponseSink {
   /** 1xx: the response proper is still to come. After 101 there is none: another protocol begins. */
   onInterim(head: ResponseHead): void;
   onHead(head: ResponseHead, body: Framing): void;
-  /** A piece of the body as it came, chunk sizes included. */
+  /** A piece of the body to pass on (BodyEnd), chunk sizes included. */
   onBody(piece: Buffer): void;
 }
 
@@ -53,8 +53,8 @@ export class ResponseReader {
   }
 
   #onBody(body: BodyEnd, bytes: Buffer): number {
-    const taken = body.take(bytes);
-    this.#sink.onBody(bytes.subarray(0, taken));
+    const { taken, passed } = body.take(bytes);
+    if (passed.length > 0) this.#sink.onBody(passed);
     return taken;
   }
 

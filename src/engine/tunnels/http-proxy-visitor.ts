@@ -2,7 +2,8 @@ import { parseBasic } from '../../rules/login.ts';
 import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import { splice } from '../../wire/splice.ts';
 import { BodyEnd } from '../http/body.ts';
-import { parseRequestHead, parseResponseHead, type RequestHead, valuesOf } from '../http/head.ts';
+import { Field, valuesOf } from '../http/field.ts';
+import { formatHead, parseRequestHead, parseResponseHead, type RequestHead } from '../http/head.ts';
 import { moveBody } from '../http/move-body.ts';
 import { type AnswerOptions, plainAnswer } from '../http/plain-answer.ts';
 import { type ProxyRequest, readProxyRequest } from '../http/proxy-request.ts';
@@ -124,7 +125,7 @@ export class HttpProxyVisitor {
 
   async #askForLogin(request: ProxyRequest): Promise<boolean> {
     const goesOn = request.kind === 'connect' || (!request.last && request.body.kind === 'length' && request.body.bytes === 0);
-    const options: AnswerOptions = { method: this.#method, closes: !goesOn, fields: [{ name: 'Proxy-Authenticate', value: 'Basic realm="nps"' }] };
+    const options: AnswerOptions = { method: this.#method, closes: !goesOn, fields: [Field.of('Proxy-Authenticate', 'Basic realm="nps"')] };
     await this.#socket.write(plainAnswer(407, 'This proxy asks for a user name and a password.', options));
     return goesOn;
   }
@@ -141,7 +142,7 @@ export class HttpProxyVisitor {
     const { socket, result } = this.#dial(target);
     const dialled = await result;
     if (dialled !== 'connected') throw refusalFor(dialled);
-    await this.#socket.write(Buffer.from('HTTP/1.1 200 Connection established\r\n\r\n'));
+    await this.#socket.write(formatHead('HTTP/1.1 200 Connection established', []));
     splice(this.#socket.release(), socket.release());
   }
 

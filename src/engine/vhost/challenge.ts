@@ -1,3 +1,4 @@
+import { Field } from '../http/field.ts';
 import { formatHead } from '../http/head.ts';
 
 const WHERE = '/.well-known/acme-challenge/';
@@ -9,10 +10,11 @@ export function challengeToken(path: string): string | undefined {
 
 /** Shows a certificate authority that the name leads here. @param close the connection ends with it */
 export function challengeResponse(answer: string, close: boolean): Buffer {
-  return Buffer.concat([formatHead('HTTP/1.1 200 OK', [
-    { name: 'Content-Type', value: 'application/octet-stream' },
-    { name: 'Content-Length', value: String(answer.length) },
-    { name: 'Cache-Control', value: 'no-store' },
-    ...(close ? [{ name: 'Connection', value: 'close' }] : []),
-  ]), Buffer.from(answer, 'latin1')]);
+  const body = Buffer.from(answer);
+  return formatHead('HTTP/1.1 200 OK', [
+    Field.of('Content-Type', 'application/octet-stream'),
+    Field.of('Content-Length', String(body.length)),
+    Field.of('Cache-Control', 'no-store'),
+    ...(close ? [Field.of('Connection', 'close')] : []),
+  ], body);
 }

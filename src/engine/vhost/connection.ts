@@ -1,6 +1,7 @@
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import { closeSoon } from '../../wire/linger.ts';
-import { formatHead, listOf, type RequestHead } from '../http/head.ts';
+import { listOf } from '../http/field.ts';
+import { formatHead, type RequestHead } from '../http/head.ts';
 import { RequestReader, type RequestSink } from '../http/request-reader.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
 import { decide, type Decision } from './decision.ts';
@@ -168,7 +169,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     this.#entry = entry;
     this.#visit = { address: this.address, kept: true, head };
     this.#begin(exchange);
-    exchange.request(formatHead(`${method} ${place.path} HTTP/1.${minor}`, fieldsForTarget(head, entry.wanted, origin)));
+    exchange.request(formatHead(`${method} ${place.path} HTTP/1.${minor}`, fieldsForTarget(head, entry.fields, origin)));
     if (bodyless) exchange.requestSent();
   }
 

@@ -1,7 +1,8 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
-import { formatHead, headText, listOf, type ResponseHead, withHead } from '../http/head.ts';
+import { Field, listOf } from '../http/field.ts';
+import { formatHead, type ResponseHead } from '../http/head.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
 import type { HostEntry } from './hosts.ts';
@@ -63,7 +64,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #mustClose = false;
   #closed = false;
   /** Of the response, not yet sent: what comes of the body at once goes with it, which saves a write for each small response. */
-  #head: string | undefined;
+  #head: { readonly start: string; readonly fields: readonly Field[] } | undefined;
   /** The visitor gets the content of the chunks only. */
   #dechunker: Dechunker | undefined;
 
@@ -162,7 +163,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   onInterim({ status, reason, fields }: ResponseHead): void {
     if (status === 101 && !this.#asked.upgrade) throw new HttpSyntaxError('a change of protocol that nobody asked for');
     // HTTP/1.0 knows no interim responses.
-    if (this.#asked.minor === 1) this.#toVisitor(formatHead(`HTTP/1.1 ${status} ${reason}`, fieldsForVisitor(fields, status)));
+    if (this.#asked.minor === 1) this.#toVisitor(formatHead(`HTTP/1.1 ${status} ${reason}`, fieldsForVisitor(fields, { status, minor: this.#asked.minor })));
     if (status !== 101) return;
     this.#upgraded = true;
     this.#owner.upgraded();
@@ -171,17 +172,14 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   onHead({ status, reason, minor, fields }: ResponseHead, body: Framing): void {
     const options = listOf(fields, 'connection');
     this.#persistent = body.kind !== 'close' && (minor === 1 ? !options.includes('close') : options.includes('keep-alive'));
-    const out = fieldsForVisitor(fields, status);
-    if (body.kind === 'chunked' && this.#asked.minor === 0) {
-      // HTTP/1.0 knows no chunks: for this visitor the body ends with the connection.
-      this.#dechunker = new Dechunker();
-      out.splice(0, Infinity, ...out.filter(({ name }) => !/^(transfer-encoding|trailer)$/i.test(name)));
-    }
+    const out = fieldsForVisitor(fields, { status, minor: this.#asked.minor });
+    // HTTP/1.0 knows no chunks: for this visitor the body ends with the connection.
+    if (body.kind === 'chunked' && this.#asked.minor === 0) this.#dechunker = new Dechunker();
     if (body.kind === 'close' || !this.#owner.keepsOpen || !this.#requestSent) {
       this.#mustClose = true;
-      out.push({ name: 'Connection', value: 'close' });
+      out.push(Field.of('Connection', 'close'));
     }
-    this.#head = headText(`HTTP/1.1 ${status} ${reason}`, out);
+    this.#head = { start: `HTTP/1.1 ${status} ${reason}`, fields: out };
     this.#owner.responding();
   }
 
@@ -215,7 +213,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #toVisitor(bytes: Buffer): void {
     const head = this.#head;
     this.#head = undefined;
-    if (!this.#closed && !this.#owner.visitor.write(head === undefined ? bytes : withHead(head, bytes))) this.#target.pause();
+    if (!this.#closed && !this.#owner.visitor.write(head === undefined ? bytes : formatHead(head.start, head.fields, bytes))) this.#target.pause();
   }
 
   onEnd(): void {

@@ -1,5 +1,5 @@
 import { parseBasic } from '../../rules/login.ts';
-import { valuesOf } from '../http/head.ts';
+import { valuesOf } from '../http/field.ts';
 import type { RefusalCause, WantedHost } from '../face.ts';
 import type { ClientLogins } from '../limits/client-logins.ts';
 import type { Carrier } from '../tunnels/tunnel-mode.ts';

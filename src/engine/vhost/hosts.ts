@@ -8,6 +8,7 @@ import { Connections } from '../tunnels/connections.ts';
 import { TargetTurns } from '../tunnels/target-turns.ts';
 import type { Certificate } from './certificate.ts';
 import type { Certificates } from './certificates.ts';
+import { type HostFields, hostFields } from './host-fields.ts';
 
 /** What an entry is made of. */
 type HostParts = Pick<HostEntry, 'wanted' | 'meter' | 'connections' | 'certificate' | 'health'>;
@@ -24,6 +25,8 @@ export class HostEntry implements HostRule {
   readonly targets: TargetTurns;
   /** For TLS that is passed through. */
   readonly secureTargets: TargetTurns;
+  /** What it sets in the heads of requests. */
+  readonly fields: HostFields;
   readonly id: number;
   readonly host: string;
   readonly location: string;
@@ -42,6 +45,7 @@ export class HostEntry implements HostRule {
     const targets = inTurn(health, wanted.targets);
     this.targets = new TargetTurns({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs }, targets, before?.targets);
     this.secureTargets = new TargetTurns({ kind: 'tcp', by: `host ${wanted.id}` }, targets, before?.secureTargets);
+    this.fields = before?.wanted === wanted ? before.fields : hostFields(wanted);
     this.id = wanted.id;
     this.host = wanted.host;
     this.location = wanted.location;

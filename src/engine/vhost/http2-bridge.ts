@@ -3,15 +3,13 @@ import { type PairOrigin, socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
-import { type Field, formatHead, lowerCase, type ResponseHead } from '../http/head.ts';
+import { Field, lowerCase } from '../http/field.ts';
+import { formatHead, formatTrailer, type ResponseHead } from '../http/head.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import type { OnHttp2Stream } from './http2-session.ts';
 
 /** Fields that HTTP/2 has no place for (RFC 9113, 8.2.2); a request that has one is malformed. */
 const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'http2-settings']);
-
-/** What must not be said after the body: where it goes and where it ends (RFC 9110, 6.5.1). */
-const notInTrailers = new Set([...connectionSpecific, 'host', 'content-length', 'te', 'trailer']);
 
 /**
  * Takes requests over HTTP/2. Each becomes an HTTP/1.1 request on a connection of its own, inside this process, which is routed like any
@@ -48,27 +46,35 @@ function requestOf(headers: http2.IncomingHttpHeaders, ended: boolean): BridgedR
   if (authority !== undefined && host !== undefined && authority.toLowerCase() !== host.toLowerCase()) return undefined;
   // Only chunks can be followed by the trailers that are announced.
   const chunked = !ended && (length === undefined || headers.trailer !== undefined);
-  const fields: Field[] = [{ name: 'Host', value: name }];
-  for (const field of fieldsOf(headers)) {
+  const [named, came] = [Field.received('Host', name), fieldsOf(headers)];
+  // A method is made of what names are, a path of what values are.
+  if (!named || !came || !Field.received(method, path)) return undefined;
+  const fields: Field[] = [named];
+  for (const field of came) {
     if (field.name === 'host' || (chunked && field.name === 'content-length')) continue;
     if (connectionSpecific.has(field.name)) return undefined;
     fields.push(field);
   }
-  if (chunked) fields.push({ name: 'Transfer-Encoding', value: 'chunked' });
-  if (fields.some((field) => !isSound(field)) || !isSound({ name: method, value: path })) return undefined;
+  if (chunked) fields.push(Field.of('Transfer-Encoding', 'chunked'));
   const body: Framing = chunked ? { kind: 'chunked' } : { kind: 'length', bytes: Number(length ?? 0) };
   return { method, head: formatHead(`${method} ${path} HTTP/1.1`, fields), body };
 }
 
-/** Without the pseudo-headers. */
-function fieldsOf(headers: http2.IncomingHttpHeaders): Field[] {
-  return Object.entries(headers).filter(([name]) => !name.startsWith(':')).flatMap(([name, values = []]) => [values].flat().map((value) => ({ name, value })));
+/** Without the pseudo-headers; undefined = one of them is none. */
+function fieldsOf(headers: http2.IncomingHttpHeaders): Field[] | undefined {
+  const fields: Field[] = [];
+  for (const [name, values = []] of Object.entries(headers)) {
+    if (name.startsWith(':')) continue;
+    for (const value of [values].flat()) {
+      const field = Field.received(name, value);
+      if (!field) return undefined;
+      fields.push(field);
+    }
+  }
+  return fields;
 }
 
-function isSound({ name, value }: Field): boolean {
-  // oxlint-disable-next-line no-control-regex
-  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) && !/[\0-\x08\x0a-\x1f\x7f]/.test(value);
-}
+const LAST_CHUNK = Buffer.from('0\r\n');
 
 /** One stream and the HTTP/1.1 connection that answers it. */
 class Http2Request implements SocketSink, ResponseSink {
@@ -96,14 +102,14 @@ class Http2Request implements SocketSink, ResponseSink {
     // They come before the end does.
     stream.on('trailers', (headers) => this.#onTrailers(fieldsOf(headers)));
     stream.on('end', () => {
-      if (body.kind === 'chunked') near.write(formatHead('0', this.#trailers));
+      if (body.kind === 'chunked') near.write(Buffer.concat([LAST_CHUNK, formatTrailer(this.#trailers)]));
     });
     stream.on('drain', () => near.resume());
     stream.on('close', () => near.destroy(true));
   }
 
-  #onTrailers(fields: readonly Field[]): void {
-    if (fields.every(isSound)) this.#trailers = fields.filter(({ name }) => !notInTrailers.has(name));
+  #onTrailers(fields: readonly Field[] | undefined): void {
+    if (fields) this.#trailers = fields;
     else this.#cutOff();
   }
 
@@ -122,7 +128,7 @@ class Http2Request implements SocketSink, ResponseSink {
     const waitForTrailers = body.kind === 'chunked';
     if (waitForTrailers) {
       const dechunker = this.#dechunker = new Dechunker();
-      this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(regularHeaders(dechunker.trailers, notInTrailers)));
+      this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(regularHeaders(dechunker.trailers)));
     }
     this.#stream.respond(headersOf(status, fields), { endStream: body.kind === 'length' && body.bytes === 0, waitForTrailers });
   }
@@ -174,17 +180,17 @@ class Http2Request implements SocketSink, ResponseSink {
 }
 
 function headersOf(status: number, fields: readonly Field[]): http2.OutgoingHttpHeaders {
-  return { ':status': status, ...regularHeaders(fields, connectionSpecific) };
+  return { ':status': status, ...regularHeaders(fields) };
 }
 
 /** Node refuses to send some fields twice. These two are not to be joined: their values hold commas. */
 const repeated = new Set(['set-cookie', 'www-authenticate']);
 
-function regularHeaders(fields: readonly Field[], dropped: ReadonlySet<string>): http2.OutgoingHttpHeaders {
+function regularHeaders(fields: readonly Field[]): http2.OutgoingHttpHeaders {
   const headers = new Map<string, string | string[]>();
   for (const { name, value } of fields) {
     const lower = lowerCase(name);
-    if (dropped.has(lower)) continue;
+    if (connectionSpecific.has(lower)) continue;
     const before = headers.get(lower);
     if (before === undefined) headers.set(lower, repeated.has(lower) ? [value] : value);
     else headers.set(lower, Array.isArray(before) ? [...before, value] : `${before}, ${value}`);

@@ -1,5 +1,5 @@
-import { formatHead } from '../http/head.ts';
-import type { RequestHead } from '../http/head.ts';
+import { Field } from '../http/field.ts';
+import { formatHead, type RequestHead } from '../http/head.ts';
 import type { RequestPlace } from './request-place.ts';
 
 /**
@@ -23,13 +23,12 @@ export function formTo(to: string): string {
 /** The answer to the right password: the way back, or JSON (contract 4.9). */
 export function letInResponse(to: string, json: boolean, close: boolean): Buffer {
   const body = json ? JSON.stringify({ success: true, message: 'Requests from your address are let in now.' }) : '';
-  const head = formatHead(json ? 'HTTP/1.1 200 OK' : 'HTTP/1.1 303 See Other', [
-    ...(json ? [{ name: 'Content-Type', value: 'application/json; charset=utf-8' }] : [{ name: 'Location', value: to }]),
-    { name: 'Content-Length', value: String(Buffer.byteLength(body)) },
-    { name: 'Cache-Control', value: 'no-store' },
-    ...(close ? [{ name: 'Connection', value: 'close' }] : []),
-  ]);
-  return Buffer.concat([head, Buffer.from(body)]);
+  return formatHead(json ? 'HTTP/1.1 200 OK' : 'HTTP/1.1 303 See Other', [
+    ...(json ? [Field.of('Content-Type', 'application/json; charset=utf-8')] : [Field.of('Location', to)]),
+    Field.of('Content-Length', String(Buffer.byteLength(body))),
+    Field.of('Cache-Control', 'no-store'),
+    ...(close ? [Field.of('Connection', 'close')] : []),
+  ], Buffer.from(body));
 }
 
 function escaped(text: string): string {

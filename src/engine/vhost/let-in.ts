@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Dechunker } from '../http/dechunk.ts';
-import { listOf, type RequestHead, valuesOf } from '../http/head.ts';
+import { listOf, valuesOf } from '../http/field.ts';
+import type { RequestHead } from '../http/head.ts';
 import { formTo, LET_IN_PATH, letInResponse } from './let-in-page.ts';
 import { prefersJson, type Refusal, type RefusalForm } from './refusal.ts';
 import type { RequestPlace } from './request-place.ts';

@@ -1,3 +1,4 @@
+import { Field } from '../http/field.ts';
 import { formatHead } from '../http/head.ts';
 import type { RequestPlace } from './request-place.ts';
 
@@ -6,8 +7,8 @@ export function httpsRedirect({ host, path }: RequestPlace, httpsPort: number, c
   const name = host.replace(/:\d*$/, '');
   const port = httpsPort === 443 ? '' : `:${httpsPort}`;
   return formatHead('HTTP/1.1 301 Moved Permanently', [
-    { name: 'Location', value: `https://${name}${port}${path}` },
-    { name: 'Content-Length', value: '0' },
-    ...(close ? [{ name: 'Connection', value: 'close' }] : []),
+    Field.of('Location', `https://${name}${port}${path}`),
+    Field.of('Content-Length', '0'),
+    ...(close ? [Field.of('Connection', 'close')] : []),
   ]);
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
-import { type Field, formatHead, valuesOf } from '../http/head.ts';
+import { Field, valuesOf } from '../http/field.ts';
+import { formatHead } from '../http/head.ts';
 import type { HttpSyntaxError } from '../http/syntax-error.ts';
 
 /** Why a request was not served: the status, and who can mend it. Nothing in it tells of the inside. */
@@ -66,18 +67,17 @@ export function refusalResponse(refusal: Refusal, { id, json, headOnly, form, cl
   const asked = form === undefined ? {} : { success: false };
   const body = json ? JSON.stringify({ ...asked, status, error: title, message: text, id }) : page(title, text, id, form);
   const fields: Field[] = [
-    { name: 'Content-Type', value: json ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8' },
-    { name: 'Content-Length', value: String(Buffer.byteLength(body)) },
-    { name: 'Cache-Control', value: 'no-store' },
-    { name: 'X-Request-Id', value: id },
+    Field.of('Content-Type', json ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8'),
+    Field.of('Content-Length', String(Buffer.byteLength(body))),
+    Field.of('Cache-Control', 'no-store'),
+    Field.of('X-Request-Id', id),
   ];
   // Browsers have no dialog for a form, and show the page.
-  if (status === 401) fields.push({ name: 'WWW-Authenticate', value: refusal === 'unauthorized' ? 'Basic realm="easyProxy"' : 'Form realm="visitors"' });
-  if (status === 429 || status === 503) fields.push({ name: 'Retry-After', value: '5' });
-  if (!json) fields.push({ name: 'Content-Security-Policy', value: policy(form !== undefined) });
-  if (close) fields.push({ name: 'Connection', value: 'close' });
-  const head = formatHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, fields);
-  return headOnly ? head : Buffer.concat([head, Buffer.from(body)]);
+  if (status === 401) fields.push(Field.of('WWW-Authenticate', refusal === 'unauthorized' ? 'Basic realm="easyProxy"' : 'Form realm="visitors"'));
+  if (status === 429 || status === 503) fields.push(Field.of('Retry-After', '5'));
+  if (!json) fields.push(Field.of('Content-Security-Policy', policy(form !== undefined)));
+  if (close) fields.push(Field.of('Connection', 'close'));
+  return formatHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, fields, headOnly ? undefined : Buffer.from(body));
 }
 
 const STYLE = 'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}small{opacity:.6}';

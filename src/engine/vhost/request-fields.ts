@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
-import { type Field, listOf, lowerCase, type RequestHead, valuesOf } from '../http/head.ts';
-import type { WantedHost } from '../face.ts';
+import { endToEnd, endToEndOfResponse } from '../http/end-to-end.ts';
+import { Field, listOf, lowerCase, valuesOf, variableName } from '../http/field.ts';
+import type { RequestHead } from '../http/head.ts';
+import type { HostFields } from './host-fields.ts';
 
 /** What the target is told of where a request came from. */
 export interface Origin {
@@ -13,33 +15,26 @@ export interface Origin {
   readonly trusted: boolean;
 }
 
-/** Fields that concern one connection only (RFC 9110, 7.6.1); how long the body is, is not among them. */
-const hopByHop = new Set(['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'upgrade', 'http2-settings']);
-/** What `Connection` can't take away: the body would end elsewhere for the target, or the request go elsewhere. */
-const needed = new Set(['host', 'content-length', 'transfer-encoding', 'trailer', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'authorization', 'cookie']);
-/** What a host's own headers can't set, for the same reason. */
-const reserved = new Set(['content-length', 'transfer-encoding', 'connection', 'upgrade', 'te', 'trailer', 'keep-alive', 'proxy-connection', 'expect']);
-/** Said by this server; what a stranger says of it is not passed on. */
-const told = new Set(['x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded']);
+/**
+ * Said by this server; what a stranger says of it is not passed on, also not under a name that CGI takes for the same (`X_Real_IP`). In the
+ * spelling of `variableName`.
+ */
+const told = new Set(['host', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded']);
 
 /** The fields that the target gets instead of those that came (spec "Host": header, hostchange; contract 4.7). */
-export function fieldsForTarget(head: RequestHead, { headers, hostChange }: Pick<WantedHost, 'headers' | 'hostChange'>, origin: Origin): Field[] {
-  const dropped = droppedBy(head.fields);
-  const fields: Field[] = [{ name: 'Host', value: hostChange === '' ? origin.host : hostChange }];
-  for (const field of head.fields) {
-    const name = lowerCase(field.name);
-    if (name === 'host' || hopByHop.has(name) || dropped.includes(name) || told.has(name)) continue;
-    fields.push(field);
+export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Origin): Field[] {
+  const fields = own.names.has('host') ? [] : [own.host ?? Field.of('Host', origin.host)];
+  for (const field of endToEnd(head.fields)) {
+    const name = variableName(field.name);
+    if (!told.has(name) && !own.names.has(name)) fields.push(field);
   }
   const upgrade = upgradeOf(head);
-  if (upgrade !== undefined) fields.push({ name: 'Connection', value: 'Upgrade' }, { name: 'Upgrade', value: upgrade });
-  fields.push(...forwarded(head.fields, origin));
-  return own(fields, headers, hostChange);
-}
-
-/** The names that `Connection` takes away. */
-function droppedBy(fields: readonly Field[]): string[] {
-  return listOf(fields, 'connection').filter((name) => !needed.has(name));
+  if (upgrade !== undefined) fields.push(Field.of('Connection', 'Upgrade'), Field.of('Upgrade', upgrade));
+  for (const field of forwarded(head.fields, origin)) {
+    if (!own.names.has(lowerCase(field.name))) fields.push(field);
+  }
+  fields.push(...own.fields);
+  return fields;
 }
 
 /** Whose request it is: of those who passed it on the last one that is no trusted proxy. @param peer a trusted one */
@@ -63,37 +58,18 @@ export function upgradeOf({ minor, fields }: Pick<RequestHead, 'minor' | 'fields
 function forwarded(fields: readonly Field[], { address, scheme, host, trusted }: Origin): Field[] {
   const said = (name: string) => (trusted ? valuesOf(fields, name) : []);
   return [
-    { name: 'X-Forwarded-For', value: [...said('x-forwarded-for'), address].join(', ') },
-    { name: 'X-Real-IP', value: said('x-real-ip').at(0) ?? said('x-forwarded-for').at(0)?.split(',')[0]?.trim() ?? address },
-    { name: 'X-Forwarded-Proto', value: said('x-forwarded-proto').at(0) ?? scheme },
-    { name: 'X-Forwarded-Host', value: said('x-forwarded-host').at(0) ?? host },
+    Field.of('X-Forwarded-For', [...said('x-forwarded-for'), address].join(', ')),
+    Field.of('X-Real-IP', said('x-real-ip').at(0) ?? said('x-forwarded-for').at(0)?.split(',')[0]?.trim() ?? address),
+    Field.of('X-Forwarded-Proto', said('x-forwarded-proto').at(0) ?? scheme),
+    Field.of('X-Forwarded-Host', said('x-forwarded-host').at(0) ?? host),
   ];
 }
 
-/** The host's own headers replace those of their name. */
-function own(fields: Field[], headers: readonly string[], hostChange: string): Field[] {
-  if (headers.length === 0) return fields;
-  const set = headers.map((line): Field => {
-    const colon = line.indexOf(':');
-    return { name: line.slice(0, colon).trim(), value: latin1(line.slice(colon + 1).trim()) };
-  }).filter(({ name }) => !reserved.has(name.toLowerCase()) && !(hostChange !== '' && name.toLowerCase() === 'host'));
-  if (set.length === 0) return fields;
-  const names = new Set(set.map(({ name }) => name.toLowerCase()));
-  return [...fields.filter(({ name }) => !names.has(name.toLowerCase())), ...set];
-}
+/** What the answer that changes the protocol can't have: it has no body, and the connection is for something else from here on. */
+const notInSwitch = new Set(['keep-alive', 'content-length', 'transfer-encoding', 'trailer']);
 
-/** A header's bytes as one character each: what isn't Latin-1 goes as UTF-8. */
-function latin1(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
-}
-
-/** The fields that the visitor gets of a target's response; 101 keeps what it switches to. */
-export function fieldsForVisitor(fields: readonly Field[], status: number): Field[] {
-  const dropped = droppedBy(fields);
-  const passed: Field[] = [];
-  for (const field of fields) {
-    const name = lowerCase(field.name);
-    if (status === 101 ? name !== 'keep-alive' : !hopByHop.has(name) && !dropped.includes(name)) passed.push(field);
-  }
-  return passed;
+/** The fields that the visitor gets of a target's response; 101 keeps what it switches to. @param minor the y of HTTP/1.y that he speaks */
+export function fieldsForVisitor(fields: readonly Field[], { status, minor }: { readonly status: number; readonly minor: 0 | 1 }): Field[] {
+  if (status !== 101) return endToEndOfResponse(fields, { status, minor });
+  return fields.filter(({ name }) => !notInSwitch.has(lowerCase(name)));
 }

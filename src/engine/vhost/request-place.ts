@@ -1,4 +1,5 @@
-import { type RequestHead, valuesOf } from '../http/head.ts';
+import { valuesOf } from '../http/field.ts';
+import type { RequestHead } from '../http/head.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
 
 /** Where a request goes. */

@@ -1,7 +1,6 @@
+import { isHeaderLine, isHostHeader } from '../../rules/header-line.ts';
 import { invalidInput } from '../errors.ts';
 import { textLength, textOf } from '../input.ts';
-
-const headerLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 /**
  * Headers as they are stored: `Name: value`, one a line, blank lines dropped.
@@ -11,7 +10,7 @@ export function headersOf(field: string, value: readonly string[] | null | undef
   if (value === null || value === undefined) return undefined;
   const lines = value.flatMap((text) => text.split(/\r?\n/)).map((line) => line.trim()).filter((line) => line !== '');
   const text = textOf(field, lines.join('\n'), textLength);
-  const line = lines.findIndex((one) => !headerLine.test(one)) + 1;
+  const line = lines.findIndex((one) => !isHeaderLine(one)) + 1;
   // Not the line itself: headers carry credentials.
   if (line > 0) throw invalidInput(field, `line ${line} is not Name: value`, { line });
   return text;
@@ -21,5 +20,6 @@ export function headersOf(field: string, value: readonly string[] | null | undef
 export function hostChangeOf(field: string, value: string | null | undefined): string | undefined {
   const text = textOf(field, value)?.trim();
   if (text !== undefined && /[\s\p{Cc}]/u.test(text)) throw invalidInput(field, 'holds a blank or a control character');
+  if (text !== undefined && !isHostHeader(text)) throw invalidInput(field, 'is not ASCII: write an international name in its form that begins with xn--');
   return text;
 }

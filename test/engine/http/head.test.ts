@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { formatHead, listOf, MAX_FIELDS, MAX_HEAD, parseRequestHead, parseResponseHead, valuesOf } from '../../../src/engine/http/head.ts';
+import { Field, listOf, valuesOf } from '../../../src/engine/http/field.ts';
+import { formatHead, MAX_FIELDS, MAX_HEAD, parseRequestHead, parseResponseHead } from '../../../src/engine/http/head.ts';
 import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
 import { sized } from '../../support/endurance.ts';
 
@@ -70,14 +71,14 @@ test.each(['HTTP/1.1 20 OK', 'HTTP/1.1 2000 OK', 'HTTP/1.1 600 OK', 'HTTP/1.1  2
 });
 
 test('values and lists are found whatever the case of their names', () => {
-  const fields = [{ name: 'Connection', value: 'a, B' }, { name: 'x', value: 'y' }, { name: 'CONNECTION', value: ',c ,' }];
+  const fields = [Field.of('Connection', 'a, B'), Field.of('x', 'y'), Field.of('CONNECTION', ',c ,')];
   expect(valuesOf(fields, 'connection')).toEqual(['a, B', ',c ,']);
   expect(listOf(fields, 'connection')).toEqual(['a', 'b', 'c']);
 });
 
 const token = fc.stringMatching(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,20}$/);
 const value = fc.stringMatching(/^([\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]{0,30}[\x21-\x7e\x80-\xff])?)?$/);
-const fields = fc.array(fc.record({ name: token, value }), { maxLength: 4 });
+const fields = fc.array(fc.tuple(token, value).map(([name, text]) => Field.of(name, text)), { maxLength: 4 });
 const target = fc.stringMatching(/^[\x21-\x7e\x80-\xff]{1,40}$/);
 
 test('what is written reads as the same head, whatever follows it', () => {

@@ -14,6 +14,22 @@ function sends(name: string, fields: readonly string[], body: string, method = '
   };
 }
 
+/** A request's body and framing, which reach the origin in their canonical form; the connection goes on. */
+function sendsAs(name: string, fields: readonly string[], canonical: readonly string[], body: string, passed = body): Conversation {
+  return {
+    name,
+    steps: [visitor.says(request('POST /', ...fields), body), origin.sees(forwarded('POST /', ...canonical), passed), origin.says(ok, 'ok'), visitor.sees(ok, 'ok'), ...kept],
+  };
+}
+
+/** A response that reaches the visitor in its canonical form; the connection goes on. */
+function answersAs(name: string, said: readonly string[], seen: readonly string[], body = '', passed = body): Conversation {
+  return {
+    name,
+    steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(head(...said), body), visitor.sees(head(...seen), passed), ...kept],
+  };
+}
+
 /** A response that passes as it is; the connection goes on. */
 function answers(name: string, start: string, fields: readonly string[], body = ''): Conversation {
   return {
@@ -44,7 +60,6 @@ const chunked = 'Transfer-Encoding: chunked';
 export const requestBodies: readonly Conversation[] = [
   sends('a body by its length', ['Content-Length: 5'], 'hello'),
   sends('a length of 0', ['Content-Length: 0'], ''),
-  sends('a length with leading zeros', ['Content-Length: 0005'], 'hello'),
   sends('a body of GET', ['Content-Length: 5'], 'hello', 'GET'),
   sends('a body of DELETE in chunks', [chunked], chunk('hello') + lastChunk, 'DELETE'),
   sends('1 MB by its length', [`Content-Length: ${big.length}`], big),
@@ -53,7 +68,9 @@ export const requestBodies: readonly Conversation[] = [
   sends('a body that looks like a request', ['Content-Length: 37'], 'GET /x HTTP/1.1\r\nHost: other.test\r\n\r\n'),
   sends('chunks', [chunked], chunk('hello') + chunk('world') + lastChunk),
   sends('no chunk but the last', [chunked], lastChunk),
-  sends('the coding in another spelling', ['transfer-encoding: Chunked'], chunk('hello') + lastChunk),
+  sendsAs('the coding in another spelling', ['transfer-encoding: Chunked'], [chunked], chunk('hello') + lastChunk),
+  sendsAs('a length in another spelling', ['content-LENGTH: 5'], ['Content-Length: 5'], 'hello'),
+  sendsAs('a trailer that would change the head', [chunked], [chunked], `${chunk('hello')}0\r\nHost: other.test\r\nX: 1\r\ncontent-length: 9\r\n\r\n`, `${chunk('hello')}0\r\nX: 1\r\n\r\n`),
   sends('sizes in capitals and with leading zeros', [chunked], '00A\r\n0123456789\r\n000\r\n\r\n'),
   sends('extensions of chunks', [chunked], '5;a=b;c="d e"\r\nhello\r\n0;last\r\n\r\n'),
   sends('a trailer', [chunked, 'Trailer: X-Sum'], `${chunk('hello')}0\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n`),
@@ -114,6 +131,12 @@ export const responses: readonly Conversation[] = [
   answers('1 MB in chunks', 'HTTP/1.1 200 OK', [chunked], chunk(big) + lastChunk),
   answers('chunks with extensions and a trailer', 'HTTP/1.1 200 OK', [chunked, 'Trailer: X'], `3;a="b"\r\nabc\r\n0\r\nX: 1\r\n\r\n`),
   answers('204 has no body', 'HTTP/1.1 204 No Content', ['X: 1']),
+  answersAs('204 with a length loses it', ['HTTP/1.1 204 No Content', 'Content-Length: 5', 'X: 1'], ['HTTP/1.1 204 No Content', 'X: 1']),
+  answersAs('204 with a coding loses it', ['HTTP/1.1 204 No Content', chunked, 'X: 1'], ['HTTP/1.1 204 No Content', 'X: 1']),
+  answersAs('304 with a coding loses it', ['HTTP/1.1 304 Not Modified', chunked, 'X: 1'], ['HTTP/1.1 304 Not Modified', 'X: 1']),
+  answersAs('a length with leading zeros', ['HTTP/1.1 200 OK', 'content-length: 0005'], ['HTTP/1.1 200 OK', 'Content-Length: 5'], 'hello'),
+  answersAs('a coding in another spelling', ['HTTP/1.1 200 OK', 'transfer-ENCODING: Chunked'], ['HTTP/1.1 200 OK', chunked], chunk('hello') + lastChunk),
+  answersAs('a trailer that would change the head', ['HTTP/1.1 200 OK', chunked], ['HTTP/1.1 200 OK', chunked], `${chunk('a')}0\r\nX: 1\r\nTransfer_Encoding: x\r\nSet-Cookie: a=b\r\n\r\n`, `${chunk('a')}0\r\nX: 1\r\n\r\n`),
   answers('304 has no body, whatever length it gives', 'HTTP/1.1 304 Not Modified', ['Content-Length: 500', 'ETag: "1"']),
   answers('a reason of several words', 'HTTP/1.1 299 Quite All Right', ['Content-Length: 0']),
   answers('a status that nobody knows', 'HTTP/1.1 599 ', ['Content-Length: 2'], 'no'),
@@ -155,6 +178,7 @@ export const responses: readonly Conversation[] = [
   breaks('two lengths', head('HTTP/1.1 200 OK', 'Content-Length: 5', 'Content-Length: 6')),
   breaks('a length that is no number', head('HTTP/1.1 200 OK', 'Content-Length: 5x')),
   breaks('a coding after the chunks', head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked, gzip')),
+  breaks('a coding with an empty element', head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked,')),
   breaks('a coding that is not chunked', head('HTTP/1.1 200 OK', 'Transfer-Encoding: gzip')),
   breaks('a head of more than 32 KB', head('HTTP/1.1 200 OK', `X: ${'x'.repeat(33_000)}`)),
   breaks('more than 128 fields', head('HTTP/1.1 200 OK', ...Array.from({ length: 130 }, (_, n) => `X-${n}: 1`))),

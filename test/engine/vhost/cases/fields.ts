@@ -54,6 +54,10 @@ export const headerFields: readonly Conversation[] = [
   fields('Connection can\'t take away what the server says of a visitor', ['Connection: x-forwarded-for, x-real-ip'], []),
   fields('Authorization passes to a host without password', ['Authorization: Basic eDp5'], ['Authorization: Basic eDp5']),
   fields('Via, Max-Forwards and the like pass', ['Via: 1.1 other', 'Max-Forwards: 3', 'Cache-Control: no-cache', 'Range: bytes=0-1'], ['Via: 1.1 other', 'Max-Forwards: 3', 'Cache-Control: no-cache', 'Range: bytes=0-1']),
+  fields('what CGI would take for what the server says stays behind', ['X_Forwarded_For: 192.0.2.1', 'x_real_ip: 192.0.2.2', 'X-Forwarded_Proto: https', 'X_FORWARDED_HOST: evil.test', 'X: 1'], ['X: 1']),
+  fields('what CGI would take for framing, or for what concerns one connection, stays behind', ['Content_Length: 5', 'Transfer_Encoding: chunked', 'Keep_Alive: 1', 'Proxy_Authorization: x', 'X_A: 1'], ['X_A: 1']),
+  fields('what CGI would take for the proxy to use stays behind', ['Proxy: http://evil.test', 'PROXY: x', 'X: 1'], ['X: 1']),
+  own('what CGI would take for a header of the host stays behind', ['X-Team-Id: a', 'X_Role: b'], ['X_Team_Id: evil', 'x-team_id: evil', 'X-Role: evil', 'Y: 1'], [edited, 'Y: 1', ...told, 'X-Team-Id: a', 'X_Role: b']),
   own('a header of the host is added', ['X-Team: a'], [], [edited, ...told, 'X-Team: a']),
   own('a header of the host replaces all that came under its name', ['X-Team: a'], ['x-team: 1', 'X-TEAM: 2', 'Y: 3'], [edited, 'Y: 3', ...told, 'X-Team: a']),
   own('several headers of the host', ['A: 1', 'B: 2', 'A: 3'], ['a: x'], [edited, ...told, 'A: 1', 'B: 2', 'A: 3']),
@@ -68,6 +72,15 @@ export const headerFields: readonly Conversation[] = [
     name: 'hostchange replaces Host, and X-Forwarded-Host tells the one that was asked for',
     host: { hostChange: 'inner.test:3000' },
     steps: [visitor.says(request('GET /')), origin.sees(head('GET / HTTP/1.1', 'Host: inner.test:3000', ...told)), ...answer],
+  },
+  {
+    // The low byte of this letter is a CR.
+    name: 'a hostchange and a header beyond Latin-1 add no line',
+    host: { hostChange: 'a\u010d\u010aX-Evil: 1', headers: ['X: b\u010d\u010aX-Evil: 2', 'bad\u010d: x', 'no colon'] },
+    steps: [
+      visitor.says(request('GET /')),
+      origin.sees(head('GET / HTTP/1.1', `Host: ${Buffer.from('a\u010d\u010aX-Evil: 1').toString('latin1')}`, ...told, `X: ${Buffer.from('b\u010d\u010aX-Evil: 2').toString('latin1')}`)), ...answer,
+    ],
   },
   {
     name: 'hostchange wins over a Host of the host\'s headers',

@@ -21,6 +21,13 @@ export const interim: readonly Conversation[] = [
     ],
   },
   {
+    name: 'an interim response has no length and no coding',
+    steps: [
+      visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(head('HTTP/1.1 103 Early Hints', 'Content-Length: 5', 'Link: </a>'), head('HTTP/1.1 103 Early Hints', 'Transfer-Encoding: chunked', 'X: 1'), ok, 'ok'),
+      visitor.sees(head('HTTP/1.1 103 Early Hints', 'Link: </a>'), head('HTTP/1.1 103 Early Hints', 'X: 1'), ok, 'ok'), ...kept,
+    ],
+  },
+  {
     name: 'an origin may answer instead of 100; the connection ends, since the body may come or not',
     steps: [
       visitor.says(request('POST /', ...expecting)), origin.sees(forwarded('POST /', ...expecting)), origin.says(head('HTTP/1.1 417 Expectation Failed', 'Content-Length: 0')),
@@ -122,6 +129,13 @@ export const upgrades: readonly Conversation[] = [
     steps: [
       visitor.says(head('GET / HTTP/1.0', 'Host: example.test', ...upgrade)), origin.sees(head('GET / HTTP/1.0', 'Host: example.test', ...told)), origin.says(ok, 'ok'),
       visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 2', 'Connection: close'), 'ok'), visitor.seesEnd,
+    ],
+  },
+  {
+    name: 'a change of protocol has no length and no coding',
+    steps: [
+      visitor.says(request('GET /', ...upgrade)), origin.sees(forwarded('GET /', ...upgrade)), origin.says(head('HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Content-Length: 5', 'Upgrade: websocket'), 'frame'),
+      visitor.sees(head('HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket'), 'frame'), visitor.ends, origin.seesEnd, origin.ends, visitor.seesEnd,
     ],
   },
   {

@@ -18,6 +18,7 @@ export const framings = [
   'Content-Length: 5\r\nContent-Length: 5', 'Content-Length: 5\r\nContent-Length: 6', 'Content-Length: 5\r\ncontent-length: 0', 'Content-Length: 5, 5', 'Content-Length: 5,6', 'Content-Length: 5,',
   'Content-Length: +5', 'Content-Length: -5', 'Content-Length: -0', 'Content-Length: 0x5', 'Content-Length: 5.0', 'Content-Length: 5e0', 'Content-Length: 5 5', 'Content-Length: 5;', 'Content-Length: "5"', 'Content-Length: five',
   'Content-Length:', 'Content-Length: \xb2', 'Content-Length: 99999999999999999999', 'Content-Length: 5\0', 'Content-Length: \x0b5', 'Content-Length : 5', 'Content-Length\t: 5', ' Content-Length: 5', 'Content-Length:\r\n 5', 'Content-Length: 5\r\n 6',
+  'Content-Length: 05', 'Content-Length: 00', 'Content-Length: 0005', 'Transfer-Encoding: chunked,', 'Transfer-Encoding: ,chunked', 'Transfer-Encoding: chunked, ,', 'Transfer-Encoding: chunked\r\nTransfer-Encoding:',
   'X: y\nContent-Length: 5', 'X: y\rContent-Length: 5', 'X: y\0Content-Length: 5',
 ];
 

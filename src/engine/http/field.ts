@@ -1,0 +1,100 @@
+import { remember } from '../../rules/remember.ts';
+import { HttpSyntaxError } from './syntax-error.ts';
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** No control characters but the tab, and nothing that is longer than a byte. */
+const printable = /^[\t\x20-\x7e\x80-\xff]*$/;
+const unprintable = /[^\t\x20-\x7e\x80-\xff]/g;
+
+/**
+ * A field of a head or trailer; each character of the value is one byte (Latin-1). Only the functions of this class make fields, so that
+ * none has a character that ends a line, also not once only the low byte of each character is left (U+010D becomes CR).
+ */
+export class Field {
+  readonly name: string;
+  readonly value: string;
+  /** Makes the type nominal: an object that merely looks like a field is none. */
+  protected declare readonly sound: true;
+
+  private constructor(name: string, value: string) {
+    this.name = name;
+    this.value = value;
+  }
+
+  /** Reads one line of a head or trailer, without its line end; the value loses the blanks around it. @throws {HttpSyntaxError} */
+  static parse(line: string): Field {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0));
+    // Blanks before the colon, and lines that continue the one before, fail here too.
+    if (lowerCase(name) === '') throw new HttpSyntaxError('a header field is malformed');
+    const value = trim(line, colon + 1);
+    if (!printable.test(value)) throw new HttpSyntaxError('a header field holds control characters');
+    return new Field(name, value);
+  }
+
+  /** A field that came in parts, as over HTTP/2; undefined = it can't be one. */
+  static received(name: string, value: string): Field | undefined {
+    return lowerCase(name) === '' || !printable.test(value) ? undefined : new Field(name, value);
+  }
+
+  /** A field of our own. @throws {TypeError} when the name can't be one */
+  static of(name: string, value: string): Field {
+    if (lowerCase(name) === '') throw new TypeError('not the name of a field');
+    return new Field(name, lineText(value));
+  }
+
+  /** A field of our own whose value is any text: it goes as UTF-8. @throws {TypeError} when the name can't be one */
+  static ofText(name: string, value: string): Field {
+    return Field.of(name, Buffer.from(value, 'utf8').toString('latin1'));
+  }
+}
+
+/** A part of a line of a head: what no line can hold becomes a space (RFC 9110, 5.5). */
+export function lineText(text: string): string {
+  return printable.test(text) ? text : text.replaceAll(unprintable, ' ');
+}
+
+/** The name of a field in lower case; "" = it can't be one. */
+export const lowerCase = remember((name) => (token.test(name) ? name.toLowerCase() : ''));
+
+/**
+ * The name of a field as CGI and its kin know it, where `X_Real_IP` and `X-Real-IP` are the same variable: in lower case, with `-` for `_`;
+ * "" = it can't be one.
+ */
+export const variableName = remember((name) => lowerCase(name).replaceAll('_', '-'));
+
+/** The values of all fields of that name, in their order. @param name in lower case */
+export function valuesOf(fields: readonly Field[], name: string): string[] {
+  const values = [];
+  for (const field of fields) {
+    if (field.name.length === name.length && lowerCase(field.name) === name) values.push(field.value);
+  }
+  return values;
+}
+
+/** The elements of a comma-separated field, in lower case, without empty ones. @param name in lower case */
+export function listOf(fields: readonly Field[], name: string): string[] {
+  const list = [];
+  for (const value of valuesOf(fields, name)) {
+    for (const part of value.split(',')) {
+      const item = trim(part, 0).toLowerCase();
+      if (item !== '') list.push(item);
+    }
+  }
+  return list;
+}
+
+/**
+ * Cuts spaces and tabs off both ends of the rest of a line: no other blanks, which String.trim knows and other programs don't, and
+ * not in quadratic time, as a regular expression may.
+ */
+function trim(line: string, from: number): string {
+  let [start, end] = [from, line.length];
+  while (start < end && isBlank(line.charCodeAt(start))) start++;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}

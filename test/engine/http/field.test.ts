@@ -1,0 +1,65 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Field } from '../../../src/engine/http/field.ts';
+import { formatHead, parseRequestHead, parseResponseHead } from '../../../src/engine/http/head.ts';
+import { plainAnswer } from '../../../src/engine/http/plain-answer.ts';
+import { hostFields } from '../../../src/engine/vhost/host-fields.ts';
+import { httpsRedirect } from '../../../src/engine/vhost/redirect.ts';
+import { fieldsForTarget } from '../../../src/engine/vhost/request-fields.ts';
+import { letInResponse } from '../../../src/engine/vhost/let-in-page.ts';
+import { sized } from '../../support/endurance.ts';
+import { anyText } from '../../support/outside-input.ts';
+
+const runs = { numRuns: sized(5000, 100_000) };
+const LONG = sized(20_000, 600_000);
+
+/** Characters whose low byte, or whose UTF-8, could be taken for a line end, and what else ends a line somewhere. */
+const lineEnds = fc.constantFrom('\u010d', '\u010a', '\u010d\u010a', '\u560d\u560a', '\r\n', '\n', '\r', '\0', '\u0085', '\u2028', '\ud800', '\ud83d\ude00', 'X-Evil: 1', ': ', ' ');
+const text = fc.oneof(anyText, fc.string({ unit: 'binary', maxLength: 12 }), fc.array(fc.oneof(lineEnds, fc.string({ maxLength: 4 })), { maxLength: 8 }).map((parts) => parts.join('')));
+
+/** The names of a head's fields, which must be one request or response and nothing else. */
+function namesOf(head: Buffer, parse: typeof parseRequestHead | typeof parseResponseHead): string[] {
+  const parsed = parse(head);
+  expect(parsed?.length).toBe(head.indexOf('\r\n\r\n') + 4);
+  return parsed?.fields.map(({ name }) => name) ?? [];
+}
+
+test('no text in any field adds a line or a field to a head', () => {
+  fc.assert(fc.property(text, text, (one, two) => {
+    const fields = [Field.of('A', one), Field.ofText('B', two), Field.of('C', 'c')];
+    expect(namesOf(formatHead('GET / HTTP/1.1', fields), parseRequestHead)).toEqual(['A', 'B', 'C']);
+    expect(formatHead(`HTTP/1.1 200 ${one}`, fields).toString('latin1').split(/\r|\n|\0/)).toHaveLength(11);
+  }), runs);
+}, LONG);
+
+test('no text that can be configured for a host adds a line or a field to what its targets get', () => {
+  const head = parseRequestHead(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+  if (!head) throw new Error('the head has an end');
+  const header = fc.oneof(text, text.map((value) => `X-Own: ${value}`));
+  const own = new Set(['Host', 'X-Forwarded-For', 'X-Real-IP', 'X-Forwarded-Proto', 'X-Forwarded-Host']);
+  fc.assert(fc.property(text, fc.array(header, { maxLength: 3 }), (hostChange, headers) => {
+    const fields = fieldsForTarget(head, hostFields({ hostChange, headers }), { address: '192.0.2.1', scheme: 'http', host: 'a', trusted: false });
+    const names = namesOf(formatHead('GET / HTTP/1.1', fields), parseRequestHead);
+    const configured = headers.map((line) => line.slice(0, Math.max(0, line.indexOf(':'))).trim());
+    for (const name of names) expect(own.has(name) || configured.includes(name)).toBe(true);
+    expect(names.length).toBeLessThanOrEqual(own.size + headers.length);
+  }), runs);
+}, LONG);
+
+test('no text adds a line or a field to what the server answers by itself', () => {
+  fc.assert(fc.property(text, text, (one, two) => {
+    expect(namesOf(httpsRedirect({ host: one, path: two }, 443, false), parseResponseHead)).toEqual(['Location', 'Content-Length']);
+    expect(namesOf(letInResponse(one, false, false), parseResponseHead)).toEqual(['Location', 'Content-Length', 'Cache-Control']);
+    expect(namesOf(plainAnswer(407, one, { closes: false, fields: [Field.of('X', two)] }), parseResponseHead)).toEqual(['Content-Type', 'Content-Length', 'Cache-Control', 'X']);
+  }), runs);
+}, LONG);
+
+test('a name that can\'t be one is no field', () => {
+  fc.assert(fc.property(text, (name) => {
+    if (/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) expect(Field.of(name, 'x').name).toBe(name);
+    else {
+      expect(() => Field.of(name, 'x')).toThrow(TypeError);
+      expect(Field.received(name, 'x')).toBeUndefined();
+    }
+  }), runs);
+}, LONG);
