@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../settings/settings.ts';
 import { apiDescriptionRoutes } from './api-description.ts';
 import { answerError, answerNotFound } from './errors.ts';
+import { forwardedFields } from './forwarded.ts';
 import { securityHeaders } from './headers.ts';
 import { type HealthChecks, healthRoutes } from './health.ts';
 import { loginPage } from './login-page.ts';
@@ -29,7 +30,7 @@ export function createApp({ settings, graphql, legacy, metrics, health, version,
   const app = express();
   app.disable('x-powered-by');
   app.set('trust proxy', settings.trustedProxies);
-  app.use(securityHeaders);
+  app.use(securityHeaders, forwardedFields(settings.trustedProxies));
 
   const routes = express.Router();
   routes.use(legacy);

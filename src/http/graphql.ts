@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import express, { type RequestHandler, type Response } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 import { execute, type ExecutionResult, subscribe } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Caller } from '../rules/caller.ts';
@@ -12,6 +12,7 @@ import type { HttpCallers } from './callers.ts';
 import { authenticate, type Authentication } from './graphql-authentication.ts';
 import { queryLimits } from './graphql-limits.ts';
 import { sendGraphiql } from './graphiql.ts';
+import { isNavigation } from './navigation.ts';
 import { isForeign } from './origin.ts';
 
 /** The most bytes of a request's body. */
@@ -51,7 +52,7 @@ export function createGraphql({ services, settings, callers }: GraphqlOptions): 
 
   return express.Router().use(requireOwnOrigin, async (request, response) => {
     const outcome = await authenticate(callers, request);
-    if (outcome.kind !== 'known') return refuse(response, outcome);
+    if (outcome.kind !== 'known') return refuse(request, response, outcome);
     if (request.method === 'GET' && request.accepts(['json', 'html']) === 'html') return sendGraphiql(request, response);
     if (request.method !== 'POST') {
       response.set('Allow', 'POST');
@@ -71,13 +72,13 @@ const requireOwnOrigin: RequestHandler = (request, response, next) => {
   else next();
 };
 
-function refuse(response: Response, outcome: Exclude<Authentication, { kind: 'known' }>): void {
+function refuse(request: Request, response: Response, outcome: Exclude<Authentication, { kind: 'known' }>): void {
   if (outcome.kind === 'tooManyFailures') {
     response.set('Retry-After', String(outcome.retrySeconds));
     return fail(response, 429, 'UNAUTHENTICATED', 'too many failed logins from this address');
   }
   if (outcome.kind === 'foreign') return fail(response, 403, 'FORBIDDEN', outcome.reason);
-  response.set('WWW-Authenticate', 'Basic realm="adit", charset="UTF-8"');
+  if (isNavigation(request)) response.set('WWW-Authenticate', 'Basic realm="adit", charset="UTF-8"');
   fail(response, 401, 'UNAUTHENTICATED', outcome.reason);
 }
 

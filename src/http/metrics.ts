@@ -2,6 +2,7 @@ import { type RequestHandler, Router } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { HttpCallers } from './callers.ts';
 import { authenticate } from './graphql-authentication.ts';
+import { isNavigation } from './navigation.ts';
 
 /** Where the numbers come from: the engine. */
 export interface MeteredEngine {
@@ -42,7 +43,7 @@ export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, versio
     const who = await authenticate(callers, request);
     if (who.kind !== 'known' || who.caller.kind !== 'admin') {
       const status = who.kind === 'known' ? 403 : who.kind === 'tooManyFailures' ? 429 : 401;
-      if (status === 401) response.set('WWW-Authenticate', 'Basic realm="Adit"');
+      if (status === 401 && isNavigation(request)) response.set('WWW-Authenticate', 'Basic realm="Adit"');
       response.status(status).json({ status: 0, msg: status === 403 ? 'permission denied' : 'authentication required' });
       return;
     }

@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { getIntrospectionQuery, parse, validate } from 'graphql';
 import { exampleTabs } from '../../src/http/graphiql-examples.ts';
@@ -10,20 +11,39 @@ const start = testApps();
 const query = { query: '{ clients { total } }' };
 const answer = { data: { clients: { total: 0 } } };
 
+/** A request as a browser sends it: fetch has headers of its own. */
+function get(url: string, headers: Readonly<Record<string, string>>, method = 'GET'): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    http.request(url, { method, headers }, (response) => resolve(response.resume())).on('error', reject).end();
+  });
+}
+
 /** What a refused request says. */
 const refusal = async (response: Response) => ({ status: response.status, body: await response.json() as unknown });
 const error = (code: string, message: unknown = expect.any(String)) => ({ errors: [{ message, extensions: { code } }] });
 
 describe('who is let in', () => {
-  test('the administrator by name and password; nobody without, and browsers are asked', async () => {
+  test('the administrator by name and password; nobody without', async () => {
     const app = await start();
     expect(await (await app.graphql(query)).json()).toEqual(answer);
     const refused = await app.graphql(query, {});
-    expect(refused.headers.get('www-authenticate')).toBe('Basic realm="adit", charset="UTF-8"');
     expect(await refusal(refused)).toEqual({ status: 401, body: error('UNAUTHENTICATED', 'authentication required') });
     for (const wrong of [basic('admin', 'wrong'), basic('Admin'), basic('', ''), { authorization: 'Basic !' }, { authorization: 'Bearer x' }]) {
       expect(await refusal(await app.graphql(query, wrong))).toMatchObject({ status: 401, body: error('UNAUTHENTICATED') });
     }
+  });
+
+  test.each([
+    ['a page that a person opens', { accept: 'text/html,*/*' }, true],
+    ['such a page of a newer browser', { accept: 'text/html', 'sec-fetch-mode': 'navigate' }, true],
+    ['what a page requests by itself', { accept: 'text/html', 'sec-fetch-mode': 'cors' }, false],
+    ['a program', { accept: 'application/json' }, false],
+  ])('a browser is asked for name and password only where that does not surprise: %s', async (_who, headers, asked) => {
+    const app = await start();
+    const refused = await get(`${app.url}/graphql`, headers);
+    expect([refused.statusCode, refused.headers['www-authenticate']]).toEqual([401, asked ? 'Basic realm="adit", charset="UTF-8"' : undefined]);
+    const posted = await get(`${app.url}/graphql`, headers, 'POST');
+    expect([posted.statusCode, posted.headers['www-authenticate']]).toEqual([401, undefined]);
   });
 
   test('a signature, as query parameters or headers; a wrong one is not made good by a password', async () => {
@@ -58,7 +78,8 @@ describe('who is let in', () => {
 
   test('failures are counted by the address that a trusted proxy names, and an untrusted name counts nothing', async () => {
     const fail = async (app: Awaited<ReturnType<typeof start>>) => {
-      for (let n = 0; n < 10; n++) await app.graphql(query, { ...basic('admin', 'wrong'), 'x-forwarded-for': '203.0.113.1' });
+      // Some proxies add the port that the caller comes from.
+      for (let n = 0; n < 10; n++) await app.graphql(query, { ...basic('admin', 'wrong'), 'x-forwarded-for': `203.0.113.1:${40_000 + n}` });
       return (await app.graphql(query, { ...basic(), 'x-forwarded-for': '203.0.113.2' })).status;
     };
     expect(await fail(await start({ settings: { basePath: '', trustedProxies: ['127.0.0.1'] } }))).toBe(200);
@@ -82,6 +103,18 @@ describe('what another site can make a browser send', () => {
     expect(await app.api.services.store.db.client.count()).toBe(0);
     expect((await from({ origin: app.url, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
     expect((await from({ origin: app.url })).status).toBe(200);
+  });
+
+  test.each([
+    ['scheme and host are those that a trusted proxy reports', ['127.0.0.1'], { origin: 'https://panel.example', 'x-forwarded-host': 'panel.example:443', 'x-forwarded-proto': 'https' }, 200],
+    ['another scheme than the reported one is another origin', ['127.0.0.1'], { origin: 'http://panel.example', 'x-forwarded-host': 'panel.example', 'x-forwarded-proto': 'https' }, 403],
+    ['another host than the reported one, too', ['127.0.0.1'], { origin: 'https://other.example', 'x-forwarded-host': 'panel.example', 'x-forwarded-proto': 'https' }, 403],
+    ['without a reported scheme the host decides', ['127.0.0.1'], { origin: 'https://panel.example', 'x-forwarded-host': 'panel.example' }, 200],
+    ['what somebody else reports is not believed', [], { origin: 'https://panel.example', 'x-forwarded-host': 'panel.example', 'x-forwarded-proto': 'https' }, 403],
+    ['an origin of no web page is foreign', ['127.0.0.1'], { origin: 'chrome-extension://panel.example', 'x-forwarded-host': 'panel.example' }, 403],
+  ])('behind a proxy: %s', async (_rule, trustedProxies, headers, status) => {
+    const app = await start({ settings: { basePath: '', trustedProxies } });
+    expect((await app.graphql(query, { ...basic(), ...headers })).status).toBe(status);
   });
 
   test('an answer says nothing to other origins', async () => {

@@ -2,6 +2,7 @@ import { afterAll } from '@jest/globals';
 import { once } from 'node:events';
 import express from 'express';
 import { type CallerOptions, createCallers } from '../../src/http/callers.ts';
+import { forwardedFields } from '../../src/http/forwarded.ts';
 import { createGraphql } from '../../src/http/graphql.ts';
 import { createLegacyRouter, type LegacyOptions } from '../../src/legacy/router.ts';
 import { sign } from '../../src/legacy/signature.ts';
@@ -112,7 +113,7 @@ async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Prom
     schema, log: log.logger, now, settings: used, callers,
     contextFor: (caller) => createContext(services, caller, String(++requests)),
   });
-  const app = express().disable('x-powered-by').set('trust proxy', used.trustedProxies).use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));
+  const app = express().disable('x-powered-by').set('trust proxy', used.trustedProxies).use(forwardedFields(used.trustedProxies)).use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));
   const server = app.listen(0, '127.0.0.1');
   // On a slow machine fetch would now and then use a connection that is being closed for having been idle.
   server.keepAliveTimeout = 0;

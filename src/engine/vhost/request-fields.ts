@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { forwardedAddress } from '../../rules/forwarded-for.ts';
 import { endToEnd, endToEndOfResponse } from '../http/end-to-end.ts';
 import { Field, listOf, lowerCase, valuesOf, variableName } from '../http/field.ts';
 import type { RequestHead } from '../http/head.ts';
@@ -39,7 +40,7 @@ export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Orig
 
 /** Whose request it is: of those who passed it on the last one that is no trusted proxy. @param peer a trusted one */
 export function visitorOf(fields: readonly Field[], peer: string, trusts: (address: string) => boolean): string {
-  const passed = valuesOf(fields, 'x-forwarded-for').flatMap((value) => value.split(',')).map((item) => item.trim());
+  const passed = valuesOf(fields, 'x-forwarded-for').flatMap((value) => value.split(',')).map(forwardedAddress);
   for (const address of passed.toReversed()) {
     if (isIP(address) === 0) return peer;
     if (!trusts(address)) return address;
@@ -59,7 +60,7 @@ function forwarded(fields: readonly Field[], { address, scheme, host, trusted }:
   const said = (name: string) => (trusted ? valuesOf(fields, name) : []);
   return [
     Field.of('X-Forwarded-For', [...said('x-forwarded-for'), address].join(', ')),
-    Field.of('X-Real-IP', said('x-real-ip').at(0) ?? said('x-forwarded-for').at(0)?.split(',')[0]?.trim() ?? address),
+    Field.of('X-Real-IP', said('x-real-ip').at(0) ?? said('x-forwarded-for').at(0)?.split(',').map(forwardedAddress)[0] ?? address),
     Field.of('X-Forwarded-Proto', said('x-forwarded-proto').at(0) ?? scheme),
     Field.of('X-Forwarded-Host', said('x-forwarded-host').at(0) ?? host),
   ];

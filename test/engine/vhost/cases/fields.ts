@@ -96,6 +96,7 @@ export const headerFields: readonly Conversation[] = [
   },
   behindProxy('a trusted proxy that says nothing is the visitor', [], {}),
   behindProxy('the proxy\'s address is appended to what it says', ['X-Forwarded-For: 192.0.2.1'], { passed: '192.0.2.1, 127.0.0.9', real: '192.0.2.1' }),
+  behindProxy('the port that a proxy adds to an address is no part of it', ['X-Forwarded-For: 192.0.2.1:5678, 192.0.2.2'], { passed: '192.0.2.1:5678, 192.0.2.2, 127.0.0.9', real: '192.0.2.1' }),
   behindProxy('several fields become one', ['X-Forwarded-For: 192.0.2.1, 192.0.2.2', 'X-Forwarded-For: 192.0.2.3'], { passed: '192.0.2.1, 192.0.2.2, 192.0.2.3, 127.0.0.9', real: '192.0.2.1' }),
   behindProxy('scheme and host of a trusted proxy are believed', ['X-Forwarded-Proto: https', 'X-Forwarded-Host: public.test'], { scheme: 'https', host: 'public.test' }),
   behindProxy('X-Real-IP of a trusted proxy is believed', ['X-Real-IP: 192.0.2.7', 'X-Forwarded-For: 192.0.2.1'], { passed: '192.0.2.1, 127.0.0.9', real: '192.0.2.7' }),
