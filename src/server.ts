@@ -109,7 +109,7 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, s
     legacy: createLegacyRouter({ schema, settings, callers, log, contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
     metrics: metricsRoute(engine, callers, version),
     health: {
-      database: async () => { await store.db.$queryRaw`SELECT 1`; },
+      database: () => store.ping(),
       server: () => { if (stopping.aborted) throw new Error('the server is stopping'); },
     },
     version,

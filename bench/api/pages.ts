@@ -96,7 +96,7 @@ async function seedAll(store: Store, rows: number): Promise<void> {
   await seedTunnels(store, clients[0] ?? 0, rows, (n) => ({ ...various(n), ...clientOf(n), port: 1024 + n % 60_000, mode: n % 50 === 0 ? 'udp' : 'tcp', running: n % 4 === 0 }));
   await seedHosts(store, clients[0] ?? 0, rows, (n) => ({ ...various(n), ...clientOf(n) }));
   await seedUsers(store, rows, (n) => ({ ...various(n), maxTunnels: n % 100, maxClients: n % 10 }));
-  if (store.dialect === 'postgresql') await store.db.$executeRawUnsafe('ANALYZE'); // as its own daemon does
+  if (store.dialect === 'postgresql') await store.transaction((tx) => tx.$executeRaw`ANALYZE`); // as its own daemon does
 }
 
 function keysOf<T extends string>(record: Readonly<Record<T, unknown>>): T[] {

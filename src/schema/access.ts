@@ -1,6 +1,6 @@
 import { mayUseClient } from '../rules/ownership.ts';
 import type { Client, Host, Tunnel } from '../store/generated/sqlite/client.ts';
-import type { Transaction } from '../store/transaction.ts';
+import type { Reading } from '../store/reading.ts';
 import type { ClientWithOwner } from './changes.ts';
 import type { Context } from './context.ts';
 import { AditError } from './errors.ts';
@@ -46,7 +46,7 @@ export async function listScope(context: Context, clientId?: number | null): Pro
  * The client with its owner, for a change.
  * @throws {AditError} as {@link missing}
  */
-export async function usableClient(context: Context, tx: Transaction, id: number): Promise<ClientWithOwner> {
+export async function usableClient(context: Context, tx: Reading, id: number): Promise<ClientWithOwner> {
   const row = await tx.client.findUnique({ where: { id }, include: { user: true } });
   if (row === null || !mayUseClient(context.caller, row)) throw missing(context, 'client');
   return row;
@@ -56,7 +56,7 @@ export async function usableClient(context: Context, tx: Transaction, id: number
  * The tunnel with its client, for a change.
  * @throws {AditError} as {@link missing}
  */
-export async function usableTunnel(context: Context, tx: Transaction, id: number): Promise<Tunnel & { client: Client }> {
+export async function usableTunnel(context: Context, tx: Reading, id: number): Promise<Tunnel & { client: Client }> {
   const row = await tx.tunnel.findUnique({ where: { id }, include: { client: true } });
   if (row === null || !mayUseClient(context.caller, row.client)) throw missing(context, 'tunnel');
   return row;
@@ -66,7 +66,7 @@ export async function usableTunnel(context: Context, tx: Transaction, id: number
  * The host with its client, for a change.
  * @throws {AditError} as {@link missing}
  */
-export async function usableHost(context: Context, tx: Transaction, id: number): Promise<Host & { client: Client }> {
+export async function usableHost(context: Context, tx: Reading, id: number): Promise<Host & { client: Client }> {
   const row = await tx.host.findUnique({ where: { id }, include: { client: true } });
   if (row === null || !mayUseClient(context.caller, row.client)) throw missing(context, 'host');
   return row;

@@ -23,6 +23,9 @@ interface Scopes {
   readonly write: boolean;
 }
 
+/** Fields load what they need by our own loaders and pages (docs/decisions/edges-by-dataloader.md), so Pothos gets no way to the database. */
+const noClient = { $connect: () => Promise.reject(new Error('Pothos has no client: load by the context')) };
+
 /**
  * The builder that every type, query and mutation is declared on. Both database clients have the same rows, so the types of
  * the SQLite one stand for both.
@@ -40,7 +43,7 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: [ScopeAuthPlugin, PrismaPlugin],
   defaultFieldNullability: false,
-  prisma: { client: (context) => context.store.db, dmmf: getDatamodel() },
+  prisma: { client: noClient, dmmf: getDatamodel() },
   scopeAuth: {
     // Once, when it begins; a subscription ends when its caller loses access (subscriptions/live.ts).
     authorizeOnSubscribe: true,

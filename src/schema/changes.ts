@@ -42,29 +42,22 @@ export type Change = { readonly caller: Author; readonly at: Date } & (
   | { readonly resource: 'failedAttempt'; readonly action: 'create'; readonly after: FailedAttempt }
 );
 
+/** A change as a write tells it: who makes it and when, its path knows. */
+export type MadeChange = ChangeOf<Change>;
+
+type ChangeOf<T> = T extends Change ? Omit<T, 'caller' | 'at'> : never;
+
 /** Called once for each change, after it was committed. The mutation answers when all are through. */
 export type ChangeListener = (change: Change) => void | Promise<void>;
 
-/**
- * The path of every write. One change runs at a time, from reading the rows it decides on to the engine's having applied it:
- * the engine sees changes in the order they were committed, so store and engine can't come apart, and no rule decides on a
- * row that another change is just replacing. Writers lose nothing by it: SQLite takes one at a time anyway.
- */
+/** Whoever wants to know of changes: the engine, the subscribers. */
 export class Changes {
   readonly #listeners = new Set<ChangeListener>();
-  #last: Promise<unknown> = Promise.resolve();
 
   /** @returns the way to unsubscribe */
   subscribe(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
-
-  /** Runs `work` when all changes before it are through. `work` must not call this itself. */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => undefined);
-    return result;
   }
 
   /**

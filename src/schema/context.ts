@@ -3,13 +3,11 @@ import type { EngineFace } from '../engine/face.ts';
 import type { Attempts } from '../rules/attempts.ts';
 import type { Caller } from '../rules/caller.ts';
 import type { Store } from '../store/store.ts';
-import type { Change } from './changes.ts';
+import type { WriteOptions } from '../store/transaction.ts';
 import { Loaders } from './loaders.ts';
 import type { SchemaSettings, Services } from './services.ts';
 import type { Live } from './subscriptions/live.ts';
-
-/** A change without what the context adds. */
-type ChangeOf<T> = T extends Change ? Omit<T, 'caller' | 'at'> : never;
+import type { Work } from './writes.ts';
 
 /** What a resolver gets. Made for each request, the legacy ones included, so it holds nothing that isn't asked for. */
 export class Context {
@@ -41,20 +39,15 @@ export class Context {
   }
 
   /**
-   * Runs a change when those before it are through. What the request has looked up before is forgotten, since an operation may
-   * hold several mutations.
+   * Writes, as this caller: see {@link Writes.run}. What the request has looked up before is forgotten, since an operation may hold
+   * several mutations.
    */
-  async change<T>(work: () => Promise<T>): Promise<T> {
+  async write<T>(work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'ended'>): Promise<T> {
     try {
-      return await this.#services.changes.run(work);
+      return await this.#services.writes.run(this.caller, work, options);
     } finally {
       this.#loaders = undefined;
     }
-  }
-
-  /** Tells of a change that was committed, made by this caller now. Resolves when the engine has applied it. */
-  publish(change: ChangeOf<Change>): Promise<void> {
-    return this.#services.changes.publish({ ...change, caller: this.caller, at: new Date(this.now()) });
   }
 
   /** ms since the epoch */

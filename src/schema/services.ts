@@ -3,10 +3,10 @@ import type { EngineFace } from '../engine/face.ts';
 import type { Attempts } from '../rules/attempts.ts';
 import type { Store } from '../store/store.ts';
 import { tellOfGuesses } from './audit/guesses.ts';
-import { auditChanges } from './audit/listener.ts';
 import { Changes } from './changes.ts';
 import { applyToEngine } from './engine-changes.ts';
 import { Live } from './subscriptions/live.ts';
+import { Writes } from './writes.ts';
 
 /** What the schema has to know of the settings. */
 export interface SchemaSettings {
@@ -36,17 +36,19 @@ export interface ServiceParts {
 /** What lives as long as the server. */
 export interface Services extends ServiceParts {
   readonly changes: Changes;
+  /** The way of every change to the store. */
+  readonly writes: Writes;
   /** Tells subscribers what happens. */
   readonly live: Live;
 }
 
-/** Connects what listens to changes: the engine, the audit log, the subscribers. */
+/** Connects what listens to changes: the engine and the subscribers. */
 export function createServices(parts: ServiceParts): Services {
   const { store, engine, log, now } = parts;
   const changes = new Changes();
   changes.subscribe(applyToEngine(engine));
   const live = new Live({ store, engine, changes, log, now });
-  changes.subscribe(auditChanges(store, (entry) => live.audited(entry)));
-  tellOfGuesses({ ...parts, changes });
-  return { ...parts, changes, live };
+  const writes = new Writes({ store, changes, audited: (entry) => live.audited(entry), now });
+  tellOfGuesses({ ...parts, writes });
+  return { ...parts, changes, writes, live };
 }

@@ -1,7 +1,8 @@
 import type { AuditEntry, Prisma } from './generated/sqlite/client.ts';
 import type { Page } from './hot/page.ts';
 import { addToTotal } from './totals.ts';
-import type { RunTransaction, Transaction } from './transaction.ts';
+import type { Reading } from './reading.ts';
+import type { Transaction } from './transaction.ts';
 
 /** An entry that is to be written. */
 export type NewAuditEntry = Omit<AuditEntry, 'id'>;
@@ -20,17 +21,16 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** Writes an entry. @returns the entry with its id */
-export function addAuditEntry(transaction: RunTransaction, data: NewAuditEntry): Promise<AuditEntry> {
-  return transaction(async (tx) => {
-    const entry = await tx.auditEntry.create({ data });
-    await addToTotal(tx, 'audit', 1);
-    return entry;
-  });
+/** Writes entries. @returns them with their ids, in their order */
+export async function addAuditEntries(tx: Transaction, data: readonly NewAuditEntry[]): Promise<AuditEntry[]> {
+  if (data.length === 0) return [];
+  const entries = await tx.auditEntry.createManyAndReturn({ data: [...data] });
+  await addToTotal(tx, 'audit', data.length);
+  return entries.toSorted((a, b) => a.id - b.id);
 }
 
 /** Reads entries, the newest first. The total of all is kept, that of a selection is counted. */
-export async function auditPage(db: Transaction, { offset: skip, limit: take, from, to, ...equal }: AuditQuery): Promise<Page<AuditEntry>> {
+export async function auditPage(db: Reading, { offset: skip, limit: take, from, to, ...equal }: AuditQuery): Promise<Page<AuditEntry>> {
   const where: Prisma.AuditEntryWhereInput = { ...equal, ...((from ?? to) && { at: { gte: from, lt: to } }) };
   const filtered = Object.values(where).some((value) => value !== undefined);
   const [rows, total] = await Promise.all([

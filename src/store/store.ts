@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { addAuditEntry, auditPage, pruneAudit } from './audit.ts';
-import type { AuditQuery, NewAuditEntry } from './audit.ts';
+import { auditPage, pruneAudit } from './audit.ts';
+import type { AuditQuery } from './audit.ts';
 import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
 import { clientPage, clientPages } from './hot/client-page.ts';
@@ -21,16 +21,17 @@ import type { UserPageQuery } from './hot/user-page.ts';
 import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
+import type { Reading } from './reading.ts';
 import { forgetDeclared } from './totals.ts';
 import { transactions } from './transaction.ts';
 import type { RunTransaction } from './transaction.ts';
 
 /** Everything that outlives the process. */
 export interface Store {
-  /** For reads and for writes of one row. The type is the SQLite client's; the PostgreSQL client has the same models. */
-  readonly db: PrismaClient;
+  /** For reads. The types are the SQLite client's; the PostgreSQL client has the same models. */
+  readonly db: Reading;
   readonly dialect: Dialect;
-  /** For whatever writes more than one row, or checks before it writes. */
+  /** The only way to write. What somebody changes goes through `Writes` of the schema, which comes here; the upkeep of the program comes by itself. */
   readonly transaction: RunTransaction;
   /** A page of clients, whole rows. */
   clientPage(query: ClientPageQuery): Promise<Page<Client>>;
@@ -60,12 +61,12 @@ export interface Store {
   saveCounters(batch: CounterBatch): Promise<void>;
   /** Writes something that changes nothing. @throws the database's error when it can't write at the moment */
   tryWrite(): Promise<void>;
-  /** Writes an entry of the audit log. */
-  addAuditEntry(entry: NewAuditEntry): Promise<AuditEntry>;
   /** A page of the audit log, the newest entry first. */
   auditPage(query: AuditQuery): Promise<Page<AuditEntry>>;
   /** Deletes what is older than is to be kept. */
   prune(retention: Retention): Promise<void>;
+  /** Resolves when the database answers. */
+  ping(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -108,7 +109,7 @@ export async function openStore({ url, dataDir, log }: StoreOptions): Promise<St
   if (!hasAllModels(db)) throw new StoreError('the clients of the two databases were not generated from the same models: run `node src/prepare.mjs`');
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
-  const transaction = transactions(db, dialect);
+  const transaction = transactions(db);
   return {
     db,
     dialect,
@@ -127,13 +128,15 @@ export async function openStore({ url, dataDir, log }: StoreOptions): Promise<St
     tryWrite: () => tryWrite(transaction),
     forgetRunningState: () => forgetRunningState(transaction),
     forgetDeclared: () => transaction(forgetDeclared),
-    addAuditEntry: (entry) => addAuditEntry(transaction, entry),
     auditPage: (query) => auditPage(db, query),
     prune: ({ traffic, audit }) => transaction(async (tx) => {
       const now = Date.now();
       await pruneTraffic(tx, traffic, now);
       await pruneAudit(tx, new Date(now - audit * 86_400_000));
     }),
+    async ping() {
+      await db.$queryRaw`SELECT 1`;
+    },
     async close() {
       await reader.close();
       await db.$disconnect();

@@ -1,58 +1,128 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { messageOf } from './errors.ts';
+import { setImmediate } from 'node:timers/promises';
 import type { Prisma, PrismaClient } from './generated/sqlite/client.ts';
-import type { Dialect } from './migrations.ts';
 
 /** The client inside a transaction. */
 export type Transaction = Prisma.TransactionClient;
 
+/** What else a write wants. */
+export interface WriteOptions<T> {
+  /** Called when the rows are committed, before the next transaction begins. The write ends when it is through, or fails with what it throws. */
+  readonly committed?: (result: T) => Promise<void>;
+  /** Called last, whether the write succeeded or not, before the next transaction begins. */
+  readonly ended?: () => Promise<void>;
+  /** It shares its transaction with no other write: for one that reads what `committed` of those before it changes. */
+  readonly alone?: boolean;
+}
+
 /** Runs a function in a transaction. */
-export type RunTransaction = <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>;
+export type RunTransaction = <T>(run: (tx: Transaction) => Promise<T>, options?: WriteOptions<T>) => Promise<T>;
 
-/** Under this lock the processes that share a PostgreSQL database write, one at a time. */
-const writerLock = 72707370;
+/** A write that waits, or is under way. Neither `publish` nor `fail` throws. */
+interface Job {
+  readonly alone: boolean;
+  readonly run: (tx: Transaction) => Promise<void>;
+  /** After the commit. */
+  readonly publish: () => Promise<void>;
+  /** After a rollback. */
+  readonly fail: (error: unknown) => Promise<void>;
+}
 
-/** A deadlock with a write outside these transactions is resolved by starting again. */
-const attempts = 3;
+/** The most writes that share a transaction: those behind them wait for the whole. */
+const mostTogether = 16;
 
 /**
- * Makes the store's one way to write several rows. Transactions run one after the other, on SQLite because it has one
- * writer, on PostgreSQL by a lock that all processes share: what a transaction has checked holds when it commits, at
- * PostgreSQL's default isolation (read committed: each statement sees what those before it committed) and without the
- * retries that Serializable would ask for. Waiting here, not in the pool, leaves the connections to readers.
+ * Makes the store's one way to write. Writes run one after the other, in the order they came: what a write has read and checked
+ * in `tx` holds when it commits, at PostgreSQL's default isolation (read committed) and without the retries that Serializable
+ * needs. Waiting here, not in the pool, leaves the connections to readers.
  *
- * Inside, use `tx` only: `db` waits for the transaction to end. The function may run again, so it must do nothing outside
- * the database; what it throws rolls everything back.
+ * Writes that wait while one runs join its transaction, each behind a savepoint: a commit waits for the disk, and one such wait
+ * does for all of them. None ever waits for another to come. One that fails is rolled back by itself; a commit that fails, fails all.
+ *
+ * Inside, use `tx` only. What `run` throws rolls back all it wrote.
  */
-export function transactions(db: PrismaClient, dialect: Dialect): RunTransaction {
+export function transactions(db: PrismaClient): RunTransaction {
   const inside = new AsyncLocalStorage<true>();
-  let last: Promise<unknown> = Promise.resolve();
+  const waiting: Job[] = [];
+  let running = false;
 
-  const attempt = async <T>(run: (tx: Transaction) => Promise<T>): Promise<T> => {
-    for (let left = attempts - 1; ; left--) {
-      try {
-        return await db.$transaction(async (tx) => {
-          if (dialect === 'postgresql') await tx.$executeRaw`SELECT pg_advisory_xact_lock(${writerLock})`;
-          return inside.run(true, () => run(tx));
-        });
-      } catch (error) {
-        if (left === 0 || !isConflict(error)) throw error;
-      } finally {
-        // As long as it is on, Node tracks every promise of the program: a tenth of what a list costs.
-        inside.disable();
-      }
+  const together = async (first: Job): Promise<void> => {
+    const stored: Job[] = [];
+    try {
+      await db.$transaction(async (tx) => {
+        await inside.run(true, () => first.run(tx));
+        stored.push(first);
+        for (let count = 1; count < mostTogether && !first.alone && waiting[0]?.alone === false; count++) {
+          const job = waiting.shift();
+          if (job !== undefined && await joins(job, tx)) stored.push(job);
+        }
+      });
+    } catch (error) {
+      for (const job of stored.length > 0 ? stored : [first]) await job.fail(error);
+      return;
+    } finally {
+      // As long as it is on, Node tracks every promise of the program: a tenth of what a list costs.
+      inside.disable();
+    }
+    for (const [index, job] of stored.entries()) {
+      if (index > 0) await setImmediate(); // the answers of many writes are not made in one go
+      await job.publish();
     }
   };
 
-  return (run) => {
+  /** @returns whether the write is part of the transaction */
+  const joins = async (job: Job, tx: Transaction): Promise<boolean> => {
+    await tx.$executeRaw`SAVEPOINT write`;
+    try {
+      await inside.run(true, () => job.run(tx));
+      return true;
+    } catch (error) {
+      await tx.$executeRaw`ROLLBACK TO SAVEPOINT write`;
+      await job.fail(error);
+      return false;
+    }
+  };
+
+  const work = async (): Promise<void> => {
+    running = true;
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await together(job);
+    running = false;
+  };
+
+  return <T>(run: (tx: Transaction) => Promise<T>, options: WriteOptions<T> = {}) => {
     if (inside.getStore() === true) throw new Error('a transaction inside a transaction would wait for itself: pass tx on instead');
-    const turn = last.then(() => attempt(run));
-    last = turn.catch(() => undefined); // the caller has the error; the next one's turn comes all the same
-    return turn;
+    return new Promise<T>((resolve, reject) => {
+      waiting.push(jobOf(run, options, resolve, reject));
+      if (!running) void work();
+    });
   };
 }
 
-/** PostgreSQL gave the transaction up in favour of another: as Prisma's code, or from the adapter without one. */
-function isConflict(error: unknown): boolean {
-  return (typeof error === 'object' && error !== null && 'code' in error && error.code === 'P2034') || messageOf(error).includes('TransactionWriteConflict');
+function jobOf<T>(run: (tx: Transaction) => Promise<T>, { committed, ended, alone = false }: WriteOptions<T>, resolve: (result: T) => void, reject: (error: unknown) => void): Job {
+  let done: { readonly result: T } | undefined;
+  const end = async (answer: () => void): Promise<void> => {
+    try {
+      await ended?.();
+      answer();
+    } catch (error) {
+      reject(error);
+    }
+  };
+  return {
+    alone,
+    async run(tx) {
+      done = { result: await run(tx) };
+    },
+    async publish() {
+      if (done === undefined) throw new Error('a write is published after it was stored');
+      const { result } = done;
+      try {
+        await committed?.(result);
+      } catch (error) {
+        return end(() => reject(error));
+      }
+      return end(() => resolve(result));
+    },
+    fail: (error) => end(() => reject(error)),
+  };
 }

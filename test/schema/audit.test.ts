@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { addAuditEntries } from '../../src/store/audit.ts';
 import { hidden, hiddenNew } from '../../src/schema/audit/masked.ts';
 import { eachDialect } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
@@ -73,7 +74,8 @@ eachDialect('the audit log', (databases) => {
     const { store } = api.services;
     const day = (n: number) => new Date(Date.now() - n * 86_400_000);
     const entry = { callerKind: 'admin', callerId: null, method: 'signature', address: '', resource: 'client', action: 'update', before: null, after: null };
-    for (let n = 1; n <= 6; n++) await store.addAuditEntry({ ...entry, at: day(n), resourceId: String(n % 2), ...(n === 3 && { callerKind: 'user', callerId: 7 }) });
+    const six = [1, 2, 3, 4, 5, 6].map((n) => ({ ...entry, at: day(n), resourceId: String(n % 2), ...(n === 3 && { callerKind: 'user', callerId: 7 }) }));
+    await store.transaction((tx) => addAuditEntries(tx, six));
     const idsOf = async (args: string) => { const page = await auditOf(api, args); return [page.total, page.rows.map(({ id }) => id)]; };
     expect(await idsOf('(limit: 2, offset: 1)')).toEqual([6, [5, 4]]);
     expect(await idsOf('(limit: 0)')).toEqual([6, []]);

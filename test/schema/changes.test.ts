@@ -76,6 +76,40 @@ eachDialect('changes', (databases) => {
     ]);
   });
 
+  test('what a failed write has bound is free again for the next, and nothing of it is told', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await api.id(createClient, { input: { maxTunnels: 1 } });
+    const add = (port: number) => api.code(createTunnel, { input: { clientId, mode: 'tcp', port } });
+    expect(await Promise.all([add(9001), add(9002)])).toEqual([undefined, 'CLIENT_TUNNEL_QUOTA']);
+    expect(api.engine.openLeases.size).toBe(0);
+    expect((await api.services.store.auditPage({ offset: 0, limit: 9 })).rows.map(({ resource }) => resource)).toEqual(['tunnel', 'client']);
+    await expectAgreement(api);
+  });
+
+  test('an entry that the audit log refuses takes its change with it', async () => {
+    const api = await openTestSchema(databases);
+    const { store, writes } = api.services;
+    const broken = { kind: 'anonymous', address: 1 as unknown as string } as const;
+    await expect(writes.run(broken, async (tx, changed) => {
+      const after = await tx.client.create({ data: { vkey: 'k' }, include: { user: true } });
+      changed({ resource: 'client', action: 'create', after });
+    })).rejects.toThrow('address');
+    expect(await store.db.client.count()).toBe(0);
+    expect(api.engine.wantedClients.size).toBe(0);
+  });
+
+  test('all that a write tells is published, though the engine fails at the first', async () => {
+    const api = await openTestSchema(databases);
+    api.engine.beforeApply = () => { throw new Error('out of file descriptors'); };
+    const told: string[] = [];
+    api.services.changes.subscribe((change) => void told.push(change.resource));
+    const write = api.services.writes.run({ kind: 'admin' }, async (tx, changed) => {
+      for (const vkey of ['a', 'b']) changed({ resource: 'client', action: 'create', after: await tx.client.create({ data: { vkey }, include: { user: true } }) });
+    });
+    await expect(write).rejects.toThrow('out of file descriptors');
+    expect(told).toEqual(['client', 'client']);
+  });
+
   test('a change that the engine fails to apply is answered as a fault, and the next one goes on', async () => {
     const api = await openTestSchema(databases);
     api.engine.beforeApply = () => { throw new Error('out of file descriptors'); };
@@ -96,20 +130,6 @@ test('a listener that fails keeps a change from no other, and the one who publis
   leave();
   await expect(changes.publish({ ...change, before: row })).rejects.toThrow('the first');
   expect(told).toHaveLength(1);
-});
-
-test('work runs in the order it came, and what fails does not hold up the rest', async () => {
-  const changes = new Changes();
-  const done: number[] = [];
-  const first = changes.run(async () => {
-    await new Promise((resolve) => setImmediate(resolve));
-    done.push(1);
-  });
-  const second = changes.run(async () => { throw new Error('no'); });
-  const third = changes.run(async () => done.push(3));
-  await expect(second).rejects.toThrow('no');
-  await Promise.all([first, third]);
-  expect(done).toEqual([1, 3]);
 });
 
 const row = {

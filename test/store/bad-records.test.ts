@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { CounterBatch } from '../../src/store/hot/counters.ts';
 import { StateSaver } from '../../src/store/state-saver.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { TestStore } from '../support/test-store.ts';
 import { eachDialect } from '../support/database.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { RawPeer } from '../support/raw-peer.ts';
@@ -12,7 +12,7 @@ const MOST = Number.MAX_SAFE_INTEGER;
 const seen = { connected: false, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null };
 
 /** Makes the database refuse to change a client. */
-async function spoil({ db, dialect }: Store, id: number): Promise<void> {
+async function spoil({ db, dialect }: TestStore, id: number): Promise<void> {
   const statements = dialect === 'sqlite'
     ? [`CREATE TRIGGER spoilt BEFORE UPDATE ON "Client" WHEN NEW.id = ${id} BEGIN SELECT RAISE(ABORT, 'spoilt'); END`]
     : ['CREATE FUNCTION spoilt() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION \'spoilt\'; END $$ LANGUAGE plpgsql',
@@ -20,7 +20,7 @@ async function spoil({ db, dialect }: Store, id: number): Promise<void> {
   for (const statement of statements) await db.$executeRawUnsafe(statement);
 }
 
-async function mend({ db, dialect }: Store): Promise<void> {
+async function mend({ db, dialect }: TestStore): Promise<void> {
   await db.$executeRawUnsafe(dialect === 'sqlite' ? 'DROP TRIGGER spoilt' : 'DROP FUNCTION spoilt CASCADE');
 }
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from '../../src/store/hot/page.ts';
 import type { TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { TestStore } from '../support/test-store.ts';
 import { eachDialect } from '../support/database.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 
@@ -13,7 +13,7 @@ async function pagesOf<Row>(pages: AsyncIterable<Page<Row>>): Promise<Page<Row>[
 }
 
 eachDialect('a list that is read page by page', (databases) => {
-  let store: Store;
+  let store: TestStore;
   let clientId: number;
 
   beforeAll(async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { openStore } from '../../src/store/store.ts';
 import { eachDialect } from '../support/database.ts';
+import { writable } from '../support/test-store.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -45,7 +46,7 @@ describe('the SQLite file', () => {
 
   test('is private and durable', async () => {
     const dataDir = path.join(directory, 'new', 'data');
-    const store = await openStore({ url: '', dataDir, log });
+    const store = writable(await openStore({ url: '', dataDir, log }));
     try {
       await store.db.total.create({ data: { name: 'x' } });
       const mode = async (file: string) => ((await stat(path.join(dataDir, file))).mode & 0o777).toString(8);

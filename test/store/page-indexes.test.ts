@@ -5,7 +5,7 @@ import { hostSource, type HostPageQuery } from '../../src/store/hot/host-page.ts
 import { pageQuery } from '../../src/store/hot/page.ts';
 import { tunnelSource, type TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
 import { userSource, type UserPageQuery } from '../../src/store/hot/user-page.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { TestStore } from '../support/test-store.ts';
 import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 import { statementsOf } from '../support/statements.ts';
@@ -36,7 +36,7 @@ const userPages: UserPageQuery[] = [false, true].flatMap((desc) => (['ID', 'USER
   'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT'] as const).map((orderBy) => ({ orderBy, desc, offset: 0, limit: 10 })));
 
 eachDialect('a page without a search', (databases) => {
-  let store: Store;
+  let store: TestStore;
 
   // Enough rows for PostgreSQL's planner to prefer an index to reading and sorting all.
   beforeAll(async () => {
@@ -80,7 +80,7 @@ eachDialect('a page without a search', (databases) => {
 });
 
 /** The database's own account of how it would run a query. */
-async function plan({ db, dialect }: Store, { text, values }: { text: string; values: readonly unknown[] }): Promise<string> {
+async function plan({ db, dialect }: TestStore, { text, values }: { text: string; values: readonly unknown[] }): Promise<string> {
   const explain = dialect === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
   return JSON.stringify(await db.$queryRawUnsafe<unknown[]>(`${explain} ${text}`, ...values), (_, value: unknown) => typeof value === 'bigint' ? Number(value) : value);
 }

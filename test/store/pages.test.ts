@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import type { Store } from '../../src/store/store.ts';
+import type { TestStore } from '../support/test-store.ts';
 import { eachDialect } from '../support/database.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 
@@ -22,7 +22,7 @@ const userOrders = {
 } as const;
 
 eachDialect('pages', (databases) => {
-  let store: Store;
+  let store: TestStore;
   let ownerId: number;
   let clientIds: number[];
 

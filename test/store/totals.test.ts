@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Store } from '../../src/store/store.ts';
+import type { TestStore } from '../support/test-store.ts';
 import { giveBackClientSlot, giveBackTunnelSlot, moveClientSlot, moveTunnelMode, takeClientSlot, takeTunnelSlot } from '../../src/store/totals.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { eachDialect } from '../support/database.ts';
@@ -90,7 +90,7 @@ eachDialect('kept counts', (databases) => {
 
 let users = 0;
 
-async function addUser(store: Store, quota: { maxClients?: number; maxTunnels?: number }): Promise<number> {
+async function addUser(store: TestStore, quota: { maxClients?: number; maxTunnels?: number }): Promise<number> {
   return (await store.db.user.create({ data: { username: `user ${++users}`, passwordHash: '', ...quota } })).id;
 }
 
@@ -107,7 +107,7 @@ async function addTunnel(tx: Transaction, clientId: number, mode = 'tcp'): Promi
 }
 
 /** Every kept count is what counting the rows gives. */
-async function expectTrueCounts({ db }: Store): Promise<void> {
+async function expectTrueCounts({ db }: TestStore): Promise<void> {
   const [clients, tunnels, users, totals] = await Promise.all([db.client.findMany(), db.tunnel.findMany(), db.user.findMany(), db.total.findMany()]);
   const modes = ['tcp', 'udp', 'secret', 'file'];
   const total = (name: string) => totals.find((row) => row.name === name)?.value ?? 0;

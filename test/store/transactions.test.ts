@@ -1,6 +1,7 @@
 import { once, EventEmitter } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import { eachDialect, testDatabases } from '../support/database.ts';
+import { statementsOf } from '../support/statements.ts';
 
 eachDialect('a transaction', (databases) => {
   test('that fails leaves nothing, and the next one runs', async () => {
@@ -49,6 +50,62 @@ eachDialect('a transaction', (databases) => {
     expect(await store.transaction(async () => 'after')).toBe('after');
   });
 
+  test('is shared by writes that wait; one of them that fails leaves nothing, the others stay', async () => {
+    const store = await databases.openEmpty();
+    const events = new EventEmitter();
+    const free = once(events, 'free');
+    const first = store.transaction(async (tx) => {
+      await tx.client.create({ data: { vkey: 'first' } });
+      await free;
+    });
+    const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
+    const rest = Promise.allSettled([add('second'), add('first'), add('third'), store.transaction(async (tx) => {
+      await tx.client.create({ data: { vkey: 'gone' } });
+      throw new Error('changed my mind');
+    }), add('fourth')]);
+    const statements = await statementsOf(store, async () => {
+      events.emit('free');
+      await Promise.all([first, rest]);
+    });
+    expect((await rest).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    expect((await store.db.client.findMany({ orderBy: { id: 'asc' } })).map(({ vkey }) => vkey)).toEqual(['first', 'second', 'third', 'fourth']);
+    expect(statements.filter((text) => text === 'COMMIT')).toHaveLength(1);
+  });
+
+  test('ends for each with what it publishes, in the order they came, before the next transaction begins', async () => {
+    const store = await databases.openEmpty();
+    const done: string[] = [];
+    const write = (name: string, alone = false) => store.transaction(async (tx) => {
+      await tx.client.create({ data: { vkey: name } });
+      done.push(`${name} stored`);
+    }, {
+      alone,
+      committed: async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        done.push(`${name} published`);
+        if (name === 'b') throw new Error('the engine failed');
+      },
+      ended: async () => void done.push(`${name} ended`),
+    }).catch((error: Error) => done.push(error.message));
+    await Promise.all([write('a'), write('b'), write('c'), write('d', true), write('e')]);
+    expect(done).toEqual([
+      'a stored', 'b stored', 'c stored', 'a published', 'a ended', 'b published', 'b ended', 'the engine failed', 'c published', 'c ended',
+      'd stored', 'd published', 'd ended', 'e stored', 'e published', 'e ended',
+    ]);
+    expect(await store.db.client.count()).toBe(5);
+  });
+
+  test('that fails ends too, before the next one begins', async () => {
+    const store = await databases.openEmpty();
+    const done: string[] = [];
+    const write = (name: string) => store.transaction(async () => {
+      done.push(`${name} begun`);
+      throw new Error(`${name} failed`);
+    }, { committed: async () => void done.push('never'), ended: async () => void done.push(`${name} ended`) }).catch((error: Error) => done.push(error.message));
+    await Promise.all([write('a'), write('b')]);
+    expect(done).toEqual(['a begun', 'a ended', 'a failed', 'b begun', 'b ended', 'b failed']);
+  });
+
   test('that was acknowledged is seen by the next page', async () => {
     const store = await databases.openEmpty();
     for (let n = 1; n <= 20; n++) {
@@ -61,13 +118,15 @@ eachDialect('a transaction', (databases) => {
 describe('a commit that fails', () => {
   const databases = testDatabases('sqlite');
 
-  test('rolls back, and the next one succeeds', async () => {
+  test('rolls back all that shared it, and the next one succeeds', async () => {
     const { db, transaction } = await databases.openEmpty();
     const failed = transaction(async (tx) => {
       await tx.$executeRawUnsafe('PRAGMA defer_foreign_keys = ON'); // the missing owner is found out by COMMIT
       await tx.client.create({ data: { vkey: 'before', userId: 99 } });
     });
+    const sharing = transaction((tx) => tx.client.create({ data: { vkey: 'with it' } }));
     await expect(failed).rejects.toThrow('ForeignKeyConstraintViolation');
+    await expect(sharing).rejects.toThrow('ForeignKeyConstraintViolation');
     await transaction((tx) => tx.client.create({ data: { vkey: 'after' } }));
     expect((await db.client.findMany()).map(({ vkey }) => vkey)).toEqual(['after']);
   });

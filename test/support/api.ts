@@ -10,9 +10,9 @@ import { Attempts } from '../../src/rules/attempts.ts';
 import { createContext } from '../../src/schema/context.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { createServices } from '../../src/schema/services.ts';
-import type { Store } from '../../src/store/store.ts';
 import { apart } from './apart.ts';
 import type { TestDatabases } from './database.ts';
+import type { TestStore } from './test-store.ts';
 import { emptyStore } from './empty-store.ts';
 import { FakeEngine } from './engine.ts';
 import { LogRecorder } from './log-recorder.ts';
@@ -43,7 +43,7 @@ export interface Api {
   readonly url: string;
   /** 127.0.0.1:PORT */
   readonly host: string;
-  readonly store: Store;
+  readonly store: TestStore;
   readonly engine: FakeEngine;
   readonly log: LogRecorder;
   /** Failed guesses of passwords. */
@@ -97,7 +97,7 @@ export function testApis(databases: TestDatabases): TestApis {
   };
 }
 
-async function startApi(store: Store, settings: Partial<ApiSettings> = {}): Promise<Api & { stop: () => Promise<void> }> {
+async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): Promise<Api & { stop: () => Promise<void> }> {
   const engine = new FakeEngine();
   const log = new LogRecorder();
   const clock: Api['clock'] = { now: undefined };

@@ -4,10 +4,11 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
 import pino from 'pino';
 import type { Dialect } from '../../src/store/migrations.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
+import { openStore } from '../../src/store/store.ts';
 import { emptyStore } from './empty-store.ts';
 import { type PostgresqlServer, startPostgresql } from './postgresql.ts';
 import { describeWith } from './programs.ts';
+import { type TestStore, writable } from './test-store.ts';
 
 /** A database of a test's own, and how to open it. */
 export interface TestDatabase {
@@ -16,7 +17,7 @@ export interface TestDatabase {
   readonly url: string;
   readonly dataDir: string;
   /** Opens the store; a second one on the same database stands for another process. */
-  open(): Promise<Store>;
+  open(): Promise<TestStore>;
 }
 
 /** Makes databases of one dialect while a suite runs. */
@@ -25,7 +26,7 @@ export interface TestDatabases {
   /** An empty one. */
   create(): Promise<TestDatabase>;
   /** An open store without records. Nobody else has it until the test ends, or the suite when it is opened before the tests. */
-  openEmpty(): Promise<Store>;
+  openEmpty(): Promise<TestStore>;
 }
 
 /**
@@ -44,7 +45,7 @@ export function eachDialect(name: string, suite: (databases: TestDatabases) => v
 /** Makes the databases of the `describe` that it is called in. */
 export function testDatabases(dialect: Dialect): TestDatabases {
   const directories: string[] = [];
-  const stores: Store[] = [];
+  const stores: TestStore[] = [];
   let server: PostgresqlServer | undefined;
   if (dialect === 'postgresql') beforeAll(async () => { server = await startPostgresql(); }, 30_000);
   afterAll(async () => {
@@ -52,7 +53,7 @@ export function testDatabases(dialect: Dialect): TestDatabases {
     await server?.stop();
     await Promise.all(directories.map((directory) => rm(directory, { recursive: true })));
   });
-  const open = ({ url, dataDir }: Pick<TestDatabase, 'url' | 'dataDir'>) => openStore({ url, dataDir, log: pino({ level: 'silent' }) });
+  const open = async ({ url, dataDir }: Pick<TestDatabase, 'url' | 'dataDir'>) => writable(await openStore({ url, dataDir, log: pino({ level: 'silent' }) }));
   const create = async (): Promise<TestDatabase> => {
     const dataDir = await mkdtemp(path.join(tmpdir(), 'adit-store-'));
     directories.push(dataDir);
@@ -69,14 +70,14 @@ export function testDatabases(dialect: Dialect): TestDatabases {
     };
   };
   // To empty a store takes a tenth of what a new one does.
-  const idle: Store[] = [];
-  let ofThisTest: Store[] | undefined;
+  const idle: TestStore[] = [];
+  let ofThisTest: TestStore[] | undefined;
   beforeEach(() => { ofThisTest = []; });
   afterEach(() => {
     idle.push(...ofThisTest ?? []);
     ofThisTest = undefined;
   });
-  const migrated = async (): Promise<Store> => {
+  const migrated = async (): Promise<TestStore> => {
     const store = await (await create()).open();
     // Nothing is left of it after the suite: SQLite needn't wait for the disk.
     if (dialect === 'sqlite') await store.db.$executeRaw`PRAGMA synchronous = OFF`;

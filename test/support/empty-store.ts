@@ -1,11 +1,11 @@
-import type { Store } from '../../src/store/store.ts';
+import type { TestStore } from './test-store.ts';
 
 /** What refers to others comes before them. */
 const tables = ['Host', 'PlatformDomain', 'Tunnel', 'Client', 'User', 'GlobalSettings', 'Total', 'Session', 'ApiToken', 'AuditEntry', 'TrafficSample'];
 const deletions = tables.map((table) => `DELETE FROM "${table}"`);
 
 /** Removes every record, so that ids begin at 1 again: quicker than a new database for each test, and on PostgreSQL a tenth of what TRUNCATE takes. */
-export async function emptyStore({ db, dialect }: Store): Promise<void> {
+export async function emptyStore({ db, dialect }: TestStore): Promise<void> {
   if (dialect === 'postgresql') {
     const restart = `PERFORM setval(format('%I.%I', schemaname, sequencename), 1, false) FROM pg_sequences`;
     await untilNoDeadlock(() => db.$executeRawUnsafe(`DO $$ BEGIN ${[...deletions, restart].join('; ')}; END $$`));

@@ -16,8 +16,8 @@ export class FakeEngine implements EngineFace {
   readonly clients = new Map<number, ClientState>();
   /** Every change in the order it was applied. */
   readonly applied: EngineChange[] = [];
-  /** Leases that are neither released nor taken over: none may be left. */
-  readonly openLeases = new Set<number>();
+  /** Ports by lease, those that are neither released nor taken over: none may be left. */
+  readonly openLeases = new Map<number, number>();
   /** Targets that no agent reaches. */
   readonly unreachable = new Set<string>();
   /** What a tunnel can't open: its state says so. */
@@ -39,7 +39,7 @@ export class FakeEngine implements EngineFace {
       return { unavailable: `port ${port} is occupied` };
     }
     const lease = { id: ++this.#lastLease, port: free };
-    this.openLeases.add(lease.id);
+    this.openLeases.set(lease.id, lease.port);
     return lease;
   }
 
@@ -174,6 +174,6 @@ export class FakeEngine implements EngineFace {
 
   #isHeld(port: number, except?: number): boolean {
     const holders = [...this.wantedTunnels.values()].filter((tunnel) => tunnel.enabled && tunnel.port === port && tunnel.id !== except);
-    return this.taken.has(port) || holders.length > 0;
+    return this.taken.has(port) || holders.length > 0 || Array.from(this.openLeases.values()).includes(port);
   }
 }

@@ -9,7 +9,8 @@ import { createErrorMask } from '../../src/schema/errors.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { createServices, type Services } from '../../src/schema/services.ts';
 import { apart } from './apart.ts';
-import { type TestDatabases } from './database.ts';
+import type { TestDatabases } from './database.ts';
+import type { TestStore } from './test-store.ts';
 import { FakeEngine } from './engine.ts';
 
 /** An answer as a caller sees it. */
@@ -26,7 +27,7 @@ export interface TestSchema extends SchemaOver {
 
 /** The schema over a store of its own. */
 export interface SchemaOver {
-  readonly services: Services;
+  readonly services: Services & { readonly store: TestStore };
   /** Entries of the log. */
   readonly logged: readonly Record<string, unknown>[];
   /** Runs an operation, as an administrator unless told otherwise. */
@@ -61,10 +62,10 @@ export async function openSchemaOver(engine: EngineFace, databases: TestDatabase
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => logged.push(entry.parse(JSON.parse(line))) });
   const store = await databases.openEmpty();
-  const services = createServices({
+  const services = { ...createServices({
     store, engine: apart(engine), attempts: new Attempts(), freshState: () => Promise.resolve(), log, now,
     settings: { ...schemaSettings, ...settings },
-  });
+  }), store };
   const mask = createErrorMask(log);
   const run: SchemaOver['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
     const { data, errors = [] } = await graphql({ schema, source, variableValues, contextValue: createContext(services, caller, 'test') });

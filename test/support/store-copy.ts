@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { z } from 'zod';
-import type { Store } from '../../src/store/store.ts';
+import type { TestStore } from './test-store.ts';
 
 /** A row by column. */
 type Row = Record<string, unknown>;
@@ -47,7 +47,7 @@ export class StoreCopy {
   }
 
   /** Copies all that a store holds. */
-  static async of({ db }: Store): Promise<StoreCopy> {
+  static async of({ db }: TestStore): Promise<StoreCopy> {
     const [main] = databaseList.parse(await db.$queryRaw`SELECT name, file FROM pragma_database_list`);
     return new StoreCopy(main?.file ?? '');
   }

@@ -84,9 +84,9 @@ builder.mutationField('freeLockout', (t) => t.boolean({
     kind: t.arg({ type: LockoutKind, required: true, description: 'What it is.' }),
     source: t.arg.string({ required: true, description: 'As it is listed.' }),
   },
-  resolve: async (_root, lockout, context) => {
+  resolve: (_root, lockout, context) => context.write(async (_tx, changed) => {
     const ended = context.attempts.free(lockout, context.now());
-    for (const before of ended) await context.publish({ resource: 'lockout', action: 'delete', before });
+    for (const before of ended) changed({ resource: 'lockout', action: 'delete', before });
     return ended.length > 0;
-  },
+  }),
 }));

@@ -24,7 +24,6 @@ export class Sessions {
 
   /** Begins a session, and with each the long unused ones go. @param address where the login comes from @returns the cookie's value */
   async open(identity: Identity, address: string): Promise<string> {
-    const { store: { db }, changes } = this.#services;
     const [cookie, now] = [newSecret(), new Date(this.#services.now())];
     const data = {
       id: secretDigest(cookie),
@@ -34,11 +33,13 @@ export class Sessions {
       createdAt: now,
       lastSeenAt: now,
     };
-    const client = data.clientId === null ? null : await db.client.findUnique({ where: { id: data.clientId } });
-    await db.session.deleteMany({ where: { lastSeenAt: { lt: new Date(now.getTime() - idleMs) } } });
-    const after = await db.session.create({ data: { ...data, stamp: this.#stamp(cookie, { ...data, client }) } });
-    await changes.publish({ resource: 'session', action: 'create', after, caller: { ...whoIs(identity), address }, at: now });
-    return cookie;
+    return this.#services.writes.run({ ...whoIs(identity), address }, async (tx, changed) => {
+      const client = data.clientId === null ? null : await tx.client.findUnique({ where: { id: data.clientId } });
+      await tx.session.deleteMany({ where: { lastSeenAt: { lt: new Date(now.getTime() - idleMs) } } });
+      const after = await tx.session.create({ data: { ...data, stamp: this.#stamp(cookie, { ...data, client }) } });
+      changed({ resource: 'session', action: 'create', after });
+      return cookie;
+    });
   }
 
   /** Whose session a cookie is, as things stand now; undefined = nobody's. */
@@ -54,12 +55,13 @@ export class Sessions {
   /** Ends the session of a cookie, if there is one. @param address where the logout comes from */
   async close(cookie: string, address: string): Promise<void> {
     const caller = await this.caller(cookie);
-    const { store: { db }, changes, now } = this.#services;
     const where = { id: secretDigest(cookie) };
-    const before = await db.session.findUnique({ where });
-    const { count } = await db.session.deleteMany({ where });
-    if (before === null || count === 0) return;
-    await changes.publish({ resource: 'session', action: 'delete', before, caller: { kind: 'anonymous', ...caller, address }, at: new Date(now()) });
+    await this.#services.writes.run({ kind: 'anonymous', ...caller, address }, async (tx, changed) => {
+      const before = await tx.session.findUnique({ where });
+      if (before === null) return;
+      await tx.session.delete({ where });
+      changed({ resource: 'session', action: 'delete', before });
+    });
   }
 
   /**
@@ -78,7 +80,7 @@ export class Sessions {
     const now = this.#services.now();
     if (now - lastSeenAt.getTime() < noteMs) return;
     const { store, log } = this.#services;
-    store.db.session.updateMany({ where: { id }, data: { lastSeenAt: new Date(now) } })
+    store.transaction((tx) => tx.session.updateMany({ where: { id }, data: { lastSeenAt: new Date(now) } }))
       .catch((error: unknown) => log.warn({ err: error }, 'the use of a session could not be noted'));
   }
 }

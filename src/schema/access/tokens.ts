@@ -22,7 +22,7 @@ export async function tokenCaller({ store, log }: Services, token: string, now: 
   if (row === null || isPast(row.expiresAt, now) || (row.user !== null && !mayLogIn(row.user, now))) return undefined;
   if (now - (row.lastUsedAt?.getTime() ?? 0) >= noteMs) {
     // Not awaited: nobody's answer has to wait for it.
-    store.db.apiToken.updateMany({ where: { id: row.id }, data: { lastUsedAt: new Date(now) } })
+    store.transaction((tx) => tx.apiToken.updateMany({ where: { id: row.id }, data: { lastUsedAt: new Date(now) } }))
       .catch((error: unknown) => log.warn({ err: error }, 'the use of a token could not be noted'));
   }
   const who = row.userId === null ? { kind: 'admin' as const } : { kind: 'user' as const, userId: row.userId };

@@ -52,15 +52,13 @@ async function createClient(context: Context, given: ClientValues) {
   const input = caller.kind === 'user' ? { ...ownSettings(given), configAllowed: true, ownerId: caller.userId } : given;
   const { vkey = newVerifyKey(), ...columns } = clientColumns(input);
   const webLogin = (await nextWebLogin(input))(noWebLogin);
-  return context.change(async () => {
-    const after = await storeClient(context, async (tx) => {
-      const owner = await ownerById(tx, input.ownerId ?? null);
-      checkExpiry(columns.expiresAt ?? null, owner);
-      if (!await takeClientSlot(tx, owner?.id ?? null)) throw new AditError('OWNER_CLIENT_QUOTA');
-      const expired = hasExpired(context, columns.expiresAt ?? null, owner);
-      return tx.client.create({ data: { ...columns, ...webLogin, vkey, expired, userId: owner?.id }, include: { user: true } });
-    });
-    await context.publish({ resource: 'client', action: 'create', after });
+  return context.write(async (tx, changed) => {
+    const owner = await ownerById(tx, input.ownerId ?? null);
+    checkExpiry(columns.expiresAt ?? null, owner);
+    if (!await takeClientSlot(tx, owner?.id ?? null)) throw new AditError('OWNER_CLIENT_QUOTA');
+    const expired = hasExpired(context, columns.expiresAt ?? null, owner);
+    const after = await uniqueVkey(() => tx.client.create({ data: { ...columns, ...webLogin, vkey, expired, userId: owner?.id }, include: { user: true } }));
+    changed({ resource: 'client', action: 'create', after });
     return after;
   });
 }
@@ -70,65 +68,54 @@ async function updateClient(context: Context, id: number, given: ClientValues) {
   const input = context.caller.kind === 'admin' ? given : ownSettings(given);
   const columns = clientColumns(input);
   const webLogin = await nextWebLogin(input);
-  return context.change(async () => {
-    const { before, after } = await storeClient(context, async (tx) => {
-      const before = await usableClient(context, tx, id);
-      const owner = input.ownerId === undefined ? before.user : await ownerById(tx, input.ownerId);
-      const moved = (owner?.id ?? null) !== before.userId;
-      // A later edit of something else may not fail for what the owner's expiry has become meanwhile.
-      const own = columns.expiresAt === undefined ? before.expiresAt : columns.expiresAt;
-      if (columns.expiresAt !== undefined || moved) checkExpiry(own, owner);
-      if (moved) {
-        await checkMovedRoutes(tx, before, owner?.id ?? null);
-        const slot = await moveClientSlot(tx, before, owner?.id ?? null);
-        if (slot !== 'moved') throw new AditError(slot === 'clientsFull' ? 'OWNER_CLIENT_QUOTA' : 'USER_TUNNEL_QUOTA');
-      }
-      const nextLogin = webLogin(before);
-      // The sessions of a login that is another now are over, and with them what they listen to.
-      if (isAnother(before, { ...nextLogin, vkey: columns.vkey ?? before.vkey })) await tx.session.deleteMany({ where: { clientId: id } });
-      const after = await tx.client.update({
-        where: { id },
-        data: { ...columns, ...nextLogin, expired: hasExpired(context, own, owner), userId: owner?.id ?? null },
-        include: { user: true },
-      });
-      return { before, after };
-    });
-    await context.publish({ resource: 'client', action: 'update', before, after });
+  return context.write(async (tx, changed) => {
+    const before = await usableClient(context, tx, id);
+    const owner = input.ownerId === undefined ? before.user : await ownerById(tx, input.ownerId);
+    const moved = (owner?.id ?? null) !== before.userId;
+    // A later edit of something else may not fail for what the owner's expiry has become meanwhile.
+    const own = columns.expiresAt === undefined ? before.expiresAt : columns.expiresAt;
+    if (columns.expiresAt !== undefined || moved) checkExpiry(own, owner);
+    if (moved) {
+      await checkMovedRoutes(tx, before, owner?.id ?? null);
+      const slot = await moveClientSlot(tx, before, owner?.id ?? null);
+      if (slot !== 'moved') throw new AditError(slot === 'clientsFull' ? 'OWNER_CLIENT_QUOTA' : 'USER_TUNNEL_QUOTA');
+    }
+    const nextLogin = webLogin(before);
+    // The sessions of a login that is another now are over, and with them what they listen to.
+    if (isAnother(before, { ...nextLogin, vkey: columns.vkey ?? before.vkey })) await tx.session.deleteMany({ where: { clientId: id } });
+    const data = { ...columns, ...nextLogin, expired: hasExpired(context, own, owner), userId: owner?.id ?? null };
+    const after = await uniqueVkey(() => tx.client.update({ where: { id }, data, include: { user: true } }));
+    changed({ resource: 'client', action: 'update', before, after });
     return after;
   });
 }
 
 /** Spec /client/changestatus/. What an administrator or an expiry switched off, only an administrator switches on (contract D12). */
 function setClientEnabled(context: Context, id: number, enabled: boolean) {
-  return context.change(async () => {
-    const { before, after } = await context.store.transaction(async (tx) => {
-      const before = await usableClient(context, tx, id);
-      const byAdmin = context.caller.kind === 'admin';
-      if (enabled && !byAdmin && (before.disabledByAdmin || hasExpired(context, before.expiresAt, before.user))) throw new AditError('FORBIDDEN');
-      const data = { enabled, disabledByAdmin: !enabled && (byAdmin || before.disabledByAdmin) };
-      return { before, after: await tx.client.update({ where: { id }, data, include: { user: true } }) };
-    });
-    await context.publish({ resource: 'client', action: 'update', before, after });
+  return context.write(async (tx, changed) => {
+    const before = await usableClient(context, tx, id);
+    const byAdmin = context.caller.kind === 'admin';
+    if (enabled && !byAdmin && (before.disabledByAdmin || hasExpired(context, before.expiresAt, before.user))) throw new AditError('FORBIDDEN');
+    const data = { enabled, disabledByAdmin: !enabled && (byAdmin || before.disabledByAdmin) };
+    const after = await tx.client.update({ where: { id }, data, include: { user: true } });
+    changed({ resource: 'client', action: 'update', before, after });
     return after;
   });
 }
 
 /** Spec /client/del/, contract 4.3 and D5. */
 function deleteClient(context: Context, id: number): Promise<number> {
-  return context.change(async () => {
-    const before = await context.store.transaction(async (tx) => {
-      const before = await usableClient(context, tx, id);
-      await giveBackClientSlot(tx, before);
-      await tx.client.delete({ where: { id } });
-      return before;
-    });
-    await context.publish({ resource: 'client', action: 'delete', before });
+  return context.write(async (tx, changed) => {
+    const before = await usableClient(context, tx, id);
+    await giveBackClientSlot(tx, before);
+    await tx.client.delete({ where: { id } });
+    changed({ resource: 'client', action: 'delete', before });
     return id;
   });
 }
 
-function storeClient<T>(context: Context, write: (tx: Transaction) => Promise<T>): Promise<T> {
-  return uniqueOr(new AditError('VKEY_DUPLICATE'), () => context.store.transaction(write));
+function uniqueVkey<T>(write: () => Promise<T>): Promise<T> {
+  return uniqueOr(new AditError('VKEY_DUPLICATE'), write);
 }
 
 async function ownerById(tx: Transaction, ownerId: number | null): Promise<User | null> {

@@ -82,11 +82,11 @@ builder.mutationField('closeConnection', (t) => t.int({
   authScopes: { clientLogin: true },
   description: "Cuts an open connection of a client's visitor. Answers its id.",
   args: { clientId: t.arg.int(clientId), id: t.arg.int({ required: true, description: "The connection's id." }) },
-  resolve: async (_root, args, context) => {
-    await usableClient(context, context.store.db, args.clientId);
+  resolve: (_root, args, context) => context.write(async (tx, changed) => {
+    await usableClient(context, tx, args.clientId);
     const before = await context.engine.closeConnection(args.clientId, args.id);
     if (!before) throw new AditError('NOT_FOUND', { resource: 'connection' });
-    await context.publish({ resource: 'connection', action: 'delete', before });
+    changed({ resource: 'connection', action: 'delete', before });
     return args.id;
-  },
+  }),
 }));

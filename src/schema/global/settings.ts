@@ -1,6 +1,6 @@
 import { splitIpList } from '../../rules/ip-list.ts';
 import type { GlobalSettings as GlobalRow } from '../../store/generated/sqlite/client.ts';
-import type { Transaction } from '../../store/transaction.ts';
+import type { Reading } from '../../store/reading.ts';
 import { builder } from '../builder.ts';
 import type { GlobalState } from '../changes.ts';
 import type { Context } from '../context.ts';
@@ -50,27 +50,24 @@ builder.mutationFields((t) => ({
 /** Spec /global/save/, contract 2.6 and 4.7: hosts of a platform domain get its new certificate. */
 function saveGlobalSettings(context: Context, { blackIpList, serverUrl, platformDomains }: typeof GlobalSettingsInput.$inferInput): Promise<GlobalRow> {
   const data = { blackIpList: ipListOf('blackIpList', blackIpList), serverUrl: textOf('serverUrl', serverUrl)?.trim() };
-  return context.change(async () => {
-    // Files are read before the transaction: nobody else could write meanwhile.
-    const entries = platformDomains && platformEntries(platformDomains, await context.store.db.platformDomain.findMany());
+  return context.write(async (tx, changed) => {
+    const before = await globalState(tx);
+    const entries = platformDomains && platformEntries(platformDomains, before.platformDomains);
     for (const entry of entries ?? []) if (entry.certFilePath !== '') await usableCertificate(entry);
-    const { before, hosts, after } = await context.store.transaction(async (tx) => {
-      const before = await globalState(tx);
-      await tx.globalSettings.upsert({ where: { id: 1 }, create: { id: 1, ...data }, update: data });
-      const hosts = platformDomains ? await savePlatformDomains(tx, platformDomains) : [];
-      return { before, hosts, after: await globalState(tx) };
-    });
-    await context.publish({ resource: 'globalSettings', action: 'update', before, after });
-    for (const host of hosts) await context.publish({ resource: 'host', action: 'update', ...host });
+    await tx.globalSettings.upsert({ where: { id: 1 }, create: { id: 1, ...data }, update: data });
+    const hosts = entries ? await savePlatformDomains(tx, entries) : [];
+    const after = await globalState(tx);
+    changed({ resource: 'globalSettings', action: 'update', before, after });
+    for (const host of hosts) changed({ resource: 'host', action: 'update', ...host });
     return after;
   });
 }
 
-async function globalState(tx: Transaction): Promise<GlobalState> {
+async function globalState(tx: Reading): Promise<GlobalState> {
   return { ...await globalRow(tx), platformDomains: await tx.platformDomain.findMany({ orderBy: { wildcard: 'asc' } }) };
 }
 
 /** The one row; before the first save there is none. */
-async function globalRow(db: Transaction): Promise<GlobalRow> {
+async function globalRow(db: Reading): Promise<GlobalRow> {
   return await db.globalSettings.findUnique({ where: { id: 1 } }) ?? { id: 1, blackIpList: '', serverUrl: '' };
 }

@@ -1,7 +1,7 @@
 import { hostPattern } from '../../rules/host-name.ts';
 import { platformHost, platformPrefix } from '../../rules/platform-domain.ts';
 import type { Host, PlatformDomain } from '../../store/generated/sqlite/client.ts';
-import type { Transaction } from '../../store/transaction.ts';
+import type { Reading } from '../../store/reading.ts';
 import { AditError } from '../errors.ts';
 import type { HostValues } from './input.ts';
 
@@ -18,7 +18,7 @@ export interface HostName {
  * @param before undefined = a new host
  * @throws {AditError} HOST_INVALID, or one of the platform domain's
  */
-export async function nextName(tx: Transaction, input: HostValues, before: Host | undefined): Promise<HostName> {
+export async function nextName(tx: Reading, input: HostValues, before: Host | undefined): Promise<HostName> {
   if (!isPlatform(input, before)) {
     const host = before !== undefined && (input.host === null || input.host === undefined) ? before.host : hostPattern(input.host ?? '');
     if (host === undefined) throw new AditError('HOST_INVALID');
@@ -39,7 +39,7 @@ function isPlatform(input: HostValues, before: Host | undefined): boolean {
 }
 
 /** @throws {AditError} PLATFORM_DOMAIN_REQUIRED, PLATFORM_DOMAIN_UNKNOWN */
-export async function platformDomain(tx: Transaction, id: string): Promise<PlatformDomain> {
+export async function platformDomain(tx: Reading, id: string): Promise<PlatformDomain> {
   const wanted = id.trim();
   if (wanted === '') throw new AditError('PLATFORM_DOMAIN_REQUIRED');
   // PostgreSQL refuses to look for a NUL.

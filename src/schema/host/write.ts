@@ -7,7 +7,6 @@ import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
 import { usableCertificate } from '../platform-domain/certificate.ts';
 import { checkSlot } from '../slot.ts';
-import { uniqueOr } from '../unique.ts';
 import { certificateColumns, hostColumns, type HostValues } from './input.ts';
 import { nextName, type HostName } from './name.ts';
 import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
@@ -15,23 +14,20 @@ import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
 /** Spec /index/addhost/, contract 2.5 and 4.7. In this order: name, client, quotas, what else is there. @param noStore an agent brings it along */
 export async function createHost(context: Context, input: HostValues, noStore = false): Promise<Host> {
   const { scheme = 'all', location = '/', ...columns } = hostColumns(context, input);
-  return context.change(async () => {
-    const asked = await nextName(context.store.db, input, undefined);
-    const certificate = ownCertificate(context, input, asked);
-    await checkPlatform(asked, scheme);
-    const after = await write(context, async (tx) => {
-      const name = await nextName(tx, input, undefined);
-      const client = await usableClient(context, tx, input.clientId ?? 0);
-      checkSlot(await takeHostSlot(tx, client.id));
-      if (name.domain === null) await checkNamespace(tx, name.host);
-      await checkRoute(tx, { host: name.host, location, scheme }, name, client);
-      return tx.host.create({ data: {
-        ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location, noStore,
-        autoHttps: scheme !== 'http' && columns.autoHttps,
-        acme: nextAcme(columns.acme, false, name, scheme),
-      } });
-    });
-    await context.publish({ resource: 'host', action: 'create', after });
+  return context.write(async (tx, changed) => {
+    const name = await nextName(tx, input, undefined);
+    const certificate = ownCertificate(context, input, name);
+    await checkPlatform(name, scheme);
+    const client = await usableClient(context, tx, input.clientId ?? 0);
+    checkSlot(await takeHostSlot(tx, client.id));
+    if (name.domain === null) await checkNamespace(tx, name.host);
+    await checkRoute(tx, { host: name.host, location, scheme }, name, client);
+    const after = await tx.host.create({ data: {
+      ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location, noStore,
+      autoHttps: scheme !== 'http' && columns.autoHttps,
+      acme: nextAcme(columns.acme, false, name, scheme),
+    } });
+    changed({ resource: 'host', action: 'create', after });
     return after;
   });
 }
@@ -39,61 +35,49 @@ export async function createHost(context: Context, input: HostValues, noStore = 
 /** Spec /index/edithost/, contract 2.5, D8 and D23. Whether it is started stays as it is. @param noStore the agent that brought it along changes it */
 export async function updateHost(context: Context, id: number, input: HostValues, noStore = false): Promise<Host> {
   const columns = hostColumns(context, input);
-  return context.change(async () => {
-    const { client: _, ...before } = await usableHost(context, context.store.db, id);
+  return context.write(async (tx, changed) => {
+    const { client: from, ...before } = await usableHost(context, tx, id);
     if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'host' });
-    const asked = await nextName(context.store.db, input, before);
-    const certificate = ownCertificate(context, input, asked);
+    const name = await nextName(tx, input, before);
+    const certificate = ownCertificate(context, input, name);
     const scheme = columns.scheme ?? before.scheme;
     // A later edit of something else may not fail for what has become of the certificate meanwhile.
-    if (asked.host !== before.host || scheme !== before.scheme) await checkPlatform(asked, scheme);
-    const after = await write(context, async (tx) => {
-      const { client: from, ...before } = await usableHost(context, tx, id);
-      const client = await moveSlot(context, tx, from, input.clientId);
-      const name = await nextName(tx, input, before);
-      const next = routeSpace({ host: name.host, location: columns.location ?? before.location, scheme });
-      const named = name.host !== before.host || name.domain?.id !== (before.platformDomainId ?? undefined);
-      if (named && name.domain === null) await checkNamespace(tx, name.host);
-      const route = routeSpace(before);
-      if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) await checkRoute(tx, next, name, client, id);
-      return tx.host.update({ where: { id }, data: {
-        ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id,
-        autoHttps: next.scheme !== 'http' && (columns.autoHttps ?? before.autoHttps),
-        acme: nextAcme(columns.acme, before.acme, name, next.scheme),
-      } });
-    });
-    await context.publish({ resource: 'host', action: 'update', before, after });
+    if (name.host !== before.host || scheme !== before.scheme) await checkPlatform(name, scheme);
+    const client = await moveSlot(context, tx, from, input.clientId);
+    const next = routeSpace({ host: name.host, location: columns.location ?? before.location, scheme });
+    const named = name.host !== before.host || name.domain?.id !== (before.platformDomainId ?? undefined);
+    if (named && name.domain === null) await checkNamespace(tx, name.host);
+    const route = routeSpace(before);
+    if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) await checkRoute(tx, next, name, client, id);
+    const after = await tx.host.update({ where: { id }, data: {
+      ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id,
+      autoHttps: next.scheme !== 'http' && (columns.autoHttps ?? before.autoHttps),
+      acme: nextAcme(columns.acme, before.acme, name, next.scheme),
+    } });
+    changed({ resource: 'host', action: 'update', before, after });
     return after;
   });
 }
 
 /** Spec /index/hoststart/ and /index/hoststop/; doing it again is a success (contract D6). */
 export function setHostEnabled(context: Context, id: number, enabled: boolean): Promise<Host> {
-  return context.change(async () => {
-    const { client: _, ...before } = await usableHost(context, context.store.db, id);
-    const after = await context.store.db.host.update({ where: { id }, data: { enabled } });
-    await context.publish({ resource: 'host', action: 'update', before, after });
+  return context.write(async (tx, changed) => {
+    const { client: _, ...before } = await usableHost(context, tx, id);
+    const after = await tx.host.update({ where: { id }, data: { enabled } });
+    changed({ resource: 'host', action: 'update', before, after });
     return after;
   });
 }
 
 /** Spec /index/delhost/, contract D5. */
 export function deleteHost(context: Context, id: number): Promise<number> {
-  return context.change(async () => {
-    const before = await context.store.transaction(async (tx) => {
-      const { client: _, ...before } = await usableHost(context, tx, id);
-      await giveBackHostSlot(tx, before.clientId);
-      await tx.host.delete({ where: { id } });
-      return before;
-    });
-    await context.publish({ resource: 'host', action: 'delete', before });
+  return context.write(async (tx, changed) => {
+    const { client: _, ...before } = await usableHost(context, tx, id);
+    await giveBackHostSlot(tx, before.clientId);
+    await tx.host.delete({ where: { id } });
+    changed({ resource: 'host', action: 'delete', before });
     return id;
   });
-}
-
-/** Two processes that share a database may give the same prefix at once: the index decides. */
-function write<T>(context: Context, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return uniqueOr(new AditError('PLATFORM_PREFIX_USED'), () => context.store.transaction(work));
 }
 
 /** What the certificate of a platform domain allows (contract 4.7). @throws {AditError} */

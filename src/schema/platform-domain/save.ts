@@ -2,7 +2,7 @@ import { patternsOverlap } from '../../rules/host-overlap.ts';
 import type { Host, PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { AditError } from '../errors.ts';
-import { invalidDomain, platformEntries, type PlatformDomainValues, type PlatformEntry } from './input.ts';
+import { invalidDomain, type PlatformEntry } from './input.ts';
 
 /** A host whose certificate changed with its platform domain's. */
 export interface RecertifiedHost {
@@ -15,9 +15,8 @@ export interface RecertifiedHost {
  * @returns the hosts that got another certificate
  * @throws {AditError} PLATFORM_DOMAIN_INVALID, PLATFORM_DOMAIN_IN_USE, INVALID_INPUT
  */
-export async function savePlatformDomains(tx: Transaction, given: readonly PlatformDomainValues[]): Promise<RecertifiedHost[]> {
+export async function savePlatformDomains(tx: Transaction, entries: readonly PlatformEntry[]): Promise<RecertifiedHost[]> {
   const stored = await tx.platformDomain.findMany({ include: { _count: { select: { hosts: true } } } });
-  const entries = platformEntries(given, stored);
   const next = new Map(entries.map((entry) => [entry.id, entry]));
   for (const { id, wildcard, _count: { hosts } } of stored) {
     if (hosts === 0) continue;

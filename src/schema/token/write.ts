@@ -31,17 +31,15 @@ export async function createToken(context: Context, plan: TokenPlan): Promise<Ma
   if (context.caller.by === 'token') throw new AditError('FORBIDDEN');
   if (textOf('name', plan.name)?.trim() === '') throw new AditError('INVALID_INPUT', { field: 'name', reason: 'blank' });
   const { token, hash } = newToken();
-  return context.change(async () => {
-    const { apiToken, replaced } = await context.store.transaction(async (tx) => {
-      if (plan.userId !== null) await userById(tx, plan.userId);
-      const former = { userId: plan.userId, legacy: true };
-      const replaced = plan.legacy ? await tx.apiToken.findMany({ where: former }) : [];
-      if (plan.legacy) await tx.apiToken.deleteMany({ where: former });
-      if (await tx.apiToken.count({ where: { userId: plan.userId } }) >= most) throw new AditError('TOKEN_LIMIT', { most });
-      return { apiToken: await tx.apiToken.create({ data: { ...plan, hash } }), replaced };
-    });
-    for (const before of replaced) await context.publish({ resource: 'apiToken', action: 'delete', before });
-    await context.publish({ resource: 'apiToken', action: 'create', after: apiToken });
+  return context.write(async (tx, changed) => {
+    if (plan.userId !== null) await userById(tx, plan.userId);
+    const former = { userId: plan.userId, legacy: true };
+    const replaced = plan.legacy ? await tx.apiToken.findMany({ where: former }) : [];
+    if (plan.legacy) await tx.apiToken.deleteMany({ where: former });
+    if (await tx.apiToken.count({ where: { userId: plan.userId } }) >= most) throw new AditError('TOKEN_LIMIT', { most });
+    const apiToken = await tx.apiToken.create({ data: { ...plan, hash } });
+    for (const before of replaced) changed({ resource: 'apiToken', action: 'delete', before });
+    changed({ resource: 'apiToken', action: 'create', after: apiToken });
     return { token, apiToken };
   });
 }
@@ -68,13 +66,10 @@ export function revokeLegacyToken(context: Context, userId: number | null): Prom
 }
 
 function remove(context: Context, find: (tx: Transaction) => Promise<ApiToken>): Promise<number> {
-  return context.change(async () => {
-    const before = await context.store.transaction(async (tx) => {
-      const before = await find(tx);
-      await tx.apiToken.delete({ where: { id: before.id } });
-      return before;
-    });
-    await context.publish({ resource: 'apiToken', action: 'delete', before });
+  return context.write(async (tx, changed) => {
+    const before = await find(tx);
+    await tx.apiToken.delete({ where: { id: before.id } });
+    changed({ resource: 'apiToken', action: 'delete', before });
     return before.id;
   });
 }

@@ -24,17 +24,7 @@ export function requireKey({ mode, password }: Keyed): void {
   if (keyedModes.includes(mode) && password === '') throw invalidInput('password', `a ${mode} tunnel needs one, for visitors to prove`);
 }
 
-/** The answer to a password that another tunnel has (contract 2.4). */
+/** The answer to a password that another tunnel has (contract 2.4, 4.6, D21); an index of the database finds it. */
 export function keyDuplicate({ password }: Keyed): AditError {
   return new AditError('TUNNEL_KEY_DUPLICATE', { password });
-}
-
-/** @throws {AditError} TUNNEL_KEY_DUPLICATE (contract 4.6, D21) */
-export async function checkKey(tx: Transaction, tunnel: Keyed, ownId?: number): Promise<void> {
-  if (!keyedModes.includes(tunnel.mode) || tunnel.password === '') return;
-  const other = await tx.tunnel.findFirst({
-    where: { password: tunnel.password, mode: { in: [...keyedModes] }, id: { not: ownId } },
-    select: { id: true },
-  });
-  if (other !== null) throw keyDuplicate(tunnel);
 }

@@ -1,5 +1,5 @@
 import { transportOf } from '../../rules/tunnel-mode.ts';
-import type { Prisma, Tunnel } from '../../store/generated/sqlite/client.ts';
+import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { giveBackTunnelSlot, moveTunnelMode } from '../../store/totals.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableTunnel } from '../access.ts';
@@ -7,40 +7,35 @@ import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { uniqueOr } from '../unique.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
-import { leasePort, releasePort, sameListener } from './listener.ts';
-import { checkKey, checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
+import { sameListener, writeWithPort } from './listener.ts';
+import { checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
 
 /** Spec /index/edit/, contract 2.4, D7 to D10 and D23. @param noStore the agent that brought it along changes it */
 export async function updateTunnel(context: Context, id: number, input: TunnelValues, noStore = false): Promise<Tunnel> {
   const columns = tunnelColumns(input, context.settings);
-  return context.change(async () => {
-    const { client: _, ...before } = await usableTunnel(context, context.store.db, id);
+  return writeWithPort(context, async (tx, changed, leasePort) => {
+    const { client: _, ...before } = await usableTunnel(context, tx, id);
     if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
     const next = nextTunnel(before, input, columns);
     if (next.mode !== before.mode) checkMode(context, next.mode);
     requireKey(next);
-    if (next.clientId !== before.clientId) await usableClient(context, context.store.db, next.clientId);
-    const lease = input.port === 0 || !sameListener(before, next) ? await leasePort(context, { ...next, replaces: id }) : undefined;
-    try {
-      const after = await store(context, before, { ...next, port: lease?.port ?? next.port }, columns);
-      await context.publish({ resource: 'tunnel', action: 'update', before, after, lease });
-      return after;
-    } finally {
-      await releasePort(context, lease);
-    }
-  });
+    if (next.clientId !== before.clientId) await usableClient(context, tx, next.clientId);
+    const lease = input.port === 0 || !sameListener(before, next) ? await leasePort({ ...next, replaces: id }) : undefined;
+    await moveSlot(tx, before, next);
+    const data = { ...columns, ...next, port: lease?.port ?? next.port };
+    const after = await uniqueOr(keyDuplicate(next), () => tx.tunnel.update({ where: { id }, data }));
+    changed({ resource: 'tunnel', action: 'update', before, after, lease });
+    return after;
+  }, { alone: true });
 }
 
 /** Spec /index/del/, contract D5. */
 export function deleteTunnel(context: Context, id: number): Promise<number> {
-  return context.change(async () => {
-    const before = await context.store.transaction(async (tx) => {
-      const { client: _, ...before } = await usableTunnel(context, tx, id);
-      await giveBackTunnelSlot(tx, before.clientId, before.mode);
-      await tx.tunnel.delete({ where: { id } });
-      return before;
-    });
-    await context.publish({ resource: 'tunnel', action: 'delete', before });
+  return context.write(async (tx, changed) => {
+    const { client: _, ...before } = await usableTunnel(context, tx, id);
+    await giveBackTunnelSlot(tx, before.clientId, before.mode);
+    await tx.tunnel.delete({ where: { id } });
+    changed({ resource: 'tunnel', action: 'delete', before });
     return id;
   });
 }
@@ -55,14 +50,6 @@ function nextTunnel(before: Tunnel, input: TunnelValues, columns: ReturnType<typ
     serverIp: columns.serverIp ?? before.serverIp,
     password: columns.password ?? before.password,
   };
-}
-
-function store(context: Context, before: Tunnel, next: ReturnType<typeof nextTunnel>, data: Prisma.TunnelUncheckedUpdateInput): Promise<Tunnel> {
-  return uniqueOr(keyDuplicate(next), () => context.store.transaction(async (tx) => {
-    await moveSlot(tx, before, next);
-    await checkKey(tx, next, before.id);
-    return tx.tunnel.update({ where: { id: before.id }, data: { ...data, ...next } });
-  }));
 }
 
 async function moveSlot(tx: Transaction, before: Tunnel, next: Pick<Tunnel, 'clientId' | 'mode'>): Promise<void> {

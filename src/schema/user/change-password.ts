@@ -25,13 +25,13 @@ export async function changePassword(context: Context, change: PasswordChange): 
   if (confirmation !== null && confirmation !== undefined && confirmation !== '' && confirmation !== newPassword) throw new AditError('PASSWORD_MISMATCH');
   if (context.caller.kind !== 'admin') await checkCurrent(context, id, change.currentPassword ?? '', present);
   const passwordHash = await hashPassword(newPassword);
-  return context.change(async () => {
-    const { before, after } = await context.store.transaction(async (tx) => {
-      const before = await userById(tx, id);
-      await tx.session.deleteMany({ where: { userId: id, id: { not: context.caller.sessionId ?? '' } } });
-      return { before, after: await tx.user.update({ where: { id }, data: { passwordHash } }) };
-    });
-    await context.publish({ resource: 'user', action: 'update', before, after, clients: [] });
+  return context.write(async (tx, changed) => {
+    const before = await userById(tx, id);
+    // The one that was proven is another by now.
+    if (context.caller.kind !== 'admin' && before.passwordHash !== present) throw new AditError('CURRENT_PASSWORD_WRONG');
+    await tx.session.deleteMany({ where: { userId: id, id: { not: context.caller.sessionId ?? '' } } });
+    const after = await tx.user.update({ where: { id }, data: { passwordHash } });
+    changed({ resource: 'user', action: 'update', before, after, clients: [] });
     return after;
   });
 }

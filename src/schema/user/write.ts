@@ -1,6 +1,7 @@
 import { isPast } from '../../rules/expiry.ts';
 import { addUserToTotal, removeUserFromTotal } from '../../store/totals.ts';
 import type { User } from '../../store/generated/sqlite/client.ts';
+import type { Reading } from '../../store/reading.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { hashPassword } from '../access/password.ts';
 import type { Context } from '../context.ts';
@@ -15,12 +16,11 @@ export async function createUser(context: Context, input: UserValues): Promise<U
   const password = newPassword(input);
   if (password === undefined) throw new AditError('PASSWORD_EMPTY');
   const passwordHash = await hashPassword(password);
-  return context.change(async () => {
-    const after = await storeUser(context, async (tx) => {
-      await addUserToTotal(tx);
-      return tx.user.create({ data: { ...columns, username, passwordHash, expired: isPast(columns.expiresAt ?? null, context.now()) } });
-    });
-    await context.publish({ resource: 'user', action: 'create', after, clients: [] });
+  return context.write(async (tx, changed) => {
+    await addUserToTotal(tx);
+    const data = { ...columns, username, passwordHash, expired: isPast(columns.expiresAt ?? null, context.now()) };
+    const after = await uniqueName(() => tx.user.create({ data }));
+    changed({ resource: 'user', action: 'create', after, clients: [] });
     return after;
   });
 }
@@ -30,56 +30,47 @@ export async function updateUser(context: Context, id: number, input: UserValues
   const columns = userColumns(input, context.settings);
   const password = newPassword(input);
   const passwordHash = password === undefined ? undefined : await hashPassword(password);
-  return context.change(async () => {
-    const { before, after, clients } = await storeUser(context, async (tx) => {
-      const before = await userById(tx, id);
-      checkClientQuota(before, columns.maxClients);
-      const expiryMoves = columns.expiresAt !== undefined && columns.expiresAt?.getTime() !== before.expiresAt?.getTime();
-      if (expiryMoves) await checkExpiry(tx, id, columns.expiresAt ?? null);
-      const expired = expiryMoves ? isPast(columns.expiresAt ?? null, context.now()) : undefined;
-      const after = await tx.user.update({ where: { id }, data: { ...columns, passwordHash, expired } });
-      if (expired !== undefined) await expireClientsWith(tx, id, expired, context.now());
-      if (passwordHash !== undefined) await tx.session.deleteMany({ where: { userId: id } });
-      return { before, after, clients: expiryMoves ? await clientsOf(tx, id) : [] };
-    });
-    await context.publish({ resource: 'user', action: 'update', before, after, clients });
+  return context.write(async (tx, changed) => {
+    const before = await userById(tx, id);
+    checkClientQuota(before, columns.maxClients);
+    const expiryMoves = columns.expiresAt !== undefined && columns.expiresAt?.getTime() !== before.expiresAt?.getTime();
+    if (expiryMoves) await checkExpiry(tx, id, columns.expiresAt ?? null);
+    const expired = expiryMoves ? isPast(columns.expiresAt ?? null, context.now()) : undefined;
+    const after = await uniqueName(() => tx.user.update({ where: { id }, data: { ...columns, passwordHash, expired } }));
+    if (expired !== undefined) await expireClientsWith(tx, id, expired, context.now());
+    if (passwordHash !== undefined) await tx.session.deleteMany({ where: { userId: id } });
+    changed({ resource: 'user', action: 'update', before, after, clients: expiryMoves ? await clientsOf(tx, id) : [] });
     return after;
   });
 }
 
 /** Spec /user/changestatus/: the agents of a disabled user's clients are cut off. Nothing is deleted (contract D13). */
 export function setUserEnabled(context: Context, id: number, enabled: boolean): Promise<User> {
-  return context.change(async () => {
-    const { before, after, clients } = await context.store.transaction(async (tx) => {
-      const before = await userById(tx, id);
-      const after = await tx.user.update({ where: { id }, data: { enabled } });
-      if (!enabled) await tx.session.deleteMany({ where: { userId: id } });
-      return { before, after, clients: await clientsOf(tx, id) };
-    });
-    await context.publish({ resource: 'user', action: 'update', before, after, clients });
+  return context.write(async (tx, changed) => {
+    const before = await userById(tx, id);
+    const after = await tx.user.update({ where: { id }, data: { enabled } });
+    if (!enabled) await tx.session.deleteMany({ where: { userId: id } });
+    changed({ resource: 'user', action: 'update', before, after, clients: await clientsOf(tx, id) });
     return after;
   });
 }
 
 /** Spec /user/del/: the clients stay, disabled and nobody's, until an administrator takes care of them. */
 export function deleteUser(context: Context, id: number): Promise<number> {
-  return context.change(async () => {
-    const { before, clients } = await context.store.transaction(async (tx) => {
-      const before = await userById(tx, id);
-      const ids = (await tx.client.findMany({ where: { userId: id }, select: { id: true } })).map((client) => client.id);
-      await expireClientsWith(tx, id, false, context.now());
-      await tx.client.updateMany({ where: { userId: id }, data: { userId: null, enabled: false, disabledByAdmin: true } });
-      await removeUserFromTotal(tx);
-      await tx.user.delete({ where: { id } });
-      return { before, clients: await tx.client.findMany({ where: { id: { in: ids } }, include: { user: true } }) };
-    });
-    await context.publish({ resource: 'user', action: 'delete', before, clients });
+  return context.write(async (tx, changed) => {
+    const before = await userById(tx, id);
+    const ids = (await tx.client.findMany({ where: { userId: id }, select: { id: true } })).map((client) => client.id);
+    await expireClientsWith(tx, id, false, context.now());
+    await tx.client.updateMany({ where: { userId: id }, data: { userId: null, enabled: false, disabledByAdmin: true } });
+    await removeUserFromTotal(tx);
+    await tx.user.delete({ where: { id } });
+    changed({ resource: 'user', action: 'delete', before, clients: await tx.client.findMany({ where: { id: { in: ids } }, include: { user: true } }) });
     return id;
   });
 }
 
 /** @throws {AditError} NOT_FOUND */
-export async function userById(tx: Transaction, id: number): Promise<User> {
+export async function userById(tx: Reading, id: number): Promise<User> {
   const user = await tx.user.findUnique({ where: { id } });
   if (user === null) throw new AditError('NOT_FOUND', { resource: 'user' });
   return user;
@@ -107,6 +98,6 @@ async function checkExpiry(tx: Transaction, userId: number, expiresAt: Date | nu
   if (client !== null) throw new AditError('USER_EXPIRES_BEFORE_CLIENT', { id: client.id });
 }
 
-function storeUser<T>(context: Context, write: (tx: Transaction) => Promise<T>): Promise<T> {
-  return uniqueOr(new AditError('USERNAME_DUPLICATE'), () => context.store.transaction(write));
+function uniqueName<T>(write: () => Promise<T>): Promise<T> {
+  return uniqueOr(new AditError('USERNAME_DUPLICATE'), write);
 }
