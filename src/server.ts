@@ -13,6 +13,7 @@ import { createLegacyRouter } from './legacy/router.ts';
 import { createLogger } from './log.ts';
 import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
+import { reloadOnHangup } from './reload.ts';
 import { Attempts } from './rules/attempts.ts';
 import { createContext } from './schema/context.ts';
 import { AgentDeclarations } from './schema/declared/agent-records.ts';
@@ -36,8 +37,8 @@ const PRUNE_MS = 3_600_000;
 const SWEEP_MS = 60_000;
 
 /**
- * Runs the server: settings -> store -> engine -> schema -> HTTP, then the ready message on stdout. SIGTERM or SIGINT drains it, a
- * second one ends it at once. Resolves when it is drained.
+ * Runs the server: settings -> store -> engine -> schema -> HTTP, then the ready message on stdout. SIGHUP reloads certificates, SIGTERM or
+ * SIGINT drains it, a second one ends it at once. Resolves when it is drained.
  * @throws what stops the start, such as a port that is taken; nothing stays open then
  */
 export async function runServer({ settings, generated, notices }: LoadedSettings): Promise<void> {
@@ -65,7 +66,9 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     await store.forgetRunningState();
     await store.forgetDeclared();
     await engine.load(wantedState(await store.loadEngineState()));
-    const bridge = await engine.listen();
+    let bridge = await engine.listen();
+    const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
+    opened.push(async () => stopReloading());
     const hosts = await engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort });
     const face = new LocalFace(engine);
     const saver = new StateSaver(face, store, log);
@@ -75,7 +78,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => pruning.stop());
     const services = createServices({
       store, engine: face, attempts, log, now: Date.now, freshState: () => saver.fresh(),
-      settings: { version, bridge, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername },
+      settings: { version, get bridge() { return bridge; }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername },
     });
     const declarations = new AgentDeclarations(services);
     engine.keepDeclared(declarations);

@@ -3,7 +3,7 @@ import { Attempts } from '../rules/attempts.ts';
 import { addressSet } from '../rules/ip-access.ts';
 import type { HealthMessage } from '../wire/health.ts';
 import { netBackend } from '../wire/net-socket.ts';
-import type { SocketBackend } from '../wire/socket.ts';
+import type { SocketBackend, TlsIdentity } from '../wire/socket.ts';
 import { Acme } from './acme/acme.ts';
 import { Bridge, type BridgeAddress } from './bridge/bridge.ts';
 import { probeThrough } from './bridge/probe.ts';
@@ -184,6 +184,16 @@ export class Engine {
   listen(): Promise<BridgeAddress> {
     const { bridgeHost, bridgePort, bridgeTls } = this.#options;
     return this.#bridge.listen({ host: bridgeHost, port: bridgePort, tls: bridgeTls });
+  }
+
+  /** Shows another certificate to agents that connect over TLS from now on. @throws OpenSSL's error when it can't be used: the one before stays */
+  renewBridge(identity: TlsIdentity): BridgeAddress {
+    return this.#bridge.renew(identity);
+  }
+
+  /** Takes up what the certificate files of the hosts hold now; one that can't be used leaves the one before in use, and is logged. */
+  reloadCertificates(): Promise<void> {
+    return this.#certificates.lookAtAll(true);
   }
 
   /** Where agents in configuration-file mode keep what they bring along; until then they are told to come back. */

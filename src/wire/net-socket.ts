@@ -207,7 +207,7 @@ async function connect(reading: Reading, { host, port, timeoutMs, trust }: Conne
 }
 
 function listen(reading: Reading, { host, port, identity, onSocket, onError }: ListenOptions): Promise<SocketServer> {
-  const context = identity && serverContext(identity);
+  let context = identity && serverContext(identity);
   return new Promise((resolve, reject) => {
     const server = net.createServer({ ...TUNED, pauseOnConnect: true });
     // Whoever has reset his connection while it waited here has no address any more: a flood of those costs no more than this.
@@ -219,7 +219,7 @@ function listen(reading: Reading, { host, port, identity, onSocket, onError }: L
     server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
       server.off('error', reject);
       server.on('error', onError);
-      if (context) server.on('connection', (socket) => accepted(new NetSocket(secureAccepted(socket, context))));
+      if (context) server.on('connection', (socket) => { if (context) accepted(new NetSocket(secureAccepted(socket, context))); });
       else reading.accept(server, accepted);
       const address = server.address();
       if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
@@ -231,6 +231,10 @@ function listen(reading: Reading, { host, port, identity, onSocket, onError }: L
           server.close();
           setImmediate(done);
         }),
+        renew: (renewed) => {
+          if (!context) throw new Error('a listener without TLS has no certificate');
+          context = serverContext(renewed);
+        },
       });
     });
   });

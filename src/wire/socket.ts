@@ -65,6 +65,11 @@ export interface SocketServer {
   readonly port: number;
   /** Stops accepting; the port is free when it resolves. Accepted sockets live on. */
   close(): Promise<void>;
+  /**
+   * Shows another certificate from now on, to those who connect after it. For listeners with an identity only.
+   * @throws OpenSSL's error when certificate and key don't belong together: the one before stays
+   */
+  renew(identity: TlsIdentity): void;
 }
 
 /** What a TLS server shows of itself: PEM texts. */

@@ -77,7 +77,8 @@ export class Bridge {
   readonly #gate = new HandshakeGate();
   readonly #closed = new AbortController();
   #servers: SocketServer[] = [];
-  #tls: BridgeAddress['tls'] | undefined;
+  #secureServer: SocketServer | undefined;
+  #address: BridgeAddress | undefined;
   #draining = false;
   #garbage = 0;
   #refused = 0;
@@ -112,8 +113,22 @@ export class Bridge {
   async listen({ host, port, tls }: BridgePlaces): Promise<BridgeAddress> {
     const plain = await this.#listen({ host, port });
     const secure = await this.#listen({ host, port: tls.port, identity: tls.identity });
-    this.#tls = { port: secure.port, fingerprint: fingerprintOf(tls.identity.certificate) };
-    return { host: plain.host, port: plain.port, tls: this.#tls };
+    this.#secureServer = secure;
+    return this.#address = { host: plain.host, port: plain.port, tls: { port: secure.port, fingerprint: fingerprintOf(tls.identity.certificate) } };
+  }
+
+  /**
+   * Shows another certificate to those who connect from now on; those who pinned the one before have to be given the new fingerprint.
+   * @throws OpenSSL's error when certificate and key don't belong together
+   */
+  renew(identity: TlsIdentity): BridgeAddress {
+    if (!this.#secureServer || !this.#address) throw new Error('the bridge is not open yet');
+    const fingerprint = fingerprintOf(identity.certificate);
+    const { tls } = this.#address;
+    if (fingerprint === tls.fingerprint) return this.#address;
+    this.#secureServer.renew(identity);
+    this.#options.log.warn({ was: tls.fingerprint, now: fingerprint }, 'the bridge shows another certificate over TLS: agents that pin the one before are refused when they reconnect');
+    return this.#address = { ...this.#address, tls: { ...tls, fingerprint } };
   }
 
   async #listen(place: Pick<ListenOptions, 'host' | 'port' | 'identity'>): Promise<SocketServer> {
@@ -251,7 +266,7 @@ export class Bridge {
     }
     const { online, crypt, compress } = tunnel.client;
     if (crypt && !socket.channelSecret) {
-      this.#refuse(offer, 'tls-needed', { tls: this.#tls });
+      this.#refuse(offer, 'tls-needed', { tls: this.#address?.tls });
       return;
     }
     const id = newSessionId();
@@ -278,7 +293,7 @@ export class Bridge {
       return;
     }
     if (entry.wanted.crypt && !socket.channelSecret) {
-      this.#refuse(offer, 'tls-needed', { tls: this.#tls });
+      this.#refuse(offer, 'tls-needed', { tls: this.#address?.tls });
       return;
     }
     const declarations = this.#options.declarations();

@@ -88,10 +88,10 @@ export class Certificates {
     work.catch((error: unknown) => this.#log.error({ err: error }, 'the certificates could not be looked at'));
   }
 
-  /** Takes up what the files hold now, one certificate after another, and tells of those that have come of age. */
-  async lookAtAll(): Promise<void> {
+  /** Takes up what the files hold now, one certificate after another, and tells of those that have come of age. @param force also those looked at just now */
+  async lookAtAll(force = false): Promise<void> {
     for (const shared of this.#shared.values()) {
-      await shared.certificate.look();
+      await shared.certificate.look(force);
       this.#tell(shared);
     }
   }
