@@ -59,7 +59,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
       bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, p2pPort: settings.p2pPort, allowPorts: settings.allowPorts,
       allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 },
       vhostTiming: { headMs: settings.vhostHeadSeconds * 1000, idleMs: settings.vhostIdleSeconds * 1000, responseMs: settings.vhostResponseSeconds * 1000 },
-      vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders }, trustedProxies: settings.trustedProxies, acme: acmeOptions(settings),
+      vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders }, trustedProxies: settings.trustedProxies, publicUrl: settings.publicUrl, acme: acmeOptions(settings),
       sockets, attempts, log,
     });
     opened.push(() => engine.close());
@@ -78,7 +78,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => pruning.stop());
     const services = createServices({
       store, engine: face, attempts, log, now: Date.now, freshState: () => saver.fresh(),
-      settings: { version, get bridge() { return bridge; }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername },
+      settings: { version, get bridge() { return bridge; }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername, publicUrl: settings.publicUrl },
     });
     const declarations = new AgentDeclarations(services);
     engine.keepDeclared(declarations);

@@ -38,6 +38,8 @@ export interface EngineOptions {
   readonly acme?: AcmeOptions;
   /** Addresses and networks of proxies in front of the hosts: what they say of visitors is believed. */
   readonly trustedProxies?: readonly string[];
+  /** The URL at which the API is reached from outside: one of the server's own names. */
+  readonly publicUrl?: string;
   /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
   readonly attempts?: Attempts;
   /** ms since the epoch. */

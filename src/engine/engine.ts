@@ -80,7 +80,7 @@ export class Engine {
     this.#visitors = new Visitors(options.maxVisitors);
     this.#acme = options.acme && new Acme(options.acme, options.log, this.#now);
     this.#certificates = new Certificates(options.log, this.#now, this.#acme);
-    this.#hosts = new Hosts(this.#ticker, this.#visitors, this.#certificates, { ...PROXY_TIMING, ...options.proxyTiming }.dialMs, (id) => this.#tell('host', id));
+    this.#hosts = new Hosts(this.#ticker, this.#visitors, this.#certificates, { ...PROXY_TIMING, ...options.proxyTiming }.dialMs, (id) => this.#tell('host', id), options.publicUrl);
     this.#attempts = options.attempts ?? new Attempts();
     this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, this.#attempts, this.#now);
     const sockets = options.sockets ?? netBackend;
@@ -172,6 +172,8 @@ export class Engine {
     for (const client of stored.clients) this.#changes.add(client, client);
     for (const tunnel of stored.tunnels) this.#tunnels.add(tunnel, tunnel);
     for (const host of stored.hosts) this.#hosts.set(host, host);
+    const unserved = this.#hosts.withOwnName();
+    if (unserved.length > 0) this.#log.warn({ hosts: unserved.slice(0, 20), count: unserved.length }, "hosts are not served: their names are the server's own, and no administrator named them");
     await this.#tunnels.sync();
     this.#timers.push(setInterval(() => this.#batches.markOnline(), ONLINE_MS).unref());
     this.#changes.awaitExpiries();

@@ -90,6 +90,8 @@ export interface WantedHost {
   readonly autoHttps: boolean;
   /** Without a certificate it gets one by ACME, where the server does that. */
   readonly acme: boolean;
+  /** An administrator gave it its name: it may be one of the server's own. */
+  readonly namedByAdmin: boolean;
 }
 
 /** One change of wanted state, applied after the transaction that stored it. */

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { OwnNames } from './own-names.ts';
 
 /** The protocol a rule is for, or both. */
 export type RuleScheme = 'all' | 'http' | 'https';
@@ -16,6 +17,8 @@ export interface HostRule {
   readonly scheme: RuleScheme;
   /** Stopped rules route nothing. */
   readonly enabled: boolean;
+  /** An administrator gave it its name: it may be one of the server's own. */
+  readonly namedByAdmin: boolean;
 }
 
 /** What a visitor asks for. */
@@ -37,14 +40,18 @@ interface Bucket<Rule> {
 
 /**
  * All host rules, and which of them a request goes to (contract 4.7): an exact host before a wildcard, a longer suffix before
- * a shorter one, then the longer location, then the lowest id; stopped rules and those for the other scheme are passed over.
+ * a shorter one, then the longer location, then the lowest id; stopped rules, those for the other scheme, and for one of the server's
+ * own names those that no administrator gave their name are passed over.
  * What a look-up costs depends on the length of what is asked for, not on the number of rules.
  */
 export class HostTable<Rule extends HostRule> {
+  /** The server's own. */
+  ownNames: OwnNames;
   readonly #buckets = new Map<string, Bucket<Rule>>();
   readonly #rules = new Map<number, Rule>();
 
-  constructor(rules: Iterable<Rule> = []) {
+  constructor(rules: Iterable<Rule> = [], ownNames = new OwnNames()) {
+    this.ownNames = ownNames;
     for (const rule of rules) this.set(rule);
   }
 
@@ -74,42 +81,39 @@ export class HostTable<Rule extends HostRule> {
   /** The started rules of the pattern that a host is routed by, whatever the path: what is known of a TLS connection before its requests. */
   named(host: string, scheme: 'http' | 'https'): Rule[] {
     for (const pattern of patternsFor(host)) {
-      const rules = [...this.#buckets.get(pattern)?.locations.values() ?? []].flat().filter((rule) => serves(rule, scheme));
+      const rules = [...this.#buckets.get(pattern)?.locations.values() ?? []].flat().filter((rule) => this.#serves(rule, host, scheme));
       if (rules.length > 0) return rules;
     }
     return [];
   }
 
   /** The rule that a request goes to. */
-  match({ host, path, scheme }: HostRequest): Rule | undefined {
-    for (const pattern of patternsFor(host)) {
+  match(request: HostRequest): Rule | undefined {
+    for (const pattern of patternsFor(request.host)) {
       const bucket = this.#buckets.get(pattern);
-      const rule = bucket && inBucket(bucket, path, scheme);
+      const rule = bucket && this.#inBucket(bucket, request);
       if (rule !== undefined) return rule;
     }
     return undefined;
   }
-}
 
-function inBucket<Rule extends HostRule>({ locations, longest }: Bucket<Rule>, path: string, scheme: 'http' | 'https'): Rule | undefined {
-  const query = path.indexOf('?');
-  const plain = query < 0 ? path : path.slice(0, query);
-  // From the longest beginning that a location could be, back from slash to slash.
-  let end = plain.length <= longest ? plain.length : plain.lastIndexOf('/', longest);
-  while (end > 0) {
-    const rule = serving(locations.get(plain.slice(0, end)), scheme);
-    if (rule !== undefined) return rule;
-    end = plain.lastIndexOf('/', end - 1);
+  #inBucket({ locations, longest }: Bucket<Rule>, { host, path, scheme }: HostRequest): Rule | undefined {
+    const serving = (rules: readonly Rule[] | undefined): Rule | undefined => rules?.find((rule) => this.#serves(rule, host, scheme));
+    const query = path.indexOf('?');
+    const plain = query < 0 ? path : path.slice(0, query);
+    // From the longest beginning that a location could be, back from slash to slash.
+    let end = plain.length <= longest ? plain.length : plain.lastIndexOf('/', longest);
+    while (end > 0) {
+      const rule = serving(locations.get(plain.slice(0, end)));
+      if (rule !== undefined) return rule;
+      end = plain.lastIndexOf('/', end - 1);
+    }
+    return serving(locations.get('/'));
   }
-  return serving(locations.get('/'), scheme);
-}
 
-function serving<Rule extends HostRule>(rules: readonly Rule[] | undefined, scheme: 'http' | 'https'): Rule | undefined {
-  return rules?.find((rule) => serves(rule, scheme));
-}
-
-function serves({ enabled, scheme }: HostRule, asked: 'http' | 'https'): boolean {
-  return enabled && (scheme === 'all' || scheme === asked);
+  #serves(rule: Rule, host: string, scheme: 'http' | 'https'): boolean {
+    return rule.enabled && (rule.scheme === 'all' || rule.scheme === scheme) && this.ownNames.mayAnswer(rule, host);
+  }
 }
 
 /**
@@ -124,12 +128,14 @@ export function patternsFor(host: string): string[] {
 }
 
 /** Why a request goes to no rule: the first of these that applies (contract 4.8). */
-export type RouteFault = 'host' | 'stopped' | 'scheme' | 'path';
+export type RouteFault = 'host' | 'ownName' | 'stopped' | 'scheme' | 'path';
 
 /** @param rules those whose host matches, none of which takes the request */
-export function routeFault(rules: readonly HostRule[], scheme: 'http' | 'https'): RouteFault {
+export function routeFault(rules: readonly HostRule[], { host, scheme }: HostRequest, ownNames: OwnNames): RouteFault {
   if (rules.length === 0) return 'host';
-  const started = rules.filter((rule) => rule.enabled);
+  const allowed = rules.filter((rule) => ownNames.mayAnswer(rule, host));
+  if (allowed.length === 0) return 'ownName';
+  const started = allowed.filter((rule) => rule.enabled);
   if (started.length === 0) return 'stopped';
   return started.some((rule) => rule.scheme === 'all' || rule.scheme === scheme) ? 'path' : 'scheme';
 }

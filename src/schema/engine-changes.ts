@@ -36,9 +36,9 @@ export function wantedTunnel(row: Omit<StoredTunnel, 'inletBytes' | 'exportBytes
 
 /** What the engine has to know of a stored host. */
 export function wantedHost(row: Omit<StoredHost, 'inletBytes' | 'exportBytes'>): WantedHost {
-  const { id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme } = row;
+  const { id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin } = row;
   return {
-    id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme,
+    id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin,
     scheme: stored(ruleSchemes, row.scheme),
     targets: dialTargets(row.target),
     headers: targetLines([row.headerChange]),

@@ -50,6 +50,8 @@ export const errorCodes = {
   HOST_INVALID: { description: 'The host is neither a name, nor an address, nor `*.` and a name.', message: 'invalid host' },
   HOST_EXISTS: { description: 'Another host rule has the same host and location, for the same scheme.', message: 'host has exist' },
   HOST_OVERLAP: { description: "A host rule of another owner would take requests of this one, or this one that one's.", message: 'host route overlaps another tenant' },
+  HOST_OWN_NAME: { description: 'The name is one of the server itself, or an IP address: only administrators give one to a host, or order a certificate for it.', message: "the name is one of the server's own" },
+  HOST_PUBLIC_SUFFIX: { description: 'The wildcard covers names of different people, such as `*.com`: only administrators may use it.', message: 'wildcard of a public suffix' },
   PLATFORM_NAMESPACE: { description: 'A custom host may not lie below a platform domain.', message: 'custom host inside a platform namespace' },
   PLATFORM_DOMAIN_REQUIRED: { description: 'A platform host needs the id of its platform domain.', message: 'domain id empty' },
   PLATFORM_DOMAIN_UNKNOWN: { description: 'No platform domain has this id.', message: 'unknown domain' },

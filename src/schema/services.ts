@@ -17,6 +17,8 @@ export interface SchemaSettings {
   readonly allowLocalProxy: boolean;
   /** No user may have this name: the login would never reach them. */
   readonly adminUsername: string;
+  /** The URL at which the API is reached from outside; "" = not known. */
+  readonly publicUrl: string;
 }
 
 /** What the schema is put together from. */

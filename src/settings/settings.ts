@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { authFailureStatus, basePath, boolean, databaseUrl, email, filePath, host, httpsUrl, integer, networks, oneOf, optionalFilePath, port, portRanges, secret, text } from './values.ts';
+import { authFailureStatus, basePath, boolean, databaseUrl, email, filePath, host, httpsUrl, integer, networks, oneOf, optionalFilePath, port, portRanges, secret, text, webUrl } from './values.ts';
 
 /** What is to be known of a setting besides its kind and default. */
 export interface SettingInfo {
@@ -23,6 +23,7 @@ export const settingsSchema = z.object({
   httpHost: host.prefault('127.0.0.1').register(settingInfo, { value: 'HOST', help: 'address of the HTTP API' }),
   httpPort: port.prefault(8080).register(settingInfo, { value: 'PORT', help: 'port of the HTTP API' }),
   basePath: basePath.prefault('').register(settingInfo, { value: 'PATH', help: 'path that every HTTP route is put below, such as /adit' }),
+  publicUrl: webUrl.prefault('').register(settingInfo, { value: 'URL', help: 'where the API is reached from outside, such as https://panel.example.com; no user may have a host of this name; empty = not known' }),
   bridgeHost: host.prefault('0.0.0.0').register(settingInfo, { value: 'HOST', help: 'address that agents connect to' }),
   bridgePort: port.prefault(8024).register(settingInfo, { value: 'PORT', help: 'port that agents connect to' }),
   bridgeTlsPort: port.prefault(8025).register(settingInfo, { value: 'PORT', help: 'port that agents connect to over TLS 1.3' }),

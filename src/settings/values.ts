@@ -35,6 +35,9 @@ export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host n
 /** An address on the web that is asked over TLS. */
 export const httpsUrl = z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).max(1000, 'must be at most 1000 characters long');
 
+/** An address on the web that people open; "" = none. */
+export const webUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(255)], { error: 'must be empty, or a URL that begins with https:// or http://, at most 255 characters long' });
+
 /** An e-mail address; "" = none. */
 export const email = z.union([z.literal(''), z.email('must be an e-mail address')], { error: 'must be an e-mail address' });
 

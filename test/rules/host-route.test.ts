@@ -4,6 +4,7 @@ import { covers, hostLocation } from '../../src/rules/host-location.ts';
 import { hostOfUrl, hostPattern, requestedHost } from '../../src/rules/host-name.ts';
 import { isBelow, patternsOverlap, routesOverlap, sameRoute } from '../../src/rules/host-overlap.ts';
 import { HostTable, patternsFor, routeFault, type HostRequest, type HostRule } from '../../src/rules/host-route.ts';
+import { OwnNames } from '../../src/rules/own-names.ts';
 import { anyText, cases, hold } from '../support/outside-input.ts';
 
 describe('a host pattern', () => {
@@ -62,7 +63,7 @@ describe('a location', () => {
 });
 
 let nextId = 0;
-const rule = (host: string, rest: Partial<HostRule> = {}): HostRule => ({ id: ++nextId, host, location: '/', scheme: 'all', enabled: true, ...rest });
+const rule = (host: string, rest: Partial<HostRule> = {}): HostRule => ({ id: ++nextId, host, location: '/', scheme: 'all', enabled: true, namedByAdmin: false, ...rest });
 const request = (host: string, path = '/', scheme: 'http' | 'https' = 'http'): HostRequest => ({ host, path, scheme });
 
 describe('routing', () => {
@@ -96,10 +97,28 @@ describe('routing', () => {
   });
 
   test('says why a request goes nowhere', () => {
-    expect(routeFault([], 'http')).toBe('host');
-    expect(routeFault([rule('a.com', { enabled: false })], 'http')).toBe('stopped');
-    expect(routeFault([rule('a.com', { enabled: false }), rule('a.com', { scheme: 'https' })], 'http')).toBe('scheme');
-    expect(routeFault([rule('a.com', { scheme: 'https' }), rule('a.com', { location: '/x' })], 'http')).toBe('path');
+    const fault = (rules: readonly HostRule[], own = new OwnNames()) => routeFault(rules, request('a.com'), own);
+    expect(fault([])).toBe('host');
+    expect(fault([rule('a.com', { enabled: false })])).toBe('stopped');
+    expect(fault([rule('a.com', { enabled: false }), rule('a.com', { scheme: 'https' })])).toBe('scheme');
+    expect(fault([rule('a.com', { scheme: 'https' }), rule('a.com', { location: '/x' })])).toBe('path');
+    expect(fault([rule('a.com')], new OwnNames(['a.com']))).toBe('ownName');
+    expect(fault([rule('a.com'), rule('a.com', { namedByAdmin: true, enabled: false })], new OwnNames(['a.com']))).toBe('stopped');
+  });
+
+  test("one of the server's own names goes to what an administrator named, past wildcards and rules of others", () => {
+    const [user, wildcard] = [rule('panel.a.com', { location: '/x' }), rule('*.a.com')];
+    const table = new HostTable([user, wildcard, rule('192.0.2.1')], new OwnNames(['https://Panel.A.com:8080/adit']));
+    expect(table.match(request('panel.a.com', '/x'))).toBeUndefined();
+    expect(table.named('panel.a.com', 'https')).toEqual([]);
+    expect(table.match(request('192.0.2.1'))).toBeUndefined();
+    expect(table.match(request('other.a.com'))).toBe(wildcard);
+    const admins = rule('*.a.com', { namedByAdmin: true });
+    table.set(admins);
+    expect(table.match(request('panel.a.com', '/x'))).toBe(admins);
+    expect(table.named('panel.a.com', 'https')).toEqual([admins]);
+    table.ownNames = new OwnNames();
+    expect(table.match(request('panel.a.com', '/x'))).toBe(user);
   });
 
   test('an address has no suffixes', () => {
@@ -112,7 +131,7 @@ describe('routing', () => {
   const location = fc.array(fc.constantFrom('x', 'xy', 'y'), { maxLength: 3 }).map((parts) => `/${parts.join('/')}`);
   const rules = fc.array(fc.record({
     host: fc.oneof(name, name.map((suffix) => `*.${suffix}`)), location, enabled: fc.boolean(), scheme: fc.constantFrom('all' as const, 'http' as const, 'https' as const),
-  }), { maxLength: 12 }).map((list) => list.map((one, index): HostRule => ({ ...one, id: index + 1 })));
+  }), { maxLength: 12 }).map((list) => list.map((one, index): HostRule => ({ ...one, id: index + 1, namedByAdmin: false })));
   const requests = fc.record({ host: name, path: fc.tuple(location, fc.constantFrom('', '/', '?q=/x')).map((parts) => parts.join('')), scheme: fc.constantFrom('http' as const, 'https' as const) });
 
   /** The rule of the contract, said slowly. */

@@ -55,7 +55,9 @@ eachDialect('what agents bring along', (databases) => {
     expect(await errorOf(tunnel(records, 'password', { mode: 'p2p', password: 'taken' }))).toBe('secret mode keys taken must be unique');
     expect(await errorOf(tunnel(records, 'no password', { mode: 'secret' }))).toMatch(/^invalid password/);
     expect(await errorOf(tunnel(records, 'target', { targets: ['nope'] }))).toBe('invalid targets: "nope" is not host:port');
-    expect(await errorOf(host(records, 'overlap', { host: '*.example', location: '/x' }))).toBe('host route overlaps another tenant');
+    expect(await errorOf(host(records, 'overlap', { host: 'taken.example', location: '/x' }))).toBe('host route overlaps another tenant');
+    expect(await errorOf(host(records, 'suffix', { host: '*.example' }))).toBe('wildcard of a public suffix');
+    expect(await errorOf(host(records, 'own', { host: '127.0.0.1' }))).toBe("the name is one of the server's own");
     expect(await errorOf(host(records, 'file', { certificate: '/etc/passwd', privateKey: '/etc/passwd' }))).toMatch(/^invalid certificate: only PEM text/);
     expect(await errorOf(host(records, 'acme', { host: '*.acme.example', acme: true }))).toMatch(/^invalid acme: /);
     expect(await errorOf(host(records, 'platform', { host: '', platformDomainId: 'none', platformPrefix: 'a' }))).toBe('unknown domain');

@@ -60,6 +60,18 @@ eachDialect('migrations', (databases) => {
     expect(await tables(database)).not.toContain('never');
   });
 
+  test('hosts from before count as named by an administrator if their client belongs to no user', async () => {
+    const database = await databases.create();
+    const { db } = await database.open();
+    const { id: userId } = await db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    for (const [vkey, owner] of [['hers', userId], ['free', null]] as const) {
+      await db.client.create({ data: { vkey, userId: owner, hosts: { create: { host: `${vkey}.example` } } } });
+    }
+    const migration = (await readMigrations(database.dialect)).find(({ name }) => name.endsWith('_named_by_admin'));
+    await db.$executeRawUnsafe(/^UPDATE [^;]*/m.exec(migration?.sql ?? '')?.[0] ?? '');
+    expect(await db.host.findMany({ select: { host: true, namedByAdmin: true }, orderBy: { id: 'asc' } })).toEqual([{ host: 'hers.example', namedByAdmin: false }, { host: 'free.example', namedByAdmin: true }]);
+  });
+
   test('recorded as failed stop the start, rolled back ones count as never tried', async () => {
     const database = await databases.create();
     const { db } = await database.open();

@@ -28,7 +28,7 @@ let lastHostId = 0;
 export function hostOf(host: Partial<WantedHost>): WantedHost {
   return {
     id: ++lastHostId, clientId: 1, host: 'example.test', location: '/', scheme: 'all', enabled: true, targets: [], localProxy: false, headers: [],
-    hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false, ...host,
+    hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false, namedByAdmin: true, ...host,
   };
 }
 

@@ -51,9 +51,9 @@ export class Certificates {
     clearInterval(this.#round);
   }
 
-  /** undefined = the host has none. `release` must follow. */
-  take(host: WantedHost): Certificate | undefined {
-    const source = this.#sourceOf(host);
+  /** @param mayOrder it may have one by ACME. @returns undefined = the host has none. `release` must follow. */
+  take(host: WantedHost, mayOrder: boolean): Certificate | undefined {
+    const source = this.#sourceOf(host, mayOrder);
     if (!source) return undefined;
     const key = keyOf(source);
     const shared = this.#shared.get(key) ?? this.#share(source);
@@ -62,13 +62,12 @@ export class Certificates {
     return shared.certificate;
   }
 
-  release(host: WantedHost): void {
-    const source = this.#sourceOf(host);
-    const key = source && keyOf(source);
-    const shared = key === undefined ? undefined : this.#shared.get(key);
-    if (key === undefined || !shared || --shared.users > 0) return;
-    this.#shared.delete(key);
-    if (source?.acmeName !== undefined) this.#acme?.unwant(source.acmeName);
+  /** A host has this one no more. */
+  release({ source }: Certificate): void {
+    const shared = this.#shared.get(keyOf(source));
+    if (!shared || --shared.users > 0) return;
+    this.#shared.delete(keyOf(source));
+    if (source.acmeName !== undefined) this.#acme?.unwant(source.acmeName);
   }
 
   #share(source: CertificateSource): Shared {
@@ -78,9 +77,9 @@ export class Certificates {
   }
 
   /** Its own pair goes before ACME, which is for names alone, and for hosts that are served over HTTPS. */
-  #sourceOf({ certificate, privateKey, acme, enabled, scheme, host }: WantedHost): CertificateSource | undefined {
+  #sourceOf({ certificate, privateKey, acme, enabled, scheme, host }: WantedHost, mayOrder: boolean): CertificateSource | undefined {
     if (certificate !== '' && privateKey !== '') return { certificate, privateKey };
-    if (!this.#acme || !acme || !enabled || scheme === 'http' || certificate !== '' || privateKey !== '' || acmeFault(host) !== '') return undefined;
+    if (!this.#acme || !acme || !mayOrder || !enabled || scheme === 'http' || certificate !== '' || privateKey !== '' || acmeFault(host) !== '') return undefined;
     return fileOf(this.#acme, host);
   }
 

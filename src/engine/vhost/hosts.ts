@@ -1,4 +1,5 @@
 import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
+import { OwnNames } from '../../rules/own-names.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import type { CertificateState, HostState, WantedHost } from '../face.ts';
 import { afterMessage, inTurn, type ReportedHealth, sameTurns } from '../health/reported-health.ts';
@@ -9,6 +10,9 @@ import { TargetTurns } from '../tunnels/target-turns.ts';
 import type { Certificate } from './certificate.ts';
 import type { Certificates } from './certificates.ts';
 import { type HostFields, hostFields } from './host-fields.ts';
+
+/** Why a host serves nobody whose name was not given by an administrator. */
+const OWN_NAME = "its name is one of the server's own: only administrators give one to a host";
 
 /** What an entry is made of. */
 type HostParts = Pick<HostEntry, 'wanted' | 'meter' | 'connections' | 'certificate' | 'health'>;
@@ -32,6 +36,7 @@ export class HostEntry implements HostRule {
   readonly location: string;
   readonly scheme: WantedHost['scheme'];
   readonly enabled: boolean;
+  readonly namedByAdmin: boolean;
   /** undefined = its targets are not checked. */
   health: ReportedHealth | undefined;
 
@@ -51,13 +56,12 @@ export class HostEntry implements HostRule {
     this.location = wanted.location;
     this.scheme = wanted.scheme;
     this.enabled = wanted.enabled;
+    this.namedByAdmin = wanted.namedByAdmin;
   }
 }
 
 /** All hosts, and which of them a request goes to. A change holds from the next request on. */
 export class Hosts {
-  /** The server's own name or address: asked for by whoever names nobody in TLS; "" = not told. */
-  serverName = '';
   readonly #ticker: Ticker;
   readonly #visitors: Visitors;
   readonly #certificates: Certificates;
@@ -65,12 +69,17 @@ export class Hosts {
   readonly #table = new HostTable<HostEntry>();
   readonly #entries = new Map<number, HostEntry>();
   readonly #ofClient = new Map<number, Set<number>>();
+  readonly #publicUrl: string;
+  #serverName = '';
 
   /**
    * @param dialMs how long a target may take to answer
    * @param onCertificate the certificate of a host stands in another way
+   * @param publicUrl where the API is reached: one of the server's own names; "" = not known
    */
-  constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates, dialMs: number, onCertificate: (id: number) => void = () => undefined) {
+  constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates, dialMs: number, onCertificate: (id: number) => void = () => undefined, publicUrl = '') {
+    this.#publicUrl = publicUrl;
+    this.#table.ownNames = new OwnNames([publicUrl]);
     this.#dialMs = dialMs;
     this.#ticker = ticker;
     this.#visitors = visitors;
@@ -80,6 +89,25 @@ export class Hosts {
     };
   }
 
+  /** The server's own name or address: asked for by visitors that name nobody in TLS; "" = not told. */
+  get serverName(): string {
+    return this.#serverName;
+  }
+
+  /** From now on hosts of this name serve only if an administrator gave it to them. */
+  set serverName(name: string) {
+    const before = this.#table.ownNames;
+    const names = new OwnNames([this.#publicUrl, name]);
+    this.#serverName = name;
+    this.#table.ownNames = names;
+    for (const { wanted, connections } of this.#entries.values()) {
+      const allowed = names.mayAnswer(wanted, wanted.host);
+      if (allowed === before.mayAnswer(wanted, wanted.host)) continue;
+      this.set(wanted);
+      if (!allowed) connections.closeAll();
+    }
+  }
+
   /** Adds a host or changes it. @param stored what a new one has moved before */
   set(wanted: WantedHost, stored: StoredBytes = NO_BYTES): void {
     const old = this.#entries.get(wanted.id);
@@ -87,8 +115,8 @@ export class Hosts {
     const meter = old?.meter ?? new Meter(this.#ticker, 'host', wanted.id, stored);
     const connections = old?.connections ?? new Connections(meter, this.#visitors);
     const health = old?.wanted.clientId === wanted.clientId ? old.health : undefined;
-    this.#put(new HostEntry({ wanted, meter, connections, certificate: this.#certificates.take(wanted), health }, this.#dialMs, old));
-    if (old) this.#certificates.release(old.wanted);
+    this.#put(new HostEntry({ wanted, meter, connections, certificate: this.#certificates.take(wanted, this.#mayAnswer(wanted)), health }, this.#dialMs, old));
+    if (old?.certificate) this.#certificates.release(old.certificate);
     if (!wanted.enabled || (old && old.wanted.clientId !== wanted.clientId)) connections.closeAll();
     const ids = this.#ofClient.get(wanted.clientId);
     if (ids) ids.add(wanted.id);
@@ -131,11 +159,20 @@ export class Hosts {
     const entry = this.#entries.get(id);
     if (!entry) return;
     this.#entries.delete(id);
-    this.#certificates.release(entry.wanted);
+    if (entry.certificate) this.#certificates.release(entry.certificate);
     this.#table.delete(id);
     entry.connections.closeAll();
     this.#ofClient.get(entry.wanted.clientId)?.delete(id);
     this.#ticker.forget(entry.meter);
+  }
+
+  /** The names of the hosts that are not served because they are the server's own. */
+  withOwnName(): string[] {
+    return [...this.#entries.values()].filter(({ enabled, wanted }) => enabled && !this.#mayAnswer(wanted)).map(({ host }) => host);
+  }
+
+  #mayAnswer(wanted: WantedHost): boolean {
+    return this.#table.ownNames.mayAnswer(wanted, wanted.host);
   }
 
   /** Its client is gone, and they with it. */
@@ -191,7 +228,7 @@ export class Hosts {
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
     const { connections, rate, refusals, inlet, export: exported } = entry.meter;
-    const error = entry.enabled ? blocked(entry.wanted) : '';
+    const error = !entry.enabled ? '' : this.#mayAnswer(entry.wanted) ? blocked(entry.wanted) : OWN_NAME;
     return { running: entry.enabled && error === '', error, refusals, connections, rate, inletBytes: inlet, exportBytes: exported, health: entry.health?.state(entry.wanted.targets) ?? null };
   }
 }

@@ -31,6 +31,7 @@ export interface HostDiagnosisArgs {
 
 const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly reason: string; readonly remedy: string }>> = {
   host: { reason: 'no host rule matches', remedy: 'add a host for this domain, or point the domain somewhere else' },
+  ownName: { reason: "the domain is one of the server's own names", remedy: 'ask an administrator to make the host: only administrators give one of these names to a host' },
   stopped: { reason: 'all matching rules are stopped', remedy: 'start the host' },
   scheme: { reason: 'the scheme differs from that of the matching rules', remedy: 'ask with the other scheme, or give the host the scheme `all`' },
   path: { reason: 'the path does not match the location of any started rule', remedy: 'add a host with this location, or one with the location /' },

@@ -5,6 +5,7 @@ import type { Host } from '../../store/generated/sqlite/client.ts';
 import type { ClientWithOwner } from '../changes.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
+import { ownNames } from '../host/own-names.ts';
 import { stored } from '../stored.ts';
 
 /** What a diagnosis is asked about. */
@@ -42,14 +43,16 @@ function invalidRequest(field: string, reason: string): AditError {
  * Decides as the router of requests does, with the same table, on the rules that could match. Who may not use the winner gets
  * an answer from his own rules alone (spec "Hosts", rule 4).
  */
-export async function findRoute({ caller, store }: Context, question: RouteQuestion): Promise<Route> {
+export async function findRoute(context: Context, question: RouteQuestion): Promise<Route> {
+  const { caller, store } = context;
   if (requestedHost(question.host) === undefined) return { fault: 'host' };
+  const names = await ownNames(context, store.db);
   const rows = await store.db.host.findMany({ where: { host: { in: patternsFor(question.host) } }, include: { client: { include: { user: true } } } });
   const rules = rows.map(({ client, ...row }): StoredRule => ({
-    id: row.id, host: row.host, location: row.location, scheme: stored(ruleSchemes, row.scheme), enabled: row.enabled, row, client,
+    id: row.id, host: row.host, location: row.location, scheme: stored(ruleSchemes, row.scheme), enabled: row.enabled, namedByAdmin: row.namedByAdmin, row, client,
   }));
-  const rule = new HostTable(rules).match(question);
+  const rule = new HostTable(rules, names).match(question);
   if (rule !== undefined && mayUseClient(caller, rule.client)) return { rule };
   const own = rules.filter(({ client }) => mayUseClient(caller, client));
-  return { fault: new HostTable(own).match(question) === undefined ? routeFault(own, question.scheme) : 'other' };
+  return { fault: new HostTable(own, names).match(question) === undefined ? routeFault(own, question, names) : 'other' };
 }

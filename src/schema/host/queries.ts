@@ -4,12 +4,13 @@ import { listQuery, ownerArgs } from '../list.ts';
 import { pageArgs, SortOrder } from '../page.ts';
 import { HostOrder } from './enums.ts';
 import { platformDomain, platformName } from './name.ts';
+import { ownNames } from './own-names.ts';
 import { Host, HostPage } from './type.ts';
 
 const HostAvailability = builder.objectRef<{ available: boolean; host: string }>('HostAvailability').implement({
   description: 'Whether a host can be had.',
   fields: (t) => ({
-    available: t.exposeBoolean('available', { description: 'Nobody has it at this moment.' }),
+    available: t.exposeBoolean('available', { description: "Nobody has it at this moment, and it is none of the server's own names." }),
     host: t.exposeString('host', { description: 'The full domain.' }),
   }),
 });
@@ -52,8 +53,10 @@ builder.queryFields((t) => ({
       platformPrefix: t.arg.string({ required: true, description: 'The prefix.' }),
       hostId: t.arg.int({ description: 'The host that is being edited: its own name counts as free.' }),
     },
-    resolve: async (_root, args, { caller, store }) => {
+    resolve: async (_root, args, context) => {
+      const { caller, store } = context;
       const { host } = platformName(await platformDomain(store.db, args.platformDomainId), args.platformPrefix);
+      if (caller.kind !== 'admin' && (await ownNames(context, store.db)).has(host)) return { available: false, host };
       const others = await store.db.host.findMany({ where: { host }, include: { client: true } });
       return { available: others.every(({ id, client }) => id === args.hostId && mayUseClient(caller, client)), host };
     },

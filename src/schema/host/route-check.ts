@@ -1,16 +1,25 @@
+import { coversPublicSuffix } from '../../rules/public-suffix.ts';
 import { isWildcard } from '../../rules/host-name.ts';
-import { patternsOverlap, routesOverlap, sameRoute, type RouteSpace } from '../../rules/host-overlap.ts';
+import { isBelow, patternsOverlap, routesOverlap, sameRoute, type RouteSpace } from '../../rules/host-overlap.ts';
 import { patternsFor, ruleSchemes } from '../../rules/host-route.ts';
 import type { Host } from '../../store/generated/sqlite/client.ts';
 import type { Transaction } from '../../store/transaction.ts';
+import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { stored } from '../stored.ts';
 import type { HostName } from './name.ts';
+import { ownNames } from './own-names.ts';
 
 /** Whose a rule is: its client's owner, or the client itself when nobody owns it (contract 4.7). */
 export interface RuleOwner {
   readonly id: number;
   readonly userId: number | null;
+}
+
+/** A rule that is compared with the stored ones. */
+export interface NewRoute extends RouteSpace {
+  /** An administrator gave it its name. */
+  readonly namedByAdmin: boolean;
 }
 
 /** A stored host as the rules of routes see it. */
@@ -19,13 +28,15 @@ export function routeSpace(row: Pick<Host, 'host' | 'location' | 'scheme'>): Rou
 }
 
 /**
- * Whether a rule may stand beside the others (contract 4.7).
+ * Whether a rule may stand beside the others (contract 4.7). What an administrator names is not held up by a wildcard above it that covers
+ * a public suffix, or that does not serve the name because it is the server's own.
  * @param ownId the rule itself, when it is stored already
  * @throws {AditError} HOST_EXISTS, HOST_OVERLAP, PLATFORM_PREFIX_USED, PLATFORM_HOST_USED
  */
-export async function checkRoute(tx: Transaction, route: RouteSpace, name: HostName, owner: RuleOwner, ownId?: number): Promise<void> {
+export async function checkRoute(context: Context, tx: Transaction, route: NewRoute, name: HostName, owner: RuleOwner, ownId?: number): Promise<void> {
+  const own = route.namedByAdmin && (await ownNames(context, tx)).has(route.host);
   for (const other of await neighbours(tx, route.host)) {
-    if (other.id === ownId) continue;
+    if (other.id === ownId || (route.namedByAdmin && isBelow(route.host, other.host) && (own || coversPublicSuffix(other.host)))) continue;
     const space = routeSpace(other);
     if (name.domain !== null && other.host === name.host) {
       throw new AditError(other.platformDomainId === name.domain.id ? 'PLATFORM_PREFIX_USED' : 'PLATFORM_HOST_USED');
@@ -55,10 +66,14 @@ function neighbours(tx: Transaction, pattern: string) {
   return tx.host.findMany({ where: { OR: meeting(pattern) }, include: { client: { select: { id: true, userId: true } } } });
 }
 
-/** A custom host must not lie below a platform domain, nor above it as a wildcard. @throws {AditError} PLATFORM_NAMESPACE */
-export async function checkNamespace(tx: Transaction, host: string): Promise<void> {
+/**
+ * A custom host must not lie below a platform domain, nor above it as a wildcard. A platform domain that is a public suffix keeps no
+ * administrator from names below it.
+ * @throws {AditError} PLATFORM_NAMESPACE
+ */
+export async function checkNamespace(tx: Transaction, host: string, namedByAdmin: boolean): Promise<void> {
   const domains = await tx.platformDomain.findMany({ select: { wildcard: true } });
-  const domain = domains.find(({ wildcard }) => patternsOverlap(host, wildcard));
+  const domain = domains.find(({ wildcard }) => patternsOverlap(host, wildcard) && !(namedByAdmin && isBelow(host, wildcard) && coversPublicSuffix(wildcard)));
   if (domain !== undefined) throw new AditError('PLATFORM_NAMESPACE', { wildcard: domain.wildcard });
 }
 

@@ -9,6 +9,7 @@ import { usableCertificate } from '../platform-domain/certificate.ts';
 import { checkSlot } from '../slot.ts';
 import { certificateColumns, hostColumns, type HostValues } from './input.ts';
 import { nextName, type HostName } from './name.ts';
+import { checkNameAllowed } from './own-names.ts';
 import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
 
 /** Spec /index/addhost/, contract 2.5 and 4.7. In this order: name, client, quotas, what else is there. @param noStore an agent brings it along */
@@ -20,10 +21,12 @@ export async function createHost(context: Context, input: HostValues, noStore = 
     await checkPlatform(name, scheme);
     const client = await usableClient(context, tx, input.clientId ?? 0);
     checkSlot(await takeHostSlot(tx, client.id));
-    if (name.domain === null) await checkNamespace(tx, name.host);
-    await checkRoute(tx, { host: name.host, location, scheme }, name, client);
+    await checkNameAllowed(context, tx, name.host);
+    const namedByAdmin = context.caller.kind === 'admin';
+    if (name.domain === null) await checkNamespace(tx, name.host, namedByAdmin);
+    await checkRoute(context, tx, { host: name.host, location, scheme, namedByAdmin }, name, client);
     const after = await tx.host.create({ data: {
-      ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location, noStore,
+      ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location, noStore, namedByAdmin,
       autoHttps: scheme !== 'http' && columns.autoHttps,
       acme: nextAcme(columns.acme, false, name, scheme),
     } });
@@ -44,13 +47,16 @@ export async function updateHost(context: Context, id: number, input: HostValues
     // A later edit of something else may not fail for what has become of the certificate meanwhile.
     if (name.host !== before.host || scheme !== before.scheme) await checkPlatform(name, scheme);
     const client = await moveSlot(context, tx, from, input.clientId);
-    const next = routeSpace({ host: name.host, location: columns.location ?? before.location, scheme });
     const named = name.host !== before.host || name.domain?.id !== (before.platformDomainId ?? undefined);
-    if (named && name.domain === null) await checkNamespace(tx, name.host);
+    const namedByAdmin = named ? context.caller.kind === 'admin' : before.namedByAdmin;
+    const next = { ...routeSpace({ host: name.host, location: columns.location ?? before.location, scheme }), namedByAdmin };
+    const orders = columns.acme === true && !before.acme;
+    if (named || orders || client.id !== from.id) await checkNameAllowed(context, tx, name.host);
+    if (named && name.domain === null) await checkNamespace(tx, name.host, namedByAdmin);
     const route = routeSpace(before);
-    if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) await checkRoute(tx, next, name, client, id);
+    if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) await checkRoute(context, tx, next, name, client, id);
     const after = await tx.host.update({ where: { id }, data: {
-      ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id,
+      ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id, namedByAdmin,
       autoHttps: next.scheme !== 'http' && (columns.autoHttps ?? before.autoHttps),
       acme: nextAcme(columns.acme, before.acme, name, next.scheme),
     } });

@@ -1,4 +1,5 @@
-import { patternsOverlap } from '../../rules/host-overlap.ts';
+import { isBelow, patternsOverlap } from '../../rules/host-overlap.ts';
+import { coversPublicSuffix } from '../../rules/public-suffix.ts';
 import type { Host, PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { AditError } from '../errors.ts';
@@ -57,7 +58,7 @@ async function checkWildcardHosts(tx: Transaction, added: readonly PlatformEntry
   if (added.length === 0) return;
   const hosts = await tx.host.findMany({ where: { platformDomainId: null, host: { startsWith: '*.' } }, select: { host: true } });
   for (const { wildcard } of added) {
-    const rule = hosts.find(({ host }) => patternsOverlap(host, wildcard));
+    const rule = hosts.find(({ host }) => patternsOverlap(host, wildcard) && !(isBelow(wildcard, host) && coversPublicSuffix(host)));
     if (rule !== undefined) throw invalidDomain(`platform domain ${wildcard} conflicts with existing wildcard host ${rule.host}`, wildcard);
   }
 }

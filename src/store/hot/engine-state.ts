@@ -14,7 +14,7 @@ const tunnelColumns = [
 ] as const satisfies ReadonlyArray<keyof Tunnel>;
 
 const hostColumns = [
-  'id', 'clientId', 'host', 'location', 'scheme', 'enabled', 'target', 'localProxy', 'headerChange', 'hostChange', 'certFilePath', 'keyFilePath', 'autoHttps', 'acme',
+  'id', 'clientId', 'host', 'location', 'scheme', 'enabled', 'target', 'localProxy', 'headerChange', 'hostChange', 'certFilePath', 'keyFilePath', 'autoHttps', 'acme', 'namedByAdmin',
   'inletBytes', 'exportBytes',
 ] as const satisfies ReadonlyArray<keyof Host>;
 
