@@ -29,6 +29,7 @@ export class Overview {
 
   /** A part has come. */
   add({ rows, last }: OverviewPart): void {
+    if (!this.#asked) return;
     if (this.#rows.length < MOST) this.#rows.push(...rows);
     if (last) this.#answer?.(this.#rows);
   }

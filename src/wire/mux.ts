@@ -1,3 +1,4 @@
+import { ControlBudget } from './control-budget.ts';
 import type { DataConnection } from './data-connection.ts';
 import { DataConnections, type Side } from './data-connections.ts';
 import { Frame, FrameReader, MAX_CONTROL, ProtocolError, type FrameSink, type FrameType } from './frames.ts';
@@ -55,6 +56,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   readonly #silenceMs: number;
   readonly #heardBeside: () => number;
   readonly #out: Outbox;
+  readonly #controlBudget = new ControlBudget();
   #nextId: number;
   #closed = false;
   #lastHeard = performance.now();
@@ -64,7 +66,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     this.#socket = socket;
     this.#side = side;
     this.#handlers = handlers;
-    this.#out = new Outbox(socket);
+    this.#out = new Outbox(socket, (bytes) => setImmediate(() => this.#fail(`the other side does not read: ${bytes} bytes of answers wait for it`)));
     this.#nextId = side === 'server' ? 1 : 2;
     this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers));
     this.compress = options.compress ?? false;
@@ -85,9 +87,9 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     return this.#out.congested;
   }
 
-  /** Opens a stream without waiting for the peer; undefined = the session is over or has too many. */
+  /** Opens a stream without waiting for the peer; undefined = the session is over or has too many, or the peer reads too little. */
   open(payload: Uint8Array): Stream | undefined {
-    if (this.#closed || this.#streams.size >= MAX_STREAMS) return undefined;
+    if (this.#closed || this.#streams.size >= MAX_STREAMS || this.#out.full) return undefined;
     const stream = new Stream(this.#freeId(), this);
     this.#streams.set(stream.id, stream);
     this.#out.frame(Frame.OPEN, stream.id, payload);
@@ -108,6 +110,11 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     const json = Buffer.from(JSON.stringify(message));
     if (json.length > MAX_CONTROL) throw new Error(`a control message of ${json.length} bytes`);
     this.#out.urgentFrame(Frame.CONTROL, 0, json);
+  }
+
+  /** Calls `next` once when the connection has taken all that was sent. Never when the session is over. */
+  whenTaken(next: () => void): void {
+    if (!this.#closed) this.#out.whenTaken(next);
   }
 
   /** Takes in a data connection of this session, after its handshake. */
@@ -171,11 +178,11 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   }
 
   sendData(id: number, payload: Buffer): void {
-    this.#out.frame(Frame.DATA, id, payload);
+    this.#out.data(Frame.DATA, id, payload);
   }
 
   sendPacked(id: number, payload: Buffer): void {
-    this.#out.frame(Frame.PACKED, id, payload);
+    this.#out.data(Frame.PACKED, id, payload);
   }
 
   sendFin(id: number): void {
@@ -243,10 +250,15 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
       case Frame.WINDOW: return this.#streams.get(id)?.receiveWindow(payload.readUInt32BE());
       case Frame.MOVE: return this.#connections.receiveMove(this.#streams.get(id), payload.readUInt32BE());
       case Frame.PACKED: return this.#onPackedFrame(id, payload);
-      case Frame.CONTROL: return this.#handlers.onControl(parseControl(payload));
+      case Frame.CONTROL: return this.#onControlFrame(payload);
       case Frame.PING: case Frame.DATA: return undefined;
       default: return type satisfies never;
     }
+  }
+
+  #onControlFrame(payload: Buffer): void {
+    if (!this.#controlBudget.take(payload.length)) throw new ProtocolError('more control messages than a session may send');
+    this.#handlers.onControl(parseControl(payload));
   }
 
   #onPackedFrame(id: number, payload: Buffer): void {

@@ -6,7 +6,7 @@ export const OVERVIEW_MS = 250;
 /** Targets that are told of each. */
 export const OVERVIEW_TARGETS = 10;
 /** The most bytes of the rows of one part. */
-export const OVERVIEW_BYTES = 40_000;
+const OVERVIEW_BYTES = 40_000;
 
 const overviewRow = z.object({
   kind: z.enum(['tunnel', 'host']),
@@ -37,3 +37,21 @@ export type OverviewRow = z.output<typeof overviewRow>;
 export const overviewSchema = z.object({ type: z.literal('overview'), rows: z.array(overviewRow).max(1000), last: z.boolean() });
 /** @see overviewSchema */
 export type OverviewPart = z.output<typeof overviewSchema>;
+
+/** Cuts rows into parts that fit a control message each. */
+export function* overviewParts(rows: Iterable<OverviewRow>): Generator<OverviewPart, undefined> {
+  let part: OverviewRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const more = Buffer.byteLength(JSON.stringify(row));
+    if (bytes + more > OVERVIEW_BYTES) {
+      yield { type: 'overview', rows: part, last: false };
+      part = [];
+      bytes = 0;
+    }
+    part.push(row);
+    bytes += more;
+  }
+  yield { type: 'overview', rows: part, last: true };
+  return undefined;
+}

@@ -125,6 +125,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
     for (const chunk of early) this.#deliver(chunk);
     if (this.#inDone) local.end();
     if (this.#inbound) this.#inbound.resume();
+    this.#parkIfCongested();
+    this.#regulate();
   }
 
   get over(): boolean {
@@ -135,7 +137,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   reset(): void {
     if (this.#closed) return;
     this.#host.sendReset(this.id);
-    this.#abort(new StreamResetError('the stream was reset'));
+    this.#abort('the stream was reset');
   }
 
   /** The mux: bytes for the local socket. @throws {ProtocolError} */
@@ -182,7 +184,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
 
   /** The mux: the peer cut the stream off. */
   receiveReset(): void {
-    this.#abort(new StreamResetError('the other side reset the stream'));
+    this.#abort('the other side reset the stream');
   }
 
   /** The mux: the peer took bytes. @throws {ProtocolError} */
@@ -216,7 +218,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
 
   /** The mux: the session is over. */
   lost(reason: string): void {
-    this.#abort(new StreamResetError(reason));
+    this.#abort(reason);
   }
 
   // The local socket
@@ -243,10 +245,13 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
     this.#credit -= now;
     this.#sent += now;
     if (now < chunk.length) this.#held = Buffer.from(chunk.subarray(now));
-    if (this.#host.congested && !this.#outbound && !this.#parked) {
-      this.#parked = true;
-      this.#host.park(this);
-    }
+    this.#parkIfCongested();
+  }
+
+  #parkIfCongested(): void {
+    if (!this.#host.congested || this.#outbound || this.#parked || this.#closed) return;
+    this.#parked = true;
+    this.#host.park(this);
   }
 
   #sendPayload(payload: Buffer): void {
@@ -296,7 +301,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
     if (!error && this.#localEnded && this.#inDone) this.#finishWhenDone();
     else if (!this.#closed) {
       this.#host.sendReset(this.id);
-      this.#abort(error ?? new StreamResetError('the local socket was closed'));
+      this.#abort(error ?? 'the local socket was closed');
     }
   }
 
@@ -331,9 +336,10 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
     if (this.#outDone && this.#inDone && this.#localClosed) this.#finish(undefined);
   }
 
-  #abort(error: Error): void {
+  /** An error costs many times what a stream does, and streams that are refused have nobody who wants to know it. */
+  #abort(why: Error | string): void {
     if (this.#closed) return;
-    this.#finish(error);
+    this.#finish(typeof why === 'string' && this.#hooks.onClose ? new StreamResetError(why) : typeof why === 'string' ? undefined : why);
     this.#outbound?.destroy();
     this.#inbound?.destroy();
     this.#local?.destroy(true);

@@ -1,7 +1,8 @@
 import type { HealthMessage } from '../../wire/health.ts';
 import { type Declaration, DECLARED_AT_ONCE } from '../../wire/declared.ts';
+import { ProtocolError } from '../../wire/frames.ts';
 import type { Stream } from '../../wire/mux.ts';
-import { OVERVIEW_BYTES, OVERVIEW_MS, type OverviewRow } from '../../wire/overview.ts';
+import { OVERVIEW_MS, type OverviewPart, overviewParts, type OverviewRow } from '../../wire/overview.ts';
 import type { AgentRecords } from '../face.ts';
 import { type AgentInfo, agentMessageSchema, type ServerMessage } from '../../wire/session-messages.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
@@ -38,6 +39,8 @@ export class AgentSession extends BridgeSession {
   readonly #records: AgentRecords | undefined;
   readonly #overview: AgentSessionStart['overview'];
   #overviewAt = Number.NEGATIVE_INFINITY;
+  /** Parts of an overview are still to be sent. */
+  #overviewing = false;
   /** What it has brought along, by kind and name: "tunnel 5". */
   readonly #brought = new Map<string, string>();
   /** Declarations that aren't answered yet. */
@@ -69,9 +72,9 @@ export class AgentSession extends BridgeSession {
     this.mux.sendControl(message);
   }
 
-  /** No tunnel mode lets agents open streams. */
-  protected override onOpen(stream: Stream): void {
-    stream.reset();
+  /** No tunnel mode lets agents open streams, and none ever did. */
+  protected override onOpen(): void {
+    throw new ProtocolError('an agent opens no streams');
   }
 
   protected override onControl(message: unknown): void {
@@ -79,34 +82,30 @@ export class AgentSession extends BridgeSession {
     if (data?.type === 'traffic') this.#onTraffic(data.tunnelId, data);
     else if (data?.type === 'health') this.#takeHealth(data);
     else if (data?.type === 'drain') {
+      if (!this.#leaving) this.log.info('the agent is about to stop: its open connections may end, new ones are refused');
       this.#leaving = true;
-      this.log.info('the agent is about to stop: its open connections may end, new ones are refused');
     } else if (data?.type === 'overview') this.#sendOverview();
     else if (this.#records && (data?.type === 'tunnel' || data?.type === 'host' || data?.type === 'withdraw')) {
       void this.#declare(this.#records, data);
     } else this.log.debug('the agent sent a control message that this server does not know');
   }
 
-  /** It costs a look at each of them, so not all the time. */
+  /** It costs a look at each of them, so not all the time, and not before the agent has read what it asked for before. */
   #sendOverview(): void {
     const now = performance.now();
-    if (now - this.#overviewAt < OVERVIEW_MS) return;
+    if (this.#overviewing || now - this.#overviewAt < OVERVIEW_MS) return;
     this.#overviewAt = now;
-    let rows: OverviewRow[] = [];
-    let bytes = 0;
-    const send = (last: boolean): void => {
-      const message: ServerMessage = { type: 'overview', rows, last };
-      this.mux.sendControl(message);
-      rows = [];
-      bytes = 0;
-    };
-    for (const row of this.#overview()) {
-      const more = Buffer.byteLength(JSON.stringify(row));
-      if (bytes + more > OVERVIEW_BYTES) send(false);
-      rows.push(row);
-      bytes += more;
-    }
-    send(true);
+    this.#overviewing = true;
+    this.#sendRows(overviewParts(this.#overview()));
+  }
+
+  #sendRows(parts: Iterator<OverviewPart, undefined>): void {
+    const part = parts.next();
+    this.#overviewing = part.done !== true;
+    if (part.done === true) return;
+    const message: ServerMessage = part.value;
+    this.mux.sendControl(message);
+    this.mux.whenTaken(() => this.#sendRows(parts));
   }
 
   async #declare(records: AgentRecords, declaration: Declaration): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { Turns } from '../../requests/turns.ts';
 import type { Attempts } from '../../rules/attempts.ts';
 import { HandshakeError } from '../../wire/handshake-error.ts';
 import { acceptHandshake, newSessionId, type Offer, type Role } from '../../wire/handshake.ts';
@@ -13,6 +14,7 @@ import type { ClientEntry, Clients } from '../clients.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { Declarations } from '../face.ts';
 import { AgentSession, type DirectBytes } from './agent-session.ts';
+import { MAX_STREAMS } from './bridge-session.ts';
 import { HandshakeGate } from './handshake-gate.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
@@ -75,6 +77,8 @@ export class Bridge {
   readonly #visits = new Map<string, VisitorSession>();
   readonly #unfinished = new Set<ByteSocket>();
   readonly #gate = new HandshakeGate();
+  /** A visitor's program can bring thousands of connections in one packet. */
+  readonly #turns = new Turns<string>(MAX_STREAMS);
   readonly #closed = new AbortController();
   #servers: SocketServer[] = [];
   #secureServer: SocketServer | undefined;
@@ -274,7 +278,7 @@ export class Bridge {
     const welcome: VisitWelcome = { tunnelId: tunnel.id, sessionId: id, heartbeatMs, compress, agentOnline: online };
     const key = offer.accept(welcome);
     this.#visits.set(id, new VisitorSession({
-      id, key, tunnel, socket, since: this.#options.now(), log: this.#options.log, mux: { heartbeatMs, compress },
+      id, key, tunnel, socket, turns: this.#turns, since: this.#options.now(), log: this.#options.log, mux: { heartbeatMs, compress },
       onGone: () => this.#visits.delete(id),
     }));
   }

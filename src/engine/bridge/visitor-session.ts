@@ -1,9 +1,13 @@
+import type { Turns } from '../../requests/turns.ts';
 import type { Stream } from '../../wire/mux.ts';
 import { socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import { ASK_DIRECT, fromVisitorSchema, type ToVisitor, type VisitPath, type VisitType } from '../../wire/visit-messages.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
 import type { Reason } from './reasons.ts';
+
+/** Changes of its path that are logged of one visitor's session. */
+const LOGGED_MOVES = 100;
 
 /** Why a visitor is not let in. */
 export interface VisitRefusal {
@@ -36,6 +40,8 @@ export interface VisitedTunnel {
 /** How a visitor's session begins. */
 export interface VisitorSessionStart extends SessionStart {
   readonly tunnel: VisitedTunnel;
+  /** New connections of the sessions of all visitors begin by these. */
+  readonly turns: Turns<string>;
   /** ms since the epoch. */
   readonly since: number;
   /** The session is over; called once. */
@@ -46,13 +52,16 @@ export interface VisitorSessionStart extends SessionStart {
 export class VisitorSession extends BridgeSession {
   readonly since: number;
   #path: VisitPath = 'relay';
+  #moves = 0;
   readonly #tunnel: VisitedTunnel;
+  readonly #turns: Turns<string>;
   readonly #onGone: VisitorSessionStart['onGone'];
 
   constructor(start: VisitorSessionStart) {
     super({ ...start, log: start.log.child({ tunnelId: start.tunnel.id }) }, 'visitor');
     this.since = start.since;
     this.#tunnel = start.tunnel;
+    this.#turns = start.turns;
     this.#onGone = start.onGone;
     this.log.info({ tls: this.secure }, 'visitor connected');
     start.tunnel.enter(this);
@@ -70,11 +79,13 @@ export class VisitorSession extends BridgeSession {
 
   /** Every stream is a connection that somebody made to the visitor's port, or asks for a direct path. */
   protected override onOpen(stream: Stream, payload: Buffer): void {
-    if (this.streamCount > MAX_STREAMS) {
-      this.#tunnel.tooMany();
-      stream.reset();
-      return;
-    }
+    if (this.streamCount <= MAX_STREAMS && this.#turns.begin(this.id, () => this.#connect(stream, payload))) return;
+    this.#tunnel.tooMany();
+    stream.reset();
+  }
+
+  #connect(stream: Stream, payload: Buffer): void {
+    if (stream.over) return;
     const [near, far] = socketPair({ remoteAddress: this.address, remotePort: this.port, local: this.local });
     stream.join(near);
     if (payload.equals(ASK_DIRECT)) this.#tunnel.onDirect(far);
@@ -83,12 +94,18 @@ export class VisitorSession extends BridgeSession {
 
   protected override onControl(message: unknown): void {
     const { data } = fromVisitorSchema.safeParse(message);
-    if (data?.type === 'drain') this.log.info('the visitor is about to stop');
-    else if (data?.type === 'path') {
-      this.#path = data.path;
-      this.log.info({ path: data.path }, "the visitor's connections take another path");
-      this.#tunnel.moved();
-    } else this.log.debug('the visitor sent a control message that this server does not know');
+    if (data?.type === 'drain') this.log.debug('the visitor is about to stop');
+    else if (data?.type === 'path') this.#move(data.path);
+    else this.log.debug('the visitor sent a control message that this server does not know');
+  }
+
+  #move(path: VisitPath): void {
+    if (path === this.#path) return;
+    this.#path = path;
+    this.#moves++;
+    // One that goes to and fro all the time would fill the log.
+    this.log[this.#moves <= LOGGED_MOVES ? 'info' : 'debug']({ path }, "the visitor's connections take another path");
+    this.#tunnel.moved();
   }
 
   protected override onGone(): void {

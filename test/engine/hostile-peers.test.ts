@@ -1,0 +1,108 @@
+import { expect, test } from '@jest/globals';
+import pino from 'pino';
+import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
+import { Frame } from '../../src/wire/frames.ts';
+import type { OverviewRow } from '../../src/wire/overview.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
+import { eventually } from '../support/eventually.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { roundTrip, startEcho, visit } from '../support/target.ts';
+import { CLIENT, fresh, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+
+const OTHER = { ...CLIENT, id: 2, vkey: 'another-vkey' };
+const both = { stored: { clients: [{ ...CLIENT, ...fresh }, { ...OTHER, ...fresh }] } };
+
+/** Sends frames for ever, as fast as the server takes them, until the connection is gone. */
+async function flood(peer: RawPeer, write: Parameters<RawPeer['frames']>[0]): Promise<void> {
+  const gone = new AbortController();
+  void peer.gone.then(() => gone.abort());
+  while (!gone.signal.aborted) {
+    if (peer.socket.pending < 1_000_000) peer.frames(write);
+    await new Promise((resolve) => { setImmediate(resolve); });
+  }
+}
+
+test("a visitor's program that opens streams and reads nothing is cut off with the reason in the log, and others are served meanwhile", async () => {
+  const server = await startEngine(both);
+  await startAgent(server, { vkey: OTHER.vkey });
+  const echo = await openTunnel(server, { clientId: OTHER.id, targets: [(await startEcho()).address] });
+  await openTunnel(server, { mode: 'secret', password: 'a secret of many words', targets: ['127.0.0.1:9'] });
+  const other = await visit(echo.port);
+  const peer = await RawPeer.connect(server, { role: 'visit', key: 'a secret of many words', info: { type: 'secret' }, reads: false });
+  let id = 2;
+  const over = new AbortController();
+  const flooding = flood(peer, (batch) => { for (let i = 0; i < 5000; i++, id += 2) batch.frame(Frame.OPEN, id); }).then(() => over.abort());
+  for (let round = 1; !over.signal.aborted; round++) expect(await roundTrip(other, `ping ${round}`)).toBe(`ping ${round}`);
+  await flooding;
+  expect((await server.log.line(/disconnected/))['reason']).toMatch(/does not read: \d+ bytes/);
+}, 60_000);
+
+test('an agent that opens a stream has broken the protocol', async () => {
+  const server = await startEngine();
+  const peer = await RawPeer.connect(server);
+  peer.frames((batch) => batch.frame(Frame.OPEN, 2));
+  expect((await server.log.line(/agent disconnected/))['reason']).toBe('protocol error: an agent opens no streams');
+});
+
+test('connections that a visitor brings in one packet begin by turns', async () => {
+  const server = await startEngine();
+  const { id } = await openTunnel(server, { mode: 'secret', password: 'a secret of many words', targets: ['127.0.0.1:9'] });
+  const peer = await RawPeer.connect(server, { role: 'visit', key: 'a secret of many words', info: { type: 'secret' } });
+  const refused = (): number => server.engine.tunnelState(id)?.refusals.offline ?? 0;
+  const seen: number[] = [];
+  peer.frames((batch) => { for (let stream = 2; stream <= 6000; stream += 2) batch.frame(Frame.OPEN, stream); });
+  while (refused() < 3000) {
+    seen.push(refused());
+    await new Promise((resolve) => { setImmediate(resolve); });
+  }
+  // Of each turn of the event loop only a few.
+  expect(Math.max(...seen.slice(1).map((count, index) => count - (seen[index] ?? 0)))).toBeLessThanOrEqual(10);
+});
+
+test('an overview is made as the agent reads it, and not again before that', async () => {
+  class Slow extends EmptySocket {
+    blocked = true;
+    override write(chunk: Buffer, taken?: () => void): boolean {
+      super.write(chunk, taken);
+      return !this.blocked;
+    }
+  }
+  const socket = new Slow();
+  let made = 0;
+  const row: OverviewRow = {
+    kind: 'tunnel', id: 1, type: 'tcp', host: '', port: 1, targets: [], running: true, error: '', connections: 0, visitors: { relay: 0, direct: 0 }, health: null,
+  };
+  const session = new AgentSession({
+    id: 'a', key: Buffer.alloc(32), clientId: 1, info: { version: '', localAddress: '', configFile: false }, socket, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 },
+    onTraffic: () => undefined, onHealth: () => undefined, records: undefined, onGone: () => undefined,
+    * overview() {
+      for (let i = 0; i < 100_000; i++) {
+        made++;
+        yield row;
+      }
+    },
+  });
+  const ask = Buffer.from('{"type":"overview"}');
+  const frame = Buffer.concat([Buffer.of(Frame.CONTROL, 0, 0, 0, 0, 0, 0, 0, ask.length), ask]);
+  for (let asked = 0; asked < 5; asked++) {
+    socket.sink?.onData(frame);
+    await new Promise((resolve) => { setTimeout(resolve, 300); });
+  }
+  expect(made).toBeLessThan(1000);
+  socket.blocked = false;
+  socket.sink?.onDrain();
+  await eventually(() => made, (count) => count === 100_000);
+  session.close('shutdown');
+});
+
+test('a visitor that goes to and fro between its paths does not fill the log', async () => {
+  const server = await startEngine();
+  const { password, id } = await openTunnel(server, { mode: 'p2p', password: 'a password of many words', targets: ['127.0.0.1:9'] });
+  const visitor = await RawPeer.connect(server, { role: 'visit', key: password, info: { type: 'p2p' } });
+  for (let i = 0; i < 1000; i++) visitor.control({ type: 'path', path: i % 2 === 0 ? 'direct' : 'relay' });
+  visitor.control({ type: 'path', path: 'direct' });
+  await eventually(() => server.engine.tunnelState(id)?.visitors[0]?.path, (path) => path === 'direct');
+  visitor.socket.end();
+  await server.log.line(/visitor disconnected/);
+  expect(server.log.entries.filter(({ msg, level }) => level >= 30 && /another path/.test(msg)).length).toBeLessThanOrEqual(100);
+});
