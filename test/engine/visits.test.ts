@@ -16,7 +16,8 @@ test('a tunnel has 1,000 visitors, and room again when one goes', () => {
     expect(visits.full).toBe(false);
     const socket = new EmptySocket();
     sockets.push(socket);
-    new VisitorSession({ id: String(index), key: Buffer.alloc(32), socket, tunnel, turns: new Turns(1), since: 0, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 }, onGone: () => undefined });
+    const session = new VisitorSession({ id: String(index), key: Buffer.alloc(32), socket, tunnel, turns: new Turns(1), since: 0, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 }, onGone: () => undefined });
+    expect(session.path).toBe('relay');
   }
   expect(visits.full).toBe(true);
   sockets[5]?.destroy();
