@@ -1,14 +1,25 @@
 import ipaddr from 'ipaddr.js';
 import { FailureLimit } from './failure-limit.ts';
+import { KnownSources } from './known-sources.ts';
 import { Penalties, PENALTY_RULES } from './penalties.ts';
 
-/** From one address ten failures a minute, whomever they were for. */
+/** From one address ten failures a minute, for whatever names. */
 const perAddress = { allowed: 10, windowMs: 60_000, sources: 10_000 };
-/** For one name more: a stranger must not be able to keep its owner out, while guessing from many addresses is slowed too. */
+/** For one name 60 failures a minute; with more it is guarded for the rest of the minute. */
 const perName = { allowed: 60, windowMs: 60_000, sources: 10_000 };
+/** For a guarded name, three failures a minute from one address that never gave the right secret. */
+const perPair = { allowed: 3, windowMs: 60_000, sources: 10_000 };
+/** For a guarded name, the failures a minute from all such addresses together. */
+const GUARDED_MOST = 600;
 
-/** The credentials that are guessed at and then refused for a while: of a login, the present password where it is changed, of an IP white list, of a client's proxies and hosts. */
-const refused = ['login', 'password', 'ipWhitePassword', 'basic'] as const;
+/**
+ * The credentials that are guessed at and then refused for a while: of a login, the present password where it is changed, of an IP white
+ * list, of a client's proxies and hosts, and of secret and p2p tunnels, where somebody asks for one that is in use.
+ */
+const refused = ['login', 'password', 'ipWhitePassword', 'basic', 'tunnelPassword'] as const;
+
+/** Credentials for which a stranger can give anybody's name: a limit by name alone would let six addresses lock its owner out. */
+const givenByStrangers: ReadonlySet<NamedCredential> = new Set(['login', 'ipWhitePassword']);
 
 /** A credential that a caller names with the guess. */
 export type NamedCredential = typeof refused[number];
@@ -43,10 +54,20 @@ export interface Attempt {
   succeeded(): void;
 }
 
-/** The one place that slows down guessing, by the address it comes from and by the name it is for. */
+/** What counts the failures of one credential. */
+interface Limits extends Readonly<Record<Lockout['kind'], FailureLimit>> {
+  /** By address and name. */
+  readonly pair: FailureLimit;
+  readonly known: KnownSources;
+}
+
+/**
+ * The one place that slows down guessing: by the address it comes from first, and by the name it is for. A name that many addresses guess at
+ * is guarded: unknown addresses get few guesses, and those that gave its secret before go on as ever.
+ */
 export class Attempts {
-  readonly #limits: Readonly<Record<NamedCredential, Readonly<Record<Lockout['kind'], FailureLimit>>>> = {
-    login: newLimits(), password: newLimits(), ipWhitePassword: newLimits(), basic: newLimits(),
+  readonly #limits: Readonly<Record<NamedCredential, Limits>> = {
+    login: newLimits(), password: newLimits(), ipWhitePassword: newLimits(), basic: newLimits(), tunnelPassword: newLimits(),
   };
   readonly #agents = new Penalties();
   readonly #watchers = new Set<(suspicion: Suspicion) => void>();
@@ -64,8 +85,12 @@ export class Attempts {
   begin(credential: NamedCredential, address: string, name: string, now: number): Attempt {
     const limits = this.#limits[credential];
     const sources = { address: networkOf(address), name: name.slice(0, 64) };
-    const wait = Math.max(limits.address.wait(sources.address, now), limits.name.wait(sources.name, now));
-    if (wait === 0) for (const kind of kinds) limits[kind].add(sources[kind], now);
+    const pair = pairOf(sources);
+    const wait = Math.max(limits.address.wait(sources.address, now), this.#nameWait(credential, sources, now));
+    if (wait === 0) {
+      for (const kind of kinds) limits[kind].add(sources[kind], now);
+      limits.pair.add(pair, now);
+    }
     return {
       wait,
       failed: () => {
@@ -78,8 +103,19 @@ export class Attempts {
       },
       succeeded: () => {
         for (const kind of kinds) limits[kind].takeBack(sources[kind]);
+        limits.pair.takeBack(pair);
+        limits.known.add(sources.name, sources.address);
       },
     };
+  }
+
+  /** ms that guesses for a name have to wait, from this address. */
+  #nameWait(credential: NamedCredential, sources: Sources, now: number): number {
+    const { name, pair, known } = this.#limits[credential];
+    const guarded = name.wait(sources.name, now);
+    if (guarded === 0 || !givenByStrangers.has(credential)) return guarded;
+    if (known.has(sources.name, sources.address)) return 0;
+    return name.failures(sources.name, now) >= GUARDED_MOST ? guarded : pair.wait(pairOf(sources), now);
   }
 
   /** Makes a whole guess, as `begin` does: `isRight` is asked only when the source may make one. */
@@ -114,7 +150,10 @@ export class Attempts {
   /** Lets a source try everything again at once. @returns the lockouts that this ends */
   free({ kind, source }: Pick<Lockout, 'kind' | 'source'>, now: number): Lockout[] {
     const ended = this.lockouts(now).filter((one) => one.kind === kind && one.source === source);
-    for (const credential of refused) this.#limits[credential][kind].forget(source);
+    for (const credential of refused) {
+      this.#limits[credential][kind].forget(source);
+      this.#limits[credential].pair.forgetAll((pair) => kind === 'address' ? pair.startsWith(`${source} `) : pair.slice(pair.indexOf(' ') + 1) === source);
+    }
     if (kind === 'address') this.#agents.forget(source);
     return ended;
   }
@@ -136,8 +175,15 @@ export class Attempts {
 
 const kinds = ['address', 'name'] as const;
 
-function newLimits(): Record<Lockout['kind'], FailureLimit> {
-  return { address: new FailureLimit(perAddress), name: new FailureLimit(perName) };
+type Sources = Readonly<Record<Lockout['kind'], string>>;
+
+function newLimits(): Limits {
+  return { address: new FailureLimit(perAddress), name: new FailureLimit(perName), pair: new FailureLimit(perPair), known: new KnownSources() };
+}
+
+/** No address has a blank in it. */
+function pairOf({ address, name }: Sources): string {
+  return `${address} ${name}`;
 }
 
 function lockoutOf(credential: Credential, kind: Lockout['kind'], source: string, until: number): Lockout {

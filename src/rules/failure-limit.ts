@@ -28,6 +28,12 @@ export class FailureLimit {
     return window.ends - now;
   }
 
+  /** The failures that count against a source. @param now ms since the epoch */
+  failures(source: string, now: number): number {
+    const window = this.#windows.get(source);
+    return window === undefined || window.ends <= now ? 0 : window.failures;
+  }
+
   /** The source has failed. @param now ms since the epoch */
   add(source: string, now: number): void {
     const window = this.#windows.get(source);
@@ -72,5 +78,10 @@ export class FailureLimit {
   /** Lets the source try again at once. */
   forget(source: string): void {
     this.#windows.delete(source);
+  }
+
+  /** The same for all sources that `concerns` names. */
+  forgetAll(concerns: (source: string) => boolean): void {
+    for (const source of this.#windows.keys()) if (concerns(source)) this.#windows.delete(source);
   }
 }

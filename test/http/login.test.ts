@@ -194,6 +194,22 @@ eachDialect('logins and sessions', (databases) => {
     expect((await attempt(testAdminPassword)).body).toEqual(success);
   });
 
+  test('six addresses lock nobody else out of a name, and whoever was let in before gets in whatever others do', async () => {
+    const own = await apis.start({ adminUsername: 'root', trustedProxies: ['127.0.0.1'] });
+    own.clock.now = Date.now();
+    const from = (address: string, password: string) => own.call('/login/verify', { username: 'root', password }, { headers: { 'x-forwarded-for': address } });
+    expect((await from('203.0.113.1', testAdminPassword)).body).toEqual(success);
+    const guess = (addresses: number) => Promise.all(Array.from({ length: addresses }, (_, n) => Promise.all(Array.from({ length: 10 }, () => from(`198.51.100.${n}`, 'wrong')))));
+    await guess(6);
+    expect((await from('198.51.100.0', testAdminPassword)).body).toEqual(incorrect);
+    expect((await from('203.0.113.2', testAdminPassword)).body).toEqual(success);
+    for (let n = 0; n < 600; n++) own.attempts.begin('login', `198.18.1.${n}`, 'root', own.clock.now).failed();
+    expect((await from('203.0.113.3', testAdminPassword)).body).toEqual(incorrect);
+    expect((await from('203.0.113.1', testAdminPassword)).body).toEqual(success);
+    own.clock.now += 60_001;
+    expect((await from('203.0.113.3', testAdminPassword)).body).toEqual(success);
+  });
+
   test('the GraphQL API knows the same callers', async () => {
     const ask = async (headers: Record<string, string>) => {
       const response = await fetch(`${api.url}/graphql`, {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Attempts, type Suspicion } from '../../src/rules/attempts.ts';
+import { Attempts, type NamedCredential, type Suspicion } from '../../src/rules/attempts.ts';
 
 const now = 1_000_000;
 /** ms that a wrong guess at a login has to wait; one that needn't has failed afterwards. */
@@ -36,14 +36,76 @@ test('a right password takes back its own attempt, not the failures before it', 
   expect(fail(attempts, '192.0.2.1', 'victim')).toBe(60_000);
 });
 
-test('a name is guarded against many addresses, and freed by itself', () => {
+/** Guesses a name wrong from this many addresses, ten times each. @returns how many guesses were looked at */
+function attack(attempts: Attempts, addresses: number, name = 'victim', credential: NamedCredential = 'login'): number {
+  let seen = 0;
+  for (let index = 0; index < addresses; index++) {
+    for (let n = 0; n < 10; n++) {
+      const attempt = attempts.begin(credential, `198.18.${index >> 8}.${index & 255}`, name, now);
+      if (attempt.wait > 0) continue;
+      seen++;
+      attempt.failed();
+    }
+  }
+  return seen;
+}
+function right(attempts: Attempts, address: string, name: string, credential: NamedCredential = 'login'): number {
+  const attempt = attempts.begin(credential, address, name, now);
+  if (attempt.wait === 0) attempt.succeeded();
+  return attempt.wait;
+}
+
+test.each(['login', 'ipWhitePassword'] as const)('six addresses, or any number up to 190, lock nobody else out of a name (%s)', (credential) => {
   const attempts = new Attempts();
-  expect(times(60, () => fail(attempts, `192.0.2.${Math.random()}`, 'victim')).every((wait) => wait === 0)).toBe(true);
-  expect(fail(attempts, '198.51.100.1', 'victim')).toBe(60_000);
+  expect(attack(attempts, 6, 'victim', credential)).toBe(60);
+  expect(right(attempts, '192.0.2.1', 'victim', credential)).toBe(0);
+  const guarded = new Attempts();
+  expect(attack(guarded, 180, 'victim', credential)).toBe(60 + 174 * 3);
+  expect(right(guarded, '192.0.2.1', 'victim', credential)).toBe(0);
+});
+
+test('a guarded name gives unknown addresses three guesses a minute, and all of them 600', () => {
+  const attempts = new Attempts();
+  attack(attempts, 6);
+  expect(times(4, () => fail(attempts, '192.0.2.1', 'victim'))).toEqual([0, 0, 0, 60_000]);
+  expect(fail(attempts, '192.0.2.1', 'another')).toBe(0);
+  expect(attack(attempts, 1000)).toBe(600 - 63);
+  expect(right(attempts, '192.0.2.2', 'victim')).toBe(60_000);
+  expect(right(attempts, '192.0.2.2', 'another')).toBe(0);
+});
+
+test('addresses that gave the right password before get in whatever others do, and are held to their own ten', () => {
+  const attempts = new Attempts();
+  expect(right(attempts, '192.0.2.1', 'victim')).toBe(0);
+  expect(attack(attempts, 1000)).toBe(600);
+  expect(right(attempts, '192.0.2.1', 'victim')).toBe(0);
+  expect(times(11, () => fail(attempts, '192.0.2.1', 'victim'))).toEqual([...times(10, () => 0), 60_000]);
+});
+
+test('others cannot make a known address of a name be forgotten', () => {
+  const attempts = new Attempts();
+  right(attempts, '192.0.2.1', 'victim');
+  for (let n = 0; n < 9_999; n++) right(attempts, '198.18.0.1', `name ${n}`);
+  for (let n = 0; n < 100; n++) right(attempts, `198.18.1.${n}`, 'name 1');
+  attack(attempts, 1000);
+  expect(right(attempts, '192.0.2.1', 'victim')).toBe(0);
+});
+
+test.each(['password', 'basic', 'tunnelPassword'] as const)('a name that only its owner can give is refused after 60 failures, from whatever addresses (%s)', (credential) => {
+  const attempts = new Attempts();
+  expect(attack(attempts, 100, 'victim', credential)).toBe(60);
+  expect(right(attempts, '192.0.2.1', 'victim', credential)).toBe(60_000);
+});
+
+test('a guarded name is listed, and freed by itself with all that counts for it', () => {
+  const attempts = new Attempts();
+  attack(attempts, 6);
+  times(4, () => fail(attempts, '192.0.2.1', 'victim'));
   const lockout = { credential: 'login', kind: 'name', source: 'victim', until: new Date(now + 60_000) };
-  expect(attempts.lockouts(now)).toEqual([lockout]);
+  const names = () => attempts.lockouts(now).filter(({ kind }) => kind === 'name');
+  expect(names()).toEqual([lockout]);
   expect([attempts.free({ kind: 'name', source: 'victim' }, now), attempts.free({ kind: 'name', source: 'victim' }, now)]).toEqual([[lockout], []]);
-  expect(fail(attempts, '198.51.100.1', 'victim')).toBe(0);
+  expect(times(4, () => fail(attempts, '192.0.2.1', 'victim'))).toEqual([0, 0, 0, 0]);
 });
 
 test('each credential has a count of its own; all are listed, and freed together', () => {

@@ -37,7 +37,7 @@ const LockoutKind = builder.enumType('LockoutKind', {
   description: 'What has to wait.',
   values: {
     ADDRESS: { value: 'address', description: 'An address: too many wrong guesses came from it.' },
-    NAME: { value: 'name', description: 'A name: too many wrong guesses were made for it.' },
+    NAME: { value: 'name', description: 'A name: too many wrong guesses were made for it. Logins, and visitors with the password of a white list, get few guesses for it from addresses that never gave its right password; all else has to wait.' },
   },
 } as const);
 
@@ -48,6 +48,7 @@ const CredentialType = builder.enumType('Credential', {
     PASSWORD: { value: 'password', description: 'The present password, where somebody changes it.' },
     BASIC: { value: 'basic', description: "The user name and password that a client's proxies and hosts ask for." },
     IP_WHITE_PASSWORD: { value: 'ipWhitePassword', description: 'The password by which visitors let themselves in who are not on the `ipWhiteList` of a client.' },
+    TUNNEL_PASSWORD: { value: 'tunnelPassword', description: 'The password of a secret or p2p tunnel: a user or an agent asked for one that another tunnel has.' },
     VKEY: { value: 'vkey', description: 'The key of an agent, or of a visitor of a secret tunnel. It is not refused but answered more and more slowly.' },
   },
 } as const satisfies { description: string; values: Record<string, { value: Credential; description: string }> });

@@ -3,16 +3,18 @@ import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableTunnel } from '../access.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
-import { uniqueOr } from '../unique.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { writeWithPort } from './listener.ts';
-import { checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
+import { checkMode, requireKey, takeSlot } from './quota.ts';
+import { withUniqueKey } from './unique-key.ts';
 
 /** A tunnel that isn't stored yet. */
 interface NewTunnel {
   readonly columns: Omit<Prisma.TunnelUncheckedCreateInput, 'id' | 'port'> & Pick<Tunnel, 'mode' | 'serverIp' | 'password'>;
   /** 0 = one is assigned. */
   readonly port: number;
+  /** The tunnel that is copied. */
+  readonly source?: Tunnel;
 }
 
 /** Spec /index/add/. In the order of contract 2.4: mode, port, client, quotas, key. @param noStore an agent brings it along */
@@ -32,17 +34,17 @@ export function copyTunnel(context: Context, id: number): Promise<Tunnel> {
     const source = await usableTunnel(context, tx, id);
     checkMode(context, source.mode);
     const { clientId, mode, remark, serverIp, target, localProxy, password, localPath, stripPrefix, proxyProtocol } = source;
-    return { columns: { clientId, mode, remark, serverIp, target, localProxy, password, localPath, stripPrefix, proxyProtocol }, port: 0 };
+    return { columns: { clientId, mode, remark, serverIp, target, localProxy, password, localPath, stripPrefix, proxyProtocol }, port: 0, source };
   });
 }
 
 function addTunnel(context: Context, plan: (tx: Transaction) => Promise<NewTunnel>): Promise<Tunnel> {
   return writeWithPort(context, async (tx, changed, leasePort) => {
-    const { columns, port } = await plan(tx);
+    const { columns, port, source } = await plan(tx);
     const lease = await leasePort({ ...columns, port });
     await usableClient(context, tx, columns.clientId);
     await takeSlot(tx, columns.clientId, columns.mode);
-    const after = await uniqueOr(keyDuplicate(columns), () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } }));
+    const after = await withUniqueKey(context, columns, source, () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } }));
     changed({ resource: 'tunnel', action: 'create', after, lease });
     return after;
   });

@@ -24,7 +24,3 @@ export function requireKey({ mode, password }: Keyed): void {
   if (keyedModes.includes(mode) && password === '') throw invalidInput('password', `a ${mode} tunnel needs one, for visitors to prove`);
 }
 
-/** The answer to a password that another tunnel has (contract 2.4, 4.6, D21); an index of the database finds it. */
-export function keyDuplicate({ password }: Keyed): AditError {
-  return new AditError('TUNNEL_KEY_DUPLICATE', { password });
-}

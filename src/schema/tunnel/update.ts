@@ -5,10 +5,10 @@ import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableTunnel } from '../access.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
-import { uniqueOr } from '../unique.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { sameListener, writeWithPort } from './listener.ts';
-import { checkMode, keyDuplicate, requireKey, takeSlot } from './quota.ts';
+import { checkMode, requireKey, takeSlot } from './quota.ts';
+import { withUniqueKey } from './unique-key.ts';
 
 /** Spec /index/edit/, contract 2.4, D7 to D10 and D23. @param noStore the agent that brought it along changes it */
 export async function updateTunnel(context: Context, id: number, input: TunnelValues, noStore = false): Promise<Tunnel> {
@@ -23,7 +23,7 @@ export async function updateTunnel(context: Context, id: number, input: TunnelVa
     const lease = input.port === 0 || !sameListener(before, next) ? await leasePort({ ...next, replaces: id }) : undefined;
     await moveSlot(tx, before, next);
     const data = { ...columns, ...next, port: lease?.port ?? next.port };
-    const after = await uniqueOr(keyDuplicate(next), () => tx.tunnel.update({ where: { id }, data }));
+    const after = await withUniqueKey(context, next, before, () => tx.tunnel.update({ where: { id }, data }));
     changed({ resource: 'tunnel', action: 'update', before, after, lease });
     return after;
   }, { alone: true });

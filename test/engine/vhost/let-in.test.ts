@@ -32,9 +32,9 @@ beforeEach(async () => {
 });
 
 /** A request of a visitor; with an address, of one behind the trusted proxy. */
-function ask(line: string, headers: readonly string[] = [], body = ''): Promise<string> {
+function ask(line: string, headers: readonly string[] = [], body = '', from?: string): Promise<string> {
   const fields = [`Host: ${name}`, 'Connection: close', ...body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`], ...headers];
-  return exchange(rig.httpPort, `${line} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n${body}`);
+  return exchange(rig.httpPort, `${line} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n${body}`, undefined, from);
 }
 
 const form = (fields: Record<string, string>) => String(new URLSearchParams(fields));
@@ -139,4 +139,13 @@ test('over HTTP/2 it works alike', async () => {
   expect(await request(headers, said)).toEqual({ status: 303, location: '/here' });
   expect(await request({ ':path': '/here' })).toMatchObject({ status: 200 });
   session.close();
+});
+
+test('six addresses that guess keep no other visitor of the client out', async () => {
+  const say = (address: string, guess: string) => ask(`POST ${PATH}`, [urlencoded, `X-Forwarded-For: ${address}`], form({ password: guess }), TRUSTED_PROXY);
+  for (let n = 0; n < 6; n++) await Promise.all(Array.from({ length: 10 }, () => say(`198.51.100.${n}`, 'wrong')));
+  expect(await say('198.51.100.1', password)).toMatch(/^HTTP\/1.1 4/);
+  expect(await say('198.51.100.77', password)).toMatch(/^HTTP\/1.1 303 /);
+  for (let n = 0; n < 6; n++) attempts.free({ kind: 'address', source: `198.51.100.${n}` }, Date.now());
+  attempts.free({ kind: 'name', source: 'client 1' }, Date.now());
 });

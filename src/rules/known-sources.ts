@@ -1,0 +1,30 @@
+/** Names remembered; beyond it the one whose secret was given longest ago is forgotten. */
+const NAMES = 10_000;
+/** Addresses remembered of one name, so that nobody pushes out those of others. */
+const ADDRESSES = 32;
+
+/** From which addresses the right secret of a name was given before. Forgotten when the server stops. */
+export class KnownSources {
+  readonly #names = new Map<string, Set<string>>();
+
+  add(name: string, address: string): void {
+    const addresses = this.#names.get(name) ?? new Set();
+    addresses.delete(address);
+    addresses.add(address);
+    this.#names.delete(name);
+    this.#names.set(name, addresses);
+    if (addresses.size > ADDRESSES) dropOldest(addresses);
+    if (this.#names.size > NAMES) dropOldest(this.#names);
+  }
+
+  has(name: string, address: string): boolean {
+    return this.#names.get(name)?.has(address) ?? false;
+  }
+}
+
+function dropOldest(entries: Map<string, unknown> | Set<string>): void {
+  for (const oldest of entries.keys()) {
+    entries.delete(oldest);
+    return;
+  }
+}

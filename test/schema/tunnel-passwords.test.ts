@@ -1,0 +1,78 @@
+import { expect, test } from '@jest/globals';
+import type { Caller } from '../../src/rules/caller.ts';
+import { AgentDeclarations } from '../../src/schema/declared/agent-records.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+const update = 'mutation ($id: Int!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
+const targets = ['127.0.0.1:80'];
+
+async function world(api: TestSchema) {
+  const { id: userId } = await api.services.store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
+  const client = (input: object) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
+  const [hers, free] = [await client({ ownerId: userId }), await client({})];
+  await api.ok(create, { input: { clientId: free, mode: 'secret', password: 'taken', targets } });
+  const alice: Caller = { kind: 'user', userId, address: '192.0.2.1' };
+  const made = (password: string, caller: Caller = alice) => api.run(create, { input: { clientId: hers, mode: 'p2p', password, targets } }, caller);
+  const message = async (password: string, caller?: Caller) => (await made(password, caller)).errors[0]?.message;
+  return { hers, free, alice, message };
+}
+
+eachDialect('passwords of secret and p2p tunnels', (databases) => {
+  test('that are in use are told ten times a minute; then every one is said to be, and the guesses are listed and freed', async () => {
+    let now = Date.now();
+    const api = await openTestSchema(databases, {}, () => now);
+    const { hers, alice, message } = await world(api);
+    expect(await message('free')).toBeUndefined();
+    for (let guess = 0; guess < 10; guess++) expect(await message('taken')).toBe('secret mode keys taken must be unique');
+    expect(await message('also free')).toBe('secret mode keys also free must be unique');
+    // Other tunnels, and edits that keep the password, go on.
+    expect(await api.code(create, { input: { clientId: hers, mode: 'tcp', targets } }, alice)).toBeUndefined();
+    expect(await api.code(update, { id: 2, input: { remark: 'x', password: 'free' } }, alice)).toBeUndefined();
+    expect(await api.code(update, { id: 2, input: { password: 'x' } }, alice)).toBe('TUNNEL_KEY_DUPLICATE');
+    const elsewhere: Caller = { ...alice, address: '192.0.2.2' };
+    expect(await message('free elsewhere', elsewhere)).toBeUndefined();
+    const locked = () => api.ok('{ lockouts { credential kind source } }');
+    expect(await locked()).toEqual({ lockouts: [{ credential: 'TUNNEL_PASSWORD', kind: 'ADDRESS', source: '192.0.2.1' }] });
+    expect(await api.ok('mutation { freeLockout(kind: ADDRESS, source: "192.0.2.1") }')).toEqual({ freeLockout: true });
+    expect(await message('also free')).toBeUndefined();
+    now += 61_000;
+    expect(await locked()).toEqual({ lockouts: [] });
+  });
+
+  test('are guessed no faster from many addresses, by edits, by copies, or by a tunnel of another mode first', async () => {
+    const api = await openTestSchema(databases);
+    const { hers, alice, message } = await world(api);
+    const [own, tcp] = [await api.id(create, { input: { clientId: hers, mode: 'secret', password: 'own', targets } }), await api.id(create, { input: { clientId: hers, mode: 'tcp', password: 'taken', targets } })];
+    let told = 0;
+    for (let guess = 0; guess < 60; guess++) {
+      const caller = { ...alice, address: `192.0.2.${guess}` };
+      const code = guess % 2 === 0 ? await api.code(update, { id: own, input: { password: 'taken' } }, caller) : await api.code(update, { id: tcp, input: { mode: 'secret' } }, caller);
+      if (code === 'TUNNEL_KEY_DUPLICATE') told++;
+    }
+    expect(told).toBe(60);
+    expect(await message('free', { ...alice, address: '198.51.100.1' })).toBe('secret mode keys free must be unique');
+    expect(api.services.attempts.lockouts(Date.now())).toMatchObject([{ credential: 'tunnelPassword', kind: 'name' }]);
+  });
+
+  test('of the caller may be copied into the known answer, and administrators are not slowed', async () => {
+    const api = await openTestSchema(databases);
+    const { hers, free, alice, message } = await world(api);
+    const own = await api.id(create, { input: { clientId: hers, mode: 'secret', password: 'own', targets } });
+    for (let turn = 0; turn < 12; turn++) {
+      expect(await api.code('mutation ($id: Int!) { copyTunnel(id: $id) { id } }', { id: own }, alice)).toBe('TUNNEL_KEY_DUPLICATE');
+      expect(await api.code(create, { input: { clientId: free, mode: 'secret', password: 'taken', targets } })).toBe('TUNNEL_KEY_DUPLICATE');
+    }
+    expect(await message('still free')).toBeUndefined();
+  });
+
+  test('are not guessed by declarations of an agent either', async () => {
+    const api = await openTestSchema(databases);
+    const { hers } = await world(api);
+    const records = new AgentDeclarations(api.services).open(hers, '192.0.2.9');
+    const declare = async (name: string, password: string) => (await records.declare({ kind: 'tunnel', name, tunnel: { mode: 'secret', port: 0, serverIp: '', targets, password, localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' } })).error;
+    for (let guess = 0; guess < 10; guess++) expect(await declare(`t${guess}`, 'taken')).toBe('secret mode keys taken must be unique');
+    expect(await declare('t', 'nobody has it')).toBe('secret mode keys nobody has it must be unique');
+  });
+});
