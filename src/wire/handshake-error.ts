@@ -17,6 +17,8 @@ export type Refusal = z.infer<typeof refusalSchema>;
 export type HandshakeErrorCode =
   /** Not our protocol. */
   | 'garbage'
+  /** That of the agents of the NPS family. */
+  | 'npc'
   /** Another version of it. */
   | 'version'
   | 'timeout'

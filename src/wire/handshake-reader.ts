@@ -19,24 +19,32 @@ export class HandshakeReader implements SocketSink {
     socket.attach(this);
   }
 
-  /**
-   * The next `length` bytes. With `expected`, fails at the first byte that differs instead of waiting for the rest.
-   * @throws {HandshakeError}
-   */
-  async read(length: number, expected?: Buffer): Promise<Buffer> {
+  /** The next `length` bytes. @throws {HandshakeError} */
+  async read(length: number): Promise<Buffer> {
+    while (this.#buffered.length < length) await this.#more();
+    return this.#take(length);
+  }
+
+  /** The one of these texts that comes next. Fails at the first byte that fits none, instead of waiting for the rest. @throws {HandshakeError} */
+  async readOneOf(texts: readonly Buffer[]): Promise<Buffer> {
     for (;;) {
-      if (expected) {
-        const seen = this.#buffered.subarray(0, length);
-        if (!seen.equals(expected.subarray(0, seen.length))) throw new HandshakeError('garbage', 'not the Adit protocol');
-      }
-      if (this.#buffered.length >= length) {
-        const bytes = this.#buffered.subarray(0, length);
-        this.#buffered = this.#buffered.subarray(length);
-        return bytes;
-      }
-      if (this.#failure) throw this.#failure;
-      await new Promise<void>((resolve) => { this.#wake = resolve; });
+      const possible = texts.filter((text) => text.subarray(0, this.#buffered.length).equals(this.#buffered.subarray(0, text.length)));
+      if (possible.length === 0) throw new HandshakeError('garbage', 'not the Adit protocol');
+      const complete = possible.find((text) => text.length <= this.#buffered.length);
+      if (complete) return this.#take(complete.length);
+      await this.#more();
     }
+  }
+
+  #take(length: number): Buffer {
+    const bytes = this.#buffered.subarray(0, length);
+    this.#buffered = this.#buffered.subarray(length);
+    return bytes;
+  }
+
+  async #more(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    await new Promise<void>((resolve) => { this.#wake = resolve; });
   }
 
   /** Ends the time limit; what was read too far goes to the next sink. */

@@ -20,6 +20,8 @@ import type { ByteSocket } from './socket.ts';
 export const PROTOCOL_VERSION = 1;
 
 const MAGIC = Buffer.from('ADIT');
+/** What agents of the NPS family begin with. */
+const NPC_MAGIC = Buffer.from('TST');
 const NONCE_BYTES = 32;
 const KEY_ID_BYTES = 16;
 const MAC_BYTES = 32;
@@ -78,7 +80,8 @@ async function readJson(reader: HandshakeReader): Promise<{ raw: Buffer; value: 
 }
 
 async function readMagic(reader: HandshakeReader): Promise<Buffer> {
-  const magic = await reader.read(MAGIC.length, MAGIC);
+  const magic = await reader.readOneOf([MAGIC, NPC_MAGIC]);
+  if (magic.equals(NPC_MAGIC)) throw new HandshakeError('npc', 'the other side speaks the protocol of the NPS family');
   const version = await reader.read(1);
   if (version[0] !== PROTOCOL_VERSION) {
     throw new HandshakeError('version', `the other side speaks version ${version[0]} of the protocol, this one version ${PROTOCOL_VERSION}`);

@@ -114,6 +114,19 @@ test('garbage on the bridge port is closed at once and counted', async () => {
   expect(server.engine.counts).toMatchObject({ garbage: 1, handshakes: 0, sessions: 0 });
 });
 
+test('an agent of the NPS family is named in the log, with what to do, once an hour for its address', async () => {
+  const server = await startEngine();
+  for (const parts of [['TST', '\u0006\0\0\u00000.26.0'], ['T', 'ST']]) {
+    const socket = await visit(server.bridge.port);
+    socket.setNoDelay();
+    for (const part of parts) socket.write(part);
+    await closed(socket);
+  }
+  expect(server.engine.counts).toMatchObject({ garbage: 2, handshakes: 0 });
+  const lines = server.log.entries.filter(({ msg }) => msg.includes('npc'));
+  expect(lines).toEqual([expect.objectContaining({ level: 40, address: '127.0.0.1', msg: expect.stringMatching(/NPS family.*run `adit agent --server HOST:PORT`.*ADIT_VKEY/) })]);
+});
+
 test('silence on the bridge port is closed within the time limit and counted', async () => {
   const server = await startEngine({ bridgeTiming: { handshakeMs: 50 } });
   const sockets = await Promise.all([visit(server.bridge.port), visit(server.bridge.port)]);

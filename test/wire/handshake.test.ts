@@ -68,6 +68,8 @@ test('an impostor that does not know the vkey is unmasked by the agent', async (
 describe('what is no handshake is closed', () => {
   test.each([
     ['an HTTP request', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'garbage'],
+    ['an agent of the NPS family', Buffer.from('TST\u0006\0\0\u00000.26.0'), 'npc'],
+    ['what only begins like one', Buffer.from('TSX'), 'garbage'],
     ['one wrong byte', Buffer.from('X'), 'garbage'],
     ['another version', Buffer.from('ADIT\u0009'), 'version'],
     ['a flood', Buffer.concat([Buffer.from('ADIT\u0001\u0000'), Buffer.alloc(100_000)]), 'garbage'],

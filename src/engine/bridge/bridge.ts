@@ -16,6 +16,7 @@ import type { Declarations } from '../face.ts';
 import { AgentSession, type DirectBytes } from './agent-session.ts';
 import { MAX_STREAMS } from './bridge-session.ts';
 import { HandshakeGate } from './handshake-gate.ts';
+import { NpcNotice } from './npc-notice.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
 
@@ -80,6 +81,7 @@ export class Bridge {
   /** A visitor's program can bring thousands of connections in one packet. */
   readonly #turns = new Turns<string>(MAX_STREAMS);
   readonly #closed = new AbortController();
+  readonly #npcNotice: NpcNotice;
   #servers: SocketServer[] = [];
   #secureServer: SocketServer | undefined;
   #address: BridgeAddress | undefined;
@@ -92,6 +94,7 @@ export class Bridge {
   constructor(options: BridgeOptions) {
     this.#options = options;
     this.#timing = { ...TIMING, ...options.timing };
+    this.#npcNotice = new NpcNotice(options.log);
   }
 
   /** What there is (sessions, handshakes) and what there was since the start. */
@@ -184,6 +187,7 @@ export class Bridge {
     if (this.#closed.signal.aborted) return;
     if (error instanceof HandshakeError) {
       this.#garbage++;
+      if (error.code === 'npc') this.#npcNotice.connected(socket.remoteAddress, this.#options.now());
       log.debug({ address: socket.remoteAddress, code: error.code }, `a handshake failed: ${error.message}`);
     } else {
       socket.destroy(true);
