@@ -130,6 +130,8 @@ export interface PortLease {
 export interface PortRefusal {
   /** For the operator. */
   readonly unavailable: string;
+  /** The tunnel that has it; null = another program has it. Absent = it is not in use. */
+  readonly holder?: number | null;
 }
 
 /** Why connections of visitors are refused. */

@@ -16,7 +16,7 @@ export class LocalFace implements EngineFace {
     try {
       return await this.#engine.reservePort(request);
     } catch (error) {
-      if (error instanceof PortUnavailableError) return { unavailable: error.message };
+      if (error instanceof PortUnavailableError) return { unavailable: error.message, holder: error.holder };
       throw error;
     }
   }

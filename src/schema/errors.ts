@@ -44,6 +44,10 @@ export const errorCodes = {
     description: 'The port is occupied, not among the allowed ones, or the address is not of this machine.',
     message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
   },
+  PORT_IN_USE: {
+    description: 'The tunnel is not started: its port is in use. `by` names the tunnel that has it, if the caller may see that one; else it is blank.',
+    message: 'port {port} is in use{by}',
+  },
   CLIENT_TUNNEL_QUOTA: { description: 'The client has as many tunnels and hosts as allowed.', message: 'The number of tunnels exceeds the limit' },
   USER_TUNNEL_QUOTA: { description: 'The owner has as many tunnels and hosts as allowed.', message: 'The number of user tunnels exceeds the limit' },
   TUNNEL_KEY_DUPLICATE: { description: 'Another secret or p2p tunnel has this password.', message: 'secret mode keys {password} must be unique' },

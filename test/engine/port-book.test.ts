@@ -53,3 +53,16 @@ test('without a restriction candidates lie between 1024 and 65534', () => {
   expect(Math.min(...all)).toBe(1024);
   expect(Math.max(...all)).toBe(65534);
 });
+
+test('ports of stopped tunnels are candidates when there are no others, and whoever asks for one gets it', () => {
+  const ports = book([[9001, 9004]]);
+  ports.claim({ tunnelId: 1, ...at(9001) }, true);
+  ports.claim({ tunnelId: 2, ...at(9002, '127.0.0.1') }, true);
+  ports.claim({ tunnelId: 3, ...at(9003) });
+  expect([...ports.candidates('tcp', '', () => 0)]).toEqual([9004, 9001, 9002]);
+  expect([...ports.candidates('udp', '', () => 0)]).toEqual([9001, 9002, 9003, 9004]);
+  expect([...ports.candidates('tcp', '127.0.0.2', () => 0)]).toEqual([9002, 9004, 9001]);
+  expect(() => ports.check(at(9001))).not.toThrow();
+  ports.unclaim(1, 9001);
+  expect([...ports.candidates('tcp', '', () => 0)]).toEqual([9001, 9004, 9002]);
+});

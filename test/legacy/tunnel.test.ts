@@ -200,12 +200,20 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
       }
     });
 
-    test('start fails while the port is taken', async () => {
+    // The family says `start error` here; the port and who has it is what operators need.
+    test('start fails while the port is taken, and says so', async () => {
       await body('/index/add/', ssh);
       await body('/index/stop/', { id: 1 });
       api.engine.taken.add(9001);
-      expect(await body('/index/start/', { id: 1 })).toEqual(refused('start error'));
+      expect(await body('/index/start/', { id: 1 })).toEqual(refused('port 9001 is in use'));
       expect(await record()).toEqual({ code: 1, data: { ...tunnel, Status: false, RunStatus: false } });
+    });
+
+    test('a start on a port that is allowed no more fails as it always did', async () => {
+      await body('/index/add/', ssh);
+      await body('/index/stop/', { id: 1 });
+      api.engine.forbidden.add(9001);
+      expect(await body('/index/start/', { id: 1 })).toEqual(refused('start error'));
     });
 
     test.each(['/index/stop/', '/index/start/', '/index/del/'])('%s knows only ids of tunnels', async (path) => {

@@ -203,9 +203,35 @@ eachDialect('tunnels', (databases) => {
     const id = await newTunnel(api, { port: 9001 });
     await api.ok(stop, { id });
     const other = await newTunnel(api, { port: 9001 });
-    expect(await api.code(start, { id })).toBe('PORT_UNAVAILABLE');
+    expect((await api.run(start, { id })).errors[0]).toMatchObject({ code: 'PORT_IN_USE', message: `port 9001 is in use by tunnel ${other}` });
     await api.ok(remove, { id: other });
     expect(await api.record(start, { id })).toMatchObject({ enabled: true, port: 9001 });
+  });
+
+  test('the error of a start names the tunnel that has the port to who may see that one, and to nobody else', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    const [alice, bob] = [await db.user.create({ data: { username: 'alice', passwordHash: '' } }), await db.user.create({ data: { username: 'bob', passwordHash: '' } })];
+    const stopped: number[] = [];
+    for (const { id: ownerId } of [alice, bob]) {
+      const clientId = await newClient(api, { ownerId });
+      stopped.push(await api.id(create, { input: { clientId, mode: 'tcp', port: 9001 } }));
+      await api.ok(stop, { id: stopped.at(-1) });
+    }
+    const holder = await api.id(create, { input: { clientId: 2, mode: 'tcp', port: 9001, remark: 'web' } });
+    const as = (user: { readonly id: number }) => ({ kind: 'user', userId: user.id }) as const;
+    const messages: unknown[] = [];
+    for (const [id, caller] of [[stopped[0], as(alice)], [stopped[1], as(bob)], [stopped[0], undefined]] as const) {
+      const [error] = (await api.run(start, { id }, caller)).errors;
+      messages.push(error?.message);
+      expect(error).toMatchObject({ code: 'PORT_IN_USE' });
+      if (caller?.userId === alice.id) expect(JSON.stringify(error)).not.toMatch(/web|by tunnel/);
+    }
+    expect(messages).toEqual(['port 9001 is in use', `port 9001 is in use by tunnel ${holder} (web)`, `port 9001 is in use by tunnel ${holder} (web)`]);
+    api.engine.taken.add(9001);
+    await api.ok(remove, { id: holder });
+    expect((await api.run(start, { id: stopped[0] })).errors[0]?.message).toBe('port 9001 is in use');
+    expect(api.engine.openLeases.size).toBe(0);
   });
 
   test('deleting frees port and slot', async () => {

@@ -6,6 +6,8 @@ export class FakeEngine implements EngineFace {
   modes: readonly string[] = ['tcp', 'udp', 'httpProxy', 'socks5', 'secret', 'p2p', 'file'];
   /** Ports that another program occupies. */
   readonly taken = new Set<number>();
+  /** Ports that the settings allow no more. */
+  readonly forbidden = new Set<number>();
   /** What the engine was told of each client. */
   readonly wantedClients = new Map<number, WantedClient>();
   /** What the engine was told of each tunnel. */
@@ -35,8 +37,10 @@ export class FakeEngine implements EngineFace {
     let free = port;
     if (port === 0) {
       do free = this.#nextPort++; while (this.#isHeld(free));
-    } else if (this.#isHeld(port, replaces)) {
-      return { unavailable: `port ${port} is occupied` };
+    } else if (this.forbidden.has(port) || this.#isHeld(port, replaces)) {
+      if (this.forbidden.has(port)) return { unavailable: `port ${port} is not among the allowed ports` };
+      const holder = [...this.wantedTunnels.values()].find((tunnel) => tunnel.enabled && tunnel.port === port && tunnel.id !== replaces);
+      return { unavailable: `port ${port} is occupied`, holder: holder?.id ?? null };
     }
     const lease = { id: ++this.#lastLease, port: free };
     this.openLeases.set(lease.id, lease.port);

@@ -3,7 +3,7 @@ import { allowsPort, type PortRange } from '../../rules/port-range.ts';
 import type { Transport } from '../../rules/tunnel-mode.ts';
 import { PortUnavailableError } from './port-unavailable.ts';
 
-/** An enabled tunnel's right to a port, whether its listener is open at the moment or not. */
+/** A tunnel's right to a port, whether its listener is open at the moment or not. */
 export interface PortClaim extends PortAddress {
   readonly tunnelId: number;
 }
@@ -29,6 +29,8 @@ function overlap(a: string, b: string): boolean {
 export class PortBook {
   readonly #allowed: readonly PortRange[];
   readonly #claims = new Map<number, Map<number, PortClaim>>();
+  /** Ports of stopped tunnels: they can be used, but are assigned to nobody while there are others. */
+  readonly #resting = new Map<number, Map<number, PortClaim>>();
 
   /** @param allowed empty = every port */
   constructor(allowed: readonly PortRange[]) {
@@ -40,24 +42,25 @@ export class PortBook {
     return this.#allowed.length > 0;
   }
 
-  claim(claim: PortClaim): void {
-    const claims = this.#claims.get(claim.port);
+  /** @param resting its tunnel is stopped */
+  claim(claim: PortClaim, resting = false): void {
+    const all = resting ? this.#resting : this.#claims;
+    const claims = all.get(claim.port);
     if (claims) claims.set(claim.tunnelId, claim);
-    else this.#claims.set(claim.port, new Map([[claim.tunnelId, claim]]));
+    else all.set(claim.port, new Map([[claim.tunnelId, claim]]));
   }
 
   unclaim(tunnelId: number, port: number): void {
-    const claims = this.#claims.get(port);
-    claims?.delete(tunnelId);
-    if (claims?.size === 0) this.#claims.delete(port);
+    for (const all of [this.#claims, this.#resting]) {
+      const claims = all.get(port);
+      claims?.delete(tunnelId);
+      if (claims?.size === 0) all.delete(port);
+    }
   }
 
-  /** Whether another enabled tunnel than `exceptTunnel` holds the port on an overlapping address. */
-  isClaimed({ transport, port, serverIp }: PortAddress, exceptTunnel?: number): boolean {
-    for (const claim of this.#claims.get(port)?.values() ?? []) {
-      if (claim.tunnelId !== exceptTunnel && claim.transport === transport && overlap(claim.serverIp, serverIp)) return true;
-    }
-    return false;
+  /** The other enabled tunnel than `exceptTunnel` that holds the port on an overlapping address. */
+  holder(address: PortAddress, exceptTunnel?: number): number | undefined {
+    return holderAmong(this.#claims, address, exceptTunnel);
   }
 
   /**
@@ -69,19 +72,31 @@ export class PortBook {
     checkAddress(address.serverIp);
     if (!Number.isInteger(port) || port < 1 || port > 65535) throw new PortUnavailableError(`port ${port} is not between 1 and 65535`);
     if (!allowsPort(this.#allowed, port)) throw new PortUnavailableError(`port ${port} is not among the allowed ports`);
-    if (this.isClaimed(address, exceptTunnel)) throw new PortUnavailableError(`port ${port} is held by another tunnel`);
+    const holder = this.holder(address, exceptTunnel);
+    if (holder !== undefined) throw new PortUnavailableError(`port ${port} is held by another tunnel`, { holder });
   }
 
-  /** Every allowed port that no tunnel holds, once each, from a random one on. */
+  /** Every allowed port that no tunnel holds, once each, from a random one on; last those of stopped tunnels. */
   * candidates(transport: Transport, serverIp: string, random: () => number): Generator<number> {
     const ranges = this.#allowed.length > 0 ? this.#allowed : UNRESTRICTED;
     const total = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
     const start = Math.floor(random() * total);
+    const resting: number[] = [];
     for (let step = 0; step < total; step++) {
-      const port = nth(ranges, (start + step) % total);
-      if (!this.isClaimed({ transport, port, serverIp })) yield port;
+      const address = { transport, port: nth(ranges, (start + step) % total), serverIp };
+      if (this.holder(address) !== undefined) continue;
+      if (holderAmong(this.#resting, address) === undefined) yield address.port;
+      else resting.push(address.port);
     }
+    yield* resting;
   }
+}
+
+function holderAmong(all: ReadonlyMap<number, ReadonlyMap<number, PortClaim>>, { transport, port, serverIp }: PortAddress, exceptTunnel?: number): number | undefined {
+  for (const claim of all.get(port)?.values() ?? []) {
+    if (claim.tunnelId !== exceptTunnel && claim.transport === transport && overlap(claim.serverIp, serverIp)) return claim.tunnelId;
+  }
+  return undefined;
 }
 
 function nth(ranges: readonly PortRange[], index: number): number {

@@ -25,7 +25,8 @@ export async function bindPort({ sockets, log }: PortReserver, address: PortAddr
   try {
     return await bindHeldPort(sockets, address, log);
   } catch (error) {
-    throw new PortUnavailableError(listenProblem(error, address.serverIp, address.port), { cause: error });
+    const holder = errnoOf(error) === 'EADDRINUSE' ? null : undefined;
+    throw new PortUnavailableError(listenProblem(error, address.serverIp, address.port), { cause: error, holder });
   }
 }
 

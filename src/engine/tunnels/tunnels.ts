@@ -143,7 +143,7 @@ export class Tunnels {
   #link(runner: TunnelRunner): void {
     const { id, clientId, mode, enabled, port, serverIp, password } = runner.wanted;
     const transport = transportOf(mode);
-    if (enabled && transport && port !== 0) this.#reserver.book.claim({ tunnelId: id, transport, port, serverIp });
+    if (transport && port !== 0) this.#reserver.book.claim({ tunnelId: id, transport, port, serverIp }, !enabled);
     if (keyedModes.includes(mode) && password !== '') this.#passwords.set(keyIdOf(password), runner);
     this.#context.clients.get(clientId)?.tunnels.add(runner);
   }

@@ -15,7 +15,7 @@ export function startTunnel(context: Context, id: number): Promise<Tunnel> {
     const after = await tx.tunnel.update({ where: { id }, data: { enabled: true, port: lease?.port ?? 0 } });
     changed({ resource: 'tunnel', action: 'update', before, after, lease });
     return after;
-  }, { alone: true });
+  }, { alone: true, starts: true });
 }
 
 /** Spec /index/stop/, contract D6: stopping a stopped one is a success. */

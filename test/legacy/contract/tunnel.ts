@@ -103,7 +103,7 @@ export const tunnelContract: Contract = {
     send: { id: 1 }, answer: wrote('start success'), see, id: 1, record: tunnels[1], table: 'Tunnel',
     after: [{ path: '/index/start', send: { id: 1 }, answer: wrote('start success') }],
     parameters: { id: { send: { id: 4 }, id: 4, record: tunnels[4] } },
-    unknown: { id: 'tunnel ID not found' }, failures: [['start error', { id: 3 }], ['permission denied', { id: 1 }, 403, 'alice']],
+    unknown: { id: 'tunnel ID not found' }, failures: [['port 9003 is in use by tunnel 5', { id: 3 }], ['permission denied', { id: 1 }, 403, 'alice']],
   },
   '/index/del': {
     send: { id: 1 }, answer: wrote('delete success'), see, id: 1, record: null, table: 'Tunnel',
