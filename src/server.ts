@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import http from 'node:http';
+import type http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import type { Logger } from 'pino';
@@ -8,6 +8,7 @@ import { LocalFace } from './engine/local-face.ts';
 import { createApp } from './http/app.ts';
 import { createCallers } from './http/callers.ts';
 import { metricsRoute } from './http/metrics.ts';
+import { createHttpServer } from './http/server.ts';
 import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import { createLogger } from './log.ts';
@@ -118,8 +119,7 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, s
     version,
     log,
   });
-  // Node's limits for slow and large heads stay on; idle callers may keep their connection for the next call.
-  return http.createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000 }, app);
+  return createHttpServer(app);
 }
 
 function retentionOf({ auditDays, trafficMinuteDays, trafficHourDays, trafficDayDays }: Settings): Retention {

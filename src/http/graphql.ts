@@ -1,16 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { execute, type ExecutionResult, subscribe } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
-import type { Caller } from '../rules/caller.ts';
-import { createContext } from '../schema/context.ts';
+import { shareOf, type Caller } from '../rules/caller.ts';
 import type { Services } from '../schema/services.ts';
-import { createErrorMask, type ErrorCode } from '../schema/errors.ts';
+import { AditError, createErrorMask, type ErrorCode, errorCodes } from '../schema/errors.ts';
 import { schema } from '../schema/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { HttpCallers } from './callers.ts';
 import { authenticate, type Authentication } from './graphql-authentication.ts';
 import { queryLimits } from './graphql-limits.ts';
+import { type Origin, runOperations } from './graphql-operations.ts';
 import { sendGraphiql } from './graphiql.ts';
 import { isNavigation } from './navigation.ts';
 import { isForeign } from './origin.ts';
@@ -23,11 +21,6 @@ export interface GraphqlOptions {
   readonly services: Services;
   readonly settings: Pick<Settings, 'basePath'>;
   readonly callers: HttpCallers;
-}
-
-/** What a request brings into its operation. */
-interface Origin {
-  readonly caller: Caller;
 }
 
 /**
@@ -47,7 +40,7 @@ export function createGraphql({ services, settings, callers }: GraphqlOptions): 
     maxRequestBodySize: bodyLimit,
     logging: false,
     maskedErrors: { maskError },
-    plugins: [callerContext(services), ...queryLimits, maskedValidation(maskError)],
+    plugins: [runOperations(services), ...queryLimits, maskedValidation(maskError)],
   });
 
   return express.Router().use(requireOwnOrigin, async (request, response) => {
@@ -59,7 +52,14 @@ export function createGraphql({ services, settings, callers }: GraphqlOptions): 
       return fail(response, 405, 'FORBIDDEN', 'GraphQL operations are sent by POST');
     }
     if (request.is('json') === false) return fail(response, 415, 'INVALID_INPUT', 'the body has to be application/json');
-    return yoga(request, response, { caller: outcome.caller });
+    const { caller } = outcome;
+    const endSlot = await takeSlot(services, caller);
+    if (endSlot === undefined) return fail(response, 429, 'TOO_MANY_OPERATIONS', errorCodes.TOO_MANY_OPERATIONS.message);
+    response.once('close', endSlot);
+    if (response.closed) endSlot();
+    // Proxies in front, such as nginx, would otherwise keep events back until they have a block of them.
+    if (request.get('accept')?.includes('text/event-stream')) response.set('X-Accel-Buffering', 'no');
+    return yoga(request, response, { caller, response, endSlot });
   });
 }
 
@@ -86,6 +86,16 @@ function fail(response: Response, status: number, code: ErrorCode, message: stri
   response.status(status).json({ errors: [{ message, extensions: { code } }] });
 }
 
+/** @returns undefined = the caller has too many operations */
+async function takeSlot({ slots }: Services, caller: Caller): Promise<(() => void) | undefined> {
+  try {
+    return await slots.take(shareOf(caller));
+  } catch (error) {
+    if (error instanceof AditError) return undefined;
+    throw error;
+  }
+}
+
 /** What validation says would get to the caller past the mask. */
 function maskedValidation(maskError: ReturnType<typeof createErrorMask>): Plugin {
   return {
@@ -94,23 +104,4 @@ function maskedValidation(maskError: ReturnType<typeof createErrorMask>): Plugin
       setResult(errors.map(maskError));
     },
   };
-}
-
-/** Gives resolvers the context of the schema. It is made of the one that yoga has built, since yoga would copy it. */
-function callerContext(services: Services): Plugin<Origin> {
-  return {
-    onExecute({ args, setExecuteFn }) {
-      const contextValue = createContext(services, args.contextValue.caller, randomUUID());
-      setExecuteFn((given) => execute({ ...given, contextValue }));
-    },
-    onSubscribe({ args, setSubscribeFn }) {
-      const contextValue = createContext(services, args.contextValue.caller, randomUUID());
-      setSubscribeFn(async (given) => inItsStream(await subscribe({ ...given, contextValue })));
-    },
-  };
-}
-
-/** A subscription that is refused says so in its stream, as one that ends later does: yoga's own status for it, 500, is one whose body nobody reads. */
-function inItsStream<T extends AsyncIterable<unknown> | ExecutionResult>(result: T): T {
-  return 'errors' in result ? { ...result, extensions: { ...result.extensions, http: { status: 200 } } } : result;
 }

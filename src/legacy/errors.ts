@@ -51,6 +51,7 @@ export function failureStatus(code: ErrorCode): number {
     case 'FORBIDDEN':
     case 'FOREIGN_ORIGIN': return 403;
     case 'UNAUTHENTICATED': return 401;
+    case 'TOO_MANY_OPERATIONS': return 429;
     case 'INTERNAL': return 500;
     default: return 200;
   }

@@ -5,6 +5,8 @@ import type { Caller } from '../rules/caller.ts';
 import type { Callers } from './callers.ts';
 import type { FailureTexts, FieldNames } from './errors.ts';
 import type { Input } from './input.ts';
+import { ListAnswer, type ListPart } from './list-answer.ts';
+import type { OperationContext } from './operation-context.ts';
 import { compileOperation } from './operation.ts';
 import { readParameters, type Parameters, type Values } from './parameters.ts';
 import type { ShapeName } from './shapes.ts';
@@ -27,8 +29,8 @@ export interface Call {
   readonly input: Input;
   /** undefined where anyone may call. */
   readonly caller?: Caller;
-  /** What the resolvers get; holds the caller too. undefined where no operation runs. */
-  readonly context: unknown;
+  /** What the resolvers get; holds the caller too. */
+  readonly context: OperationContext;
 }
 
 /** An answer that sends the caller to a page of the panel, below the base path. */
@@ -39,7 +41,7 @@ export class Redirect {
   }
 }
 
-/** Answers a call with the body of a success. @throws whatever the operation failed with */
+/** Answers a call with the body of a success, or with a list. @throws whatever the operation failed with */
 export type Action = (call: Call) => object | Promise<object>;
 
 /** What an endpoint answers (spec "Response shapes"); raw = a shape of its own. */
@@ -136,19 +138,23 @@ export function single<P extends Parameters, Result, Variables extends object>(r
   };
 }
 
-/** An endpoint for a list: `{rows, total}` and what `page` adds. Variables of undefined = nothing can match. */
-export function list<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
+/**
+ * An endpoint for a list: `{rows, total}` and what `page` adds. The operation runs for some rows at a time, from where it stopped before. Variables
+ * of undefined = nothing can match.
+ */
+export function list<P extends Parameters, Result, Variables extends { readonly limit?: number | null | undefined }>(row: Operated<P, Result, Variables> & {
   readonly variables: (values: Values<P>) => NoInfer<Variables> | undefined;
-  readonly page: (result: Result, request: Request) => { readonly rows: readonly object[]; readonly total: number };
+  readonly page: (result: Result, request: Request) => ListPart;
 }): Route {
   const { variables, page, ...told } = row;
   return {
     aliases: [], ...told, methods: read, access: 'caller', envelope: 'list',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
-      return async ({ input, context, caller, request }) => {
+      return ({ input, context, caller, request }) => {
         const wanted = variables(readParameters(row.parameters, input, caller?.kind === 'admin'));
-        return wanted ? page(await run(context, wanted), request) : { rows: [], total: 0 };
+        if (!wanted) return { rows: [], total: 0 };
+        return new ListAnswer(context.walk(wanted.limit ?? undefined), async (limit) => page(await run(context, { ...wanted, limit }), request));
       };
     },
   };

@@ -7,6 +7,8 @@ import type { Settings } from '../settings/settings.ts';
 import type { Callers } from './callers.ts';
 import { failureStatus, failureText, knownError } from './errors.ts';
 import { type Input, readInput, RequestAborted, UnreadableRequest } from './input.ts';
+import { ListAnswer, sendList } from './list-answer.ts';
+import type { OperationContext } from './operation-context.ts';
 import { type Action, Redirect, type Route } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -15,7 +17,7 @@ export interface LegacyOptions {
   /** The operations run against it, in process. */
   readonly schema: GraphQLSchema;
   /** Makes what the resolvers get. */
-  readonly contextFor: (caller: Caller, request: Request) => unknown;
+  readonly contextFor: (caller: Caller, request: Request) => OperationContext;
   readonly settings: Pick<Settings, 'authKey' | 'authCryptKey' | 'apiAuthFailureStatus' | 'basePath'>;
   readonly callers: Callers;
   /** ms since the epoch */
@@ -43,14 +45,18 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, now 
   async function answer({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
     const input = await readInput(request);
     if (route.access === 'anyone') {
-      const context = route.operation && contextFor({ kind: 'anonymous', address: request.ip ?? '' }, request);
+      const context = contextFor({ kind: 'anonymous', address: request.ip ?? '' }, request);
       return reply(response, await run({ request, response, input, context }));
     }
     const identified = await callers.identify(request, input);
     if ('caller' in identified) {
       if (route.panel && isRead(request)) return next();
       const { caller } = identified;
-      return send(response, 200, await run({ request, response, input, caller, context: contextFor(caller, request) }));
+      const context = contextFor(caller, request);
+      const answered = await run({ request, response, input, caller, context });
+      if (!(answered instanceof ListAnswer)) return send(response, 200, answered);
+      begin(response, 200);
+      return sendList(response, answered, context);
     }
     if (identified.status === 401 && settings.apiAuthFailureStatus === 302) toLogin(response);
     else send(response, identified.status, { status: 0, msg: identified.msg });
@@ -64,7 +70,8 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, now 
     if (!route.ownPage) return redirect(response, '/');
     // Whoever may not read what the page is about doesn't get the page (contract D19).
     const { caller } = identified;
-    if (!route.panel) await run({ request, response, input, caller, context: contextFor(caller, request) });
+    const answered = route.panel ? undefined : await run({ request, response, input, caller, context: contextFor(caller, request) });
+    if (answered instanceof ListAnswer) await answered.next(1);
     next();
   }
 
@@ -156,6 +163,8 @@ function fail(route: Route, error: unknown, request: Request, response: Response
     return send(response, error.status, { status: 0, msg: error.message });
   }
   const known = knownError(error, log, route.path);
+  // A part of the answer is on its way: what is missing of it must not look complete.
+  if (response.headersSent) return void response.destroy();
   const msg = failureText(known, route.texts, route.fields);
   if (route.envelope !== 'single') return send(response, failureStatus(known.code), { status: 0, msg });
   // Not found and not yours look alike, so that ids can't be probed (D25).
@@ -164,8 +173,12 @@ function fail(route: Route, error: unknown, request: Request, response: Response
 }
 
 function send(response: Response, status: number, body: object): void {
+  begin(response, status);
+  response.end(JSON.stringify(body));
+}
+
+function begin(response: Response, status: number): void {
   response.statusCode = status;
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   response.setHeader('Cache-Control', 'no-store');
-  response.end(JSON.stringify(body));
 }

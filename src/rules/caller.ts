@@ -24,3 +24,13 @@ export type Caller = Credentials & (
   | { readonly kind: 'client'; readonly clientId: number }
   | { readonly kind: 'anonymous' }
 );
+
+/** Names whose share of a bounded resource a call counts towards: an account has one share, however it has proven who it is. */
+export function shareOf(caller: Caller): string {
+  switch (caller.kind) {
+    case 'user': return `user ${caller.userId}`;
+    case 'client': return `client ${caller.clientId}`;
+    case 'admin':
+    case 'anonymous': return caller.kind;
+  }
+}

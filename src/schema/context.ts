@@ -1,10 +1,13 @@
 import type { Logger } from 'pino';
 import type { EngineFace } from '../engine/face.ts';
 import type { Attempts } from '../rules/attempts.ts';
-import type { Caller } from '../rules/caller.ts';
+import { shareOf, type Caller } from '../rules/caller.ts';
+import type { Page } from '../store/hot/page.ts';
 import type { Store } from '../store/store.ts';
 import type { WriteOptions } from '../store/transaction.ts';
+import { ListWalk } from './list-walk.ts';
 import { Loaders } from './loaders.ts';
+import type { ResultLimits } from './result-limits.ts';
 import type { SchemaSettings, Services } from './services.ts';
 import type { Live } from './subscriptions/live.ts';
 import type { Work } from './writes.ts';
@@ -19,12 +22,16 @@ export class Context {
   readonly settings: SchemaSettings;
   /** Slows down guessing. */
   readonly attempts: Attempts;
+  /** Holds the lists of an operation that a caller has written. Absent where the program itself has. */
+  readonly results: ResultLimits | undefined;
   readonly #services: Services;
   #loaders: Loaders | undefined;
+  #walk: ListWalk | undefined;
   #log: Logger | undefined;
 
-  constructor(services: Services, caller: Caller, requestId: string) {
+  constructor(services: Services, caller: Caller, requestId: string, results?: ResultLimits) {
     this.#services = services;
+    this.results = results;
     this.caller = caller;
     this.requestId = requestId;
     this.store = services.store;
@@ -48,6 +55,31 @@ export class Context {
     } finally {
       this.#loaders = undefined;
     }
+  }
+
+  /** From now on each run of the operation returns the next rows of its list. @param most rows of all runs; undefined = all */
+  walk(most: number | undefined): ListWalk {
+    return this.#walk = new ListWalk(most);
+  }
+
+  /** A page of a list, or the next rows of a walk. */
+  list<Row, Query extends { readonly limit: number }>(
+    query: Query, page: (query: Query) => Promise<Page<Row>>, pages: (query: Omit<Query, 'limit'> & { readonly limit?: number }) => AsyncGenerator<Page<Row>, void, undefined>,
+  ): Promise<Page<Row>> {
+    if (this.#walk === undefined) return page(query);
+    // A long list would otherwise fill the memory with what it has looked up.
+    this.#loaders = undefined;
+    return this.#walk.next((limit) => pages({ ...query, limit }), query.limit);
+  }
+
+  /** Asks for another part of the event loop's time, before work that may take long. @returns undefined = go on at once */
+  turn(): Promise<void> | undefined {
+    return this.#services.turns.next(shareOf(this.caller));
+  }
+
+  /** Waits until the caller may begin another long operation. @returns ends it @throws {AditError} TOO_MANY_OPERATIONS */
+  takeSlot(): Promise<() => void> {
+    return this.#services.slots.take(shareOf(this.caller));
   }
 
   /** ms since the epoch */
@@ -77,7 +109,7 @@ export class Context {
   }
 }
 
-/** The context of one request. */
-export function createContext(services: Services, caller: Caller, requestId: string): Context {
-  return new Context(services, caller, requestId);
+/** The context of one request. @param results absent = the operation is one of the program's own */
+export function createContext(services: Services, caller: Caller, requestId: string, results?: ResultLimits): Context {
+  return new Context(services, caller, requestId, results);
 }

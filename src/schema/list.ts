@@ -30,7 +30,7 @@ const runningOrders: ReadonlySet<string> = new Set([
 /**
  * What the store is asked for (contract 2.1): what is the caller's, in the order that is wanted. An order by running state is that of
  * at most a second ago.
- * @throws {AditError} FORBIDDEN for a client that isn't the caller's
+ * @throws {AditError} FORBIDDEN for a client that isn't the caller's, INVALID_INPUT for too many rows
  */
 export async function listQuery<Order extends string>(context: Context, args: ListArgs<Order>) {
   const scope = await listScope(context, args.clientId);

@@ -7,8 +7,7 @@ import type { Store } from '../store/store.ts';
 export interface OfParent {
   readonly parentId: number;
   readonly offset: number;
-  /** undefined = all */
-  readonly limit: number | undefined;
+  readonly limit: number;
 }
 
 /** Look-ups that are gathered and asked of the database or the engine together, so that a list never asks once for each row. */

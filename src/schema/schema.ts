@@ -1,4 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
+import { boundLists } from './bounded-lists.ts';
 import { builder } from './builder.ts';
 // Each of these declares its part of the schema on the builder.
 /* oxlint-disable import/no-unassigned-import */
@@ -25,7 +26,7 @@ import './connection/connections.ts';
 /* oxlint-enable import/no-unassigned-import */
 
 /** The GraphQL schema: everything the API can do. Its text is `schema.graphql` beside this file, in the order of declaration. */
-export const schema = scoped(builder.toSchema({ sortSchema: false }));
+export const schema = boundLists(scoped(builder.toSchema({ sortSchema: false })));
 
 /** Fails the start when a root field doesn't say who may call it: forgetting that must not open it to everybody. */
 function scoped(built: GraphQLSchema): GraphQLSchema {

@@ -6,6 +6,8 @@ import { tellOfGuesses } from './audit/guesses.ts';
 import { Changes } from './changes.ts';
 import { applyToEngine } from './engine-changes.ts';
 import { Live } from './subscriptions/live.ts';
+import { OperationSlots } from './operation-slots.ts';
+import { Turns } from './turns.ts';
 import { Writes } from './writes.ts';
 
 /** What the schema has to know of the settings. */
@@ -42,6 +44,10 @@ export interface Services extends ServiceParts {
   readonly writes: Writes;
   /** Tells subscribers what happens. */
   readonly live: Live;
+  /** Divides the event loop between operations. */
+  readonly turns: Turns;
+  /** Holds callers to a number of operations at a time. */
+  readonly slots: OperationSlots;
 }
 
 /** Connects what listens to changes: the engine and the subscribers. */
@@ -52,5 +58,5 @@ export function createServices(parts: ServiceParts): Services {
   const live = new Live({ store, engine, changes, log, now });
   const writes = new Writes({ store, changes, audited: (entry) => live.audited(entry), now });
   tellOfGuesses({ ...parts, writes });
-  return { ...parts, changes, writes, live };
+  return { ...parts, changes, writes, live, turns: new Turns(), slots: new OperationSlots() };
 }

@@ -34,21 +34,21 @@ export interface Store {
   /** The only way to write. What somebody changes goes through `Writes` of the schema, which comes here; the upkeep of the program comes by itself. */
   readonly transaction: RunTransaction;
   /** A page of clients, whole rows. */
-  clientPage(query: ClientPageQuery): Promise<Page<Client>>;
+  readonly clientPage: (query: ClientPageQuery) => Promise<Page<Client>>;
   /** The same list page by page, whatever its length. */
-  clientPages(query: ClientPageQuery): AsyncGenerator<Page<Client>, void, undefined>;
+  readonly clientPages: (query: ClientPageQuery) => AsyncGenerator<Page<Client>, void, undefined>;
   /** A page of tunnels, whole rows. */
-  tunnelPage(query: TunnelPageQuery): Promise<Page<Tunnel>>;
+  readonly tunnelPage: (query: TunnelPageQuery) => Promise<Page<Tunnel>>;
   /** The same list page by page, whatever its length. */
-  tunnelPages(query: TunnelPageQuery): AsyncGenerator<Page<Tunnel>, void, undefined>;
+  readonly tunnelPages: (query: TunnelPageQuery) => AsyncGenerator<Page<Tunnel>, void, undefined>;
   /** A page of hosts, whole rows. */
-  hostPage(query: HostPageQuery): Promise<Page<Host>>;
+  readonly hostPage: (query: HostPageQuery) => Promise<Page<Host>>;
   /** The same list page by page, whatever its length. */
-  hostPages(query: HostPageQuery): AsyncGenerator<Page<Host>, void, undefined>;
+  readonly hostPages: (query: HostPageQuery) => AsyncGenerator<Page<Host>, void, undefined>;
   /** A page of users, whole rows. */
-  userPage(query: UserPageQuery): Promise<Page<User>>;
+  readonly userPage: (query: UserPageQuery) => Promise<Page<User>>;
   /** The same list page by page, whatever its length. */
-  userPages(query: UserPageQuery): AsyncGenerator<Page<User>, void, undefined>;
+  readonly userPages: (query: UserPageQuery) => AsyncGenerator<Page<User>, void, undefined>;
   /** The same stretch of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
   childrenOf<Table extends keyof ChildRows>(table: Table, query: ChildrenQuery): Promise<Array<ChildRows[Table]>>;
   /** All that the engine has to know at start. */

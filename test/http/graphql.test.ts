@@ -131,7 +131,6 @@ describe('how much an operation may be', () => {
     ['aliases', `{ ${Array.from({ length: limits.aliases + 1 }, (_, n) => `a${n}: server { version }`).join(' ')} }`, 'liases'],
     ['directives', `{ server { version ${'@include(if: true) '.repeat(limits.directives + 1)} } }`, 'irectives'],
     ['tokens', `{ server { ${'version '.repeat(limits.tokens)} } }`, 'oken'],
-    ['cost', `{ clients { rows { tunnels { rows { client { tunnels { rows { ${'remark '.repeat(400)} } } } } } } } }`, 'Cost'],
   ])('an operation beyond the limit of %s is refused and not run', async (_name, text, message) => {
     const app = await start();
     const response = await app.graphql({ query: text });

@@ -4,7 +4,7 @@ import type { ClientState } from '../../src/engine/face.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { countStatements } from '../support/statements.ts';
-import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
+import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 
 const online: ClientState = {
   connected: true, address: '203.0.113.9', localAddress: '192.168.1.20', version: '0.1.0', connections: 2, refusals: {}, rate: 10, inletBytes: 100, exportBytes: 200,
@@ -40,7 +40,7 @@ eachDialect('lists', (databases) => {
     const api = await openTestSchema(databases);
     const ids = await seed(api);
     for (const clientId of ids) await api.ok(`mutation { createHost(input: { clientId: ${clientId}, host: "h${clientId}.com" }) { id } }`);
-    const operation = `query ($limit: Int) { clients { total rows { id owner { username } tunnels(limit: $limit, offset: 1) { total rows { port createdAt enabled } } hosts { total rows { host createdAt enabled inletBytes } } } } }`;
+    const operation = `query ($limit: Int) { clients(limit: 100) { total rows { id owner { username } tunnels(limit: $limit, offset: 1) { total rows { port createdAt enabled } } hosts { total rows { host createdAt enabled inletBytes } } } } }`;
     for (const limit of [1, undefined]) {
       expect(await countStatements(api.services.store, () => api.ok(operation, { limit }))).toBe(5);
       const { rows } = await api.record(operation, { limit });
@@ -70,15 +70,17 @@ eachDialect('lists', (databases) => {
     const api = await openTestSchema(databases);
     await seed(api);
     const operation = 'query ($limit: Int) { tunnels(limit: $limit) { rows { id client { remark effectiveExpiresAt owner { username } } } } }';
-    expect(await countStatements(api.services.store, () => api.ok(operation, { limit: 300 }))).toBe(4);
+    expect(await countStatements(api.services.store, () => api.ok(operation, { limit: 200 }))).toBe(4);
   });
 
-  test('paging: no limit is all, 0 or less only counts, past the end is empty, the total is that of the list', async () => {
+  test('paging: no limit is 50 rows, 0 or less only counts, past the end is empty, the total is that of the list', async () => {
     const api = await openTestSchema(databases);
     const ids = await seed(api);
     const operation = 'query ($limit: Int, $offset: Int) { clients(limit: $limit, offset: $offset) { total rows { id } } }';
     const rows = (from: number, to: number) => ({ total: 100, rows: ids.slice(from, to).map((id) => ({ id })) });
-    expect(await api.record(operation, {})).toEqual(rows(0, 100));
+    expect(await api.record(operation, {})).toEqual(rows(0, 50));
+    expect(await api.record(operation, { limit: null })).toEqual(rows(0, 50));
+    expect(await api.record(operation, { limit: 200 })).toEqual(rows(0, 100));
     expect(await api.record(operation, { limit: 0 })).toEqual(rows(0, 0));
     expect(await api.record(operation, { limit: -1 })).toEqual(rows(0, 0));
     expect(await api.record(operation, { limit: 2, offset: 5 })).toEqual(rows(5, 7));
@@ -93,6 +95,20 @@ eachDialect('lists', (databases) => {
     expect(await api.record('query ($client: Int!) { client(id: $client) { tunnels(offset: 1) { total rows { port } } } }', { client }))
       .toEqual({ tunnels: { total: 3, rows: [{ port: 10_002 }, { port: 10_003 }] } });
     expect(await api.record('query ($client: Int!) { client(id: $client) { tunnels(limit: 0) { total rows { port } } } }', { client })).toEqual({ tunnels: { total: 3, rows: [] } });
+  });
+
+  test('no list returns more than 200 rows, nested ones included', async () => {
+    const api = await openTestSchema(databases);
+    const [client = 0] = await seedClients(api.services.store, 1);
+    const [owner] = await seedUsers(api.services.store, 1);
+    for (const operation of [
+      '{ clients(limit: 201) { total } }', '{ tunnels(limit: 201) { total } }', '{ hosts(limit: 201) { total } }', '{ users(limit: 201) { total } }', '{ auditEntries(limit: 201) { total } }',
+      `{ connections(clientId: ${client}, limit: 201) { total } }`, `{ client(id: ${client}) { tunnels(limit: 201) { total } } }`, `{ client(id: ${client}) { hosts(limit: 201) { total } } }`,
+      `{ user(id: ${owner}) { clients(limit: 201) { total } } }`,
+    ]) {
+      const { errors } = await api.run(operation);
+      expect({ operation, errors }).toEqual({ operation, errors: [expect.objectContaining({ message: 'invalid limit: at most 200 rows at a time, use offset for those after them', code: 'INVALID_INPUT', extensions: expect.objectContaining({ field: 'limit', most: 200 }) })] });
+    }
   });
 
   test('runtime is what the engine says, and before the agent has come back what was last written', async () => {

@@ -1,9 +1,6 @@
 import { builder } from '../builder.ts';
-import { stretchOf } from '../page.ts';
+import { pageArgs, rowLimits, stretchOf } from '../page.ts';
 import { AuditPage } from './type.ts';
-
-/** The most entries of one answer. */
-const mostEntries = 1000;
 
 builder.queryFields((t) => ({
   auditEntries: t.field({
@@ -19,21 +16,17 @@ builder.queryFields((t) => ({
       from: t.arg({ type: 'DateTime', description: 'Only changes since then.' }),
       to: t.arg({ type: 'DateTime', description: 'Only changes before then.' }),
       offset: t.arg.int({ defaultValue: 0, description: 'How many entries to leave out at the beginning.' }),
-      limit: t.arg.int({ defaultValue: 50, description: `The most entries to answer, at most ${mostEntries}.` }),
+      limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: (_root, args, { store }) => {
-      const { offset, limit = 50 } = stretchOf(args);
-      return store.auditPage({
-        resource: args.resource ?? undefined,
-        resourceId: args.resourceId ?? undefined,
-        action: args.action ?? undefined,
-        callerKind: args.callerKind ?? undefined,
-        callerId: args.callerId ?? undefined,
-        from: args.from ?? undefined,
-        to: args.to ?? undefined,
-        offset,
-        limit: Math.min(limit, mostEntries),
-      });
-    },
+    resolve: (_root, args, { store }) => store.auditPage({
+      resource: args.resource ?? undefined,
+      resourceId: args.resourceId ?? undefined,
+      action: args.action ?? undefined,
+      callerKind: args.callerKind ?? undefined,
+      callerId: args.callerId ?? undefined,
+      from: args.from ?? undefined,
+      to: args.to ?? undefined,
+      ...stretchOf(args),
+    }),
   }),
 }));

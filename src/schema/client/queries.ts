@@ -3,7 +3,7 @@ import type { Client as ClientRow } from '../../store/generated/sqlite/client.ts
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
 import { listQuery, ownerArgs } from '../list.ts';
-import { pageArgs, SortOrder, stretchOf } from '../page.ts';
+import { pageArgs, rowLimits, SortOrder, stretchOf } from '../page.ts';
 import { User } from '../user/type.ts';
 import { Client } from './type.ts';
 
@@ -37,7 +37,7 @@ builder.prismaObjectField(User, 'clients', (t) => t.field({
   // The web login of one client sees its owner, and not what else the owner has.
   authScopes: { user: true },
   description: 'The clients of the user, by id.',
-  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ description: pageArgs.limit }) },
+  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
   resolve: async ({ id, clientCount }, args, { loaders }) => ({ rows: await loaders.clientsOfUsers.load({ parentId: id, ...stretchOf(args) }), total: clientCount }),
 }));
 
@@ -64,8 +64,8 @@ builder.queryFields((t) => ({
       orderBy: t.arg({ type: ClientOrder, description: 'What to sort by.' }),
       order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
-      limit: t.arg.int({ description: pageArgs.limit }),
+      limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: async (_root, args, context) => context.store.clientPage(await listQuery(context, args)),
+    resolve: async (_root, args, context) => context.list(await listQuery(context, args), context.store.clientPage, context.store.clientPages),
   }),
 }));

@@ -5,11 +5,8 @@ import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { Host } from '../host/type.ts';
-import { pageArgs, stretchOf } from '../page.ts';
+import { pageArgs, rowLimits, stretchOf } from '../page.ts';
 import { Tunnel } from '../tunnel/type.ts';
-
-/** The most connections that a subscription tells every second. */
-const MOST_TOLD = 500;
 
 const VisitorConnection = builder.objectRef<ConnectionState>('VisitorConnection').implement({
   description: 'An open connection of a visitor.',
@@ -41,7 +38,7 @@ interface Stretch {
 const ConnectionPage = builder.objectRef<Stretch>('VisitorConnectionPage').implement({
   description: 'A stretch of the open connections, the oldest first.',
   fields: (t) => ({
-    rows: t.field({ type: [VisitorConnection], description: 'The connections of the stretch.', resolve: ({ rows }) => rows }),
+    rows: t.field({ type: [VisitorConnection], extensions: { items: rowLimits.most }, description: 'The connections of the stretch.', resolve: ({ rows }) => rows }),
     total: t.exposeInt('total', { description: 'How many are open.' }),
   }),
 });
@@ -51,7 +48,7 @@ const clientId = { required: true, description: "The client's id." } as const;
 async function stretch({ engine }: Context, client: number, args: { offset?: number | null; limit?: number | null }): Promise<Stretch> {
   const open = await engine.connections(client);
   const { offset, limit } = stretchOf(args);
-  return { rows: open.slice(offset, limit === undefined ? undefined : offset + limit), total: open.length };
+  return { rows: open.slice(offset, offset + limit), total: open.length };
 }
 
 builder.queryField('connections', (t) => t.field({
@@ -61,7 +58,7 @@ builder.queryField('connections', (t) => t.field({
   args: {
     clientId: t.arg.int(clientId),
     offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
-    limit: t.arg.int({ defaultValue: 100, description: pageArgs.limit }),
+    limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
   },
   resolve: async (_root, { clientId: id, ...args }, context) => stretch(context, await checkTrafficAccess(context, 'client', id), args),
 }));
@@ -69,11 +66,11 @@ builder.queryField('connections', (t) => t.field({
 builder.subscriptionField('connectionsEverySecond', (t) => t.field({
   type: ConnectionPage,
   authScopes: { clientLogin: true },
-  description: `The open connections of a client's visitors, once a second: the ${MOST_TOLD} oldest, and how many there are.`,
+  description: `The open connections of a client's visitors, once a second: the ${rowLimits.most} oldest, and how many there are.`,
   args: { clientId: t.arg.int(clientId) },
   subscribe: async (_root, { clientId: id }, context) => {
     await checkTrafficAccess(context, 'client', id);
-    return context.live.everySecond(context.caller, id, () => stretch(context, id, { limit: MOST_TOLD }));
+    return context.live.everySecond(context.caller, id, () => stretch(context, id, { limit: rowLimits.most }));
   },
   resolve: (page, _args, context) => context.forgetLookups(page),
 }));

@@ -1,7 +1,7 @@
 import { mayUseClient } from '../../rules/ownership.ts';
 import { builder } from '../builder.ts';
 import { listQuery, ownerArgs } from '../list.ts';
-import { pageArgs, SortOrder } from '../page.ts';
+import { pageArgs, rowLimits, SortOrder } from '../page.ts';
 import { HostOrder } from './enums.ts';
 import { platformDomain, platformName } from './name.ts';
 import { ownNames } from './own-names.ts';
@@ -40,9 +40,9 @@ builder.queryFields((t) => ({
       orderBy: t.arg({ type: HostOrder, description: 'What to sort by.' }),
       order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
-      limit: t.arg.int({ description: pageArgs.limit }),
+      limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: async (_root, args, context) => context.store.hostPage(await listQuery(context, args)),
+    resolve: async (_root, args, context) => context.list(await listQuery(context, args), context.store.hostPage, context.store.hostPages),
   }),
   platformHostAvailable: t.field({
     type: HostAvailability,

@@ -4,7 +4,7 @@ import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
-import { pageArgs, stretchOf } from '../page.ts';
+import { pageArgs, rowLimits, stretchOf } from '../page.ts';
 import { stored } from '../stored.ts';
 import { hostCertificate, HostCertificateType } from './certificate.ts';
 import { pathFor } from './certificate-text.ts';
@@ -81,6 +81,6 @@ export const HostPage = builder.objectRef<Page<HostRow>>('HostPage').implement({
 builder.prismaObjectField(Client, 'hosts', (t) => t.field({
   type: HostPage,
   description: 'Its hosts, by id.',
-  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ description: pageArgs.limit }) },
+  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
   resolve: async ({ id, hostCount }, args, { loaders }) => ({ rows: await loaders.hostsOfClients.load({ parentId: id, ...stretchOf(args) }), total: hostCount }),
 }));

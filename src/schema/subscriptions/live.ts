@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { EngineFace } from '../../engine/face.ts';
-import type { Caller } from '../../rules/caller.ts';
+import { shareOf, type Caller } from '../../rules/caller.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import type { AuditEntry, Client, Host, Tunnel } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
@@ -144,7 +144,7 @@ export class Live {
   }
 
   #open<T>(caller: Caller, listen: (queue: EventQueue<T>) => Pick<Subscriber, 'state' | 'audit' | 'tick'>): AsyncIterableIterator<T> {
-    const own = Array.from(this.#subscribers).filter((other) => keyOf(other.caller) === keyOf(caller)).length;
+    const own = Array.from(this.#subscribers).filter((other) => shareOf(other.caller) === shareOf(caller)).length;
     if (this.#subscribers.size >= limits.all || (caller.kind !== 'admin' && own >= limits.perCaller)) throw new AditError('SUBSCRIPTION_LIMIT');
     const queue = new EventQueue<T>(limits.waiting, () => this.#forget(subscriber));
     const subscriber: Subscriber = { caller, ...listen(queue), end: () => queue.close() };
@@ -260,8 +260,4 @@ function clientScope({ id, userId }: Scope): Scope {
 
 function routeScope({ clientId, ownerId }: { readonly clientId: number; readonly ownerId: number | null }): Scope {
   return { id: clientId, userId: ownerId };
-}
-
-function keyOf(caller: Caller): string {
-  return caller.kind === 'user' ? `user ${caller.userId}` : caller.kind === 'client' ? `client ${caller.clientId}` : caller.kind;
 }

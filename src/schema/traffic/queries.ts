@@ -40,6 +40,7 @@ const TrafficSample = builder.objectRef<SampleRow>('TrafficSample').implement({
 
 builder.queryField('traffic', (t) => t.field({
   type: [TrafficSample],
+  extensions: { items: mostSamples },
   authScopes: { clientLogin: true },
   description: 'The traffic of a record over time, the oldest stretch first. Stretches without traffic are left out; the newest is at most 5 s behind.',
   args: {

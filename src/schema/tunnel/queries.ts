@@ -1,7 +1,7 @@
 import { mayUseClient } from '../../rules/ownership.ts';
 import { builder } from '../builder.ts';
 import { listQuery, ownerArgs } from '../list.ts';
-import { pageArgs, SortOrder } from '../page.ts';
+import { pageArgs, rowLimits, SortOrder } from '../page.ts';
 import { TunnelMode, TunnelOrder } from './enums.ts';
 import { Tunnel, TunnelPage } from './type.ts';
 
@@ -31,8 +31,8 @@ builder.queryFields((t) => ({
       orderBy: t.arg({ type: TunnelOrder, description: 'What to sort by.' }),
       order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
-      limit: t.arg.int({ description: pageArgs.limit }),
+      limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: async (_root, { mode, ...args }, context) => context.store.tunnelPage({ ...await listQuery(context, args), mode: mode ?? undefined }),
+    resolve: async (_root, { mode, ...args }, context) => context.list({ ...await listQuery(context, args), mode: mode ?? undefined }, context.store.tunnelPage, context.store.tunnelPages),
   }),
 }));

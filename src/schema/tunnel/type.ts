@@ -4,7 +4,7 @@ import type { Tunnel as TunnelRow } from '../../store/generated/sqlite/client.ts
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
-import { pageArgs, stretchOf } from '../page.ts';
+import { pageArgs, rowLimits, stretchOf } from '../page.ts';
 import { stored } from '../stored.ts';
 import { ProxyProtocol, TunnelMode } from './enums.ts';
 import { TunnelRuntime, tunnelRuntime } from './runtime.ts';
@@ -63,7 +63,7 @@ export const TunnelPage = builder.objectRef<Page<TunnelRow>>('TunnelPage').imple
 builder.prismaObjectField(Client, 'tunnels', (t) => t.field({
   type: TunnelPage,
   description: 'Its tunnels, by id.',
-  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ description: pageArgs.limit }) },
+  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
   resolve: async ({ id, tunnelCount, hostCount }, args, { loaders }) => ({
     rows: await loaders.tunnelsOfClients.load({ parentId: id, ...stretchOf(args) }), total: tunnelCount - hostCount,
   }),

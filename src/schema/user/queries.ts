@@ -1,5 +1,5 @@
 import { builder } from '../builder.ts';
-import { pageArgs, SortOrder, stretchOf } from '../page.ts';
+import { pageArgs, rowLimits, SortOrder, stretchOf } from '../page.ts';
 import { User, UserPage } from './type.ts';
 
 const UserOrder = builder.enumType('UserOrder', {
@@ -39,10 +39,9 @@ builder.queryFields((t) => ({
       orderBy: t.arg({ type: UserOrder, description: 'What to sort by.' }),
       order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
-      limit: t.arg.int({ description: pageArgs.limit }),
+      limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: (_root, { search, orderBy, order, ...stretch }, { store }) => store.userPage({
-      search: search ?? undefined, orderBy: orderBy ?? 'ID', desc: order === 'DESC', ...stretchOf(stretch),
-    }),
+    resolve: (_root, { search, orderBy, order, ...stretch }, context) => context.list(
+      { search: search ?? undefined, orderBy: orderBy ?? 'ID', desc: order === 'DESC', ...stretchOf(stretch) }, context.store.userPage, context.store.userPages),
   }),
 }));

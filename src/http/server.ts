@@ -1,0 +1,15 @@
+import http, { type RequestListener } from 'node:http';
+
+/** A peer that neither sends nor takes anything while a response is on its way is cut off after this time, in ms. */
+export const stalledMs = 60_000;
+
+/**
+ * The HTTP server of the APIs. Node's limits for slow and large heads stay on; idle callers may keep their connection for the next call.
+ * @param ms instead of {@link stalledMs}
+ */
+export function createHttpServer(app: RequestListener, ms: number = stalledMs): http.Server {
+  const server = http.createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000 }, app);
+  // Node looks at what was really taken: a reader that is only slow stays.
+  server.timeout = ms;
+  return server;
+}
