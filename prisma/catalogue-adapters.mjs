@@ -1,6 +1,7 @@
-import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { SqliteAdapterFactory } from '../src/store/sqlite/adapter.ts';
+import { WorkerLink } from '../src/store/sqlite/worker-link.ts';
 
 // Prisma's adapters for its schema engine, which asks the catalogues of both databases in ways that the drivers refuse.
 
@@ -10,15 +11,15 @@ import pg from 'pg';
  * @param {string} file
  */
 export function sqliteCatalogue(file) {
-  const factory = new PrismaBetterSqlite3({ url: file });
-  const connect = factory.connect.bind(factory);
+  const factory = new SqliteAdapterFactory(new WorkerLink(file, 'writer', (error) => { throw error; }));
+  const open = factory.connect.bind(factory);
   factory.connect = async () => {
-    const adapter = await connect();
+    const adapter = await open();
     const queryRaw = adapter.queryRaw.bind(adapter);
     adapter.queryRaw = (query) => queryRaw({ ...query, sql: query.sql.replace(/(?<=FROM sqlite_master .* name = )"([^"]*)"/, "'$1'") });
     return adapter;
   };
-  return factory;
+  return Object.assign(factory, { connectToShadowDb: () => factory.connect() });
 }
 
 /** PostgreSQL's type `"char"`, in which its catalogue says what a foreign key does on delete. */

@@ -50,7 +50,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   try {
     if (settings.databaseUrl === '') opened.push(lockDataDir(settings.dataDir));
     const choosing = chooseSockets(settings.sockets);
-    const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log });
+    const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log, onLost: endAtOnce });
     opened.push(() => store.close());
     const sockets = await choosing;
     log.info({ sockets: sockets.name }, 'how sockets are read');
@@ -100,6 +100,12 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   } finally {
     for (const undo of opened.toReversed()) await undo();
   }
+}
+
+/** Whether the last writes are stored nobody knows: only another start, which reads what is, can go on from there. */
+function endAtOnce(error: Error): never {
+  process.stderr.write(`adit: ${error.message}; the server ends, start it again\n`);
+  process.exit(1);
 }
 
 function createHttp(settings: Settings, services: Services, engine: LocalFace, stopping: AbortSignal): http.Server {

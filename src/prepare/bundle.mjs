@@ -5,7 +5,7 @@ import { nodeModule } from './run.mjs';
 
 /** Packages that read files of their own, are made for one machine, or are loaded late by those who need them at all. */
 const apart = [
-  'better-sqlite3', '@node-rs/argon2', 'udx-native', 'pg-native', 'serve-index', 'acme-client', 'selfsigned', 'emitter',
+  '@photostructure/sqlite', '@node-rs/argon2', 'udx-native', 'pg-native', 'serve-index', 'acme-client', 'selfsigned', 'emitter',
   '@graphql-yoga/render-graphiql', '@prisma/client/runtime/query_compiler*',
 ];
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { build, buildInputs, buildOutputs } from './build.mjs';
 import { codegenInputs, codegenOutputs, generateOperations } from './codegen.mjs';
-import { buildSqlite, install, installReason, sqliteReason } from './install.mjs';
+import { install, installReason } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { generatePrisma, prismaInputs, prismaOutputs } from './prisma.mjs';
 import { root, say } from './run.mjs';
@@ -24,13 +24,12 @@ export async function prepare() {
   if (isReady()) return;
   await withLock(path.join(root, '.cache', 'lock'), async () => {
     await perform('installing packages', installReason(root), install);
-    await perform('building better-sqlite3, which can take two minutes', sqliteReason(), buildSqlite);
     for (const step of steps) await perform(step.doing, staleReason(step, where), () => runStep(step, where));
   });
 }
 
 function isReady() {
-  return installReason(root) === undefined && sqliteReason() === undefined && steps.every((step) => staleReason(step, where) === undefined);
+  return installReason(root) === undefined && steps.every((step) => staleReason(step, where) === undefined);
 }
 
 async function perform(doing, reason, work) {

@@ -1,7 +1,7 @@
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { messageOf, StoreError } from './errors.ts';
 import { makePrivate } from './private-file.ts';
+import { isBusy, openDatabase, type SqliteDatabase } from './sqlite/binding.ts';
 
 /** The file's name inside the data directory. */
 const lockFileName = 'adit.lock';
@@ -14,17 +14,15 @@ const lockFileName = 'adit.lock';
  */
 export function lockDataDir(dataDir: string): () => Promise<void> {
   const file = path.join(dataDir, lockFileName);
-  let lock: Database.Database | undefined;
+  let lock: SqliteDatabase | undefined;
   try {
     makePrivate(file);
-    lock = new Database(file, { timeout: 0 });
-    lock.pragma('journal_mode = MEMORY'); // nothing is written, so no journal is to lie about
+    lock = openDatabase(file);
+    lock.exec('PRAGMA journal_mode = MEMORY'); // nothing is written, so no journal is to lie about
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
-    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
-      throw new StoreError(`another server is running on the data directory ${path.resolve(dataDir)}`, { cause: error });
-    }
+    if (isBusy(error)) throw new StoreError(`another server is running on the data directory ${path.resolve(dataDir)}`, { cause: error });
     throw new StoreError(`can't lock the data directory ${path.resolve(dataDir)}: ${messageOf(error)}`, { cause: error });
   }
   const held = lock;

@@ -1,27 +1,40 @@
 import path from 'node:path';
-import Database from 'better-sqlite3';
+import { z } from 'zod';
 import { messageOf, StoreError } from './errors.ts';
 import { PrismaClient } from './generated/sqlite/client.ts';
+import { SqliteReader } from './hot/sqlite-reader.ts';
 import { applyMigrations, readMigrations } from './migrations.ts';
 import type { MigrationDatabase } from './migrations.ts';
 import { clientOptions } from './prisma-options.ts';
 import { makePrivate } from './private-file.ts';
-import { SqliteAdapterFactory } from './sqlite-adapter.ts';
-import { SqliteReader } from './hot/sqlite-reader.ts';
+import { SqliteAdapterFactory } from './sqlite/adapter.ts';
+import { openDatabase, type SqliteDatabase } from './sqlite/binding.ts';
+import type { WriterRequest } from './sqlite/protocol.ts';
+import { WorkerLink } from './sqlite/worker-link.ts';
 
 /** The file's name inside the data directory. */
 export const databaseFileName = 'adit.db';
 
-/** Opens, and if need be makes and migrates, the SQLite file of a data directory. @throws {StoreError} */
-export async function openSqlite(dataDir: string) {
+/** How long the start waits for another process's lock, in ms. */
+const OPEN_MS = 5000;
+
+/**
+ * Opens, and if need be makes and migrates, the SQLite file of a data directory.
+ * @param onLost called when the worker that writes has died: what it was asked for last may have been stored, or not
+ * @throws {StoreError}
+ */
+export async function openSqlite(dataDir: string, onLost: (error: Error) => void) {
   const file = path.join(dataDir, databaseFileName);
   try {
     // It holds secrets. SQLite gives its -wal and -shm files the same mode.
     makePrivate(file);
     const applied = await migrateSqlite(file);
-    const db = new PrismaClient({ ...clientOptions, adapter: new SqliteAdapterFactory(file) });
+    const writer = new WorkerLink<WriterRequest>(file, 'writer', onLost);
+    const reader = new SqliteReader(file);
+    await writer.started();
+    const db = new PrismaClient({ ...clientOptions, adapter: new SqliteAdapterFactory(writer) });
     await db.$connect();
-    return { db, reader: new SqliteReader(file), applied, where: file };
+    return { db, reader, applied, where: file };
   } catch (error) {
     if (error instanceof StoreError) throw new StoreError(`${file}: ${error.message}`, { cause: error });
     throw new StoreError(`can't open the database ${file}: ${messageOf(error)}`, { cause: error });
@@ -30,7 +43,7 @@ export async function openSqlite(dataDir: string) {
 
 /** Applies the program's migrations to a file. @returns their names */
 async function migrateSqlite(file: string): Promise<readonly string[]> {
-  const database = new Database(file);
+  const database = openDatabase(file, { busyMs: OPEN_MS });
   try {
     return await applyMigrations(sqliteMigrations(database), await readMigrations('sqlite'));
   } finally {
@@ -38,13 +51,12 @@ async function migrateSqlite(file: string): Promise<readonly string[]> {
   }
 }
 
+const records = z.array(z.record(z.string(), z.unknown()));
+
 /** A SQLite database as the migration runner sees it. */
-export function sqliteMigrations(database: Database.Database): MigrationDatabase {
-  database.pragma('journal_mode = WAL');
-  database.pragma('synchronous = FULL');
-  database.pragma('busy_timeout = 5000');
+export function sqliteMigrations(database: SqliteDatabase): MigrationDatabase {
   // Prisma's migrations replace whole tables; what they refer to is checked at the end.
-  database.pragma('foreign_keys = OFF');
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;');
   return {
     dialect: 'sqlite',
     async begin() {
@@ -54,7 +66,7 @@ export function sqliteMigrations(database: Database.Database): MigrationDatabase
       database.exec(sql);
     },
     async rows(sql) {
-      return database.prepare<[], Record<string, unknown>>(sql).all();
+      return records.parse(database.prepare(sql).all());
     },
     async insert(sql, values) {
       database.prepare(sql).run(...values);
@@ -65,7 +77,7 @@ export function sqliteMigrations(database: Database.Database): MigrationDatabase
       database.exec('COMMIT');
     },
     async rollback() {
-      if (database.inTransaction) database.exec('ROLLBACK');
+      if (database.isTransaction) database.exec('ROLLBACK');
     },
   };
 }

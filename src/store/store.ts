@@ -22,6 +22,7 @@ import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
 import type { Reading } from './reading.ts';
+import { forgetDeclared } from './totals.ts';
 import { transactions } from './transaction.ts';
 import type { RunTransaction } from './transaction.ts';
 
@@ -81,6 +82,11 @@ export interface StoreOptions {
   readonly url: string;
   readonly dataDir: string;
   readonly log: Logger;
+  /**
+   * Called when the store can write no more and can't recover: the worker with SQLite's writing connection has died. What was
+   * being written then is stored or not, nobody knows.
+   */
+  readonly onLost?: (error: Error) => void;
 }
 
 /**
@@ -95,14 +101,14 @@ function hasAllModels(db: object): db is PrismaClient {
  * Opens the database, makes it when it is new, and applies the migrations it lacks.
  * @throws {StoreError} with one line for the operator
  */
-export async function openStore({ url, dataDir, log }: StoreOptions): Promise<Store> {
+export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreOptions): Promise<Store> {
   if (url !== '' && !/^postgres(ql)?:\/\//.test(url)) {
     throw new StoreError('the database address must be empty (a SQLite file in the data directory) or begin with postgresql://');
   }
   const dialect = url === '' ? 'sqlite' : 'postgresql';
   // Imported here, so that the other database's driver costs no time at start.
   const opened = url === ''
-    ? await (await import('./sqlite.ts')).openSqlite(dataDir)
+    ? await (await import('./sqlite.ts')).openSqlite(dataDir, onLost)
     : await (await import('./postgresql.ts')).openPostgresql(url, log);
   const db: object = opened.db;
   if (!hasAllModels(db)) throw new StoreError('the clients of the two databases were not generated from the same models: run `node src/prepare.mjs`');
@@ -126,10 +132,7 @@ export async function openStore({ url, dataDir, log }: StoreOptions): Promise<St
     saveCounters: (batch) => saveCounters(transaction, dialect, batch, Date.now()),
     tryWrite: () => tryWrite(transaction),
     forgetRunningState: () => forgetRunningState(transaction),
-    forgetDeclared: () => transaction(async (tx) => {
-      await tx.tunnel.deleteMany({ where: { noStore: true } });
-      await tx.host.deleteMany({ where: { noStore: true } });
-    }),
+    forgetDeclared: () => transaction(forgetDeclared),
     auditPage: (query) => auditPage(db, query),
     prune: ({ traffic, audit }) => transaction(async (tx) => {
       const now = Date.now();

@@ -47,7 +47,7 @@ test('every root field has its expectation, and nothing else has', () => {
 test.each(Object.entries(expectedFields))('%s', async (name, expected) => {
   const [type = ''] = name.split('.');
   const restore = async () => {
-    world.restore();
+    await world.restore();
     if (expected.given !== undefined) await world.api.store.db.$executeRawUnsafe(expected.given);
   };
   const ask = (caller: CallerName, target: Target) => outcomeOf(`${type.toLowerCase()} { ${expected.field(targets[target])} }`, caller);

@@ -34,7 +34,7 @@ test('every endpoint for known callers has its expectation, and nothing else has
 test.each(Object.entries(expectedEndpoints))('%s', async (name, expected) => {
   const [path = ''] = name.split(' ');
   const restore = async () => {
-    world.restore();
+    await world.restore();
     if (expected.given !== undefined) await world.api.store.db.$executeRawUnsafe(expected.given);
   };
   const ask = async (caller: CallerName, target: Target): Promise<Answer> => {
@@ -66,7 +66,7 @@ test.each(Object.entries(expectedEndpoints))('%s', async (name, expected) => {
 }, patienceMs);
 
 test('what an administrator switched off, a user does not switch on, also not by switching it off once more', async () => {
-  world.restore();
+  await world.restore();
   const status = async (as: CallerName, value: number) => (await world.api.call('/client/changestatus/', { id: 1, status: value, ...world.as(as).parameters }, world.as(as))).body;
   const done = { status: 1, msg: 'modified success' };
   expect([await status('owner', 0), await status('owner', 1)]).toEqual([done, done]);

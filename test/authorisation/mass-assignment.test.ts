@@ -50,7 +50,7 @@ const lists = new Map<string, unknown>();
 describe.each(rows)('$path $name', ({ path, envelope, name }) => {
   test.each(ordinary)('of %s is ignored', async (caller) => {
     for (const value of reserved[name] ?? []) {
-      world.restore();
+      await world.restore();
       if (envelope === 'list') {
         const key = `${path} ${caller}`;
         if (!lists.has(key)) lists.set(key, await call(caller, path, {}));
@@ -78,7 +78,7 @@ test.each(ordinary)('names that are no parameters do nothing: %s', async (caller
     ['/client/edit', { id: 1, u: 'mine' }, 'Client 1'], ['/index/edit', { id: 1, remark: 'mine' }, 'Tunnel 1'], ['/index/edithost', { id: 1, remark: 'mine' }, 'Host 1'],
   ];
   for (const [path, parameters, key] of calls) {
-    world.restore();
+    await world.restore();
     expect(await call(caller, path, { ...unknown, ...parameters, running: 'true', localProxy: 'true', local_proxy: '1', IsClose: 'true', certFilePath: '/etc/passwd' })).toMatchObject({ status: 1 });
     const { id: _, ...set } = parameters;
     expect(world.differences()).toEqual({ [key]: Object.fromEntries(Object.entries(set).map(([name, value]) => [name === 'u' ? 'basicUser' : name, value])) });
@@ -86,7 +86,7 @@ test.each(ordinary)('names that are no parameters do nothing: %s', async (caller
 });
 
 test('a user who changes the own password changes nothing else of the account', async () => {
-  world.restore();
+  await world.restore();
   const sent = { ...unknown, username: 'root', remark: 'mine', max_tunnel: 0, max_client: 99, expire_time: '', current_password: password, new_password: 'new password' };
   expect(await call('user token', '/user/changepassword', sent)).toEqual({ status: 1, msg: 'password changed' });
   expect(world.differences()).toEqual({ 'User 1': { passwordHash: expect.any(String) }, 'Session user': null });
@@ -104,7 +104,7 @@ const reservedFields = isInputObjectType(input) ? Object.values(input.getFields(
 test.each(reservedFields.map(({ name, type }) => [name, getNamedType(type).name]))('GraphQL: %s (%s) of others is ignored', async (name) => {
   expect(values).toHaveProperty(name);
   for (const caller of ordinary) {
-    world.restore();
+    await world.restore();
     const response = await fetch(`${world.api.url}/graphql`, {
       method: 'POST', headers: { 'content-type': 'application/json', ...world.as(caller).headers },
       body: JSON.stringify({ query: `mutation { updateClient(id: 1, input: { remark: "mine", ${name}: ${values[name]} }) { id } }` }),

@@ -1,7 +1,7 @@
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, test } from '@jest/globals';
 import { databaseFileName } from '../../src/store/sqlite.ts';
+import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { sized } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { startServer, type ServerProcess } from '../support/processes.ts';
@@ -52,7 +52,7 @@ async function echoes(port: number): Promise<string> {
 
 /** What is stored by itself, before the server looks at it: kept counts agree with the rows. */
 function expectConsistent(dataDir: string): void {
-  const database = new Database(path.join(dataDir, databaseFileName));
+  const database = openDatabase(path.join(dataDir, databaseFileName), { busyMs: 5000 });
   const rows = (sql: string): unknown[] => database.prepare(sql).all();
   expect(rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   expect(rows(`SELECT t.* FROM (SELECT id, "tunnelCount" AS kept, (SELECT COUNT(*) FROM "Tunnel" WHERE "clientId" = c.id) AS counted FROM "Client" c) t WHERE kept <> counted`)).toEqual([]);

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import Database from 'better-sqlite3';
 import pg from 'pg';
 import { routes } from '../../src/legacy/routes.ts';
 import { databaseFileName } from '../../src/store/sqlite.ts';
+import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { other } from '../support/certificates.ts';
 import { Child, endChildren } from '../support/child.ts';
 import { rootFields, wholeOperation } from '../support/every-field.ts';
@@ -159,7 +159,7 @@ test('no secret is in an answer, an event, the audit log, the metrics, an error 
     for (const caller of callers) await run.get(caller, page, { accept: 'text/html' });
   }
   await provokeFaults(run, async () => {
-    const database = new Database(path.join(run.server.dataDir, databaseFileName));
+    const database = openDatabase(path.join(run.server.dataDir, databaseFileName), { busyMs: 5000 });
     for (const table of ['User', 'Client', 'Tunnel', 'Host']) {
       for (const event of ['INSERT', 'UPDATE']) database.exec(`CREATE TRIGGER "fault${event}${table}" BEFORE ${event} ON "${table}" WHEN NEW.remark = 'fault' BEGIN SELECT RAISE(ABORT, 'fault'); END`);
     }

@@ -1,9 +1,9 @@
 import type net from 'node:net';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { databaseFileName } from '../../src/store/sqlite.ts';
+import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { sized } from '../support/endurance.ts';
 import { startServer, write } from '../support/processes.ts';
 import { serve } from '../support/served.ts';
@@ -20,7 +20,7 @@ const counters = z.array(z.object({ resource: z.string(), inlet: z.number(), exp
 
 /** What is stored of client, tunnel and user 1: the counters, and the series of each step, all of which are to be the same. */
 function stored(dataDir: string): { readonly inlet: number; readonly export: number; readonly all: unknown[] } {
-  const database = new Database(path.join(dataDir, databaseFileName));
+  const database = openDatabase(path.join(dataDir, databaseFileName), { busyMs: 5000 });
   const rows = counters.parse(database.prepare(`
     SELECT 'client' AS resource, "inletBytes" AS inlet, "exportBytes" AS export FROM "Client" WHERE id = 1
     UNION ALL SELECT 'tunnel', "inletBytes", "exportBytes" FROM "Tunnel" WHERE id = 1

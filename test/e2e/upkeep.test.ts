@@ -1,7 +1,8 @@
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { afterEach, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { databaseFileName } from '../../src/store/sqlite.ts';
+import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { endChildren } from '../support/child.ts';
@@ -35,6 +36,8 @@ test('an address that guesses keys on the bridge is listed for administrators, a
   ] } } });
 }, 60_000);
 
+const counted = z.tuple([z.object({ count: z.number() })]);
+
 test('an expiry that passed while the server was down is told at its next start', async () => {
   const { child, dataDir } = await startServer().then(async (server) => {
     expect(await call(server, '/client/add/', { expire_time: '2999-01-01' })).toMatchObject({ status: 1 });
@@ -42,11 +45,11 @@ test('an expiry that passed while the server was down is told at its next start'
   });
   child.kill('SIGKILL');
   await child.exited;
-  const database = new Database(path.join(dataDir, databaseFileName));
+  const database = openDatabase(path.join(dataDir, databaseFileName), { busyMs: 5000 });
   database.exec(`UPDATE "Client" SET "expiresAt" = '2026-01-01T00:00:00.000+00:00'`);
   await startServer({ dataDir });
-  const told = database.prepare<[], { count: number }>(`SELECT count(*) AS count FROM "AuditEntry" WHERE "callerKind" = 'server' AND resource = 'client' AND "resourceId" = '1'`);
-  await eventually(() => told.get()?.count, (count) => count === 1, 20_000);
-  expect(database.prepare(`SELECT expired FROM "Client"`).get()).toEqual({ expired: 1 });
+  const told = database.prepare(`SELECT count(*) AS count FROM "AuditEntry" WHERE "callerKind" = 'server' AND resource = 'client' AND "resourceId" = '1'`);
+  await eventually(() => counted.parse(told.all()), ([{ count }]) => count === 1, 20_000);
+  expect(database.prepare(`SELECT expired FROM "Client"`).all()).toEqual([{ expired: 1 }]);
   database.close();
 }, 60_000);

@@ -57,7 +57,7 @@ async function exchange({ path, send, answer, as }: Exchange): Promise<void> {
 }
 
 async function begin({ given = [] }: RowContract): Promise<void> {
-  records.restore();
+  await records.restore();
   for (const one of given) await exchange(one);
 }
 
@@ -135,7 +135,7 @@ describe.each(routes.filter(({ path }) => path in contract).map((route) => [rout
       if (options.encoding !== undefined) await look(row, row.id, row.record);
     }
     for (const one of row.after ?? []) await exchange(one);
-    based.records.restore();
+    await based.records.restore();
     for (const { path: first, send } of row.given ?? []) await call(first, send, { on: based.api });
     expect(await call(`${path}/`, row.send, { method, on: based.api })).toEqual([status, row.answer]);
     expect((await fetch(based.api.url.replace('/nps', path), { method })).status).toBe(404);

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { z } from 'zod';
 import { applyMigrations, readMigrations, type Migration } from '../../src/store/migrations.ts';
 import { postgresqlMigrations } from '../../src/store/postgresql.ts';
 import { sqliteMigrations } from '../../src/store/sqlite.ts';
+import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { eachDialect, testDatabases, type TestDatabase } from '../support/database.ts';
 import { describeWith } from '../support/programs.ts';
 import { spawnScript } from '../support/script.ts';
@@ -109,7 +110,7 @@ const file = (database: TestDatabase) => path.join(database.dataDir, 'test.db');
 /** Applies migrations on a connection of its own, as a start of the program does. */
 async function run(database: TestDatabase, migrations: readonly Migration[]): Promise<readonly string[]> {
   if (database.dialect === 'sqlite') {
-    const connection = new Database(file(database));
+    const connection = openDatabase(file(database));
     try {
       return await applyMigrations(sqliteMigrations(connection), migrations);
     } finally {
@@ -127,8 +128,8 @@ async function run(database: TestDatabase, migrations: readonly Migration[]): Pr
 
 async function tables(database: TestDatabase): Promise<string[]> {
   if (database.dialect === 'sqlite') {
-    const connection = new Database(file(database));
-    const rows = connection.prepare<[], { name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
+    const connection = openDatabase(file(database));
+    const rows = z.array(z.object({ name: z.string() })).parse(connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all());
     connection.close();
     return rows.map(({ name }) => name);
   }

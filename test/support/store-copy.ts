@@ -1,5 +1,6 @@
-import Database from 'better-sqlite3';
 import { z } from 'zod';
+import { isBusy, openDatabase, type SqliteDatabase, type SqliteStatement } from '../../src/store/sqlite/binding.ts';
+import { eventually } from './eventually.ts';
 import type { TestStore } from './test-store.ts';
 
 /** A row by column. */
@@ -13,6 +14,8 @@ const ignored: Readonly<Record<string, readonly string[]>> = { ApiToken: ['lastU
 /** History: it grows with every change. */
 const history: ReadonlySet<string> = new Set(['AuditEntry', 'Total audit', 'TrafficSample', 'sqlite_sequence']);
 
+const tableNames = z.array(z.object({ name: z.string() }));
+const dataVersion = z.tuple([z.object({ data_version: z.number() })]);
 const databaseList = z.array(z.object({ name: z.string(), file: z.string() }));
 
 /**
@@ -20,33 +23,25 @@ const databaseList = z.array(z.object({ name: z.string(), file: z.string() }));
  * connection, where the store's client would need hundreds.
  */
 export class StoreCopy {
-  readonly #database: Database.Database;
+  readonly #database: SqliteDatabase;
   /** Reads all rows of a table. */
-  readonly #tables: ReadonlyMap<string, Database.Statement<[], Row>>;
+  readonly #tables: ReadonlyMap<string, SqliteStatement>;
   readonly #before: ReadonlyMap<string, Row>;
   readonly #restore: string;
   #version: unknown;
 
   private constructor(file: string) {
-    const database = this.#database = new Database(file);
-    database.pragma('synchronous = OFF');
-    database.pragma('temp_store = MEMORY');
-    database.pragma('busy_timeout = 5000');
+    const database = this.#database = openDatabase(file);
     // The rows are brought back in any order.
-    database.pragma('foreign_keys = OFF');
+    database.exec('PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;');
     // Clients first: triggers copy some of theirs to tunnels and hosts.
-    const tables = database.prepare<[], { name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '_prisma_migrations' ORDER BY name <> 'Client'`).all()
+    const tables = tableNames.parse(database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '_prisma_migrations' ORDER BY name <> 'Client'`).all())
       .map(({ name }) => name);
     for (const table of tables) database.exec(`CREATE TEMP TABLE "copy of ${table}" AS SELECT * FROM main."${table}"`);
-    const others = tables.filter((table) => table !== 'Total');
-    const counts = (table: string, columns: string) => `UPDATE main."${table}" SET (${columns}) = (SELECT ${columns} FROM "copy of ${table}" c WHERE c.id = main."${table}".id)`;
     this.#restore = [
-      'BEGIN IMMEDIATE', ...others.map((table) => `DELETE FROM main."${table}"`), ...others.map((table) => `INSERT INTO main."${table}" SELECT * FROM "copy of ${table}"`),
-      // Triggers have counted what was inserted: the counts are brought back after it, those that others are made of first.
-      counts('Client', '"tunnelCount", "hostCount"'), counts('User', '"clientCount", "tunnelCount", "hostCount"'),
-      'DELETE FROM main."Total"', 'INSERT INTO main."Total" SELECT * FROM "copy of Total"', 'COMMIT',
+      'BEGIN IMMEDIATE', ...tables.map((table) => `DELETE FROM main."${table}"`), ...tables.map((table) => `INSERT INTO main."${table}" SELECT * FROM "copy of ${table}"`), 'COMMIT',
     ].join(';');
-    this.#tables = new Map(tables.filter((name) => !history.has(name)).map((name) => [name, database.prepare<[], Row>(`SELECT * FROM main."${name}"`)]));
+    this.#tables = new Map(tables.filter((name) => !history.has(name)).map((name) => [name, database.prepare(`SELECT * FROM main."${name}"`)]));
     this.#before = this.#rows();
     this.#version = this.#seenVersion();
   }
@@ -58,9 +53,11 @@ export class StoreCopy {
   }
 
   /** Makes all records as they were; costs next to nothing when none was written since. */
-  restore(): void {
+  async restore(): Promise<void> {
     if (this.#seenVersion() === this.#version) return;
-    this.#database.exec(this.#restore);
+    // What the call before left to be written in the background is another thread's transaction, and needs this one to go on: to wait
+    // for the lock inside SQLite would keep it from its end.
+    await eventually(() => this.#tryRestore(), (done) => done);
     this.#version = this.#seenVersion();
   }
 
@@ -78,19 +75,30 @@ export class StoreCopy {
     return differences;
   }
 
+  /** @returns false when somebody else is writing */
+  #tryRestore(): boolean {
+    try {
+      this.#database.exec(this.#restore);
+      return true;
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw error;
+    }
+  }
+
   close(): void {
     this.#database.close();
   }
 
   /** Another number after every write of anybody else. */
   #seenVersion(): unknown {
-    return this.#database.pragma('data_version', { simple: true });
+    return dataVersion.parse(this.#database.prepare('PRAGMA data_version').all())[0].data_version;
   }
 
   #rows(): Map<string, Row> {
     const rows = new Map<string, Row>();
     for (const [table, all] of this.#tables) {
-      for (const row of all.all()) {
+      for (const row of z.array(z.record(z.string(), z.unknown())).parse(all.all())) {
         for (const name of ignored[table] ?? []) delete row[name];
         // A session's id is random; of each kind of caller there is one.
         const key = `${table} ${String(table === 'Session' ? row['kind'] : row['id'] ?? row['name'])}`;

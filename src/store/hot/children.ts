@@ -1,4 +1,5 @@
 import type { Client, Host, Tunnel } from '../generated/sqlite/client.ts';
+import { isBounded } from './page.ts';
 import { Binder, idsOf } from './reader.ts';
 import type { HotReader } from './reader.ts';
 
@@ -28,5 +29,6 @@ export function childrenOf<Table extends keyof ChildRows>(
   const placed = `SELECT id, row_number() OVER (PARTITION BY "${parent}" ORDER BY id) AS place FROM "${table}" WHERE "${parent}" IN (${idsOf(binder, parentIds)})`;
   const after = `place > ${binder.bind(offset)}`;
   const wanted = limit === undefined ? after : `${after} AND place <= ${binder.bind(offset + limit)}`;
-  return reader.rows({ text: `SELECT * FROM "${table}" WHERE id IN (SELECT id FROM (${placed}) AS placed WHERE ${wanted}) ORDER BY id`, values: binder.values });
+  const bounded = isBounded({ offset, limit: limit === undefined ? undefined : limit * parentIds.length });
+  return reader.rows({ text: `SELECT * FROM "${table}" WHERE id IN (SELECT id FROM (${placed}) AS placed WHERE ${wanted}) ORDER BY id`, values: binder.values, bounded });
 }

@@ -97,7 +97,7 @@ async function totalOf<Order extends string>(reader: HotReader, source: PageSour
 
 function rowsQuery(dialect: Dialect, table: string, ids: readonly number[]): HotQuery {
   const binder = new Binder(dialect);
-  return { text: `SELECT * FROM "${table}" WHERE id IN (${idsOf(binder, ids)})`, values: binder.values };
+  return { text: `SELECT * FROM "${table}" WHERE id IN (${idsOf(binder, ids)})`, values: binder.values, bounded: true };
 }
 
 function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): HotQuery {
@@ -105,7 +105,16 @@ function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<O
   const text = query.search
     ? `SELECT count(*) AS total FROM "${source.table}"${conditions(dialect, source, query, binder)}`
     : source.total(binder);
-  return { text, values: binder.values };
+  return { text, values: binder.values, bounded: !query.search && !text.startsWith('SELECT count(') };
+}
+
+/** The most rows that are read on the main thread, and the most that are stepped over on the way to them. */
+const boundedRows = 200;
+const boundedOffset = 1000;
+
+/** Whether a stretch of a list is so short that a message to a worker costs more. */
+export function isBounded({ offset, limit }: { readonly offset: number; readonly limit?: number }): boolean {
+  return limit !== undefined && limit <= boundedRows && offset <= boundedOffset;
 }
 
 function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): string {
@@ -120,7 +129,7 @@ export function pageQuery<Order extends string>(dialect: Dialect, source: PageSo
   const where = conditions(dialect, source, query, binder);
   const all = dialect === 'sqlite' ? -1 : null;
   const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)} LIMIT ${binder.bind(query.limit ?? all)} OFFSET ${binder.bind(query.offset)}`;
-  return { text, values: binder.values };
+  return { text, values: binder.values, bounded: !query.search && isBounded(query) };
 }
 
 function conditions<Order extends string>(dialect: Dialect, source: PageSource<Order>, { search }: PageQuery<Order>, binder: Binder): string {

@@ -4,6 +4,8 @@ import type { Dialect } from '../migrations.ts';
 export interface HotQuery {
   readonly text: string;
   readonly values: readonly HotValue[];
+  /** It reads few rows by an index: on SQLite such a query runs on the main thread, all others in a worker. */
+  readonly bounded?: boolean;
 }
 
 /** What a hot query may be given. */

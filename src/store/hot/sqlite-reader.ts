@@ -1,70 +1,97 @@
-import Database from 'better-sqlite3';
+import { isBusy, type SqliteColumn } from '../sqlite/binding.ts';
+import { HotConnection, type HotRows, type HotStored } from '../sqlite/hot-connection.ts';
+import type { ReaderRequest } from '../sqlite/protocol.ts';
+import { WorkerLink } from '../sqlite/worker-link.ts';
 import type { HotQuery, HotReader } from './reader.ts';
 
-type Stored = string | number;
-type Decoded = Stored | boolean | Date | bigint;
+type Stored = Exclude<HotStored, null>;
+type Decoded = Stored | boolean | Date;
 type Row = Record<string, Decoded | null>;
 
-/** What SQLite has no type for, by the type that the migrations declare. Numbers are exact to 2^53: bytes come no further. */
+/** What SQLite has no type for, by the type that the migrations declare. */
 const decoders = new Map<string | null, (value: Stored) => Decoded>([
   ['BOOLEAN', (value) => value === 1],
-  ['DATETIME', (value) => new Date(value)],
+  ['DATETIME', (value) => new Date(typeof value === 'bigint' ? Number(value) : value)],
   ['BIGINT', BigInt],
 ]);
 
-interface Column {
-  readonly name: string;
-  readonly decode: ((value: Stored) => Decoded) | undefined;
-}
-
-interface Prepared {
-  /** Rows come as arrays and become objects here: the driver's own objects cost half as much again. */
-  readonly statement: Database.Statement<unknown[], readonly (Stored | null)[]>;
-  readonly columns: readonly Column[];
-}
-
-/** Reads on a connection of its own, so that it neither waits for an open transaction nor sees its changes. */
+/**
+ * Bounded queries run right here, on a read-only connection that waits for nobody: a page by an index takes less than a message to a worker
+ * would. Everything else, and whatever finds the file locked, a worker reads.
+ */
 export class SqliteReader implements HotReader {
   readonly dialect = 'sqlite';
-  readonly #database: Database.Database;
-  /** By text: there are as many as the lists have orders and filters. */
-  readonly #prepared = new Map<string, Prepared>();
+  readonly #here: HotConnection;
+  readonly #file: string;
+  #closed = false;
+  /** Made when it is needed; undefined also when it has died: nothing is lost with it, and the next query starts another one. */
+  #worker: WorkerLink<ReaderRequest> | undefined;
 
   constructor(file: string) {
-    this.#database = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 });
-    // SQLite's own lower() knows ASCII only.
-    this.#database.function('fold', { deterministic: true }, (text) => String(text).toLowerCase());
+    this.#file = file;
+    this.#here = new HotConnection(file);
   }
 
-  async rows<Wanted>({ text, values }: HotQuery): Promise<Wanted[]> {
-    const { statement, columns } = this.#prepare(text);
-    const rows = statement.all(...values).map((stored) => rowOf(columns, stored));
+  async rows<Wanted>(query: HotQuery): Promise<Wanted[]> {
+    const rows = query.bounded === true ? this.#rowsHere(query) : undefined;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller vouches for the columns
-    return rows as Wanted[];
+    return (rows ?? await this.#rowsOfWorker(query)) as Wanted[];
   }
 
   async close(): Promise<void> {
-    this.#database.close();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#here.close();
+    await this.#worker?.close();
   }
 
-  #prepare(text: string): Prepared {
-    let prepared = this.#prepared.get(text);
-    if (prepared === undefined) {
-      const statement = this.#database.prepare<unknown[], readonly (Stored | null)[]>(text).raw();
-      const columns = statement.columns().map(({ name, type }) => ({ name, decode: decoders.get(type) }));
-      prepared = { statement, columns };
-      this.#prepared.set(text, prepared);
+  /** undefined = the file is locked, which in WAL mode it hardly ever is for readers. */
+  #rowsHere({ text, values }: HotQuery): Row[] | undefined {
+    let read: HotRows;
+    try {
+      read = this.#here.rows(text, values);
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw error;
     }
-    return prepared;
+    return decode(read);
+  }
+
+  async #rowsOfWorker({ text, values }: HotQuery): Promise<Row[]> {
+    const worker = this.#worker ??= new WorkerLink(this.#file, 'reader', () => { this.#worker = undefined; });
+    const first = await worker.ask('rows', text, values);
+    const rows: Row[] = [];
+    for (let part = first; ; part = await worker.ask('next', part[2])) {
+      for (const row of decode({ columns: first[0], rows: arrays(part[1]) })) rows.push(row);
+      if (part[2] === 0) return rows;
+    }
   }
 }
 
-function rowOf(columns: readonly Column[], stored: readonly (Stored | null)[]): Row {
-  const row: Row = {};
-  let index = 0;
-  for (const { name, decode } of columns) {
-    const value = stored[index++] ?? null;
-    row[name] = decode === undefined || value === null ? value : decode(value);
-  }
-  return row;
+function arrays(json: string): HotStored[][] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- reader.ts made it of arrays
+  return JSON.parse(json) as HotStored[][];
+}
+
+interface Decoding {
+  readonly name: string;
+  readonly decoder: ((value: Stored) => Decoded) | undefined;
+}
+
+/** By the columns of a prepared statement. */
+const decodings = new WeakMap<readonly SqliteColumn[], readonly Decoding[]>();
+
+function decode({ columns, rows }: HotRows): Row[] {
+  const known = decodings.get(columns);
+  const decoding = known ?? columns.map(({ name, type }): Decoding => ({ name, decoder: decoders.get(type) }));
+  if (known === undefined) decodings.set(columns, decoding);
+  return rows.map((stored) => {
+    const row: Row = {};
+    let index = 0;
+    for (const { name, decoder } of decoding) {
+      const value = stored[index++] ?? null;
+      row[name] = decoder === undefined || value === null ? value : decoder(value);
+    }
+    return row;
+  });
 }

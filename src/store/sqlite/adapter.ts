@@ -1,0 +1,139 @@
+import { DriverAdapterError } from '@prisma/driver-adapter-utils';
+import type { IsolationLevel, SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery, SqlResultSet, Transaction } from '@prisma/driver-adapter-utils';
+import { argumentsOf } from './arguments.ts';
+import type { RowSet } from './connection.ts';
+import type { WriterRequest } from './protocol.ts';
+import { StatementError, type WorkerLink } from './worker-link.ts';
+
+/** As Prisma's messages call it. */
+const adapterName = 'adit-sqlite';
+
+/** The worker that writes, as the adapter asks it. */
+export type WriterLink = Pick<WorkerLink<WriterRequest>, 'ask' | 'close'>;
+
+/** Prisma's way to a SQLite file whose connections a worker has. */
+export class SqliteAdapterFactory implements SqlDriverAdapterFactory {
+  readonly provider = 'sqlite';
+  readonly adapterName = adapterName;
+  readonly #link: WriterLink;
+
+  constructor(link: WriterLink) {
+    this.#link = link;
+  }
+
+  async connect(): Promise<SqlDriverAdapter> {
+    return new SqliteAdapter(this.#link);
+  }
+}
+
+class SqliteAdapter implements SqlDriverAdapter {
+  readonly provider = 'sqlite';
+  readonly adapterName = adapterName;
+  readonly #link: WriterLink;
+  #lastTransaction = 0;
+
+  constructor(link: WriterLink) {
+    this.#link = link;
+  }
+
+  async queryRaw(query: SqlQuery): Promise<SqlResultSet> {
+    return resultOf(await asPrisma(this.#link.ask(readsOnly(query.sql) ? 'read' : 'query', query.sql, argumentsOf(query))));
+  }
+
+  executeRaw(query: SqlQuery): Promise<number> {
+    return asPrisma(this.#link.ask('execute', query.sql, argumentsOf(query)));
+  }
+
+  executeScript(script: string): Promise<void> {
+    return asPrisma(this.#link.ask('script', script));
+  }
+
+  async startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
+    if (isolationLevel !== undefined && isolationLevel !== 'SERIALIZABLE') throw new DriverAdapterError({ kind: 'InvalidIsolationLevel', level: isolationLevel });
+    return new SqliteTransaction(this.#link, ++this.#lastTransaction);
+  }
+
+  dispose(): Promise<void> {
+    return this.#link.close();
+  }
+}
+
+/** A transaction; its first statement begins it, so that to begin costs no message. */
+class SqliteTransaction implements Transaction {
+  readonly provider = 'sqlite';
+  readonly adapterName = adapterName;
+  /** Prisma leaves COMMIT and ROLLBACK to the methods of that name. */
+  readonly options = { usePhantomQuery: true };
+  readonly #link: WriterLink;
+  readonly #number: number;
+  #ended = false;
+
+  constructor(link: WriterLink, number: number) {
+    this.#link = link;
+    this.#number = number;
+  }
+
+  async queryRaw(query: SqlQuery): Promise<SqlResultSet> {
+    this.#check();
+    return resultOf(await asPrisma(this.#link.ask('query', query.sql, argumentsOf(query), this.#number)));
+  }
+
+  async executeRaw(query: SqlQuery): Promise<number> {
+    this.#check();
+    return asPrisma(this.#link.ask('execute', query.sql, argumentsOf(query), this.#number));
+  }
+
+  commit(): Promise<void> {
+    return this.#end('commit');
+  }
+
+  rollback(): Promise<void> {
+    return this.#end('rollback');
+  }
+
+  async createSavepoint(name: string): Promise<void> {
+    await this.#run(`SAVEPOINT ${name}`);
+  }
+
+  async rollbackToSavepoint(name: string): Promise<void> {
+    await this.#run(`ROLLBACK TO ${name}`);
+  }
+
+  async releaseSavepoint(name: string): Promise<void> {
+    await this.#run(`RELEASE SAVEPOINT ${name}`);
+  }
+
+  #run(sql: string): Promise<number> {
+    return this.executeRaw({ sql, args: [], argTypes: [] });
+  }
+
+  async #end(how: 'commit' | 'rollback'): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    await asPrisma(this.#link.ask(how, this.#number));
+  }
+
+  /** A statement that comes too late would begin another transaction, which nobody ends. */
+  #check(): void {
+    if (this.#ended) throw new DriverAdapterError({ kind: 'TransactionAlreadyClosed', cause: 'its statement came after its end' });
+  }
+}
+
+/** A text that begins so can't write: SQLite's functions change nothing. Others may be reads too, and just wait for the writer. */
+function readsOnly(sql: string): boolean {
+  return /^\s*SELECT\b/i.test(sql);
+}
+
+function resultOf([columnNames, columnTypes, json]: RowSet): SqlResultSet {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Connection made it of arrays
+  return { columnNames, columnTypes, rows: JSON.parse(json) as unknown[][] };
+}
+
+async function asPrisma<Result>(asked: Promise<Result>): Promise<Result> {
+  try {
+    return await asked;
+  } catch (error) {
+    const cause = error instanceof StatementError ? error.adapterError : undefined;
+    throw cause === undefined ? error : new DriverAdapterError(cause);
+  }
+}

@@ -1,0 +1,54 @@
+import process from 'node:process';
+
+/** The places of the shared array. */
+const STOPPING = 0;
+const WORKING = 1;
+
+/** How long the end of the process waits for a statement, in ms. Node would wait for it, too, and then the driver might abort. */
+const WAIT_MS = 10_000;
+
+/** Shared between a database worker and the main thread. */
+export type GuardMemory = Int32Array<SharedArrayBuffer>;
+
+/** Memory for a worker's guard. */
+export function guardMemory(): GuardMemory {
+  return new Int32Array(new SharedArrayBuffer(8));
+}
+
+/**
+ * Inside a worker: runs what calls the driver, and nothing more once the process ends. A thread that is terminated in the middle of the driver's
+ * code can take the process down with it (the package throws where nothing may be thrown).
+ */
+export function guarded(memory: GuardMemory, work: () => void): void {
+  Atomics.store(memory, WORKING, 1);
+  try {
+    if (Atomics.load(memory, STOPPING) === 0) work();
+  } finally {
+    Atomics.store(memory, WORKING, 0);
+    Atomics.notify(memory, WORKING);
+  }
+}
+
+/** On the main thread: lets a worker finish what it is at and begin nothing more, so that it can be terminated. Blocks until then. */
+export function halt(memory: GuardMemory): void {
+  Atomics.store(memory, STOPPING, 1);
+  Atomics.wait(memory, WORKING, 1, WAIT_MS);
+}
+
+const running = new Set<GuardMemory>();
+
+/** Has a worker halted before the process ends, in whatever way it ends by itself. */
+export function haltAtExit(memory: GuardMemory): void {
+  if (running.size === 0) process.on('exit', haltAll);
+  running.add(memory);
+}
+
+/** The worker has ended. */
+export function forgetHalt(memory: GuardMemory): void {
+  running.delete(memory);
+  if (running.size === 0) process.off('exit', haltAll);
+}
+
+function haltAll(): void {
+  for (const memory of running) halt(memory);
+}

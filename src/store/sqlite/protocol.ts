@@ -1,0 +1,53 @@
+import type { SqliteColumn, SqliteValue } from './binding.ts';
+import type { RowSet } from './connection.ts';
+import type { GuardMemory } from './exit-guard.ts';
+import type { Failure } from './failure.ts';
+
+/*
+ * What the main thread and a database worker send each other. A request has one answer, in any order, and its number is the answer's. Rows
+ * travel as JSON text.
+ */
+
+/** What the writer is asked for. */
+export type WriterRequest =
+  /** A statement outside of transactions that only reads. It sees what was committed, and waits for no transaction. */
+  | readonly [what: 'read', sql: string, args: readonly SqliteValue[]]
+  /** A statement that may write: outside of transactions, or inside the one with this number, which its first statement begins. */
+  | readonly [what: 'query' | 'execute', sql: string, args: readonly SqliteValue[], transaction?: number]
+  /** Any number of statements outside of transactions. */
+  | readonly [what: 'script', sql: string]
+  | readonly [what: 'commit' | 'rollback', transaction: number]
+  | readonly [what: 'close'];
+
+/** A part of the rows of a hot query: the columns with the first one, and the number to ask for the next one with; 0 = that was the last. */
+export type Part = readonly [columns: readonly SqliteColumn[], json: string, next: number];
+
+/** What the reader is asked for. */
+export type ReaderRequest =
+  /** The rows of a query, a part at a time. */
+  | readonly [what: 'rows', sql: string, values: readonly SqliteValue[]]
+  | readonly [what: 'next', next: number]
+  | readonly [what: 'close'];
+
+/** What a request is answered with. */
+export interface Answers {
+  readonly read: RowSet;
+  readonly query: RowSet;
+  /** How many rows were changed. */
+  readonly execute: number;
+  readonly rows: Part;
+  readonly next: Part;
+}
+
+/** A request as it travels. */
+export type Request<Asked extends WriterRequest | ReaderRequest> = readonly [id: number, request: Asked];
+
+/** An answer as it travels. */
+export type Answer = readonly [id: number, failure: Failure | null, result?: unknown];
+
+/** What a worker is started with. */
+export interface WorkerSettings {
+  readonly file: string;
+  readonly role: 'writer' | 'reader';
+  readonly guard: GuardMemory;
+}

@@ -1,0 +1,62 @@
+import type { SqliteColumn } from './binding.ts';
+import { HotConnection, type HotStored } from './hot-connection.ts';
+import type { Part, ReaderRequest } from './protocol.ts';
+
+/** The most that a part of an answer holds: what decoding it costs is how long the main thread does nothing else. */
+const PART_ROWS = 100;
+const PART_CHARACTERS = 262_144;
+
+/** Rows of which not all were asked for yet. */
+interface Rest {
+  readonly rows: readonly (readonly HotStored[])[];
+  sent: number;
+}
+
+/** Reads what may take long: searches, lists without a limit, counts of many rows. */
+export class Reader {
+  readonly #connection: HotConnection;
+  readonly #rests = new Map<number, Rest>();
+  #last = 0;
+
+  /** @throws SQLite's error when the file can't be opened */
+  constructor(file: string) {
+    this.#connection = new HotConnection(file);
+  }
+
+  /** @throws what the answer is to be */
+  serve(request: ReaderRequest): unknown {
+    switch (request[0]) {
+      case 'rows': {
+        const { columns, rows } = this.#connection.rows(request[1], request[2]);
+        return this.#part(columns, ++this.#last, { rows, sent: 0 });
+      }
+      case 'next': {
+        const [, number] = request;
+        const rest = this.#rests.get(number);
+        if (rest === undefined) throw new Error(`no rows are left of ${number}`);
+        return this.#part([], number, rest);
+      }
+      case 'close': return this.#connection.close();
+    }
+  }
+
+  #part(columns: readonly SqliteColumn[], number: number, rest: Rest): Part {
+    const json: string[] = [];
+    let characters = 0;
+    while (rest.sent < rest.rows.length && json.length < PART_ROWS && characters < PART_CHARACTERS) {
+      const row = JSON.stringify(rest.rows[rest.sent++], exact);
+      json.push(row);
+      characters += row.length;
+    }
+    const ended = rest.sent === rest.rows.length;
+    if (ended) this.#rests.delete(number);
+    else this.#rests.set(number, rest);
+    return [columns, `[${json.join(',')}]`, ended ? 0 : number];
+  }
+}
+
+/** Integers that no number holds travel as text. */
+function exact(_key: string, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+}

@@ -1,0 +1,113 @@
+import { Worker } from 'node:worker_threads';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { forgetHalt, guardMemory, halt, haltAtExit } from './exit-guard.ts';
+import { adapterError, type Failure } from './failure.ts';
+import type { Answer, Answers, ReaderRequest, WorkerSettings, WriterRequest } from './protocol.ts';
+
+/** Compiled: the same place from src/store/sqlite, from where tests run, and from dist/store/sqlite. */
+const program = new URL('../../../dist/store/sqlite/worker.js', import.meta.url);
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+type ResultOf<Asked> = Asked extends readonly [infer What, ...unknown[]] ? What extends keyof Answers ? Answers[What] : void : never;
+
+/** A database worker, seen from the main thread. Whatever it is asked is answered in a turn of the event loop of its own. */
+export class WorkerLink<Asked extends WriterRequest | ReaderRequest> {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #guard = guardMemory();
+  readonly #started: Promise<void>;
+  #last = 0;
+  #lost: Error | undefined;
+  #closing = false;
+
+  /** @param onLost called once if it dies without being closed: what it was doing may have been done, or not */
+  constructor(file: string, role: WorkerSettings['role'], onLost: (error: Error) => void) {
+    this.#worker = new Worker(fileURLToPath(program), {
+      workerData: { file, role, guard: this.#guard } satisfies WorkerSettings,
+      name: `database ${role}`,
+      // The loaders and profilers of the main thread are none of its business.
+      execArgv: [],
+    });
+    this.#started = new Promise((resolve, reject) => this.#waiting.set(0, { resolve: () => resolve(), reject }));
+    this.#worker.on('message', (answer: Answer) => this.#answered(answer));
+    haltAtExit(this.#guard);
+    let cause: unknown;
+    this.#worker.on('error', (error) => { cause = error; });
+    this.#worker.on('exit', (code) => {
+      forgetHalt(this.#guard);
+      if (this.#closing) return;
+      const reason = cause instanceof Error ? cause.message : `exit code ${code}`;
+      this.#lost = new Error(`the database ${role} has ended: ${reason}`, { cause });
+      for (const { reject } of this.#waiting.values()) reject(this.#lost);
+      this.#waiting.clear();
+      onLost(this.#lost);
+    });
+  }
+
+  /** Resolves when the file is open. @throws why it can't be */
+  started(): Promise<void> {
+    return this.#started;
+  }
+
+  /** Asks for something. @throws {StatementError} what the database has against it; an Error when the worker is gone */
+  ask<Request extends Asked>(...request: Request): Promise<ResultOf<Request>>;
+  ask(...request: Asked): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#lost) return reject(this.#lost);
+      if (this.#waiting.size === 0) this.#worker.ref();
+      this.#waiting.set(++this.#last, { resolve, reject });
+      this.#send(this.#last, request);
+    });
+  }
+
+  /** Ends the worker after what it is at, whatever else it was asked for: a loss like any other. */
+  async terminate(): Promise<void> {
+    halt(this.#guard);
+    await this.#worker.terminate();
+  }
+
+  /** Lets what was asked before be done, and ends the worker. */
+  async close(): Promise<void> {
+    if (this.#lost || this.#closing) return;
+    this.#closing = true;
+    this.#worker.ref();
+    const exit = once(this.#worker, 'exit');
+    this.#send(++this.#last, ['close']);
+    await exit;
+  }
+
+  #send(id: number, request: WriterRequest | ReaderRequest): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker, not a window
+    this.#worker.postMessage([id, request]);
+  }
+
+  #answered([id, failure, result]: Answer): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    // An idle worker keeps no process alive.
+    if (this.#waiting.size === 0 && !this.#closing) this.#worker.unref();
+    if (failure === null) waiting?.resolve(result);
+    else waiting?.reject(new StatementError(failure));
+  }
+}
+
+/** What a database worker refuses a request with. */
+export class StatementError extends Error {
+  override readonly name = 'StatementError';
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+
+  /** What Prisma is told of it; undefined = it is not the database's. */
+  get adapterError(): ReturnType<typeof adapterError> {
+    return adapterError(this.failure);
+  }
+}

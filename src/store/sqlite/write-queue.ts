@@ -1,0 +1,89 @@
+/** Something that needs the writing connection for itself. */
+export interface Write {
+  /** Begins it; {@link WriteQueue.done} has to be called at its end. @throws what `refuse` then gets, unless it says that the file is locked */
+  start(): void;
+  /** It did not begin. */
+  refuse(error: unknown): void;
+}
+
+/** What the queue has to know of its surroundings. */
+export interface WriteQueueOptions {
+  /** Whether an error says that another process has the lock. */
+  readonly isBusy: (error: unknown) => boolean;
+  /** Runs what a timer begins. */
+  readonly guarded: (work: () => void) => void;
+}
+
+/** How long a write waits for another process to release its lock, in ms. */
+export const LOCK_WAIT_MS = 5000;
+/** How often it tries again meanwhile, in ms. */
+const RETRY_MS = 15;
+
+interface Waiting {
+  readonly write: Write;
+  /** When it came, by the monotonic clock. */
+  readonly since: number;
+}
+
+/**
+ * Lets one write at a time have the connection, in the order in which they come. While another process holds the file's lock, it tries again by a
+ * timer: SQLite's own waiting would stop the thread, and with it everybody's reads.
+ */
+export class WriteQueue {
+  readonly #options: WriteQueueOptions;
+  readonly #waiting: Waiting[] = [];
+  /** A write has the connection, or the lock is waited for. */
+  #taken = false;
+  /** It is being seen to who is next. */
+  #choosing = false;
+  /** Since when the lock has been found taken, without a write in between. */
+  #lockedSince: number | undefined;
+
+  constructor(options: WriteQueueOptions) {
+    this.#options = options;
+  }
+
+  add(write: Write): void {
+    this.#waiting.push({ write, since: performance.now() });
+    this.#next();
+  }
+
+  /** The write that has the connection needs it no longer. */
+  done(): void {
+    this.#taken = false;
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#choosing) return;
+    this.#choosing = true;
+    while (!this.#taken) {
+      const next = this.#waiting.shift();
+      if (next === undefined) break;
+      this.#start(next);
+    }
+    if (!this.#taken) this.#lockedSince = undefined;
+    this.#choosing = false;
+  }
+
+  #start(next: Waiting): void {
+    this.#taken = true;
+    try {
+      next.write.start();
+      this.#lockedSince = undefined;
+    } catch (error) {
+      if (this.#options.isBusy(error) && this.#mayWait(next)) {
+        this.#waiting.unshift(next);
+        setTimeout(() => this.#options.guarded(() => this.done()), RETRY_MS);
+        return;
+      }
+      this.#taken = false;
+      next.write.refuse(error);
+    }
+  }
+
+  #mayWait({ since }: Waiting): boolean {
+    this.#lockedSince ??= performance.now();
+    return performance.now() - Math.max(since, this.#lockedSince) < LOCK_WAIT_MS;
+  }
+}

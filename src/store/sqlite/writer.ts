@@ -1,0 +1,83 @@
+import { isBusy } from './binding.ts';
+import { Connection } from './connection.ts';
+import type { WriterRequest } from './protocol.ts';
+import { Transactions, type Reply } from './transactions.ts';
+import { WriteQueue } from './write-queue.ts';
+
+/**
+ * What every writing connection is set to. FULL makes an acknowledged change outlive a power cut: NORMAL may lose the last ones in WAL mode.
+ */
+const pragmas = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;';
+
+/** How long opening waits for another process's lock, in ms: nobody else waits for this thread yet. */
+const OPEN_MS = 5000;
+
+/**
+ * A database file's one writing connection, and a second one for reads outside of transactions: those wait for no transaction. It blocks
+ * its thread while a statement runs, and never for a lock.
+ */
+export class Writer {
+  readonly #writing: Connection;
+  readonly #reading: Connection;
+  readonly #queue: WriteQueue;
+  readonly #transactions: Transactions;
+
+  /**
+   * @param guarded runs what a timer begins
+   * @throws SQLite's error when the file can't be opened
+   */
+  constructor(file: string, guarded: (work: () => void) => void) {
+    this.#queue = new WriteQueue({ isBusy, guarded });
+    this.#writing = new Connection(file, { busyMs: OPEN_MS });
+    this.#writing.database.exec(`${pragmas} PRAGMA busy_timeout = 0;`);
+    this.#reading = new Connection(file, { readOnly: true });
+    this.#transactions = new Transactions(this.#writing, this.#queue);
+  }
+
+  serve(request: WriterRequest, reply: Reply): void {
+    switch (request[0]) {
+      case 'read': {
+        const [, sql, args] = request;
+        return settle(reply, () => this.#reading.rows(sql, args));
+      }
+      case 'query':
+      case 'execute': {
+        const [what, sql, args, transaction] = request;
+        const run = () => what === 'query' ? this.#writing.rows(sql, args) : this.#writing.execute(sql, args);
+        return transaction === undefined ? this.#write(reply, run) : this.#transactions.run(transaction, reply, run);
+      }
+      case 'script': {
+        const [, sql] = request;
+        return this.#write(reply, () => this.#writing.database.exec(sql));
+      }
+      case 'commit': return this.#transactions.commit(request[1], reply);
+      case 'rollback': return this.#transactions.rollback(request[1], reply);
+      case 'close': return this.#write(reply, () => {
+        this.#reading.close();
+        this.#writing.close();
+      });
+    }
+  }
+
+  #write(reply: Reply, run: () => unknown): void {
+    this.#queue.add({
+      start: () => {
+        const result = run();
+        this.#queue.done();
+        reply.resolve(result);
+      },
+      refuse: (error) => reply.reject(error),
+    });
+  }
+}
+
+/** Answers with what a function returns or throws. */
+function settle(reply: Reply, run: () => unknown): void {
+  let result: unknown;
+  try {
+    result = run();
+  } catch (error) {
+    return reply.reject(error);
+  }
+  reply.resolve(result);
+}
