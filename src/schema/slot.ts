@@ -1,12 +1,14 @@
-import type { SlotAnswer } from '../store/totals.ts';
+import { hasRoom } from '../rules/quota.ts';
+import type { ClientWithOwner } from './changes.ts';
 import { AditError } from './errors.ts';
 
-/** @throws {AditError} when client or owner has all the tunnels and hosts that are allowed (contract 4.9), or there is no such client */
-export function checkSlot(answer: SlotAnswer): void {
-  switch (answer) {
-    case 'taken': return;
-    case 'clientFull': throw new AditError('CLIENT_TUNNEL_QUOTA');
-    case 'ownerFull': throw new AditError('USER_TUNNEL_QUOTA');
-    case 'noClient': throw new AditError('NOT_FOUND', { resource: 'client' });
-  }
+/**
+ * Whether a client and its owner may have one more tunnel or host (contract 4.9). The client was read in the transaction that adds it: no
+ * other write comes between.
+ * @param from the owner whose quota it has a place of already, when it is moved
+ * @throws {AditError} CLIENT_TUNNEL_QUOTA, USER_TUNNEL_QUOTA
+ */
+export function checkSlot({ maxTunnels, tunnelCount, user }: ClientWithOwner, from?: number | null): void {
+  if (!hasRoom(maxTunnels, tunnelCount)) throw new AditError('CLIENT_TUNNEL_QUOTA');
+  if (user !== null && !hasRoom(user.maxTunnels, user.tunnelCount, user.id === from ? 0 : 1)) throw new AditError('USER_TUNNEL_QUOTA');
 }

@@ -37,7 +37,7 @@ export class Writes {
    * are published in their order; the write ends when the engine has applied them.
    * @throws what `work` throws, with nothing stored; or what a listener throws, with everything stored
    */
-  async run<T>(author: Author, work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'ended'>): Promise<T> {
+  async run<T>(author: Author, work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'background' | 'ended'>): Promise<T> {
     const { store, now } = this.#parts;
     const { result } = await store.transaction(async (tx) => {
       const made: Change[] = [];

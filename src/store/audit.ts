@@ -1,6 +1,5 @@
 import type { AuditEntry, Prisma } from './generated/sqlite/client.ts';
 import type { Page } from './hot/page.ts';
-import { addToTotal } from './totals.ts';
 import type { Reading } from './reading.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -25,7 +24,6 @@ export interface AuditQuery {
 export async function addAuditEntries(tx: Transaction, data: readonly NewAuditEntry[]): Promise<AuditEntry[]> {
   if (data.length === 0) return [];
   const entries = await tx.auditEntry.createManyAndReturn({ data: [...data] });
-  await addToTotal(tx, 'audit', data.length);
   return entries.toSorted((a, b) => a.id - b.id);
 }
 
@@ -42,6 +40,5 @@ export async function auditPage(db: Reading, { offset: skip, limit: take, from, 
 
 /** Deletes the entries from before a moment. */
 export async function pruneAudit(tx: Transaction, before: Date): Promise<void> {
-  const { count } = await tx.auditEntry.deleteMany({ where: { at: { lt: before } } });
-  if (count > 0) await addToTotal(tx, 'audit', -count);
+  await tx.auditEntry.deleteMany({ where: { at: { lt: before } } });
 }

@@ -22,7 +22,6 @@ import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
 import type { Reading } from './reading.ts';
-import { forgetDeclared } from './totals.ts';
 import { transactions } from './transaction.ts';
 import type { RunTransaction } from './transaction.ts';
 
@@ -132,7 +131,10 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     saveCounters: (batch) => saveCounters(transaction, dialect, batch, Date.now()),
     tryWrite: () => tryWrite(transaction),
     forgetRunningState: () => forgetRunningState(transaction),
-    forgetDeclared: () => transaction(forgetDeclared),
+    forgetDeclared: () => transaction(async (tx) => {
+      await tx.tunnel.deleteMany({ where: { noStore: true } });
+      await tx.host.deleteMany({ where: { noStore: true } });
+    }),
     auditPage: (query) => auditPage(db, query),
     prune: ({ traffic, audit }) => transaction(async (tx) => {
       const now = Date.now();

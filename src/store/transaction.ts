@@ -13,6 +13,8 @@ export interface WriteOptions<T> {
   readonly ended?: () => Promise<void>;
   /** It shares its transaction with no other write: for one that reads what `committed` of those before it changes. */
   readonly alone?: boolean;
+  /** Nobody waits for it: it may be asked for while another write runs, inside it too. */
+  readonly background?: boolean;
 }
 
 /** Runs a function in a transaction. */
@@ -90,7 +92,7 @@ export function transactions(db: PrismaClient): RunTransaction {
   };
 
   return <T>(run: (tx: Transaction) => Promise<T>, options: WriteOptions<T> = {}) => {
-    if (inside.getStore() === true) throw new Error('a transaction inside a transaction would wait for itself: pass tx on instead');
+    if (inside.getStore() === true && options.background !== true) throw new Error('a transaction inside a transaction would wait for itself: pass tx on instead');
     return new Promise<T>((resolve, reject) => {
       waiting.push(jobOf(run, options, resolve, reject));
       if (!running) void work();

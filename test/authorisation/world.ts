@@ -51,7 +51,6 @@ export async function openWorld(api: Api): Promise<World> {
   // Not the logins: they are audited too.
   await api.store.db.auditEntry.deleteMany();
   await api.store.db.auditEntry.create({ data: { at: new Date(), callerKind: 'admin', method: 'signature', address: '', resource: 'client', resourceId: '1', action: 'create' } });
-  await api.store.db.total.update({ where: { name: 'audit' }, data: { value: 1 } });
   for (const id of [1, 2, 3]) api.engine.addVisitor(id, { kind: 'tunnel', id }, { id });
   const copy = await StoreCopy.of(api.store);
   const nobody: Carried = { headers: {}, parameters: {} };
@@ -92,20 +91,17 @@ export async function openWorld(api: Api): Promise<World> {
 async function seed(api: Api, passwordHash: string, tokenHashes: readonly string[]): Promise<void> {
   const { db } = api.store;
   await api.reset(); // the kept totals of an empty store
-  const counts = { clientCount: 1, tunnelCount: 2, hostCount: 1 };
   await db.user.createMany({ data: [
-    { id: 1, username: 'alice', passwordHash, ...counts }, { id: 2, username: 'bob', passwordHash, ...counts },
+    { id: 1, username: 'alice', passwordHash }, { id: 2, username: 'bob', passwordHash },
     { id: 3, username: 'carol', passwordHash, enabled: false }, { id: 4, username: 'dave', passwordHash, expiresAt: new Date(0) },
   ] });
-  const client = { tunnelCount: 2, hostCount: 1 };
   await db.client.createMany({ data: [
-    { ...client, id: 1, vkey: 'key-1', userId: 1, webUsername: 'web', webPasswordHash: passwordHash }, { ...client, id: 2, vkey: 'key-2', userId: 2 }, { ...client, id: 3, vkey: 'key-3' },
+    { id: 1, vkey: 'key-1', userId: 1, webUsername: 'web', webPasswordHash: passwordHash }, { id: 2, vkey: 'key-2', userId: 2 }, { id: 3, vkey: 'key-3' },
   ] });
   await db.tunnel.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, mode: 'tcp', port: 9000 + id, target: '127.0.0.1:22' })) });
   await db.host.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, host: `host${id}.example.com`, target: '127.0.0.1:80' })) });
   await db.platformDomain.create({ data: { id: 'd', wildcard: '*.platform.example.com' } });
   await db.globalSettings.create({ data: { id: 1, serverUrl: 'https://adit.example.com' } });
-  await db.total.createMany({ data: Object.entries({ users: 4, clients: 3, tunnels: 3, 'tunnels:tcp': 3, hosts: 3 }).map(([name, value]) => ({ name, value })) });
   await db.apiToken.createMany({ data: tokenHashes.map((hash, index) => ({ id: index + 1, name: 'test', hash, userId: [1, 2, 3, 4, 1][index], readOnly: index === 4 })) });
   await db.apiToken.createMany({ data: [1, 2, 3].map((userId) => ({ id: 5 + userId, userId, name: 'API key', hash: `legacy ${userId}`, legacy: true })) });
   await db.trafficSample.createMany({ data: [1, 2, 3].map((id) => ({ resource: 'client', resourceId: id, step: 'day', at: 29_520_000, inletBytes: 100 * id, exportBytes: 0 })) });

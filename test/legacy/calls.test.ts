@@ -234,6 +234,7 @@ test('a fault of the server is told by an id only', async () => {
   expect([status, body]).toEqual([500, { status: 0, msg: masked }]);
   const { errorId, path, err } = await broken.log.line(/^a legacy call failed$/);
   expect([body, path, err]).toEqual([{ status: 0, msg: `internal error ${String(errorId)}` }, '/client/add', expect.objectContaining({ message: expect.stringContaining('Total') })]);
-  await broken.store.db.$executeRaw`DROP TABLE "Client"`;
-  expect(await call('/client/getclient/', { id: 1, ...parameters }, {}, broken)).toEqual([500, { code: 0, msg: masked }]);
+  const emptied = await apis.start();
+  await emptied.store.db.$executeRaw`DROP TABLE "Client"`;
+  expect(await call('/client/getclient/', { id: 1, ...parameters }, {}, emptied)).toEqual([500, { code: 0, msg: masked }]);
 });

@@ -56,6 +56,17 @@ eachDialect('the audit log', (databases) => {
     expect(JSON.parse(rows[3]?.after ?? '')).toMatchObject({ basicPassword: hidden });
   });
 
+  test('has a guess that is found out while something is written', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '', clients: { create: { vkey: 'k' } } } });
+    const add = 'mutation { createTunnel(input: { clientId: 1, mode: secret, password: "in use" }) { id } }';
+    await api.ok(add);
+    expect(await api.code(add, {}, { kind: 'user', userId, address: '203.0.113.7' })).toBe('TUNNEL_KEY_DUPLICATE');
+    await eventuallyAsync(() => store.auditPage({ offset: 0, limit: 1 }), ({ rows }) => rows[0]?.resource === 'failedAttempt', 5000);
+    expect(api.logged).toEqual([]);
+  });
+
   test('is not filled by strangers, from however many addresses they guess', async () => {
     const api = await openTestSchema(databases);
     const { attempts, store } = api.services;

@@ -93,7 +93,7 @@ eachDialect('pages', (databases) => {
       }
     }
     // A host counts in the client's quota, not in its list of tunnels.
-    await store.db.client.update({ where: { id: clientIds[1] ?? 0 }, data: { tunnelCount: { increment: 1 }, hostCount: { increment: 1 } } });
+    await store.db.host.create({ data: { clientId: clientIds[1] ?? 0, host: 'counted.example.com' } });
     expect((await store.tunnelPage({ clientId: clientIds[1], offset: 0, limit: 1 })).total).toBe(8);
   });
 

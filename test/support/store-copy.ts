@@ -38,8 +38,13 @@ export class StoreCopy {
     const tables = tableNames.parse(database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '_prisma_migrations' ORDER BY name <> 'Client'`).all())
       .map(({ name }) => name);
     for (const table of tables) database.exec(`CREATE TEMP TABLE "copy of ${table}" AS SELECT * FROM main."${table}"`);
+    const others = tables.filter((table) => table !== 'Total');
+    const counts = (table: string, columns: string) => `UPDATE main."${table}" SET (${columns}) = (SELECT ${columns} FROM "copy of ${table}" c WHERE c.id = main."${table}".id)`;
     this.#restore = [
-      'BEGIN IMMEDIATE', ...tables.map((table) => `DELETE FROM main."${table}"`), ...tables.map((table) => `INSERT INTO main."${table}" SELECT * FROM "copy of ${table}"`), 'COMMIT',
+      'BEGIN IMMEDIATE', ...others.map((table) => `DELETE FROM main."${table}"`), ...others.map((table) => `INSERT INTO main."${table}" SELECT * FROM "copy of ${table}"`),
+      // Triggers have counted what was inserted: the counts are brought back after it, those that others are made of first.
+      counts('Client', '"tunnelCount", "hostCount"'), counts('User', '"clientCount", "tunnelCount", "hostCount"'),
+      'DELETE FROM main."Total"', 'INSERT INTO main."Total" SELECT * FROM "copy of Total"', 'COMMIT',
     ].join(';');
     this.#tables = new Map(tables.filter((name) => !history.has(name)).map((name) => [name, database.prepare(`SELECT * FROM main."${name}"`)]));
     this.#before = this.#rows();

@@ -17,7 +17,7 @@ export function tellOfGuesses({ attempts, writes, log, now }: { readonly attempt
     told.add(news, now());
     // Not awaited: whoever guesses learns nothing from the time it takes.
     const stranger: Author = { kind: 'anonymous', address };
-    writes.run(stranger, async (_tx, changed) => changed(changeOf(suspicion))).catch((error: unknown) => log.error({ err: error }, 'a wrong guess could not be written down'));
+    writes.run(stranger, async (_tx, changed) => changed(changeOf(suspicion)), { background: true }).catch((error: unknown) => log.error({ err: error }, 'a wrong guess could not be written down'));
   });
 }
 

@@ -1,7 +1,7 @@
 import { effectiveExpiry, expiresAfterOwner, isPast } from '../../rules/expiry.ts';
+import { hasRoom } from '../../rules/quota.ts';
 import { newVerifyKey } from '../../rules/vkey.ts';
 import type { Client as ClientRow, User } from '../../store/generated/sqlite/client.ts';
-import { giveBackClientSlot, moveClientSlot, takeClientSlot } from '../../store/totals.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { usableClient } from '../access.ts';
 import { builder } from '../builder.ts';
@@ -55,7 +55,7 @@ async function createClient(context: Context, given: ClientValues) {
   return context.write(async (tx, changed) => {
     const owner = await ownerById(tx, input.ownerId ?? null);
     checkExpiry(columns.expiresAt ?? null, owner);
-    if (!await takeClientSlot(tx, owner?.id ?? null)) throw new AditError('OWNER_CLIENT_QUOTA');
+    if (owner !== null && !hasRoom(owner.maxClients, owner.clientCount)) throw new AditError('OWNER_CLIENT_QUOTA');
     const expired = hasExpired(context, columns.expiresAt ?? null, owner);
     const after = await uniqueVkey(() => tx.client.create({ data: { ...columns, ...webLogin, vkey, expired, userId: owner?.id }, include: { user: true } }));
     changed({ resource: 'client', action: 'create', after });
@@ -77,8 +77,8 @@ async function updateClient(context: Context, id: number, given: ClientValues) {
     if (columns.expiresAt !== undefined || moved) checkExpiry(own, owner);
     if (moved) {
       await checkMovedRoutes(tx, before, owner?.id ?? null);
-      const slot = await moveClientSlot(tx, before, owner?.id ?? null);
-      if (slot !== 'moved') throw new AditError(slot === 'clientsFull' ? 'OWNER_CLIENT_QUOTA' : 'USER_TUNNEL_QUOTA');
+      if (owner !== null && !hasRoom(owner.maxClients, owner.clientCount)) throw new AditError('OWNER_CLIENT_QUOTA');
+      if (owner !== null && !hasRoom(owner.maxTunnels, owner.tunnelCount, before.tunnelCount)) throw new AditError('USER_TUNNEL_QUOTA');
     }
     const nextLogin = webLogin(before);
     // The sessions of a login that is another now are over, and with them what they listen to.
@@ -107,7 +107,6 @@ function setClientEnabled(context: Context, id: number, enabled: boolean) {
 function deleteClient(context: Context, id: number): Promise<number> {
   return context.write(async (tx, changed) => {
     const before = await usableClient(context, tx, id);
-    await giveBackClientSlot(tx, before);
     await tx.client.delete({ where: { id } });
     changed({ resource: 'client', action: 'delete', before });
     return id;

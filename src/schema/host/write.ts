@@ -1,6 +1,5 @@
 import { acmeFault } from '../../rules/acme-name.ts';
 import type { Client, Host } from '../../store/generated/sqlite/client.ts';
-import { giveBackHostSlot, takeHostSlot } from '../../store/totals.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableHost } from '../access.ts';
 import type { Context } from '../context.ts';
@@ -20,7 +19,7 @@ export async function createHost(context: Context, input: HostValues, noStore = 
     const certificate = ownCertificate(context, input, name);
     await checkPlatform(name, scheme);
     const client = await usableClient(context, tx, input.clientId ?? 0);
-    checkSlot(await takeHostSlot(tx, client.id));
+    checkSlot(client);
     await checkNameAllowed(context, tx, name.host);
     const namedByAdmin = context.caller.kind === 'admin';
     if (name.domain === null) await checkNamespace(tx, name.host, namedByAdmin);
@@ -46,7 +45,7 @@ export async function updateHost(context: Context, id: number, input: HostValues
     const scheme = columns.scheme ?? before.scheme;
     // A later edit of something else may not fail for what has become of the certificate meanwhile.
     if (name.host !== before.host || scheme !== before.scheme) await checkPlatform(name, scheme);
-    const client = await moveSlot(context, tx, from, input.clientId);
+    const client = await nextClient(context, tx, from, input.clientId);
     const named = name.host !== before.host || name.domain?.id !== (before.platformDomainId ?? undefined);
     const namedByAdmin = named ? context.caller.kind === 'admin' : before.namedByAdmin;
     const next = { ...routeSpace({ host: name.host, location: columns.location ?? before.location, scheme }), namedByAdmin };
@@ -79,7 +78,6 @@ export function setHostEnabled(context: Context, id: number, enabled: boolean): 
 export function deleteHost(context: Context, id: number): Promise<number> {
   return context.write(async (tx, changed) => {
     const { client: _, ...before } = await usableHost(context, tx, id);
-    await giveBackHostSlot(tx, before.clientId);
     await tx.host.delete({ where: { id } });
     changed({ resource: 'host', action: 'delete', before });
     return id;
@@ -93,11 +91,10 @@ async function checkPlatform({ domain }: HostName, scheme: string): Promise<void
   else if (scheme !== 'http') throw new AditError('PLATFORM_HTTP_ONLY', { wildcard: domain.wildcard });
 }
 
-async function moveSlot(context: Context, tx: Transaction, from: Client, clientId: number | null | undefined): Promise<Client> {
+async function nextClient(context: Context, tx: Transaction, from: Client, clientId: number | null | undefined): Promise<Client> {
   if (!clientId || clientId === from.id) return from;
   const to = await usableClient(context, tx, clientId);
-  await giveBackHostSlot(tx, from.id);
-  checkSlot(await takeHostSlot(tx, to.id));
+  checkSlot(to, from.userId);
   return to;
 }
 

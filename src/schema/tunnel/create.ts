@@ -3,9 +3,10 @@ import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableTunnel } from '../access.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
+import { checkSlot } from '../slot.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { writeWithPort } from './listener.ts';
-import { checkMode, requireKey, takeSlot } from './quota.ts';
+import { checkMode, requireKey } from './mode.ts';
 import { withUniqueKey } from './unique-key.ts';
 
 /** A tunnel that isn't stored yet. */
@@ -42,8 +43,7 @@ function addTunnel(context: Context, plan: (tx: Transaction) => Promise<NewTunne
   return writeWithPort(context, async (tx, changed, leasePort) => {
     const { columns, port, source } = await plan(tx);
     const lease = await leasePort({ ...columns, port });
-    await usableClient(context, tx, columns.clientId);
-    await takeSlot(tx, columns.clientId, columns.mode);
+    checkSlot(await usableClient(context, tx, columns.clientId));
     const after = await withUniqueKey(context, columns, source, () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } }));
     changed({ resource: 'tunnel', action: 'create', after, lease });
     return after;

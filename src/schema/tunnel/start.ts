@@ -2,7 +2,7 @@ import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { usableTunnel } from '../access.ts';
 import type { Context } from '../context.ts';
 import { writeWithPort } from './listener.ts';
-import { checkMode } from './quota.ts';
+import { checkMode } from './mode.ts';
 
 /** Spec /index/start/. One that is started but couldn't open its port tries again (contract D6). */
 export function startTunnel(context: Context, id: number): Promise<Tunnel> {

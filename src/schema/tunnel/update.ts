@@ -1,27 +1,26 @@
 import { transportOf } from '../../rules/tunnel-mode.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
-import { giveBackTunnelSlot, moveTunnelMode } from '../../store/totals.ts';
-import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableTunnel } from '../access.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
+import { checkSlot } from '../slot.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { sameListener, writeWithPort } from './listener.ts';
-import { checkMode, requireKey, takeSlot } from './quota.ts';
+import { checkMode, requireKey } from './mode.ts';
 import { withUniqueKey } from './unique-key.ts';
 
 /** Spec /index/edit/, contract 2.4, D7 to D10 and D23. @param noStore the agent that brought it along changes it */
 export async function updateTunnel(context: Context, id: number, input: TunnelValues, noStore = false): Promise<Tunnel> {
   const columns = tunnelColumns(input, context.settings);
   return writeWithPort(context, async (tx, changed, leasePort) => {
-    const { client: _, ...before } = await usableTunnel(context, tx, id);
+    const { client: from, ...before } = await usableTunnel(context, tx, id);
     if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
     const next = nextTunnel(before, input, columns);
     if (next.mode !== before.mode) checkMode(context, next.mode);
     requireKey(next);
-    if (next.clientId !== before.clientId) await usableClient(context, tx, next.clientId);
+    const to = next.clientId === before.clientId ? undefined : await usableClient(context, tx, next.clientId);
     const lease = input.port === 0 || !sameListener(before, next) ? await leasePort({ ...next, replaces: id }) : undefined;
-    await moveSlot(tx, before, next);
+    if (to !== undefined) checkSlot(to, from.userId);
     const data = { ...columns, ...next, port: lease?.port ?? next.port };
     const after = await withUniqueKey(context, next, before, () => tx.tunnel.update({ where: { id }, data }));
     changed({ resource: 'tunnel', action: 'update', before, after, lease });
@@ -33,7 +32,6 @@ export async function updateTunnel(context: Context, id: number, input: TunnelVa
 export function deleteTunnel(context: Context, id: number): Promise<number> {
   return context.write(async (tx, changed) => {
     const { client: _, ...before } = await usableTunnel(context, tx, id);
-    await giveBackTunnelSlot(tx, before.clientId, before.mode);
     await tx.tunnel.delete({ where: { id } });
     changed({ resource: 'tunnel', action: 'delete', before });
     return id;
@@ -50,13 +48,4 @@ function nextTunnel(before: Tunnel, input: TunnelValues, columns: ReturnType<typ
     serverIp: columns.serverIp ?? before.serverIp,
     password: columns.password ?? before.password,
   };
-}
-
-async function moveSlot(tx: Transaction, before: Tunnel, next: Pick<Tunnel, 'clientId' | 'mode'>): Promise<void> {
-  if (before.clientId !== next.clientId) {
-    await giveBackTunnelSlot(tx, before.clientId, before.mode);
-    await takeSlot(tx, next.clientId, next.mode);
-  } else if (before.mode !== next.mode) {
-    await moveTunnelMode(tx, before.mode, next.mode);
-  }
 }

@@ -1,5 +1,4 @@
 import { isPast } from '../../rules/expiry.ts';
-import { addUserToTotal, removeUserFromTotal } from '../../store/totals.ts';
 import type { User } from '../../store/generated/sqlite/client.ts';
 import type { Reading } from '../../store/reading.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -17,7 +16,6 @@ export async function createUser(context: Context, input: UserValues): Promise<U
   if (password === undefined) throw new AditError('PASSWORD_EMPTY');
   const passwordHash = await hashPassword(password);
   return context.write(async (tx, changed) => {
-    await addUserToTotal(tx);
     const data = { ...columns, username, passwordHash, expired: isPast(columns.expiresAt ?? null, context.now()) };
     const after = await uniqueName(() => tx.user.create({ data }));
     changed({ resource: 'user', action: 'create', after, clients: [] });
@@ -61,8 +59,7 @@ export function deleteUser(context: Context, id: number): Promise<number> {
     const before = await userById(tx, id);
     const ids = (await tx.client.findMany({ where: { userId: id }, select: { id: true } })).map((client) => client.id);
     await expireClientsWith(tx, id, false, context.now());
-    await tx.client.updateMany({ where: { userId: id }, data: { userId: null, enabled: false, disabledByAdmin: true } });
-    await removeUserFromTotal(tx);
+    await tx.client.updateMany({ where: { userId: id }, data: { enabled: false, disabledByAdmin: true } });
     await tx.user.delete({ where: { id } });
     changed({ resource: 'user', action: 'delete', before, clients: await tx.client.findMany({ where: { id: { in: ids } }, include: { user: true } }) });
     return id;

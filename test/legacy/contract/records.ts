@@ -121,14 +121,14 @@ export async function openRecords(api: Api): Promise<Records> {
 async function seed({ store: { db } }: Api, passwordHash: string, tokenHash: string): Promise<void> {
   const createdAt = made;
   await db.user.createMany({ data: [
-    { id: 1, username: 'alice', passwordHash, remark: 'first', clientCount: 2, tunnelCount: 1, createdAt },
-    { id: 2, username: 'bob', passwordHash, maxClients: 1, maxTunnels: 2, clientCount: 1, tunnelCount: 2, hostCount: 1, expiresAt: new Date(2031, 0, 1), createdAt },
+    { id: 1, username: 'alice', passwordHash, remark: 'first', createdAt },
+    { id: 2, username: 'bob', passwordHash, maxClients: 1, maxTunnels: 2, expiresAt: new Date(2031, 0, 1), createdAt },
   ] });
   await db.client.createMany({ data: [
-    { id: 1, vkey: 'key-1', remark: 'office', basicUser: 'basic', basicPassword: 'basic password', webUsername: 'web', webPasswordHash: passwordHash, tunnelCount: 6, hostCount: 4, createdAt },
+    { id: 1, vkey: 'key-1', remark: 'office', basicUser: 'basic', basicPassword: 'basic password', webUsername: 'web', webPasswordHash: passwordHash, createdAt },
     { id: 2, vkey: 'key-2', remark: 'shop', userId: 1, expiresAt: new Date(2030, 5, 1), createdAt },
-    { id: 3, vkey: 'key-3', remark: 'bobs', userId: 2, tunnelCount: 2, hostCount: 1, createdAt },
-    { id: 4, vkey: 'key-4', remark: 'limited', userId: 1, maxTunnels: 1, tunnelCount: 1, createdAt },
+    { id: 3, vkey: 'key-3', remark: 'bobs', userId: 2, createdAt },
+    { id: 4, vkey: 'key-4', remark: 'limited', userId: 1, maxTunnels: 1, createdAt },
   ] });
   await db.tunnel.createMany({ data: [
     { id: 1, clientId: 1, mode: 'tcp', port: 9001, remark: 'ssh', target: '127.0.0.1:22', createdAt },
@@ -151,9 +151,6 @@ async function seed({ store: { db } }: Api, passwordHash: string, tokenHash: str
     { id: 5, clientId: 1, host: 'old.h.example.com', remark: 'older than the domain', createdAt },
   ] });
   await db.globalSettings.create({ data: { id: 1, blackIpList: '192.0.2.1', serverUrl: 'https://adit.example.com' } });
-  await db.total.createMany({ data: Object.entries({
-    users: 2, clients: 4, tunnels: 4, 'tunnels:tcp': 2, 'tunnels:secret': 1, 'tunnels:udp': 1, hosts: 5,
-  }).map(([name, value]) => ({ name, value })) });
   await db.apiToken.createMany({ data: [
     { id: 1, name: 'test', hash: tokenHash, userId: 1 }, { id: 2, name: 'API key', hash: 'legacy', userId: 1, legacy: true, createdAt },
   ] });

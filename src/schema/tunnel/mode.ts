@@ -1,19 +1,11 @@
 import { keyedModes } from '../../rules/tunnel-mode.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
-import { takeTunnelSlot } from '../../store/totals.ts';
-import type { Transaction } from '../../store/transaction.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
-import { checkSlot } from '../slot.ts';
 
 /** @throws {AditError} UNSUPPORTED_MODE: a tunnel that can be stored but does nothing would only look like one */
 export function checkMode({ engine }: Context, mode: string): void {
   if (!engine.modes.includes(mode)) throw new AditError('UNSUPPORTED_MODE');
-}
-
-/** Counts a tunnel for a client and its owner. @throws {AditError} when one of them has all that are allowed */
-export async function takeSlot(tx: Transaction, clientId: number, mode: string): Promise<void> {
-  checkSlot(await takeTunnelSlot(tx, clientId, mode));
 }
 
 /** What a tunnel is found by, if visitors have to prove its password. */
