@@ -140,6 +140,7 @@ export class Engine {
       blocked: (clientId) => this.#blocked(clientId),
       admit: (tunnel, address) => this.#admit(tunnel, address),
       stunPorts: () => this.#rendezvous.ports(),
+      isOwn: (host) => this.#hosts.isOwn(host),
       changed: (meter) => this.#changed(meter),
       later: (ms, attempt) => setTimeout(() => this.#inBackground(attempt), ms).unref(),
     });

@@ -78,6 +78,11 @@ export class HostTable<Rule extends HostRule> {
     if (bucket.locations.size === 0) this.#buckets.delete(rule.host);
   }
 
+  /** Whether a rule is for a host, started or not. */
+  knows(host: string): boolean {
+    return patternsFor(host).some((pattern) => this.#buckets.has(pattern));
+  }
+
   /** The started rules of the pattern that a host is routed by, whatever the path: what is known of a TLS connection before its requests. */
   named(host: string, scheme: 'http' | 'https'): Rule[] {
     for (const pattern of patternsFor(host)) {

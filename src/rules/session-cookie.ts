@@ -18,3 +18,27 @@ export const sessionCookieNames: readonly string[] = [hostName, plainName];
 export function sessionCookieName(secure: boolean, basePath: string): string {
   return secure && basePath === '' ? hostName : plainName;
 }
+
+/**
+ * A Cookie header without this server's sessions, everything else as it was; "" = nothing is left. Pairs end at each `;`, also within
+ * quotes: a browser puts our pair behind whatever another site has planted (`x="`).
+ */
+export function withoutSessionCookies(header: string): string {
+  if (!mentionsSession(header)) return header;
+  return header.split(';').filter((pair) => !sessionCookieNames.includes(pair.split('=', 1)[0]?.trim() ?? '')).join(';').trim();
+}
+
+/**
+ * Whether a Set-Cookie header sets one of our names: as its name, or in a cookie without a name (`=beegosessionID=x`), which browsers send
+ * back as if that were the name.
+ */
+export function setsSessionCookie(header: string): boolean {
+  if (!mentionsSession(header)) return false;
+  const pair = header.split(';', 1)[0]?.trim() ?? '';
+  return sessionCookieNames.includes(pair.replace(/^[=\s]+/, '').split('=', 1)[0]?.trim() ?? '');
+}
+
+/** Every name ends in this one. */
+function mentionsSession(header: string): boolean {
+  return header.includes(plainName);
+}

@@ -313,3 +313,11 @@ test('a server that stops does not wait for visitors who ask for nothing, but fo
   busy.end();
   expect(await drained).toBe(0);
 });
+
+test.each(['localhost', '127.0.0.1', '0.0.0.0'])('a session of the panel does not go to %s through a proxy, and none is planted from there', async (name) => {
+  const { port } = await startProxy();
+  const script = await startScript(['HTTP/1.1 200 OK\r\nSet-Cookie: beegosessionID=evil\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\n\r\nok']);
+  const answer = await ask(port, `GET http://${name}:${script.port}/ HTTP/1.1\r\nHost: x\r\nCookie: beegosessionID=secret; c=d\r\nCookie: __Host-beegosessionID=secret\r\nConnection: close\r\n\r\n`);
+  expect(answer).toBe('HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
+  expect(script.asked[0]).toBe(`GET / HTTP/1.1\r\nHost: ${name}:${script.port}\r\nCookie: c=d\r\nConnection: close\r\n\r\n`);
+});

@@ -3,6 +3,7 @@ import { type Framing, requestFraming } from './body.ts';
 import { endToEnd } from './end-to-end.ts';
 import { Field, listOf, lowerCase, valuesOf } from './field.ts';
 import { formatHead, type RequestHead } from './head.ts';
+import { withoutSession } from './session-fields.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
 /** What a visitor of a forward proxy wants. */
@@ -15,6 +16,8 @@ export type ProxyRequest =
     readonly target: string;
     readonly method: string;
     readonly minor: 0 | 1;
+    /** The target is this server, or one of its hosts: sessions of the panel don't go there, and none comes from there. */
+    readonly own: boolean;
     /** What the target gets. */
     readonly head: Buffer;
     readonly body: Framing;
@@ -25,8 +28,8 @@ export type ProxyRequest =
 /** What Connection must not take away: without it the message has another length, or another host. */
 const indispensable = new Set(['host', 'content-length', 'transfer-encoding']);
 
-/** Reads a request to a forward proxy. @throws {HttpSyntaxError} */
-export function readProxyRequest(head: RequestHead): ProxyRequest {
+/** Reads a request to a forward proxy. @param isOwn whether a host is this server, or one of its hosts @throws {HttpSyntaxError} */
+export function readProxyRequest(head: RequestHead, isOwn: (host: string) => boolean): ProxyRequest {
   const hosts = valuesOf(head.fields, 'host');
   if (hosts.length > 1) throw new HttpSyntaxError('there are several Host fields');
   if (hosts.length === 0 && head.minor === 1) throw new HttpSyntaxError('the Host field is missing');
@@ -35,10 +38,12 @@ export function readProxyRequest(head: RequestHead): ProxyRequest {
   const { authority, path } = splitUrl(head);
   checkConnection(head.fields);
   const last = head.minor === 0 || [...listOf(head.fields, 'connection'), ...listOf(head.fields, 'proxy-connection')].includes('close');
-  const fields = [Field.of('Host', authority), ...endToEnd(head.fields).filter(({ name }) => lowerCase(name) !== 'host')];
+  const own = isOwn(authority);
+  const passed = endToEnd(head.fields).filter(({ name }) => lowerCase(name) !== 'host');
+  const fields = [Field.of('Host', authority), ...own ? passed.flatMap((field) => withoutSession(field) ?? []) : passed];
   if (last) fields.push(Field.of('Connection', 'close'));
   return {
-    kind: 'forward', target: targetOf(/:\d+$/.test(authority) ? authority : `${authority}:80`), method: head.method, minor: head.minor,
+    kind: 'forward', target: targetOf(/:\d+$/.test(authority) ? authority : `${authority}:80`), method: head.method, minor: head.minor, own,
     head: formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fields), body, last,
   };
 }

@@ -3,6 +3,7 @@ import { endToEndOfResponse } from './end-to-end.ts';
 import { Field, listOf } from './field.ts';
 import { formatHead, type ResponseHead } from './head.ts';
 import { checkConnection } from './proxy-request.ts';
+import { plantsSession } from './session-fields.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
 /** What a target answered. */
@@ -22,14 +23,15 @@ export interface ProxyResponse {
  * Reads the response to a request of a visitor.
  * @throws {HttpSyntaxError} also for what the visitor cannot understand: chunks in HTTP/1.0, another protocol
  */
-export function readProxyResponse(head: ResponseHead, request: { readonly method: string; readonly minor: 0 | 1; readonly last: boolean }): ProxyResponse {
+export function readProxyResponse(head: ResponseHead, request: { readonly method: string; readonly minor: 0 | 1; readonly last: boolean; readonly own: boolean }): ProxyResponse {
   if (head.status === 101) throw new HttpSyntaxError('the target changes the protocol, which nobody asked for');
   const body = responseFraming(head, request.method);
   if (body.kind === 'chunked' && request.minor === 0) throw new HttpSyntaxError('chunks for a visitor that speaks HTTP/1.0');
   const interim = head.status < 200;
   const closes = !interim && (request.last || body.kind === 'close');
   checkConnection(head.fields);
-  const fields = endToEndOfResponse(head.fields, { status: head.status, minor: request.minor });
+  const passed = endToEndOfResponse(head.fields, { status: head.status, minor: request.minor });
+  const fields = request.own ? passed.filter((field) => !plantsSession(field)) : passed;
   if (closes) fields.push(Field.of('Connection', 'close'));
   return {
     head: formatHead(`HTTP/1.1 ${head.status} ${head.reason}`, fields), body, interim, closes,

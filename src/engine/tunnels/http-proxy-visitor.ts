@@ -1,3 +1,4 @@
+import { requestedHost } from '../../rules/host-name.ts';
 import { parseBasic } from '../../rules/login.ts';
 import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import { splice } from '../../wire/splice.ts';
@@ -91,11 +92,16 @@ export class HttpProxyVisitor {
     if (!head) return false;
     this.#method = head.method;
     this.#answering = false;
-    const request = readProxyRequest(head);
+    const request = readProxyRequest(head, (authority) => this.#isOwn(authority));
     if (!this.#mayPass(head)) return this.#askForLogin(request);
     if (request.kind === 'forward') return this.#forward(request);
     await this.#tunnel(request.target);
     return false;
+  }
+
+  #isOwn(authority: string): boolean {
+    const host = requestedHost(authority);
+    return host !== undefined && (host === this.#visitor.bytes.local?.address || this.#context.isOwn(host));
   }
 
   async #readHead(): Promise<RequestHead | undefined> {

@@ -37,6 +37,8 @@ export interface TunnelContext {
   asksForLogin(): boolean;
   /** Whether what a visitor gives are the client's. Wrong ones make his address wait. */
   acceptsLogin(given: Login, address: string): boolean;
+  /** Whether a host (rules/host-name.ts) is this server, or one of its hosts. */
+  isOwn(host: string): boolean;
   readonly timing: ProxyTiming;
   /** Binds a UDP port for one visitor on an address of the server, "" = all. @throws {PortUnavailableError} */
   bindVisitorPort(serverIp: string): Promise<UdpPort>;

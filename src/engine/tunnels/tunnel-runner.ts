@@ -41,6 +41,8 @@ export interface RunnerContext {
   /** A connection of the client's visitors was refused. */
   refused(clientId: number, cause: RefusalCause): void;
   readonly logins: ClientLogins;
+  /** Whether a host is this server, or one of its hosts. */
+  isOwn(host: string): boolean;
   readonly timing: ProxyTiming;
   bindVisitorPort(serverIp: string): Promise<UdpPort>;
   /** Its listener was opened or closed, or has another fault. */
@@ -310,6 +312,7 @@ export class TunnelRunner implements VisitedTunnel {
       refused: (cause) => this.#refused(cause),
       asksForLogin: () => this.#context.logins.of(this.#wanted.clientId) !== undefined,
       acceptsLogin: (given, address) => this.#context.logins.accept(this.#wanted.clientId, given, address),
+      isOwn: (host) => this.#context.isOwn(host),
       timing: this.#context.timing,
       bindVisitorPort: (serverIp) => this.#context.bindVisitorPort(serverIp),
     }, this.#inTurn);

@@ -60,6 +60,9 @@ export class HostEntry implements HostRule {
   }
 }
 
+/** Addresses by which a machine reaches itself, beside those that begin with 127. */
+const thisMachine: ReadonlySet<string> = new Set(['::1', '0.0.0.0', '::']);
+
 /** All hosts, and which of them a request goes to. A change holds from the next request on. */
 export class Hosts {
   readonly #ticker: Ticker;
@@ -195,6 +198,11 @@ export class Hosts {
 
   get(id: number): HostEntry | undefined {
     return this.#entries.get(id);
+  }
+
+  /** Whether a name or address is this server, or is served here: sessions of the panel are for nobody behind it. */
+  isOwn(host: string): boolean {
+    return host === this.serverName || host === 'localhost' || host.startsWith('127.') || thisMachine.has(host) || this.#table.knows(host);
   }
 
   /** The host that a request goes to (contract 4.7): the very rule that a diagnosis asks. */

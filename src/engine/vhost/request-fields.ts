@@ -3,6 +3,7 @@ import { forwardedAddress } from '../../rules/forwarded-for.ts';
 import { endToEnd, endToEndOfResponse } from '../http/end-to-end.ts';
 import { Field, listOf, lowerCase, valuesOf, variableName } from '../http/field.ts';
 import type { RequestHead } from '../http/head.ts';
+import { plantsSession, withoutSession } from '../http/session-fields.ts';
 import type { HostFields } from './host-fields.ts';
 
 /** What the target is told of where a request came from. */
@@ -27,7 +28,9 @@ export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Orig
   const fields = own.names.has('host') ? [] : [own.host ?? Field.of('Host', origin.host)];
   for (const field of endToEnd(head.fields)) {
     const name = variableName(field.name);
-    if (!told.has(name) && !own.names.has(name)) fields.push(field);
+    if (told.has(name) || own.names.has(name)) continue;
+    const kept = withoutSession(field);
+    if (kept) fields.push(kept);
   }
   const upgrade = upgradeOf(head);
   if (upgrade !== undefined) fields.push(Field.of('Connection', 'Upgrade'), Field.of('Upgrade', upgrade));
@@ -71,6 +74,6 @@ const notInSwitch = new Set(['keep-alive', 'content-length', 'transfer-encoding'
 
 /** The fields that the visitor gets of a target's response; 101 keeps what it switches to. @param minor the y of HTTP/1.y that he speaks */
 export function fieldsForVisitor(fields: readonly Field[], { status, minor }: { readonly status: number; readonly minor: 0 | 1 }): Field[] {
-  if (status !== 101) return endToEndOfResponse(fields, { status, minor });
-  return fields.filter(({ name }) => !notInSwitch.has(lowerCase(name)));
+  const passed = status === 101 ? fields.filter(({ name }) => !notInSwitch.has(lowerCase(name))) : endToEndOfResponse(fields, { status, minor });
+  return passed.some(plantsSession) ? passed.filter((field) => !plantsSession(field)) : passed;
 }

@@ -16,7 +16,7 @@ const LONG = sized(20_000, 600_000);
 function read(line: string, fields: readonly Field[]): ProxyRequest | undefined {
   try {
     const head = parseRequestHead(formatHead(line, fields));
-    return head && readProxyRequest(head);
+    return head && readProxyRequest(head, () => false);
   } catch (error) {
     expect(error).toBeInstanceOf(HttpSyntaxError);
     return undefined;
@@ -35,6 +35,17 @@ test.each([
   const request = read(line, host);
   expect(request).toMatchObject({ kind: 'forward', target, last: false });
   if (request?.kind === 'forward') expect(request.head.toString('latin1')).toBe(`${start}\r\n`);
+});
+
+test.each([[true, 'Cookie: a=b', 'Set-Cookie: a=b'], [false, 'Cookie: a=b; beegosessionID=s', 'Set-Cookie: a=b, Set-Cookie: beegosessionID=evil']])('sessions of the panel stay away from what is its own (%s), and from nowhere else', (own, cookie, planted) => {
+  const head = parseRequestHead(formatHead('GET http://panel.example:8080/ HTTP/1.1', [...host, Field.of('Cookie', 'a=b; beegosessionID=s')]));
+  const asked: string[] = [];
+  const request = head && readProxyRequest(head, (authority) => { asked.push(authority); return own; });
+  expect(asked).toEqual(['panel.example:8080']);
+  expect(request?.kind === 'forward' && request.head.toString('latin1')).toBe(`GET / HTTP/1.1\r\nHost: panel.example:8080\r\n${cookie}\r\n\r\n`);
+  const response = parseResponseHead(formatHead('HTTP/1.1 200 OK', [Field.of('Set-Cookie', 'a=b'), Field.of('Set-Cookie', 'beegosessionID=evil'), Field.of('Content-Length', '0')]));
+  const passed = response && parseResponseHead(readProxyResponse(response, { method: 'GET', minor: 1, last: false, own }).head);
+  expect(passed?.fields.map(({ name, value }) => `${name}: ${value}`).slice(0, -1).join(', ')).toBe(planted);
 });
 
 const name = fc.constantFrom('Connection', 'connection', 'Proxy-Connection', 'Keep-Alive', 'TE', 'Upgrade', 'Proxy-Authorization', 'Host', 'Content-Length', 'Transfer-Encoding', 'X-A', 'X-B', 'Cookie', 'Trailer');
@@ -75,7 +86,7 @@ test('whatever is answered is refused, or goes on as a response that reads the s
   fc.assert(fc.property(fc.integer({ min: 100, max: 599 }), fc.constantFrom<0 | 1>(0, 1), fields, fc.constantFrom('GET', 'HEAD'), fc.constantFrom<0 | 1>(0, 1), (status, minor, sent, method, asked) => {
     const head = parseResponseHead(formatHead(`HTTP/1.${minor} ${status} Reason`, sent));
     if (!head) throw new Error('a whole head was taken for a beginning');
-    const request = { method, minor: asked, last: asked === 0 };
+    const request = { method, minor: asked, last: asked === 0, own: false };
     try {
       const response = readProxyResponse(head, request);
       const again = parseResponseHead(response.head);

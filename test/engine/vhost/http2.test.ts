@@ -5,6 +5,7 @@ import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import { covering } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
+import { type RawField, sendHttp2 } from '../../support/http2-frames.ts';
 import { secureHostRequests } from '../../support/soak/web.ts';
 import { closed } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
@@ -124,4 +125,18 @@ test('a session that is idle for long ends; a visitor who keeps the connection a
   expect([waiting.closed, stream.closed]).toEqual([false, false]);
   waiting.destroy();
   kept.destroy();
+});
+
+test('sessions of the panel neither reach a target nor come from one, however the cookies are split', async () => {
+  const origin = await startRawOrigin((_text, socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: beegosessionID=evil; Domain=example.com\r\nSet-Cookie: __Host-beegosessionID=evil\r\nContent-Length: 0\r\n\r\n');
+  });
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const crumbs: RawField[] = [['cookie', 'a=b'], ['cookie', 'beegosessionID=secret'], ['cookie', '__Host-beegosessionID=secret; c=d'], ['cookie', 'xbeegosessionID=1']];
+  expect(await sendHttp2(httpsPort, 'x.p.example.com', [[':method', 'GET'], [':scheme', 'https'], [':path', '/'], [':authority', 'x.p.example.com'], ...crumbs])).toBe('answer');
+  expect(origin.received.join('').match(/^cookie:.*$/gim)).toEqual(['cookie: a=b; c=d; xbeegosessionID=1']);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+  const [headers] = await once(session.request({ ':path': '/' }), 'response');
+  expect(headers['set-cookie']).toEqual(['a=1']);
+  session.close();
 });

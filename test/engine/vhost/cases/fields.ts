@@ -57,6 +57,8 @@ export const headerFields: readonly Conversation[] = [
   fields('what CGI would take for what the server says stays behind', ['X_Forwarded_For: 192.0.2.1', 'x_real_ip: 192.0.2.2', 'X-Forwarded_Proto: https', 'X_FORWARDED_HOST: evil.test', 'X: 1'], ['X: 1']),
   fields('what CGI would take for framing, or for what concerns one connection, stays behind', ['Content_Length: 5', 'Transfer_Encoding: chunked', 'Keep_Alive: 1', 'Proxy_Authorization: x', 'X_A: 1'], ['X_A: 1']),
   fields('what CGI would take for the proxy to use stays behind', ['Proxy: http://evil.test', 'PROXY: x', 'X: 1'], ['X: 1']),
+  fields('sessions of the panel stay behind, other cookies pass', ['Cookie: a=b; beegosessionID=s; c=d', 'cookie: __Host-beegosessionID=s', 'Cookie: e=f;beegosessionID = "s"', 'Cookie: xbeegosessionID=1'], ['Cookie: a=b; c=d', 'Cookie: e=f', 'Cookie: xbeegosessionID=1']),
+  own('the host may set cookies by its headers', ['Cookie: a=b'], ['Cookie: c=d; beegosessionID=s'], [edited, ...told, 'Cookie: a=b']),
   own('what CGI would take for a header of the host stays behind', ['X-Team-Id: a', 'X_Role: b'], ['X_Team_Id: evil', 'x-team_id: evil', 'X-Role: evil', 'Y: 1'], [edited, 'Y: 1', ...told, 'X-Team-Id: a', 'X_Role: b']),
   own('a header of the host is added', ['X-Team: a'], [], [edited, ...told, 'X-Team: a']),
   own('a header of the host replaces all that came under its name', ['X-Team: a'], ['x-team: 1', 'X-TEAM: 2', 'Y: 3'], [edited, 'Y: 3', ...told, 'X-Team: a']),
@@ -102,5 +104,6 @@ export const headerFields: readonly Conversation[] = [
   behindProxy('X-Real-IP of a trusted proxy is believed', ['X-Real-IP: 192.0.2.7', 'X-Forwarded-For: 192.0.2.1'], { passed: '192.0.2.1, 127.0.0.9', real: '192.0.2.7' }),
   response('fields of a response pass in their order, each as it is spelled', ['X-b: 2', 'x-A: 1', 'Server: something', 'Date: then'], ['X-b: 2', 'x-A: 1', 'Server: something', 'Date: then']),
   response('what concerns the origin\'s connection only stays behind', ['Connection: keep-alive, x-secret', 'Keep-Alive: timeout=5', 'X-Secret: 1', 'Proxy-Authenticate: Basic', 'Upgrade: h2c', 'X: 1'], ['X: 1']),
+  response('a session of the panel can\'t be planted', ['Set-Cookie: a=b', 'Set-Cookie: beegosessionID=evil; Domain=example.test', 'set-cookie: =beegosessionID=evil', 'SET-COOKIE: __Host-beegosessionID=evil; Secure'], ['Set-Cookie: a=b']),
   response('challenges, cookies and policies pass', ['WWW-Authenticate: Digest realm="x"', 'Set-Cookie: a=b; Secure; HttpOnly', 'Content-Security-Policy: default-src \'self\'', 'Alt-Svc: h3=":443"'], ['WWW-Authenticate: Digest realm="x"', 'Set-Cookie: a=b; Secure; HttpOnly', 'Content-Security-Policy: default-src \'self\'', 'Alt-Svc: h3=":443"']),
 ];
