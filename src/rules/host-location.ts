@@ -12,10 +12,10 @@ export function hostLocation(text: string): string | undefined {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-/** Whether a location covers a path: up to its end, a slash or the query (contract 4.7: `/api` is not for `/apiary`). */
+/** Whether a location covers a path, both as they are routed by: up to its end or a slash (contract 4.7: `/api` is not for `/apiary`). */
 export function covers(location: string, path: string): boolean {
   if (location === '/') return true;
   if (!path.startsWith(location)) return false;
   const next = path[location.length];
-  return next === undefined || next === '/' || next === '?';
+  return next === undefined || next === '/';
 }

@@ -1,19 +1,21 @@
 import { covers } from './host-location.ts';
 import { isWildcard } from './host-name.ts';
 import type { HostRule, RuleScheme } from './host-route.ts';
+import { routedLocation } from './request-path.ts';
 
 /** What two rules are compared by. */
 export type RouteSpace = Pick<HostRule, 'host' | 'location' | 'scheme'>;
 
 /** Whether both would serve the very same addresses: a domain may have one rule for http and one for https (contract 4.7). */
 export function sameRoute(a: RouteSpace, b: RouteSpace): boolean {
-  return a.host === b.host && a.location === b.location && schemesMeet(a.scheme, b.scheme);
+  return a.host === b.host && routedLocation(a.location) === routedLocation(b.location) && schemesMeet(a.scheme, b.scheme);
 }
 
 /** Whether any request could go to either: what rules of different owners may not (contract 4.7). */
 export function routesOverlap(a: RouteSpace, b: RouteSpace): boolean {
-  return patternsOverlap(a.host, b.host) && schemesMeet(a.scheme, b.scheme)
-    && (covers(a.location, b.location) || covers(b.location, a.location));
+  if (!patternsOverlap(a.host, b.host) || !schemesMeet(a.scheme, b.scheme)) return false;
+  const [one, other] = [routedLocation(a.location), routedLocation(b.location)];
+  return covers(one, other) || covers(other, one);
 }
 
 /** Whether any host matches both patterns. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { OwnNames } from './own-names.ts';
+import { routedLocation, routedPath } from './request-path.ts';
 
 /** The protocol a rule is for, or both. */
 export type RuleScheme = 'all' | 'http' | 'https';
@@ -25,14 +26,14 @@ export interface HostRule {
 export interface HostRequest {
   /** As `requestedHost` spells it. */
   readonly host: string;
-  /** Begins with a slash; what follows a `?` doesn't matter. */
+  /** As `resolvedPath` returns it; what follows a `?` doesn't matter. */
   readonly path: string;
   readonly scheme: 'http' | 'https';
 }
 
 /** The rules of one pattern. */
 interface Bucket<Rule> {
-  /** By location, each in the order of their ids. */
+  /** By location (`routedLocation`), each in the order of their ids. */
   readonly locations: Map<string, Rule[]>;
   /** No longer beginning of a path has to be looked up. */
   longest: number;
@@ -61,9 +62,10 @@ export class HostTable<Rule extends HostRule> {
     this.#rules.set(rule.id, rule);
     let bucket = this.#buckets.get(rule.host);
     if (bucket === undefined) this.#buckets.set(rule.host, bucket = { locations: new Map(), longest: 0 });
-    bucket.longest = Math.max(bucket.longest, rule.location.length);
-    const rules = bucket.locations.get(rule.location) ?? [];
-    bucket.locations.set(rule.location, [...rules, rule].toSorted((a, b) => a.id - b.id));
+    const location = routedLocation(rule.location);
+    bucket.longest = Math.max(bucket.longest, location.length);
+    const rules = bucket.locations.get(location) ?? [];
+    bucket.locations.set(location, [...rules, rule].toSorted((a, b) => a.id - b.id));
   }
 
   /** Removes a rule; nothing happens when there is none with this id. */
@@ -72,9 +74,10 @@ export class HostTable<Rule extends HostRule> {
     const bucket = rule && this.#buckets.get(rule.host);
     if (rule === undefined || bucket === undefined) return;
     this.#rules.delete(id);
-    const rest = bucket.locations.get(rule.location)?.filter((other) => other.id !== id) ?? [];
-    if (rest.length > 0) bucket.locations.set(rule.location, rest);
-    else bucket.locations.delete(rule.location);
+    const location = routedLocation(rule.location);
+    const rest = bucket.locations.get(location)?.filter((other) => other.id !== id) ?? [];
+    if (rest.length > 0) bucket.locations.set(location, rest);
+    else bucket.locations.delete(location);
     if (bucket.locations.size === 0) this.#buckets.delete(rule.host);
   }
 
@@ -94,24 +97,24 @@ export class HostTable<Rule extends HostRule> {
 
   /** The rule that a request goes to. */
   match(request: HostRequest): Rule | undefined {
+    const path = routedPath(request.path);
     for (const pattern of patternsFor(request.host)) {
       const bucket = this.#buckets.get(pattern);
-      const rule = bucket && this.#inBucket(bucket, request);
+      const rule = bucket && this.#inBucket(bucket, { ...request, path });
       if (rule !== undefined) return rule;
     }
     return undefined;
   }
 
+  /** @param request its path as it is routed */
   #inBucket({ locations, longest }: Bucket<Rule>, { host, path, scheme }: HostRequest): Rule | undefined {
     const serving = (rules: readonly Rule[] | undefined): Rule | undefined => rules?.find((rule) => this.#serves(rule, host, scheme));
-    const query = path.indexOf('?');
-    const plain = query < 0 ? path : path.slice(0, query);
     // From the longest beginning that a location could be, back from slash to slash.
-    let end = plain.length <= longest ? plain.length : plain.lastIndexOf('/', longest);
+    let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest);
     while (end > 0) {
-      const rule = serving(locations.get(plain.slice(0, end)));
+      const rule = serving(locations.get(path.slice(0, end)));
       if (rule !== undefined) return rule;
-      end = plain.lastIndexOf('/', end - 1);
+      end = path.lastIndexOf('/', end - 1);
     }
     return serving(locations.get('/'));
   }

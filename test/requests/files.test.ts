@@ -82,6 +82,12 @@ test('directories are listed without what is hidden, or show their index; one wi
   expect(await ask(port, '/sub/deep/', { headers: { accept: 'application/json' } })).toMatchObject({ status: 200, body: '[]' });
 });
 
+test('dot segments are resolved before the prefix is taken off, so what has the prefix in its middle is not below it', async () => {
+  const { port } = await serving({ stripPrefix: '/files' });
+  for (const target of ['/files/hello.txt', '/x/../files/hello.txt', '/files/sub/%2e%2E/hello.txt', '//files/./hello.txt']) expect(await ask(port, target)).toMatchObject({ status: 200, body: 'hello, world' });
+  for (const target of ['/files/../hello.txt', '/files/../files/../hello.txt', '/files/%2e%2e/hello.txt', '/../files/hello.txt', '/files/sub%2f../hello.txt', '/files/sub/..;/hello.txt']) expect(await ask(port, target)).toMatchObject({ status: 404 });
+});
+
 test('the prefix is taken off the URL, and the list leads back below it', async () => {
   const { port } = await serving({ stripPrefix: '/files/' });
   expect(await ask(port, '/files/hello.txt')).toMatchObject({ status: 200 });

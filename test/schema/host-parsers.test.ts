@@ -28,6 +28,11 @@ test.each(['a\u010d\u010aX: y', 'a\u560d\u560aX:y', 'münchen.example', 'a\u{1f6
   expect(() => hostChangeOf('hostChange', value)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining('hostChange') }));
 });
 
+test('a diagnosis reads a path as the routing of requests does', () => {
+  expect(routeQuestion('a.com', '/public/%2e%2E/admin?x', 'http').path).toBe('/admin?x');
+  for (const path of ['/..', '/a/..%2fb', '/a/..;/b']) expect(() => routeQuestion('a.com', path, 'http')).toThrow(expect.objectContaining({ code: 'DIAGNOSIS_REQUEST_INVALID' }));
+});
+
 test('a diagnosis: what is asked about has a host, and a path with a slash before it', () => {
   fc.assert(fc.property(anyText, fc.oneof(anyText, anyText.map((path) => `/${path}`)), (host, path) => {
     const question = parsed(() => routeQuestion(host, path, 'http'), AditError);

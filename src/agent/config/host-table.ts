@@ -2,18 +2,24 @@ import { z } from 'zod';
 import { isHeaderLine, isHostHeader } from '../../rules/header-line.ts';
 import { hostLocation } from '../../rules/host-location.ts';
 import { hostPattern } from '../../rules/host-name.ts';
+import { resolvedPath } from '../../rules/request-path.ts';
 import type { DeclaredHost } from '../../wire/declared.ts';
 import { healthTable } from './health.ts';
 import { line, localPath, targets } from './tunnel-table.ts';
 
 const header = z.string('must be a text').refine(isHeaderLine, 'must be "Name: value"');
 
+function isLocation(text: string): boolean {
+  const location = hostLocation(text);
+  return location !== undefined && resolvedPath(location) !== undefined;
+}
+
 /** A table of `[hosts.NAME]`: a name of its own, or a prefix below a platform domain. */
 export const hostTable = z.strictObject({
   host: line.refine((text) => hostPattern(text) !== undefined, 'must be a name, an address, or *. and a name').optional(),
   platform_domain: line.optional(),
   platform_prefix: line.optional(),
-  location: line.refine((text) => hostLocation(text) !== undefined, 'must be a path without blanks, ? and #').default('/'),
+  location: line.refine(isLocation, 'must be a path without blanks, ? and #, and without dot segments above its root').default('/'),
   scheme: z.enum(['all', 'http', 'https'], 'must be "all", "http" or "https"').default('all'),
   targets,
   headers: z.array(header, 'must be a list: ["Name: value"]').max(100, 'must be at most 100').default([]),

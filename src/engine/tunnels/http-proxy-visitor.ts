@@ -101,7 +101,7 @@ export class HttpProxyVisitor {
 
   #isOwn(authority: string): boolean {
     const host = requestedHost(authority);
-    return host !== undefined && (host === this.#visitor.bytes.local?.address || this.#context.isOwn(host));
+    return host !== undefined && this.#context.isOwn(host);
   }
 
   async #readHead(): Promise<RequestHead | undefined> {

@@ -60,9 +60,6 @@ export class HostEntry implements HostRule {
   }
 }
 
-/** Addresses by which a machine reaches itself, beside those that begin with 127. */
-const thisMachine: ReadonlySet<string> = new Set(['::1', '0.0.0.0', '::']);
-
 /** All hosts, and which of them a request goes to. A change holds from the next request on. */
 export class Hosts {
   readonly #ticker: Ticker;
@@ -202,7 +199,7 @@ export class Hosts {
 
   /** Whether a name or address is this server, or is served here: sessions of the panel are for nobody behind it. */
   isOwn(host: string): boolean {
-    return host === this.serverName || host === 'localhost' || host.startsWith('127.') || thisMachine.has(host) || this.#table.knows(host);
+    return this.#table.ownNames.has(host) || this.#table.knows(host);
   }
 
   /** The host that a request goes to (contract 4.7): the very rule that a diagnosis asks. */

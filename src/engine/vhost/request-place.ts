@@ -1,3 +1,4 @@
+import { resolvedPath } from '../../rules/request-path.ts';
 import { valuesOf } from '../http/field.ts';
 import type { RequestHead } from '../http/head.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
@@ -6,7 +7,7 @@ import { HttpSyntaxError } from '../http/syntax-error.ts';
 export interface RequestPlace {
   /** As it was sent, with its port if it had one. */
   readonly host: string;
-  /** With its query; `*` for OPTIONS of the whole server. */
+  /** With its query; `*` for OPTIONS of the whole server. Dot segments are resolved (rules/request-path.ts). */
   readonly path: string;
 }
 
@@ -16,10 +17,18 @@ export function placeOf({ target, minor, fields, method }: RequestHead): Request
   if (more.length > 0) throw new HttpSyntaxError('more than one Host');
   if (host === undefined && minor === 1) throw new HttpSyntaxError('no Host');
   if (method === 'CONNECT') throw new HttpSyntaxError('this is no proxy', 501);
-  if (target.startsWith('/')) return { host: host ?? '', path: target };
-  if (target === '*' && method === 'OPTIONS') return { host: host ?? '', path: '*' };
+  if (target.startsWith('/')) return placeAt(host ?? '', target);
+  if (target === '*' && method === 'OPTIONS') return placeAt(host ?? '', '*');
   const absolute = /^https?:\/\/([^/?#@]+)(\/[^#]*|\?[^#]*)?$/i.exec(target);
   if (!absolute) throw new HttpSyntaxError('the target of the request is malformed');
   const [, authority = '', path = '/'] = absolute;
-  return { host: authority, path: path.startsWith('/') ? path : `/${path}` };
+  return placeAt(authority, path.startsWith('/') ? path : `/${path}`);
+}
+
+function placeAt(host: string, sent: string): RequestPlace {
+  // Nothing that a target could take for the end of the host.
+  if (/[^\x21-\x7e]|[/\\?#@]/.test(host)) throw new HttpSyntaxError('the Host is malformed');
+  const path = resolvedPath(sent);
+  if (path === undefined) throw new HttpSyntaxError('the path means different things to different programs');
+  return { host, path };
 }

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import send from 'send';
 import serveIndex from 'serve-index';
+import { resolvedPath } from '../../rules/request-path.ts';
 import { errnoOf, messageOf } from '../../wire/system-error.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import { page } from './page.ts';
@@ -152,10 +153,10 @@ function refuse(error: Error, socket: Duplex): void {
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** The path of a request's target, still encoded; undefined = it has none. */
+/** The path of a request's target, still encoded, its dot segments resolved; undefined = it has none. */
 function pathOf(target: string): string | undefined {
   const [, rest = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(target) ?? [];
-  return rest.startsWith('/') ? rest : undefined;
+  return rest.startsWith('/') ? resolvedPath(rest) : undefined;
 }
 
 /** To a path of this very host, whatever it begins with. */

@@ -1,5 +1,6 @@
 import { requestedHost } from '../../rules/host-name.ts';
 import { HostTable, patternsFor, routeFault, ruleSchemes, type HostRule, type RouteFault } from '../../rules/host-route.ts';
+import { octets, resolvedPath } from '../../rules/request-path.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import type { Host } from '../../store/generated/sqlite/client.ts';
 import type { ClientWithOwner } from '../changes.ts';
@@ -12,6 +13,7 @@ import { stored } from '../stored.ts';
 export interface RouteQuestion {
   /** As it is looked up: without port, in its one spelling; a text that is no host stays as it came. */
   readonly host: string;
+  /** Dot segments are resolved, as they are of requests. */
   readonly path: string;
   readonly scheme: 'http' | 'https';
 }
@@ -32,7 +34,9 @@ export function routeQuestion(host: string, path: string, scheme: 'http' | 'http
   if (!wanted.startsWith('/')) throw invalidRequest('path', 'path must start with /');
   // oxlint-disable-next-line no-control-regex
   if (/[\s\0-\x1f\x7f]|%(?![0-9a-f]{2})/i.test(wanted)) throw invalidRequest('path', 'bad path');
-  return { host: requestedHost(host) ?? host.trim(), path: wanted, scheme };
+  const resolved = resolvedPath(wanted);
+  if (resolved === undefined) throw invalidRequest('path', 'bad path');
+  return { host: requestedHost(host) ?? host.trim(), path: resolved, scheme };
 }
 
 function invalidRequest(field: string, reason: string): AditError {
@@ -51,8 +55,9 @@ export async function findRoute(context: Context, question: RouteQuestion): Prom
   const rules = rows.map(({ client, ...row }): StoredRule => ({
     id: row.id, host: row.host, location: row.location, scheme: stored(ruleSchemes, row.scheme), enabled: row.enabled, namedByAdmin: row.namedByAdmin, row, client,
   }));
-  const rule = new HostTable(rules, names).match(question);
+  const asked = { ...question, path: octets(question.path) };
+  const rule = new HostTable(rules, names).match(asked);
   if (rule !== undefined && mayUseClient(caller, rule.client)) return { rule };
   const own = rules.filter(({ client }) => mayUseClient(caller, client));
-  return { fault: new HostTable(own, names).match(question) === undefined ? routeFault(own, question, names) : 'other' };
+  return { fault: new HostTable(own, names).match(asked) === undefined ? routeFault(own, question, names) : 'other' };
 }

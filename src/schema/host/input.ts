@@ -1,4 +1,5 @@
 import { hostLocation } from '../../rules/host-location.ts';
+import { resolvedPath } from '../../rules/request-path.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { invalidInput } from '../errors.ts';
@@ -68,5 +69,6 @@ function locationOf(value: string | null | undefined): string | undefined {
   const text = textOf('location', value);
   const location = text === undefined ? undefined : hostLocation(text);
   if (text !== undefined && location === undefined) throw invalidInput('location', 'holds a blank, a ? or a #');
+  if (location !== undefined && resolvedPath(location) === undefined) throw invalidInput('location', 'holds dot segments, or a NUL, that no request can have');
   return location;
 }
