@@ -43,7 +43,7 @@ function readings(sent: string): string[][] {
   ];
 }
 
-const rule = (id: number, location: string): HostRule => ({ id, host: 'a.com', location, scheme: 'all', enabled: true });
+const rule = (id: number, location: string): HostRule => ({ id, host: 'a.com', location, scheme: 'all', enabled: true, namedByAdmin: false });
 
 describe('any path', () => {
   test('is refused, or passes on without dot segments in any reading, and is then the same again', () => {
