@@ -26,6 +26,8 @@ export interface VhostConnectionOptions {
   readonly context: VhostContext;
   /** The visitor's. */
   readonly pool: TargetPool;
+  /** Whether it may ask for a host: the certificate of its HTTP/2 session is for it. Absent = for any. */
+  readonly covers?: (host: string) => boolean;
   /** Called once, when it is over. */
   readonly onGone: (connection: VhostConnection) => void;
 }
@@ -129,10 +131,10 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
 
   onHead(head: RequestHead): void {
     const { fields, method, minor } = head;
-    const { scheme, context } = this.#options;
+    const { scheme, context, covers } = this.#options;
     this.#form = { json: prefersJson(fields), headOnly: method === 'HEAD' };
     if (minor === 0 || listOf(fields, 'connection').includes('close')) this.keepsOpen = false;
-    const decision = decide(context, head, { scheme, peer: this.visitor.remoteAddress, isKept: (entry, address) => this.pool.has(entry, address) });
+    const decision = decide(context, head, { scheme, peer: this.visitor.remoteAddress, covers, isKept: (entry, address) => this.pool.has(entry, address) });
     this.address = decision.address;
     switch (decision.kind) {
       case 'refuse':

@@ -13,6 +13,8 @@ export interface Arrival {
   readonly scheme: 'http' | 'https';
   /** The address at the other end of the connection. */
   readonly peer: string;
+  /** Whether the connection may ask for a host; undefined = for any. */
+  readonly covers?: ((host: string) => boolean) | undefined;
   /** Whether a connection to the host's target is there already for a visitor. */
   readonly isKept: (entry: HostEntry, address: string) => boolean;
 }
@@ -33,11 +35,12 @@ export type Decision = {
 );
 
 /** Finds a request's host, and whether it may go there. @throws {HttpSyntaxError} */
-export function decide(context: VhostContext, head: RequestHead, { scheme, peer, isKept }: Arrival): Decision {
+export function decide(context: VhostContext, head: RequestHead, { scheme, peer, covers, isKept }: Arrival): Decision {
   const place = placeOf(head);
   const trusted = context.trusts(peer);
   const address = trusted ? visitorOf(head.fields, peer, (other) => context.trusts(other)) : peer;
   const host = requestedHost(place.host);
+  if (host !== undefined && covers?.(host) === false) return { kind: 'refuse', place, address, refusal: 'misdirected', reason: `the certificate of the connection is not for ${host}` };
   const token = scheme === 'http' && head.method === 'GET' ? challengeToken(place.path) : undefined;
   const answer = token === undefined || host === undefined ? undefined : context.challenge(host, token);
   if (answer !== undefined) return { kind: 'challenge', place, address, answer };

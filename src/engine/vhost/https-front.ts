@@ -6,7 +6,9 @@ import { byteSocket } from '../../wire/net-socket.ts';
 import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import { withOrigin } from '../../wire/with-origin.ts';
+import { requestedHost } from '../../rules/host-name.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
+import { coveredHosts } from './covered-hosts.ts';
 import type { HostEntry } from './hosts.ts';
 import { bridgeHttp2 } from './http2-bridge.ts';
 import { Http2Session, type Http2Timing } from './http2-session.ts';
@@ -34,14 +36,19 @@ export interface HttpsContext {
   refused(address: string): void;
   /** The host that answers for a name, "" = the visitor named none; undefined = none does. */
   named(serverName: string): HostEntry | undefined;
+  /** The server's own name or address, which visitors mean who name none; "" = not known. */
+  ownName(): string;
   /** Whether one more visitor may stay. */
   hasRoom(): boolean;
   /** Takes over a visitor's HTTP/1.x connection. */
   serve(socket: ByteSocket): void;
   /** The connections to targets that the requests of one HTTP/2 session share. */
   newPool(): TargetPool;
-  /** Takes over one request of an HTTP/2 session, as an HTTP/1.1 connection. */
-  serveStream(socket: ByteSocket, pool: TargetPool): void;
+  /**
+   * Takes over one request of an HTTP/2 session, as an HTTP/1.1 connection.
+   * @param covers whether the session may ask for a host: its certificate is for it
+   */
+  serveStream(socket: ByteSocket, pool: TargetPool, covers: (host: string) => boolean): void;
   /** Takes over a connection whose TLS the target speaks itself. */
   passThrough(entry: HostEntry, socket: ByteSocket): void;
 }
@@ -149,12 +156,15 @@ export class HttpsFront {
       this.#unfinished.delete(socket);
       // As tls.Server does: until then HTTP/2 waits for the handshake.
       Reflect.set(secured, 'secureConnecting', false);
-      this.#onSecure(secured, origin);
+      this.#onSecure(secured, requestedHost(serverName) ?? this.#context.ownName(), origin);
     });
   }
 
-  /** @param origin for whom a trusted proxy passes it on; undefined = the peer itself */
-  #onSecure(socket: tls.TLSSocket, origin: PairOrigin | undefined): void {
+  /**
+   * @param asked the host that the visitor named
+   * @param origin for whom a trusted proxy passes it on; undefined = the peer itself
+   */
+  #onSecure(socket: tls.TLSSocket, asked: string, origin: PairOrigin | undefined): void {
     if (socket.alpnProtocol !== 'h2') {
       this.#context.serve(socketOf(socket, origin));
       return;
@@ -164,13 +174,21 @@ export class HttpsFront {
       return;
     }
     const pool = this.#context.newPool();
-    const serve = (connection: ByteSocket): void => this.#context.serveStream(connection, pool);
+    const covers = coveredHosts(asked, socket);
+    // What the target's own TLS is for is not to be had past it.
+    const serves = (host: string): boolean => covers(host) && (host === asked || !this.#passesThrough(host));
+    const serve = (connection: ByteSocket): void => this.#context.serveStream(connection, pool, serves);
     const session = new Http2Session(socket, bridgeHttp2(origin ?? originOf(socket), serve), this.#context.http2Timing);
     this.#sessions.add(session);
     socket.once('close', () => {
       this.#sessions.delete(session);
       pool.close();
     });
+  }
+
+  #passesThrough(host: string): boolean {
+    const entry = this.#context.named(host);
+    return entry !== undefined && entry.certificate === undefined;
   }
 }
 

@@ -13,6 +13,7 @@ const refusals = {
   wrongPassword: { status: 401, title: 'That is another password', text: 'The owner of this site gives out the right one.' },
   noRoute: { status: 404, title: 'No such site', text: 'No site is set up here under this name and path. Check the address; its owner can set it up.' },
   timeout: { status: 408, title: 'Too slow', text: 'The request did not arrive in time. Try again.' },
+  misdirected: { status: 421, title: 'Misdirected request', text: 'This connection is for another site. A browser asks again on a new one.' },
   tooMany: { status: 429, title: 'Too many connections', text: 'This site has as many visitors as it may have at once. Try again in a moment; its owner can raise the limit.' },
   tooManyTries: { status: 429, title: 'Too many tries', text: 'Wait a minute, then try again.' },
   tooLarge: { status: 431, title: 'The request is too long', text: 'Its head has too many or too long lines.' },

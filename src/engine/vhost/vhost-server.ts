@@ -5,7 +5,7 @@ import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.
 import { splice } from '../../wire/splice.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { HeadLimits } from '../http/head.ts';
-import { VhostConnection } from './connection.ts';
+import { VhostConnection, type VhostConnectionOptions } from './connection.ts';
 import type { HostEntry, Hosts } from './hosts.ts';
 import { HTTP2_TIMING, type Http2Timing } from './http2-session.ts';
 import { HttpsFront } from './https-front.ts';
@@ -73,10 +73,11 @@ export class VhostServer implements VhostContext {
       trusts: options.trusts,
       refused,
       named: (name) => options.hosts.named(name),
+      ownName: () => options.hosts.serverName,
       hasRoom: () => this.#hasRoom(),
       serve: (socket) => this.#serve(socket, 'https'),
       newPool: () => new TargetPool(IDLE_OF_SESSION, options.timing.targetIdleMs),
-      serveStream: (socket, pool) => this.#serveWith(socket, 'https', pool),
+      serveStream: (socket, pool, covers) => this.#serveWith(socket, { scheme: 'https', pool, covers }),
       passThrough: (entry, socket) => this.#passThrough(entry, socket),
     });
   }
@@ -97,16 +98,16 @@ export class VhostServer implements VhostContext {
 
   #serve(socket: ByteSocket, scheme: 'http' | 'https'): void {
     const pool = new TargetPool(1, this.#options.timing.targetIdleMs);
-    this.#serveWith(socket, scheme, pool, () => pool.close());
+    this.#serveWith(socket, { scheme, pool }, () => pool.close());
   }
 
-  #serveWith(socket: ByteSocket, scheme: 'http' | 'https', pool: TargetPool, onGone?: () => void): void {
+  #serveWith(socket: ByteSocket, made: Pick<VhostConnectionOptions, 'scheme' | 'pool' | 'covers'>, onGone?: () => void): void {
     if (!this.#hasRoom()) {
       socket.destroy(true);
       return;
     }
     this.#connections.add(new VhostConnection(socket, {
-      scheme, pool, context: this,
+      ...made, context: this,
       onGone: (connection) => {
         this.#connections.delete(connection);
         onGone?.();

@@ -3,7 +3,7 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
-import { covering } from '../../support/certificates.ts';
+import { covering, other } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type RawField, sendHttp2 } from '../../support/http2-frames.ts';
 import { secureHostRequests } from '../../support/soak/web.ts';
@@ -139,4 +139,39 @@ test('sessions of the panel neither reach a target nor come from one, however th
   const [headers] = await once(session.request({ ':path': '/' }), 'response');
   expect(headers['set-cookie']).toEqual(['a=1']);
   session.close();
+});
+
+test('a session may ask for the host of its handshake and for those that its certificate is for; others are sent to a connection of their own', async () => {
+  const answering = (body: string) => startRawOrigin((_text, socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n${body}`));
+  const [one, two, three] = [await answering('1'), await answering('2'), await answering('3')];
+  const { httpsPort, hosts, log } = await startVhost([
+    hostOf({ host: '*.p.example.com', targets: [one.target], ...pem }),
+    hostOf({ host: 'shared.p.example.com', targets: [two.target], ...pem }),
+    // Its target speaks TLS itself.
+    hostOf({ host: 'through.p.example.com', targets: [three.target] }),
+    hostOf({ host: 'a.example.org', targets: [three.target], certificate: other.certificate, privateKey: other.key }),
+    // Its certificate is for other names.
+    hostOf({ host: 'odd.example.net', targets: [two.target], ...pem }),
+  ]);
+  const sessionTo = (servername: string) => http2.connect(`https://${servername}`, { createConnection: () => tls.connect({ port: httpsPort, host: '127.0.0.1', servername, ALPNProtocols: ['h2'], rejectUnauthorized: false }) });
+  const ask = async (session: http2.ClientHttp2Session, authority: string): Promise<unknown> => {
+    const stream = session.request({ ':path': '/', ':authority': authority });
+    const [headers] = await once(stream, 'response');
+    const [body = ''] = await stream.setEncoding('latin1').toArray();
+    return headers[':status'] === 200 ? body : headers[':status'];
+  };
+  const session = sessionTo('x.p.example.com');
+  for (const [authority, answer] of [
+    ['x.p.example.com', '1'], ['X.P.example.com.:443', '1'], ['y.p.example.com', '1'], ['shared.p.example.com', '2'], ['through.p.example.com', 421], ['a.example.org', 421], ['deep.x.p.example.com', 421], ['odd.example.net', 421],
+    ['nobody.example.net', 421], ['127.0.0.1', 421], ['p.example.com', 421], ['shared.p.example.com', '2'],
+  ] as const) expect([authority, await ask(session, authority)]).toEqual([authority, answer]);
+  // What it may ask for is looked at with each request.
+  hosts.set(hostOf({ host: 'z.p.example.com', targets: [three.target] }));
+  expect(await ask(session, 'z.p.example.com')).toBe(421);
+  const odd = sessionTo('odd.example.net');
+  expect([await ask(odd, 'odd.example.net'), await ask(odd, 'x.p.example.com'), await ask(odd, 'a.example.org')]).toEqual(['2', '1', 421]);
+  expect(three.received).toEqual([]);
+  expect(await log.line(/the certificate of the connection is not for a\.example\.org/)).toMatchObject({ msg: expect.stringMatching(/refused/) });
+  session.close();
+  odd.close();
 });
