@@ -102,9 +102,9 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   }
 }
 
-/** Whether the last writes are stored nobody knows: only another start, which reads what is, can go on from there. */
+/** What this process has in memory may no longer be what is stored: only another start, which reads what is, can go on from there. */
 function endAtOnce(error: Error): never {
-  process.stderr.write(`adit: ${error.message}; the server ends, start it again\n`);
+  process.stderr.write(`adit: ${error.message}; this server ends\n`);
   process.exit(1);
 }
 

@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Logger } from 'pino';
 import pg from 'pg';
+import { type DatabaseLock, lockDatabase } from './database-lock.ts';
 import { messageOf, StoreError } from './errors.ts';
 import { PrismaClient } from './generated/postgresql/client.ts';
 import { PostgresqlReader } from './hot/postgresql-reader.ts';
@@ -11,9 +12,15 @@ import { clientOptions } from './prisma-options.ts';
 /** The lock under which everybody migrates; Prisma's own tools take the same. */
 const migrationLock = 72707369;
 
-/** Connects to a PostgreSQL database and migrates it. @param url `postgresql://...` @throws {StoreError} */
-export async function openPostgresql(url: string, log: Logger) {
+/**
+ * Connects to a PostgreSQL database, claims it for this process and migrates it.
+ * @param url `postgresql://...`
+ * @param onLost called when another server has got the database while its connection was lost
+ * @throws {StoreError}
+ */
+export async function openPostgresql(url: string, log: Logger, onLost: (error: Error) => void) {
   const where = describe(url);
+  let lock: DatabaseLock | undefined;
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'adit',
@@ -28,6 +35,7 @@ export async function openPostgresql(url: string, log: Logger) {
   const adapter = new PrismaPg(pool, { disposeExternalPool: true, onPoolError: lost, onConnectionError: lost });
   pool.on('error', lost);
   try {
+    lock = await lockDatabase({ url, log, onLost: (error) => onLost(new StoreError(`${where}: ${error.message}`)) });
     const connection = await pool.connect();
     let applied: readonly string[];
     try {
@@ -37,9 +45,10 @@ export async function openPostgresql(url: string, log: Logger) {
     }
     const db = new PrismaClient({ ...clientOptions, adapter });
     await db.$connect();
-    return { db, reader: new PostgresqlReader(pool), applied, where };
+    return { db, reader: new PostgresqlReader(pool), applied, where, lock };
   } catch (error) {
     await pool.end();
+    await lock?.release();
     if (error instanceof StoreError) throw new StoreError(`${where}: ${error.message}`, { cause: error });
     throw new StoreError(`can't reach the database at ${where}: ${messageOf(error)}`, { cause: error });
   }

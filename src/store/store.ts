@@ -82,8 +82,8 @@ export interface StoreOptions {
   readonly dataDir: string;
   readonly log: Logger;
   /**
-   * Called when the store can write no more and can't recover: the worker with SQLite's writing connection has died. What was
-   * being written then is stored or not, nobody knows.
+   * Called when the store can write no more and can't recover. The worker with SQLite's writing connection has died: what was being
+   * written then is stored or not, nobody knows. Or another server has got the PostgreSQL database while the connection to it was lost.
    */
   readonly onLost?: (error: Error) => void;
 }
@@ -108,12 +108,13 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
   // Imported here, so that the other database's driver costs no time at start.
   const opened = url === ''
     ? await (await import('./sqlite.ts')).openSqlite(dataDir, onLost)
-    : await (await import('./postgresql.ts')).openPostgresql(url, log);
+    : await (await import('./postgresql.ts')).openPostgresql(url, log, onLost);
   const db: object = opened.db;
   if (!hasAllModels(db)) throw new StoreError('the clients of the two databases were not generated from the same models: run `node src/prepare.mjs`');
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
-  const transaction = transactions(db);
+  const lock = 'lock' in opened ? opened.lock : undefined;
+  const transaction = transactions(db, async () => lock?.held());
   return {
     db,
     dialect,
@@ -147,6 +148,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     async close() {
       await reader.close();
       await db.$disconnect();
+      await lock?.release();
     },
   };
 }

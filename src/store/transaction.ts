@@ -42,8 +42,9 @@ const mostTogether = 16;
  * does for all of them. None ever waits for another to come. One that fails is rolled back by itself; a commit that fails, fails all.
  *
  * Inside, use `tx` only. What `run` throws rolls back all it wrote.
+ * @param claimed resolves while nobody else writes to the database; what it throws, the writes fail with
  */
-export function transactions(db: PrismaClient): RunTransaction {
+export function transactions(db: PrismaClient, claimed: () => Promise<void>): RunTransaction {
   const inside = new AsyncLocalStorage<true>();
   const waiting: Job[] = [];
   let running = false;
@@ -51,6 +52,7 @@ export function transactions(db: PrismaClient): RunTransaction {
   const together = async (first: Job): Promise<void> => {
     const stored: Job[] = [];
     try {
+      await claimed();
       await db.$transaction(async (tx) => {
         await inside.run(true, () => first.run(tx));
         stored.push(first);

@@ -16,7 +16,7 @@ export interface TestDatabase {
   /** What `openStore` and the server's settings want: '' for SQLite. */
   readonly url: string;
   readonly dataDir: string;
-  /** Opens the store; a second one on the same database stands for another process. */
+  /** Opens the store. On PostgreSQL no second one can be open at the same time. */
   open(): Promise<TestStore>;
 }
 
