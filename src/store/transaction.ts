@@ -42,7 +42,7 @@ const mostTogether = 16;
  * does for all of them. None ever waits for another to come. One that fails is rolled back by itself; a commit that fails, fails all.
  *
  * Inside, use `tx` only. What `run` throws rolls back all it wrote.
- * @param claimed resolves while nobody else writes to the database; what it throws, the writes fail with
+ * @param claimed asked before each commit: resolves while no other server has the database; what it throws, the writes fail with
  */
 export function transactions(db: PrismaClient, claimed: () => Promise<void>): RunTransaction {
   const inside = new AsyncLocalStorage<true>();
@@ -52,7 +52,6 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>): Ru
   const together = async (first: Job): Promise<void> => {
     const stored: Job[] = [];
     try {
-      await claimed();
       await db.$transaction(async (tx) => {
         await inside.run(true, () => first.run(tx));
         stored.push(first);
@@ -60,6 +59,7 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>): Ru
           const job = waiting.shift();
           if (job !== undefined && await joins(job, tx)) stored.push(job);
         }
+        await claimed();
       });
     } catch (error) {
       for (const job of stored.length > 0 ? stored : [first]) await job.fail(error);
