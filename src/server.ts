@@ -22,6 +22,7 @@ import { wantedState } from './schema/engine-changes.ts';
 import { sweepExpiries } from './schema/expiry/sweep.ts';
 import { schema } from './schema/schema.ts';
 import { createServices, type Services } from './schema/services.ts';
+import { nameFormerTokens } from './schema/token/notice.ts';
 import { acmeOptions } from './settings/acme.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
@@ -65,6 +66,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     });
     opened.push(() => engine.close());
     await store.forgetRunningState();
+    await nameFormerTokens(store, log);
     await store.forgetDeclared();
     await engine.load(wantedState(await store.loadEngineState()));
     let bridge = await engine.listen();

@@ -41,7 +41,7 @@ export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, versio
   const { registry, update } = metricsOf(version);
   return Router().get('/metrics', async (request, response) => {
     const who = await authenticate(callers, request);
-    if (who.kind !== 'known' || who.caller.kind !== 'admin') {
+    if (who.kind !== 'known' || who.caller.kind !== 'admin' || who.caller.wall === true) {
       const status = who.kind === 'known' ? 403 : who.kind === 'tooManyFailures' ? 429 : 401;
       if (status === 401 && isNavigation(request)) response.set('WWW-Authenticate', 'Basic realm="Adit"');
       response.status(status).json({ status: 0, msg: status === 403 ? 'permission denied' : 'authentication required' });

@@ -7,6 +7,10 @@ export interface Credentials {
   readonly by?: ProvenBy;
   /** A token that may only read: every mutation is refused. */
   readonly readOnly?: boolean;
+  /** A token that does not see keys and passwords. */
+  readonly withoutSecrets?: boolean;
+  /** A token for a display on a wall: it sees numbers and states only, by the one field that is for it. */
+  readonly wall?: boolean;
   /** The caller's address, as the outermost trusted proxy saw it. */
   readonly address?: string;
   /** The session's key in the database: a changed password ends all others. */

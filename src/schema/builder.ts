@@ -7,7 +7,7 @@ import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 
 /**
- * Who may use a field. Every root field says one of the first four (schema.ts refuses to start otherwise); which records its
+ * Who may use a field. Every root field says one of the first five (schema.ts refuses to start otherwise); which records its
  * callers then see and change, `access.ts` decides.
  */
 interface Scopes {
@@ -19,6 +19,8 @@ interface Scopes {
   readonly user: boolean;
   /** The legacy client login too: everybody who has proven who they are. */
   readonly clientLogin: boolean;
+  /** The tokens for displays on a wall too, which may use no other field. */
+  readonly wall: boolean;
   /** Whoever is not held to reading. All mutations ask for it, by their type. */
   readonly write: boolean;
 }
@@ -47,17 +49,18 @@ export const builder = new SchemaBuilder<{
   scopeAuth: {
     // Once, when it begins; a subscription ends when its caller loses access (subscriptions/live.ts).
     authorizeOnSubscribe: true,
-    authScopes: ({ caller }) => ({
-      anyone: caller.readOnly !== true,
-      administrator: caller.kind === 'admin',
-      user: caller.kind === 'admin' || caller.kind === 'user',
-      clientLogin: caller.kind !== 'anonymous',
-      write: caller.kind !== 'anonymous' && caller.readOnly !== true,
+    authScopes: ({ caller: { kind, readOnly, wall } }) => ({
+      anyone: readOnly !== true && wall !== true,
+      administrator: kind === 'admin' && wall !== true,
+      user: (kind === 'admin' || kind === 'user') && wall !== true,
+      clientLogin: kind !== 'anonymous' && wall !== true,
+      wall: kind !== 'anonymous',
+      write: kind !== 'anonymous' && readOnly !== true && wall !== true,
     }),
     unauthorizedError: (_parent, { caller }) => new AditError(caller.kind === 'anonymous' ? 'UNAUTHENTICATED' : 'FORBIDDEN'),
   },
 });
 
 // What every root field asks for besides its own scopes: a known caller, and for changes one who may write.
-builder.queryType({ description: 'What can be read. Ordinary users see what belongs to their clients.', authScopes: { clientLogin: true } });
+builder.queryType({ description: 'What can be read. Ordinary users see what belongs to their clients.', authScopes: { wall: true } });
 builder.mutationType({ description: 'What can be changed. Ordinary users change what belongs to their clients.', authScopes: { write: true } });

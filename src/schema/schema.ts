@@ -23,6 +23,7 @@ import './traffic/queries.ts';
 import './subscriptions/subscriptions.ts';
 import './subscriptions/traffic.ts';
 import './connection/connections.ts';
+import './wall/query.ts';
 /* oxlint-enable import/no-unassigned-import */
 
 /** The GraphQL schema: everything the API can do. Its text is `schema.graphql` beside this file, in the order of declaration. */

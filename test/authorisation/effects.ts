@@ -31,6 +31,13 @@ function moved(table: string, id: number, left: object, joined: object): Differe
   };
 }
 
+/** The tokens of each user; 0 = the administrators. */
+export const tokensOf: Readonly<Record<number, readonly number[]>> = { 0: [11], 1: [1, 5, 6, 9, 10], 2: [2, 7], 3: [3, 8] };
+
+function tokensEnded(userId: number): Differences {
+  return Object.fromEntries((tokensOf[userId] ?? []).map((token) => [`ApiToken ${token}`, null]));
+}
+
 /** What each kind of change does. */
 export const effects = {
   column: (table: string, id: number, columns: object): Differences => ({ [`${table} ${id}`]: { ...columns } }),
@@ -68,17 +75,19 @@ export const effects = {
   /** Carol, who is number 3, is disabled as it is. */
   userDisabled: (id: number): Differences => ({ ...(id !== 3 && { [`User ${id}`]: { enabled: 0 } }), ...(id === 1 && { 'Session user': null }) }),
   userDeleted: (id: number): Differences => ({
-    [`User ${id}`]: null, [`ApiToken ${id}`]: null, [`ApiToken ${id + 5}`]: null, ...total('users', 3),
-    ...(id === 1 && { 'ApiToken 5': null, 'Session user': null }),
+    [`User ${id}`]: null, ...tokensEnded(id), ...total('users', 3),
+    ...(id === 1 && { 'Session user': null }),
     ...(isOwned(id) && { [`Client ${id}`]: { userId: null, enabled: 0, disabledByAdmin: 1 }, [`Tunnel ${id}`]: { ownerId: null }, [`Host ${id}`]: { ownerId: null } }),
   }),
   /** The session in which the owner changes it is kept. */
   passwordChanged: (id: number, caller: CallerName): Differences => ({
     [`User ${id}`]: { passwordHash: expect.stringMatching(/^\$argon2id\$/) }, ...(id === 1 && caller !== 'owner' && { 'Session user': null }),
+    // A reset by an administrator ends the tokens; users keep theirs.
+    ...(isAdministrator(caller) && tokensEnded(id)),
   }),
 
-  tokenMade: (userId: number | null): Differences => ({ 'ApiToken 9': expect.objectContaining({ id: 9, userId, name: 'new', legacy: 0 }) }),
+  tokenMade: (userId: number | null): Differences => ({ 'ApiToken 12': expect.objectContaining({ id: 12, userId, name: 'new', legacy: 0 }) }),
   tokenRevoked: (id: number): Differences => ({ [`ApiToken ${id}`]: null }),
-  legacyTokenMade: (userId: number): Differences => ({ [`ApiToken ${userId + 5}`]: null, 'ApiToken 9': expect.objectContaining({ userId, legacy: 1 }) }),
+  legacyTokenMade: (userId: number): Differences => ({ [`ApiToken ${userId + 5}`]: null, 'ApiToken 12': expect.objectContaining({ userId, legacy: 1 }) }),
   legacyTokenRevoked: (userId: number): Differences => ({ [`ApiToken ${userId + 5}`]: null }),
 };

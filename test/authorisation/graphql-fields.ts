@@ -1,5 +1,5 @@
 import type { Differences } from '../support/store-copy.ts';
-import { effects } from './effects.ts';
+import { effects, tokensOf } from './effects.ts';
 import { isAdministrator, type Least, seenBy, userOf } from './roles.ts';
 import { type CallerName, lockedAddress, password, type Target } from './world.ts';
 
@@ -35,17 +35,16 @@ const changed = { least: 'client login', notTheirs: 'FORBIDDEN', notThere: 'NOT_
 const administrators = { least: 'administrator', notThere: 'NOT_FOUND' } as const;
 /** A user's own account; tokens make no other, which could outlast them. */
 const account = { least: 'user', notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' } as const;
-const notByToken = (caller: CallerName) => caller === 'user token' || caller === 'other user' ? 'FORBIDDEN' : undefined;
-const tokensOf: Readonly<Record<number, readonly number[]>> = { 1: [1, 5, 6], 2: [2, 7], 3: [3, 8] };
+const notByToken = (caller: CallerName) => caller === 'user token' || caller === 'other user' || caller === 'token without secrets' ? 'FORBIDDEN' : undefined;
 
 const queries: Readonly<Record<string, ExpectedField>> = {
   server: { least: 'client login', field: () => 'server { version bridgePort }', value: () => ({ version: '0.0.0', bridgePort: 8024 }) },
   viewer: {
     least: 'client login',
-    field: () => 'viewer { role readOnly user { id } client { id } }',
+    field: () => 'viewer { role readOnly secrets user { id } client { id } }',
     value: (_id, caller) => {
-      if (caller === 'legacy client login') return { role: 'CLIENT', readOnly: false, user: null, client: { id: 1 } };
-      return { role: isAdministrator(caller) ? 'ADMINISTRATOR' : 'USER', readOnly: caller === 'read-only token', user: isAdministrator(caller) ? null : { id: userOf(caller) }, client: null };
+      if (caller === 'legacy client login') return { role: 'CLIENT', readOnly: false, secrets: true, user: null, client: { id: 1 } };
+      return { role: isAdministrator(caller) ? 'ADMINISTRATOR' : 'USER', readOnly: caller === 'read-only token', secrets: caller !== 'token without secrets', user: isAdministrator(caller) ? null : { id: userOf(caller) }, client: null };
     },
   },
   lockouts: { least: 'administrator', field: () => 'lockouts { kind credential source }', value: () => [{ kind: 'ADDRESS', credential: 'LOGIN', source: lockedAddress }] },
@@ -56,7 +55,7 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     least: 'user', field: () => 'apiTokens { id }', value: (_id, caller) => tokensOf[userOf(caller) ?? 0]?.map((token) => ({ id: token })) ?? [],
   },
   legacyApiToken: { ...account, notThere: none, field: (id) => `legacyApiToken(userId: ${id}) { id user { id } }`, value: (id) => ({ id: id + 5, user: { id } }) },
-  client: { ...read, field: (id) => `client(id: ${id}) { id verifyKey tunnels { rows { id } } }`, value: (id) => ({ id, verifyKey: `key-${id}`, tunnels: { rows: [{ id }] } }) },
+  client: { ...read, field: (id) => `client(id: ${id}) { id verifyKey tunnels { rows { id } } }`, value: (id, caller) => ({ id, verifyKey: caller === 'token without secrets' ? '' : `key-${id}`, tunnels: { rows: [{ id }] } }) },
   clients: { least: 'client login', field: () => 'clients { total rows { id } }', value: (_id, caller) => seen(caller) },
   'clients of an owner': {
     least: 'client login', field: (id) => `clients(ownerId: ${id}) { total rows { id } }`,
@@ -90,6 +89,13 @@ const queries: Readonly<Record<string, ExpectedField>> = {
   },
   connections: { ...changed, field: (id) => `connections(clientId: ${id}) { total rows { id address tunnel { id } host { id } } }`, value: (id) => ({ total: 1, rows: [{ id, address: '192.0.2.1', tunnel: { id }, host: null }] }) },
   'traffic of a user': { ...account, field: (id) => `traffic(resource: user, id: ${id}, step: day, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`, value: () => [] },
+  wall: {
+    least: 'wall', field: () => 'wall { total rows { id remark enabled connected tunnelCount hostCount connections rate inletBytes exportBytes } }',
+    value: (_id, caller) => ({
+      total: seenBy(caller).length,
+      rows: seenBy(caller).map((id) => ({ id, remark: '', enabled: true, connected: false, tunnelCount: 1, hostCount: 1, connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 })),
+    }),
+  },
   auditEntries: { least: 'administrator', field: () => 'auditEntries { total rows { resourceId action } }', value: () => ({ total: 1, rows: [{ resourceId: '1', action: 'create' }] }) },
 };
 
@@ -110,16 +116,16 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
   freeLockout: { least: 'administrator', field: () => `freeLockout(kind: ADDRESS, source: "${lockedAddress}")`, value: () => true, does: () => ({ [`Lockout ${lockedAddress}`]: null }) },
   createApiToken: {
     least: 'user', except: notByToken, field: () => 'createApiToken(input: { name: "new" }) { apiToken { id user { id } } }',
-    value: (_id, caller) => ({ apiToken: { id: 9, user: isAdministrator(caller) ? null : { id: userOf(caller) } } }), does: (_id, caller) => effects.tokenMade(userOf(caller)),
+    value: (_id, caller) => ({ apiToken: { id: 12, user: isAdministrator(caller) ? null : { id: userOf(caller) } } }), does: (_id, caller) => effects.tokenMade(userOf(caller)),
   },
   'createApiToken for a user': {
     ...account, except: notByToken, field: (id) => `createApiToken(input: { name: "new", userId: ${id} }) { apiToken { id user { id } } }`,
-    value: (id) => ({ apiToken: { id: 9, user: { id } } }), does: (id) => effects.tokenMade(id),
+    value: (id) => ({ apiToken: { id: 12, user: { id } } }), does: (id) => effects.tokenMade(id),
   },
   revokeApiToken: { ...account, notTheirs: 'NOT_FOUND', field: (id) => `revokeApiToken(id: ${id})`, value: (id) => id, does: (id) => effects.tokenRevoked(id) },
   regenerateLegacyApiToken: {
     ...account, except: notByToken, field: (id) => `regenerateLegacyApiToken(userId: ${id}) { apiToken { id user { id } } }`,
-    value: (id) => ({ apiToken: { id: 9, user: { id } } }), does: (id) => effects.legacyTokenMade(id),
+    value: (id) => ({ apiToken: { id: 12, user: { id } } }), does: (id) => effects.legacyTokenMade(id),
   },
   revokeLegacyApiToken: { ...account, field: (id) => `revokeLegacyApiToken(userId: ${id})`, value: (id) => id + 5, does: (id) => effects.legacyTokenRevoked(id) },
 

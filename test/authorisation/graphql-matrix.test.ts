@@ -4,7 +4,7 @@ import { schema } from '../../src/schema/schema.ts';
 import { testApis } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 import { type ExpectedField, expectedFields, type Outcome } from './graphql-fields.ts';
-import { isAdministrator, isAtLeast, isTheirs, isUnknown } from './roles.ts';
+import { isAdministrator, isAtLeast, isTheirs, isUnknown, isWall } from './roles.ts';
 import { callers, openWorld, patienceMs, targetNames, targets, type CallerName, type Target, type World } from './world.ts';
 
 const apis = testApis(testDatabases('sqlite'));
@@ -31,7 +31,7 @@ async function outcomeOf(operation: string, caller: CallerName): Promise<Outcome
 /** What is to become of it; undefined = it is to be done. */
 function refusal(type: string, { least, notTheirs, notThere, except }: ExpectedField, caller: CallerName, target: Target): Outcome | undefined {
   if (isUnknown(caller)) return 'UNAUTHENTICATED';
-  if (caller === 'read-only token' && type === 'Mutation') return 'FORBIDDEN';
+  if ((caller === 'read-only token' || isWall(caller)) && type === 'Mutation') return 'FORBIDDEN';
   if (!isAtLeast(caller, least)) return 'FORBIDDEN';
   const exception = except?.(caller, target);
   if (exception !== undefined) return exception;

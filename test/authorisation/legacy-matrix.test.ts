@@ -3,7 +3,7 @@ import { routes } from '../../src/legacy/routes.ts';
 import { testApis } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 import { type Answer, denied, type ExpectedEndpoint, expectedEndpoints } from './legacy-endpoints.ts';
-import { isAdministrator, isAtLeast, isTheirs, isUnknown } from './roles.ts';
+import { isAdministrator, isAtLeast, isTheirs, isUnknown, isWall } from './roles.ts';
 import { callers, openWorld, patienceMs, targetNames, targets, type CallerName, type Target, type World } from './world.ts';
 
 const apis = testApis(testDatabases('sqlite'));
@@ -13,12 +13,18 @@ beforeAll(async () => { world = await openWorld(await apis.start()); }, patience
 /** What a call is to be answered with; undefined = it is to be done. */
 function refusal({ least, notTheirs, notThere, reads, except }: ExpectedEndpoint, caller: CallerName, target: Target): Answer | undefined {
   if (isUnknown(caller)) return [401, { status: 0, msg: unknownTexts[caller] ?? '' }];
+  if (isWall(caller)) return expectsRecord(notTheirs) ? notTheirs : denied;
   if (caller === 'read-only token' && reads !== true) return denied;
   if (!isAtLeast(caller, least)) return denied;
   const exception = except?.(caller, target);
   if (exception !== undefined) return exception;
   if (target === 'missing' && isAdministrator(caller)) return notThere;
   return isTheirs(caller, target) ? undefined : notTheirs;
+}
+
+/** A single record that is refused looks like one that isn't there. */
+function expectsRecord(notTheirs: Answer | undefined): notTheirs is Answer {
+  return JSON.stringify(notTheirs?.[1]) === '{"code":0}';
 }
 
 const unknownTexts: Partial<Record<CallerName, unknown>> = {

@@ -1,7 +1,7 @@
 import type { CallerName, Target } from './world.ts';
 
 /** The least that a caller has to be. */
-export type Least = 'administrator' | 'user' | 'client login';
+export type Least = 'administrator' | 'user' | 'client login' | 'wall';
 
 const unknown: ReadonlySet<CallerName> = new Set(['anonymous', 'bad signature', 'expired signature', 'disabled user', 'expired user']);
 
@@ -11,11 +11,18 @@ export function isUnknown(caller: CallerName): boolean {
 }
 
 export function isAdministrator(caller: CallerName): boolean {
-  return caller === 'signature' || caller === 'administrator session';
+  return caller === 'signature' || caller === 'administrator session' || caller === "administrator's wall token";
+}
+
+/** A caller by a token for a display on a wall. */
+export function isWall(caller: CallerName): boolean {
+  return caller === 'wall token' || caller === "administrator's wall token";
 }
 
 /** Whether a known caller is what a call asks for at least. */
 export function isAtLeast(caller: CallerName, least: Least): boolean {
+  if (least === 'wall') return true;
+  if (isWall(caller)) return false;
   if (isAdministrator(caller)) return true;
   return least === 'client login' || (least === 'user' && caller !== 'legacy client login');
 }

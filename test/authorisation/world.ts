@@ -6,7 +6,7 @@ import { StoreCopy, type Differences } from '../support/store-copy.ts';
 /** Everybody who may make a call, as "done when" of the roles names them. */
 export const callers = [
   'anonymous', 'bad signature', 'expired signature', 'owner', 'other user', 'disabled user', 'expired user', 'legacy client login',
-  'user token', 'read-only token', 'administrator session', 'signature',
+  'user token', 'read-only token', 'token without secrets', 'wall token', "administrator's wall token", 'administrator session', 'signature',
 ] as const;
 export type CallerName = typeof callers[number];
 
@@ -24,7 +24,7 @@ export interface Carried {
 
 /**
  * A server with clients, tunnels and hosts 1 of alice (the owner), 2 of bob, 3 of nobody; users 3 disabled, 4 expired; tokens 1 to 4 of
- * those users, 5 of alice to read, 6 to 8 the legacy ones of users 1 to 3; and an address that has to wait.
+ * those users, 5 of alice to read, 6 to 8 the legacy ones of users 1 to 3, 9 of alice without secrets, 10 of alice and 11 of an administrator for a wall; and an address that has to wait.
  */
 export interface World {
   readonly api: Api;
@@ -45,7 +45,7 @@ export const lockedAddress = '203.0.113.9';
 
 /** Makes the records and logs everybody in. */
 export async function openWorld(api: Api): Promise<World> {
-  const tokens = Array.from({ length: 5 }, newToken);
+  const tokens = Array.from({ length: 8 }, newToken);
   await seed(api, await hashPassword(password), tokens.map(({ hash }) => hash));
   const [owner, web, administrator] = [await logIn(api, 'alice', password), await logIn(api, 'web', password), await logIn(api, 'admin', testAdminPassword)];
   // Not the logins: they are audited too.
@@ -81,6 +81,9 @@ export async function openWorld(api: Api): Promise<World> {
         case 'legacy client login': return web;
         case 'user token': return tokenOf(0);
         case 'read-only token': return tokenOf(4);
+        case 'token without secrets': return tokenOf(5);
+        case 'wall token': return tokenOf(6);
+        case "administrator's wall token": return tokenOf(7);
         case 'administrator session': return administrator;
         case 'signature': return signed(testAuthKey);
       }
@@ -102,8 +105,13 @@ async function seed(api: Api, passwordHash: string, tokenHashes: readonly string
   await db.host.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, host: `host${id}.example.com`, target: '127.0.0.1:80' })) });
   await db.platformDomain.create({ data: { id: 'd', wildcard: '*.platform.example.com' } });
   await db.globalSettings.create({ data: { id: 1, serverUrl: 'https://adit.example.com' } });
-  await db.apiToken.createMany({ data: tokenHashes.map((hash, index) => ({ id: index + 1, name: 'test', hash, userId: [1, 2, 3, 4, 1][index], readOnly: index === 4 })) });
+  await db.apiToken.createMany({ data: tokenHashes.slice(0, 5).map((hash, index) => ({ id: index + 1, name: 'test', hash, userId: [1, 2, 3, 4, 1][index], readOnly: index === 4 })) });
   await db.apiToken.createMany({ data: [1, 2, 3].map((userId) => ({ id: 5 + userId, userId, name: 'API key', hash: `legacy ${userId}`, legacy: true })) });
+  const [withoutSecrets = '', wall = '', administratorsWall = ''] = tokenHashes.slice(5);
+  await db.apiToken.createMany({ data: [
+    { id: 9, name: 'test', hash: withoutSecrets, userId: 1, secrets: false }, { id: 10, name: 'test', hash: wall, userId: 1, readOnly: true, secrets: false, wall: true },
+    { id: 11, name: 'test', hash: administratorsWall, userId: null, readOnly: true, secrets: false, wall: true },
+  ] });
   await db.trafficSample.createMany({ data: [1, 2, 3].map((id) => ({ resource: 'client', resourceId: id, step: 'day', at: 29_520_000, inletBytes: 100 * id, exportBytes: 0 })) });
 }
 

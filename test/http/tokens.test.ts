@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { type Api, type CallParameters, testApis } from '../support/api.ts';
+import { nameFormerTokens } from '../../src/schema/token/notice.ts';
+import { type Api, type CallParameters, testAdminPassword, testApis } from '../support/api.ts';
 import { eachDialect } from '../support/database.ts';
 
 const key = z.object({ status: z.literal(1), msg: z.literal('regenerate success'), api_token: z.string() });
@@ -79,6 +80,81 @@ eachDialect('API tokens', (databases) => {
     expect(await graphql(`mutation { revokeApiToken(id: ${apiToken.id}) }`, alice)).toEqual({ data: { revokeApiToken: apiToken.id } });
     expect(await totals(token)).toEqual(invalid);
     expect(await graphql('mutation { createApiToken(input: { name: " " }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'name' } }] });
+  });
+
+  const tokenOf = async (input: string, headers: Record<string, string>) => z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) })
+    .parse(await graphql(`mutation { createApiToken(input: { name: "test", ${input} }) { token } }`, headers)).data.createApiToken.token;
+  const logIn = async (username: string, password: string) => ({ cookie: (await api.call('/login/verify', { username, password })).headers.get('set-cookie')?.split(';')[0] ?? '' });
+
+  test('see secrets if they were made with `secrets`, which those that only read have to ask for; the legacy API has "" for them', async () => {
+    await api.signed('/client/edit/', { id: 1, vkey: 'alices-key' });
+    await api.signed('/index/add/', { client_id: 1, type: 'secret', password: 'alices tunnel', target: '127.0.0.1:1' });
+    await api.signed('/index/addhost/', { client_id: 1, host: 'a.example.com', target: '127.0.0.1:1', header: 'X-A: alices header' });
+    const alice = await logIn('alice', 'alices password');
+    const shown = { VerifyKey: 'alices-key', Password: 'alices tunnel', HeaderChange: 'X-A: alices header' };
+    const blank = { VerifyKey: '', Password: '', HeaderChange: '' };
+    for (const [input, seen] of [
+      ['', true], ['secrets: false', false], ['readOnly: true', false], ['readOnly: true, secrets: true', true], ['readOnly: true, secrets: null', false], ['scope: ALL', true],
+    ] as const) {
+      const headers = bearer(await tokenOf(input, alice));
+      const get = async (path: string) => z.object({ data: z.record(z.string(), z.unknown()) }).parse((await api.call(path, { id: 1 }, { headers })).body).data;
+      const [client, tunnel, host] = [await get('/client/getclient/'), await get('/index/getonetunnel/'), await get('/index/gethost/')];
+      expect([input, { VerifyKey: client['VerifyKey'], Password: tunnel['Password'], HeaderChange: host['HeaderChange'] }]).toEqual([input, seen ? shown : blank]);
+      const list = JSON.stringify([await api.call('/client/list/', {}, { headers }), await api.call('/index/gettunnel/', {}, { headers }), await api.call('/index/hostlist/', {}, { headers })].map(({ body }) => body));
+      expect([input, /alices-key|alices tunnel|alices header/.test(list)]).toEqual([input, seen]);
+      expect(await graphql('{ viewer { secrets } client(id: 1) { verifyKey } }', headers)).toEqual({ data: { viewer: { secrets: seen }, client: { verifyKey: seen ? 'alices-key' : '' } } });
+    }
+    expect(await graphql('{ apiTokens { readOnly secrets scope } }', alice)).toMatchObject({ data: { apiTokens: [
+      { readOnly: false, secrets: true, scope: 'ALL' }, { readOnly: false, secrets: false }, { readOnly: true, secrets: false }, { readOnly: true, secrets: true }, { readOnly: true, secrets: false }, { secrets: true },
+    ] } });
+  });
+
+  test('for a wall reach one query and nothing else, over both APIs', async () => {
+    const alice = await logIn('alice', 'alices password');
+    const administrator = await logIn('admin', testAdminPassword);
+    for (const [headers, total] of [[bearer(await tokenOf('scope: WALL', alice)), 1], [bearer(await tokenOf('scope: WALL, readOnly: false', administrator)), 2]] as const) {
+      expect(await graphql('{ wall { total rows { connected } } }', headers)).toMatchObject({ data: { wall: { total } } });
+      expect(await graphql('{ clients { total } }', headers)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
+      expect((await api.call('/client/list/', {}, { headers })).status).toBe(403);
+    }
+    expect(await graphql('mutation { createApiToken(input: { name: "x", scope: WALL, secrets: true }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'secrets' } }] });
+  });
+
+  test('from before secrets could be chosen keep them, and the log names them at the start', async () => {
+    const old = await regenerate({ id: 1 });
+    await nameFormerTokens(api.store, api.log.logger);
+    expect(api.log.entries.filter(({ msg }) => msg.startsWith('API tokens from an earlier version'))).toEqual([]);
+    await api.store.db.apiToken.updateMany({ data: { secrets: null, readOnly: true } });
+    expect(await graphql('{ viewer { secrets } }', bearer(old))).toEqual({ data: { viewer: { secrets: true } } });
+    await nameFormerTokens(api.store, api.log.logger);
+    expect(await api.log.line(/^API tokens from an earlier version/)).toMatchObject({ count: 1, tokens: [{ name: 'API key', userId: 1, readOnly: true }] });
+  });
+
+  test("end when an administrator sets the user's password, by whatever call, and when users who set their own say so", async () => {
+    const alice = async (password: string) => logIn('alice', password);
+    const session = await alice('alices password');
+    const kept = await tokenOf('', session);
+    const bobs = (await api.signed('/user/add/', { username: 'bob', password: 'bobs password' }), await regenerate({ id: 2 }));
+    const own = (current: string, next: string, more = '') => graphql(`mutation { changePassword(currentPassword: "${current}", newPassword: "${next}"${more}) { id } }`, session);
+    expect(await own('alices password', 'second password')).toMatchObject({ data: { changePassword: { id: 1 } } });
+    expect((await api.call('/user/changepassword/', { current_password: 'second password', new_password: 'third password' }, { headers: session })).body).toMatchObject({ status: 1 });
+    expect(await totals(kept)).toBe(1);
+    expect(await own('third password', 'fourth password', ', revokeTokens: true')).toMatchObject({ data: { changePassword: { id: 1 } } });
+    expect(await totals(kept)).toEqual(invalid);
+    for (const reset of [
+      () => body('/user/changepassword/', { id: 1, new_password: 'by legacy reset' }),
+      () => body('/user/edit/', { id: 1, password: 'by legacy edit' }),
+      async () => graphql('mutation { changePassword(id: 1, newPassword: "by GraphQL") { id } }', await logIn('admin', testAdminPassword)),
+      async () => graphql('mutation { updateUser(id: 1, input: { password: "by an update" }) { id } }', await logIn('admin', testAdminPassword)),
+    ]) {
+      const [one, other] = [await regenerate({ id: 1 }), await regenerate({})];
+      await body('/user/edit/', { id: 1, remark: 'no password' });
+      expect(await totals(one)).toBe(1);
+      await reset();
+      expect([await totals(one), await totals(bobs), await totals(other)]).toEqual([invalid, 0, 2]);
+    }
+    const revoked = await api.store.db.auditEntry.count({ where: { resource: 'apiToken', action: 'delete' } });
+    expect(revoked).toBeGreaterThanOrEqual(5);
   });
 
   test('a token of a user who is disabled, has expired or is deleted opens nothing, at once', async () => {

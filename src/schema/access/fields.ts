@@ -3,6 +3,7 @@ import type { Credential, Lockout } from '../../rules/attempts.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { User } from '../user/type.ts';
+import { seesSecrets } from './secret-field.ts';
 
 const Role = builder.enumType('Role', {
   description: 'What a caller is.',
@@ -18,6 +19,7 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
   fields: (t) => ({
     role: t.field({ type: Role, description: 'What the caller is.', resolve: ({ kind }) => kind === 'admin' ? 'ADMINISTRATOR' : kind === 'user' ? 'USER' : 'CLIENT' }),
     readOnly: t.boolean({ description: 'The caller may change nothing.', resolve: ({ readOnly }) => readOnly === true }),
+    secrets: t.boolean({ description: 'The caller sees verification keys, passwords of tunnels and headers of hosts.', resolve: seesSecrets }),
     user: t.field({
       type: User,
       nullable: true,

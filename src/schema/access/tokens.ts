@@ -26,5 +26,5 @@ export async function tokenCaller({ store, log }: Services, token: string, now: 
       .catch((error: unknown) => log.warn({ err: error }, 'the use of a token could not be noted'));
   }
   const who = row.userId === null ? { kind: 'admin' as const } : { kind: 'user' as const, userId: row.userId };
-  return { ...who, by: 'token', readOnly: row.readOnly, tokenId: row.id };
+  return { ...who, by: 'token', readOnly: row.readOnly, withoutSecrets: row.secrets === false, wall: row.wall, tokenId: row.id };
 }

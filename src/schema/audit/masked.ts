@@ -21,7 +21,7 @@ const tunnel: Partial<Record<keyof Tunnel, Shown>> = {
 const host: Partial<Record<keyof Host, Shown>> = {
   id: 'value', clientId: 'value', host: 'value', location: 'value', scheme: 'value', remark: 'value', target: 'value', localProxy: 'value',
   // Headers carry credentials to targets; the two others can be the text of a certificate and its key.
-  headerChange: 'secret', hostChange: 'value', keyFilePath: 'secret', certFilePath: 'secret', autoHttps: 'value', acme: 'value', enabled: 'value', noStore: 'value',
+  headerChange: 'secret', hostChange: 'value', keyFilePath: 'secret', certFilePath: 'secret', autoHttps: 'value', acme: 'value', namedByAdmin: 'value', enabled: 'value', noStore: 'value',
   platformDomainId: 'value', platformPrefix: 'value',
 };
 const user: Partial<Record<keyof User, Shown>> = {
@@ -29,7 +29,7 @@ const user: Partial<Record<keyof User, Shown>> = {
   expired: 'value',
 };
 const apiToken: Partial<Record<keyof ApiToken, Shown>> = {
-  id: 'value', userId: 'value', name: 'value', hash: 'secret', readOnly: 'value', legacy: 'value', expiresAt: 'value',
+  id: 'value', userId: 'value', name: 'value', hash: 'secret', readOnly: 'value', secrets: 'value', wall: 'value', legacy: 'value', expiresAt: 'value',
 };
 const platformDomain: Partial<Record<keyof GlobalState['platformDomains'][number], Shown>> = {
   id: 'value', wildcard: 'value', certFilePath: 'secret', keyFilePath: 'secret',

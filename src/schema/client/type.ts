@@ -1,6 +1,7 @@
 import { effectiveExpiry, isPast } from '../../rules/expiry.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
 import type { Client as ClientRow, User as UserRow } from '../../store/generated/sqlite/client.ts';
+import { blankWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { User } from '../user/type.ts';
@@ -11,7 +12,7 @@ export const Client = builder.prismaObject('Client', {
   description: 'A remote agent that connects to the server, and what it may do.',
   fields: (t) => ({
     id: t.exposeInt('id', { description: 'Names the client in every call.' }),
-    verifyKey: t.exposeString('vkey', { description: 'The key the agent proves when it connects.' }),
+    verifyKey: t.string({ description: `The key the agent proves when it connects. ${blankWithoutSecrets}`, resolve: secretOf((row) => row.vkey, '') }),
     remark: t.exposeString('remark', { description: 'A note.' }),
     enabled: t.boolean({
       description: 'False = the agent is refused and its tunnels serve nobody: it was switched off, or it has expired.',

@@ -2,6 +2,7 @@ import { targetLines } from '../../rules/targets.ts';
 import { ruleSchemes } from '../../rules/host-route.ts';
 import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
+import { blankWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { pageArgs, rowLimits, stretchOf } from '../page.ts';
@@ -28,7 +29,7 @@ export const Host = builder.prismaObject('Host', {
       resolve: (row) => targetLines([row.target]),
     }),
     localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
-    headers: t.stringList({ description: 'Headers that are set on requests, each as `Name: value`.', resolve: (row) => targetLines([row.headerChange]) }),
+    headers: t.stringList({ description: `Headers that are set on requests, each as \`Name: value\`; they may carry credentials. ${blankWithoutSecrets}`, resolve: secretOf((row) => targetLines([row.headerChange]), []) }),
     hostChange: t.exposeString('hostChange', { description: 'The Host header that the target sees; blank = as it came.' }),
     certificatePath: t.string({
       description: "The path of the certificate's file, to administrators; blank = none, or the certificate is stored as text.",

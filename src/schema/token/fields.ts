@@ -1,6 +1,7 @@
 import { builder } from '../builder.ts';
-import { ApiToken } from './type.ts';
-import { createToken, type MadeToken, revokeLegacyToken, revokeToken, tokenOwner } from './write.ts';
+import { invalidInput } from '../errors.ts';
+import { ApiToken, TokenScope } from './type.ts';
+import { createToken, type MadeToken, revokeLegacyToken, revokeToken, tokenOwner, type TokenPlan } from './write.ts';
 
 const MadeTokenType = builder.objectRef<MadeToken>('MadeToken').implement({
   description: 'A token that was just made.',
@@ -15,10 +16,19 @@ const ApiTokenInput = builder.inputType('ApiTokenInput', {
   fields: (t) => ({
     name: t.string({ required: true, description: 'What it is for, at most 255 characters.' }),
     readOnly: t.boolean({ defaultValue: false, description: 'It may read and change nothing.' }),
+    scope: t.field({ type: TokenScope, defaultValue: 'ALL', description: 'What it may use.' }),
+    secrets: t.boolean({ description: 'It sees verification keys, passwords of tunnels and headers of hosts, which are blank for it otherwise. Absent = only if it may also change things.' }),
     expiresAt: t.field({ type: 'DateTime', description: 'When it ends; absent = never.' }),
     userId: t.int({ description: 'Whom it stands for: administrators may name a user, absent = the caller.' }),
   }),
 });
+
+/** What a token may do, as it was asked for. @throws {AditError} INVALID_INPUT */
+function rightsOf({ readOnly, scope, secrets }: typeof ApiTokenInput.$inferInput): Pick<TokenPlan, 'readOnly' | 'secrets' | 'wall'> {
+  const wall = scope === 'WALL';
+  if (wall && secrets === true) throw invalidInput('secrets', 'a token with the scope WALL sees none');
+  return { readOnly: wall || readOnly === true, secrets: !wall && (secrets ?? readOnly !== true), wall };
+}
 
 const userId = 'The user; absent = the caller. Only administrators may name another.';
 /** The name of the token that the legacy API makes. */
@@ -49,7 +59,7 @@ builder.mutationFields((t) => ({
     description: 'Makes a token. A caller that came by a token may not.',
     args: { input: t.arg({ type: ApiTokenInput, required: true, description: 'What it is to be.' }) },
     resolve: (_root, { input }, context) => createToken(context, {
-      name: input.name, readOnly: input.readOnly ?? false, expiresAt: input.expiresAt ?? null, userId: tokenOwner(context, input.userId), legacy: false,
+      ...rightsOf(input), name: input.name, expiresAt: input.expiresAt ?? null, userId: tokenOwner(context, input.userId), legacy: false,
     }),
   }),
   revokeApiToken: t.int({
@@ -64,7 +74,7 @@ builder.mutationFields((t) => ({
     description: 'Makes the token of the legacy API, in place of the former one.',
     args: { userId: t.arg.int({ description: userId }) },
     resolve: (_root, args, context) => createToken(context, {
-      name: legacyName, readOnly: false, expiresAt: null, userId: tokenOwner(context, args.userId), legacy: true,
+      name: legacyName, readOnly: false, secrets: true, wall: false, expiresAt: null, userId: tokenOwner(context, args.userId), legacy: true,
     }),
   }),
   revokeLegacyApiToken: t.int({

@@ -1,6 +1,15 @@
 import { builder } from '../builder.ts';
 import { User } from '../user/type.ts';
 
+/** What a token may use. */
+export const TokenScope = builder.enumType('TokenScope', {
+  description: 'What a token may use.',
+  values: {
+    ALL: { description: 'All that whom it stands for may use.' },
+    WALL: { description: 'Only `wall`: states and numbers for a display that everybody may read, without secrets and addresses. It changes nothing.' },
+  },
+});
+
 /** A credential for programs. The token itself is answered once, when it is made. */
 export const ApiToken = builder.prismaObject('ApiToken', {
   description: 'A credential for programs: sent as `Authorization: Bearer ...`, it stands for whom it was made for.',
@@ -8,6 +17,8 @@ export const ApiToken = builder.prismaObject('ApiToken', {
     id: t.exposeInt('id', { description: 'Names the token in every call.' }),
     name: t.exposeString('name', { description: 'What it is for.' }),
     readOnly: t.exposeBoolean('readOnly', { description: 'It may read and change nothing.' }),
+    scope: t.field({ type: TokenScope, description: 'What it may use.', resolve: ({ wall }) => wall ? 'WALL' : 'ALL' }),
+    secrets: t.boolean({ description: 'It sees verification keys, passwords of tunnels and headers of hosts.', resolve: ({ secrets, wall }) => secrets !== false && !wall }),
     user: t.field({
       type: User,
       nullable: true,

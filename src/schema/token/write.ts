@@ -16,7 +16,7 @@ export interface MadeToken {
 }
 
 /** What a token is to be. `userId` null = an administrator's. */
-export type TokenPlan = Pick<ApiToken, 'name' | 'readOnly' | 'expiresAt' | 'userId' | 'legacy'>;
+export type TokenPlan = Pick<ApiToken, 'name' | 'readOnly' | 'secrets' | 'wall' | 'expiresAt' | 'userId' | 'legacy'>;
 
 /** The user that a call about tokens is for; null = the administrators. @throws {AditError} FORBIDDEN for another user than the caller */
 export function tokenOwner({ caller }: Context, userId: number | null | undefined): number | null {

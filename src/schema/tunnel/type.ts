@@ -2,6 +2,7 @@ import { targetLines } from '../../rules/targets.ts';
 import { proxyProtocols, tunnelModes } from '../../rules/tunnel-mode.ts';
 import type { Tunnel as TunnelRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
+import { blankWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { pageArgs, rowLimits, stretchOf } from '../page.ts';
@@ -23,7 +24,7 @@ export const Tunnel = builder.prismaObject('Tunnel', {
       resolve: (row) => targetLines([row.target]),
     }),
     localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
-    password: t.exposeString('password', { description: 'The key that visitors prove (secret, p2p).' }),
+    password: t.string({ description: `The key that visitors prove (secret, p2p). ${blankWithoutSecrets}`, resolve: secretOf((row) => row.password, '') }),
     localPath: t.exposeString('localPath', { description: "What is served of the agent's machine (file)." }),
     stripPrefix: t.exposeString('stripPrefix', { description: 'What is taken off the beginning of the URL path (file).' }),
     proxyProtocol: t.field({

@@ -2,6 +2,7 @@ import type { User } from '../../store/generated/sqlite/client.ts';
 import { checkedPassword, hashPassword, verifyPassword } from '../access/password.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
+import { revokeTokensOf } from '../token/revoke-all.ts';
 import { userById } from './write.ts';
 
 /** What a change of password is asked with; null is the same as absent. */
@@ -10,11 +11,13 @@ export interface PasswordChange {
   readonly currentPassword?: string | null;
   readonly newPassword: string;
   readonly confirmation?: string | null;
+  /** Ends the user's tokens, too; an administrator's reset does so in any case. */
+  readonly revokeTokens?: boolean | null;
 }
 
 /**
  * Spec /user/changepassword/: an administrator sets anybody's, an ordinary user their own and has to know the present one. All
- * of the user's other sessions end.
+ * of the user's other sessions end, and with an administrator's reset the user's tokens, too.
  */
 export async function changePassword(context: Context, change: PasswordChange): Promise<User> {
   const id = whose(context, change.id ?? undefined);
@@ -30,6 +33,7 @@ export async function changePassword(context: Context, change: PasswordChange): 
     // The one that was proven is another by now.
     if (context.caller.kind !== 'admin' && before.passwordHash !== present) throw new AditError('CURRENT_PASSWORD_WRONG');
     await tx.session.deleteMany({ where: { userId: id, id: { not: context.caller.sessionId ?? '' } } });
+    if (context.caller.kind === 'admin' || change.revokeTokens === true) await revokeTokensOf(tx, id, changed);
     const after = await tx.user.update({ where: { id }, data: { passwordHash } });
     changed({ resource: 'user', action: 'update', before, after, clients: [] });
     return after;

@@ -17,19 +17,20 @@ builder.mutationFields((t) => ({
   updateUser: t.field({
     type: User,
     authScopes: { administrator: true },
-    description: 'Changes a user; a new password ends the sessions of the user. For administrators.',
+    description: 'Changes a user; a new password ends the sessions and the API tokens of the user. For administrators.',
     args: { id: t.arg.int(id), input: t.arg({ type: UserInput, required: true, description: 'What is to change.' }) },
     resolve: (_root, args, context) => updateUser(context, args.id, args.input),
   }),
   changePassword: t.field({
     type: User,
     authScopes: { clientLogin: true },
-    description: "Sets a user's password, and ends the user's other sessions. An ordinary user may change their own.",
+    description: "Sets a user's password, and ends the user's other sessions. An ordinary user may change their own. When an administrator sets it, the user's API tokens end, too.",
     args: {
       id: t.arg.int({ description: 'The user; an ordinary user may leave it out.' }),
       currentPassword: t.arg.string({ description: 'The present password; administrators need none.' }),
       newPassword: t.arg.string({ required: true, description: 'At least 6 characters.' }),
       confirmation: t.arg.string({ description: 'The new password again; blank = not compared.' }),
+      revokeTokens: t.arg.boolean({ defaultValue: false, description: "End the user's API tokens, too. Ask users who change their own: whoever knew the former password may have made some." }),
     },
     resolve: (_root, args, context) => changePassword(context, args),
   }),

@@ -1,4 +1,5 @@
 import { isPast } from '../../rules/expiry.ts';
+import { revokeTokensOf } from '../token/revoke-all.ts';
 import type { User } from '../../store/generated/sqlite/client.ts';
 import type { Reading } from '../../store/reading.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -36,7 +37,10 @@ export async function updateUser(context: Context, id: number, input: UserValues
     const expired = expiryMoves ? isPast(columns.expiresAt ?? null, context.now()) : undefined;
     const after = await uniqueName(() => tx.user.update({ where: { id }, data: { ...columns, passwordHash, expired } }));
     if (expired !== undefined) await expireClientsWith(tx, id, expired, context.now());
-    if (passwordHash !== undefined) await tx.session.deleteMany({ where: { userId: id } });
+    if (passwordHash !== undefined) {
+      await tx.session.deleteMany({ where: { userId: id } });
+      await revokeTokensOf(tx, id, changed);
+    }
     changed({ resource: 'user', action: 'update', before, after, clients: expiryMoves ? await clientsOf(tx, id) : [] });
     return after;
   });

@@ -46,6 +46,7 @@ export function clientSource({ ownerId, clientId }: ClientPageQuery): PageSource
     table: 'Client',
     orders,
     searchText: ['vkey', 'remark'],
+    secretText: ['vkey'],
     searchNumbers: ['id'],
     filter,
     total(binder) {

@@ -45,6 +45,7 @@ export function hostSource({ clientId, ownerId }: HostPageQuery): PageSource<Hos
     table: 'Host',
     orders,
     searchText: ['host', 'remark', 'clientKey'],
+    secretText: ['clientKey'],
     searchNumbers: ['id'],
     filter,
     total(binder) {

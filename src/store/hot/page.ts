@@ -6,6 +6,8 @@ import type { Dialect } from '../migrations.ts';
 export interface PageQuery<Order extends string> {
   /** Text to find, in any case; '' or absent = all rows. */
   readonly search?: string;
+  /** Columns that hold a secret are not searched. */
+  readonly withoutSecrets?: boolean;
   /** Absent = by id. Equal rows stand in the order of their ids. */
   readonly orderBy?: Order;
   readonly desc?: boolean;
@@ -28,6 +30,8 @@ export interface PageSource<Order extends string> {
   readonly orders: Readonly<Record<Order, SqlExpression>>;
   /** Columns whose text is searched. */
   readonly searchText: readonly string[];
+  /** Those of them that hold a secret. */
+  readonly secretText?: readonly string[];
   /** Columns that a search for a number must equal. */
   readonly searchNumbers: readonly string[];
   /** Conditions of the list, besides the search. */
@@ -132,10 +136,11 @@ export function pageQuery<Order extends string>(dialect: Dialect, source: PageSo
   return { text, values: binder.values, bounded: !query.search && isBounded(query) };
 }
 
-function conditions<Order extends string>(dialect: Dialect, source: PageSource<Order>, { search }: PageQuery<Order>, binder: Binder): string {
+function conditions<Order extends string>(dialect: Dialect, source: PageSource<Order>, { search, withoutSecrets }: PageQuery<Order>, binder: Binder): string {
   const all = source.filter(binder);
   if (search) {
-    const found = source.searchText.map((column) => contains(dialect, column, search, binder));
+    const searched = source.searchText.filter((column) => withoutSecrets !== true || source.secretText?.includes(column) !== true);
+    const found = searched.map((column) => contains(dialect, column, search, binder));
     if (isInt(search)) found.push(...source.searchNumbers.map((column) => `"${column}" = ${binder.bind(Number(search))}`));
     all.push(`(${found.join(' OR ')})`);
   }

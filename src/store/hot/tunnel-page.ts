@@ -51,6 +51,7 @@ export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): Page
     table: 'Tunnel',
     orders,
     searchText: ['password', 'remark', 'target'],
+    secretText: ['password'],
     searchNumbers: ['id', 'port'],
     filter,
     total(binder) {

@@ -1,0 +1,59 @@
+import type { ClientState } from '../../engine/face.ts';
+import type { Client } from '../../store/generated/sqlite/client.ts';
+import type { Page } from '../../store/hot/page.ts';
+import { builder } from '../builder.ts';
+import { clientRuntime } from '../client/runtime.ts';
+import { listQuery } from '../list.ts';
+import { pageArgs, rowLimits, SortOrder } from '../page.ts';
+
+/** Numbers, states and the note: whoever walks past may read it. */
+const WallClient = builder.objectRef<{ readonly row: Client; readonly state: ClientState }>('WallClient').implement({
+  description: 'What a display on a wall shows of a client: its note, states and numbers.',
+  fields: (t) => ({
+    id: t.int({ description: 'Names the client.', resolve: ({ row }) => row.id }),
+    remark: t.string({ description: 'The note.', resolve: ({ row }) => row.remark }),
+    enabled: t.boolean({ description: 'False = it was switched off or has expired; an expiry counts within a minute.', resolve: ({ row }) => row.enabled && !row.expired }),
+    connected: t.boolean({ description: 'An agent is connected.', resolve: ({ state }) => state.connected }),
+    tunnelCount: t.int({ description: 'How many tunnels it has.', resolve: ({ row }) => row.tunnelCount - row.hostCount }),
+    hostCount: t.int({ description: 'How many hosts it has.', resolve: ({ row }) => row.hostCount }),
+    connections: t.int({ description: 'Open connections of visitors.', resolve: ({ state }) => state.connections }),
+    rate: t.field({ type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.', resolve: ({ state }) => state.rate }),
+    inletBytes: t.field({ type: 'ByteCount', description: 'Bytes from visitors since the client was made.', resolve: ({ state }) => state.inletBytes }),
+    exportBytes: t.field({ type: 'ByteCount', description: 'Bytes to visitors since the client was made.', resolve: ({ state }) => state.exportBytes }),
+  }),
+});
+
+const WallPage = builder.objectRef<Page<Client>>('WallPage').implement({
+  description: 'A part of the list of clients, for a display on a wall.',
+  fields: (t) => ({
+    rows: t.field({
+      type: [WallClient],
+      description: 'The clients of this part.',
+      resolve: (page, _args, { loaders }) => Promise.all(page.rows.map(async (row) => ({ row, state: clientRuntime(row, await loaders.clientStates.load(row.id)) }))),
+    }),
+    total: t.exposeInt('total', { description: 'How many clients the whole list has.' }),
+  }),
+});
+
+const WallOrder = builder.enumType('WallOrder', {
+  description: 'What the clients of a wall display can be sorted by.',
+  values: {
+    ID: { description: 'The id.' },
+    REMARK: { description: 'The note.' },
+    CONNECTED: { description: 'Those without an agent first.' },
+    RATE: { description: 'Bytes moved in the last second.' },
+  },
+});
+
+builder.queryField('wall', (t) => t.field({
+  type: WallPage,
+  authScopes: { wall: true },
+  description: 'The clients with their states and numbers, without addresses, keys and names of users: all that a token with the scope `WALL` sees.',
+  args: {
+    orderBy: t.arg({ type: WallOrder, description: 'What to sort by.' }),
+    order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
+    offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
+    limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
+  },
+  resolve: async (_root, args, context) => context.store.clientPage(await listQuery(context, args)),
+}));
