@@ -43,8 +43,8 @@ export class Agent {
     const handlers = { onDeclared: (answer: Declared) => declarer?.answered(answer), onOverview: (part: OverviewPart) => this.#overview.add(part) };
     this.#kept = new KeptConnection({
       server, log, random,
-      open: async () => {
-        const link = await Link.open({ server, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
+      open: async (dataAfterMs) => {
+        const link = await Link.open({ server, dataAfterMs, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
         declarer?.connected((message) => link.tell(message));
         void link.ended.then(() => declarer?.lost());
         return link;

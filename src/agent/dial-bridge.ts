@@ -1,8 +1,10 @@
 import { type Proven, type ProveOptions, proveHandshake } from '../wire/handshake.ts';
 import type { ByteSocket, SocketBackend, TlsTrust } from '../wire/socket.ts';
 
-/** ms for a connection to the server and for each handshake; longer than the server delays an address that offered wrong keys. */
-const CONNECT_MS = 10_000;
+/** ms for a connection to the server, so that one that was dialled while the server was away is not waited for long. */
+const CONNECT_MS = 5_000;
+/** ms for each handshake: longer than the server delays an address that offered wrong keys, and than a crowd of handshakes takes it. */
+const HANDSHAKE_MS = 15_000;
 
 /** Where a server's bridge is, and how to get there. */
 export interface BridgeDialler {
@@ -24,5 +26,5 @@ export interface BridgeConnection extends Proven {
  */
 export async function dialBridge({ sockets, server, tls }: BridgeDialler, proof: Omit<ProveOptions, 'timeoutMs'>): Promise<BridgeConnection> {
   const socket = await sockets.connect({ ...server, trust: tls, timeoutMs: CONNECT_MS });
-  return { socket, ...await proveHandshake(socket, { timeoutMs: CONNECT_MS, ...proof }) };
+  return { socket, ...await proveHandshake(socket, { timeoutMs: HANDSHAKE_MS, ...proof }) };
 }

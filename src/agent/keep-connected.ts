@@ -10,6 +10,8 @@ import { tell } from './state-change.ts';
 
 /** Open connections get this long to end when the program is stopped, in ms. */
 const DRAIN_MS = 5000;
+/** The data connections of a crowd that comes back are spread over so much time, in ms. */
+const DATA_SPREAD_MS = 10_000;
 /** Longest wait that a server may ask for, in ms. */
 const LONGEST_ASKED_MS = 60_000;
 
@@ -30,13 +32,22 @@ export interface ConnectionState {
   readonly text: string;
 }
 
+/** Why there is no session any more, or none came to be. */
+interface Ended {
+  readonly text: string;
+  /** The server was there, and said no. */
+  readonly refused?: boolean;
+  /** How long the server asks to wait. */
+  readonly retryAfterMs?: number;
+}
+
 /** How a session is kept. */
 export interface KeepOptions<S extends KeptSession> {
   /** The bridge, for the log. */
   readonly server: { readonly host: string; readonly port: number };
   readonly log: Logger;
-  /** Opens the next session. Whatever it throws is logged, and it is called again later. */
-  readonly open: () => Promise<S>;
+  /** Opens the next session, which dials its data connections after `dataAfterMs`. Whatever it throws is logged, and it is called again later. */
+  readonly open: (dataAfterMs: number) => Promise<S>;
   /** As whom a session is connected, for the log: "client 1". */
   readonly whoIs: (session: S) => string;
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
@@ -50,6 +61,8 @@ export class KeptConnection<S extends KeptSession> {
   readonly #delay: ReconnectDelay;
   readonly #stopped = new AbortController();
   #current: S | undefined;
+  /** 0 = of the first session: after an outage a crowd comes back, whose sessions go first. */
+  #dataAfterMs = 0;
   #state: ConnectionState = { connected: false, since: Date.now(), text: 'connecting' };
 
   constructor(options: KeepOptions<S>) {
@@ -75,7 +88,7 @@ export class KeptConnection<S extends KeptSession> {
     while (!signal.aborted) {
       const problem = await this.#session();
       if (signal.aborted) break;
-      const wait = Math.max(this.#delay.next(), problem.waitMs);
+      const wait = problem.retryAfterMs ?? this.#delay.next(problem.refused);
       this.#state = { connected: false, since: Date.now(), text: problem.text };
       tell(this.#options.log, 'warn', { event: 'disconnected', server: this.#server, reason: problem.text, retryMs: Math.round(wait) },
         `${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`);
@@ -89,23 +102,25 @@ export class KeptConnection<S extends KeptSession> {
     await this.#current?.close(DRAIN_MS);
   }
 
-  /** One session from the connect to its end. @returns why it ended, and how long to wait at least */
-  async #session(): Promise<{ readonly text: string; readonly waitMs: number }> {
+  /** One session from the connect to its end. */
+  async #session(): Promise<Ended> {
     let session: S;
     try {
-      session = await this.#options.open();
+      session = await this.#options.open(this.#dataAfterMs);
     } catch (error) {
       const refusal = error instanceof HandshakeError ? error.refusal : undefined;
       return {
         text: refusal ? `refused by ${this.#server}: ${refusal.text}` : `cannot connect to ${this.#server}: ${messageOf(error)}`,
-        waitMs: Math.min(refusal?.retryAfterMs ?? 0, LONGEST_ASKED_MS),
+        refused: refusal !== undefined,
+        ...(refusal?.retryAfterMs !== undefined && { retryAfterMs: Math.min(refusal.retryAfterMs, LONGEST_ASKED_MS) }),
       };
     }
     if (this.#stopped.signal.aborted) {
       await session.close(0);
-      return { text: 'stopped', waitMs: 0 };
+      return { text: 'stopped' };
     }
     this.#current = session;
+    this.#dataAfterMs = (this.#options.random ?? Math.random)() * DATA_SPREAD_MS;
     const who = this.#options.whoIs(session);
     this.#state = { connected: true, since: Date.now(), text: `connected to ${this.#server} as ${who}` };
     tell(this.#options.log, 'info', { event: 'connected', server: this.#server, as: who }, this.#state.text);
@@ -115,7 +130,7 @@ export class KeptConnection<S extends KeptSession> {
     this.#delay.sessionLasted(performance.now() - since);
     // Two agents with one vkey would throw each other out all the time.
     if (end.code === 'replaced') this.#delay.slowDown();
-    return { text: `connection to ${this.#server} lost: ${end.text}`, waitMs: 0 };
+    return { text: `connection to ${this.#server} lost: ${end.text}` };
   }
 }
 

@@ -18,6 +18,7 @@ export interface LinkOptions extends BridgeDialler {
   readonly onDeclared: (answer: Declared) => void;
   /** A part of what the server tells of this client's tunnels and hosts. */
   readonly onOverview: (part: OverviewPart) => void;
+  readonly dataAfterMs: number;
   readonly log: Logger;
 }
 

@@ -2,8 +2,13 @@
 export const RECONNECT = {
   /** Upper bound of the first wait. */
   first: 500,
-  /** The bound doubles with every failure up to this. */
-  longest: 30_000,
+  /**
+   * The bound doubles with every failure up to this: whatever the length of an outage, an agent dials again so soon after its end. A dial that is
+   * not answered is given up after 5 s (dial-bridge.ts).
+   */
+  longest: 4_000,
+  /** The same while the server answers and refuses: somebody has to do something about that first. */
+  longestRefused: 30_000,
   /** A session that lived this long was a good one: the bound starts anew. */
   stable: 2_000,
   /**
@@ -23,10 +28,10 @@ export class ReconnectDelay {
     this.#random = random;
   }
 
-  /** ms until the next attempt. */
-  next(): number {
+  /** ms until the next attempt. @param refused the server was there, and said no */
+  next(refused = false): number {
     const delay = this.#random() * this.#bound;
-    this.#bound = Math.min(this.#bound * 2, RECONNECT.longest);
+    this.#bound = Math.min(this.#bound * 2, refused ? RECONNECT.longestRefused : RECONNECT.longest);
     return delay;
   }
 
@@ -35,8 +40,8 @@ export class ReconnectDelay {
     this.#bound = ms >= RECONNECT.stable ? RECONNECT.first : Math.min(this.#bound, RECONNECT.unstable);
   }
 
-  /** There is no hurry: another agent took the session over, or the key was refused. */
+  /** There is no hurry: another agent took the session over. */
   slowDown(): void {
-    this.#bound = RECONNECT.longest;
+    this.#bound = RECONNECT.longestRefused;
   }
 }

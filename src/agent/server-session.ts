@@ -17,6 +17,8 @@ export interface SessionStart<W extends SessionWelcome> extends BridgeDialler {
   /** What the server answers. */
   readonly welcome: z.ZodType<W>;
   readonly log: Logger;
+  /** Data connections are dialled after so many ms. */
+  readonly dataAfterMs?: number;
 }
 
 /** A session that the server agreed to and that has not begun. */
@@ -108,7 +110,7 @@ export class ServerSession {
         resolve(this.#said ?? { code: '', text: reason });
       },
       ...(this.secure ? {} : { onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void this.#dialData(id)) }),
-    }, { heartbeatMs: welcome.heartbeatMs, compress: welcome.compress });
+    }, { heartbeatMs: welcome.heartbeatMs, compress: welcome.compress, dataAfterMs: start.dataAfterMs });
   }
 
   /** Opens a stream without waiting for the server; undefined = the session is over or has too many. */

@@ -11,6 +11,7 @@ export interface VisitorLinkOptions extends BridgeDialler {
   readonly password: string;
   readonly info: VisitorInfo;
   readonly log: Logger;
+  readonly dataAfterMs: number;
   /** When direct paths are tried again. */
   readonly directRetry?: DirectRetry | undefined;
 }

@@ -42,7 +42,7 @@ export class Visitor {
     this.#sockets = sockets;
     this.#kept = new KeptConnection({
       server, log, random,
-      open: () => VisitorLink.open({ server, tls, password, info: { version, type }, sockets, log, directRetry }),
+      open: (dataAfterMs) => VisitorLink.open({ server, dataAfterMs, tls, password, info: { version, type }, sockets, log, directRetry }),
       whoIs: ({ tunnelId, secure }) => `visitor of tunnel ${tunnelId}${secure ? ' over TLS' : ''}`,
     });
   }

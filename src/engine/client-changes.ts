@@ -37,10 +37,10 @@ export class ClientChanges {
   }
 
   /** Takes in a client; its tunnels and hosts come after it. */
-  add(client: WantedClient, stored: StoredBytes): void {
+  add(client: WantedClient, stored: StoredBytes & { readonly lastAddress?: string }): void {
     const { clients, ticker, admission } = this.#context;
     const account = new Account(ticker, client, stored, () => this.#context.inBackground(async () => admission.enforce(entry)));
-    const entry = new ClientEntry(client, account);
+    const entry = new ClientEntry(client, account, stored.lastAddress);
     clients.add(entry);
     this.#awaitExpiry(entry);
   }

@@ -24,14 +24,22 @@ export class ClientEntry {
   suspended = false;
   #lastOnlineAt: number | null = null;
   #address = '';
+  #lastAddress: string;
   #localAddress = '';
   #version = '';
 
-  constructor(wanted: WantedClient, meter: Account) {
+  /** @param lastAddress where its agent was seen last, as the store knows */
+  constructor(wanted: WantedClient, meter: Account, lastAddress = '') {
+    this.#lastAddress = lastAddress;
     this.#wanted = wanted;
     this.#whiteList = addressSet(wanted.ipWhiteList);
     this.#blackList = addressSet(wanted.blackIpList);
     this.meter = meter;
+  }
+
+  /** Where its agent was seen last, before the server's start too; "" = nowhere. */
+  get lastAddress(): string {
+    return this.#lastAddress;
   }
 
   get wanted(): WantedClient {
@@ -83,6 +91,7 @@ export class ClientEntry {
     this.session = session;
     this.#lastOnlineAt = now;
     this.#address = session.address;
+    this.#lastAddress = session.address;
     this.#localAddress = session.info.localAddress;
     this.#version = session.info.version;
   }

@@ -48,7 +48,10 @@ export interface EngineOptions {
 
 /** Everything the store holds that the engine serves. */
 export interface StoredState {
-  readonly clients: ReadonlyArray<WantedClient & StoredBytes>;
+  readonly clients: ReadonlyArray<WantedClient & StoredBytes & {
+    /** Where its agent was seen last; "" or absent = nowhere. */
+    readonly lastAddress?: string;
+  }>;
   readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
   readonly hosts: ReadonlyArray<WantedHost & StoredBytes>;
   /** Turned away everywhere. */

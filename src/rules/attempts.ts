@@ -128,18 +128,20 @@ export class Attempts {
     return right ? 'right' : 'wrong';
   }
 
-  /** Takes the next turn of an address from which agents or visitors offer keys, see {@link Penalties.turn}. @returns ms to wait, Infinity = don't look at its key */
-  keyTurn(address: string, now: number): number {
-    return this.#agents.turn(networkOf(address), now);
+  /** Takes the next turn of an address from which agents or visitors offer keys, see {@link Penalties.turn}. @param tried the id of a wrong key, or the address at which the client of a right one was seen last, "" = nowhere @returns ms to wait, Infinity = don't look at its key */
+  keyTurn(address: string, now: number, tried: { readonly wrong: string } | { readonly lastSeenAt: string }): number {
+    const source = networkOf(address);
+    return this.#agents.turn(source, now, 'wrong' in tried ? tried : { known: tried.lastSeenAt !== '' && networkOf(tried.lastSeenAt) === source });
   }
 
-  /** An agent, or a visitor of a secret tunnel, offered a wrong key. */
-  keyFailed(address: string, now: number): void {
+  /** An agent, or a visitor of a secret tunnel, offered a wrong key. @returns false = it had offered the same one before */
+  keyFailed(address: string, now: number, keyId: string): boolean {
     const source = networkOf(address);
-    const news = this.#agents.fail(source, now);
+    const news = this.#agents.fail(source, now, keyId);
     const suspicion = { credential: 'vkey', address: source, name: '' } as const;
     if (news === 'first') this.#tell({ ...suspicion, news: 'failure' });
     else if (news === 'waits') this.#tell({ ...suspicion, news: 'lockout', lockout: lockoutOf('vkey', 'address', source, now + PENALTY_RULES.expiry) });
+    return news !== false;
   }
 
   /** Who has to wait. @param now ms since the epoch */

@@ -50,7 +50,7 @@ export function wantedHost(row: Omit<StoredHost, 'inletBytes' | 'exportBytes'>):
 /** Everything stored, as the engine is to start with it. */
 export function wantedState({ clients, tunnels, hosts, blackIpList, serverUrl }: EngineState) {
   return {
-    clients: clients.map((row) => ({ ...wantedClient(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
+    clients: clients.map((row) => ({ ...wantedClient(row), lastAddress: row.lastAddress, inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
     tunnels: tunnels.map((row) => ({ ...wantedTunnel(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
     hosts: hosts.map((row) => ({ ...wantedHost(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
     blackIpList: splitIpList(blackIpList),

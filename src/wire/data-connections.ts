@@ -22,9 +22,13 @@ export class DataConnections {
   /** Agent: being dialled; the stream waits whose peer was faster than the handshake. */
   readonly #dialling = new Map<number, Stream | undefined>();
   #lastId = 1;
+  /** Agent: none are wanted before, by performance.now(). */
+  readonly #wantedFrom: number;
   #closed = false;
 
-  constructor(side: Side, onWanted: ((ids: number[]) => void) | undefined) {
+  /** @param afterMs agent: none are wanted for so long */
+  constructor(side: Side, onWanted: ((ids: number[]) => void) | undefined, afterMs = 0) {
+    this.#wantedFrom = performance.now() + afterMs;
     this.#side = side;
     this.#onWanted = onWanted;
   }
@@ -84,7 +88,7 @@ export class DataConnections {
 
   /** Agent: asks for as many connections as are missing, more while more are in use. */
   refill(): void {
-    if (!this.#onWanted || this.#closed) return;
+    if (!this.#onWanted || this.#closed || performance.now() < this.#wantedFrom) return;
     const wanted: number[] = [];
     for (const owner of ['server', 'agent'] as const) {
       let idle = 0;

@@ -109,6 +109,8 @@ export interface Offer {
 /** How the server looks at a new connection. */
 export interface AcceptOptions {
   readonly timeoutMs: number;
+  /** Everything was read: waits until it may be looked at. No limit of time holds meanwhile. */
+  readonly turn?: (role: Role, keyId: string) => Promise<void>;
   /** The vkey (mux), the tunnel's password (visit) or the session key (data); undefined = unknown. */
   readonly keyOf: (role: Role, keyId: string) => string | Buffer | undefined;
 }
@@ -117,7 +119,7 @@ export interface AcceptOptions {
  * The server's side, up to the proof.
  * @throws {HandshakeError} garbage, wrong version, silence or a lost connection; the socket is closed then
  */
-export async function acceptHandshake(socket: ByteSocket, { timeoutMs, keyOf }: AcceptOptions): Promise<Offer> {
+export async function acceptHandshake(socket: ByteSocket, { timeoutMs, turn, keyOf }: AcceptOptions): Promise<Offer> {
   const reader = new HandshakeReader(socket, timeoutMs);
   try {
     const start = await readMagic(reader).catch((error: unknown) => {
@@ -134,12 +136,13 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, keyOf }: 
     socket.write(challenge);
     const proof = await reader.read(MAC_BYTES);
     const { raw, value: info } = await readJson(reader);
+    reader.finish();
+    await turn?.(role, keyId);
     // An unknown key id costs the same time as a wrong proof.
     const key = keyOf(role, keyId);
     const mac = macOver(socket, hello, challenge);
     const expected = mac(key ?? randomBytes(32), 'agent', raw);
     const proven = timingSafeEqual(proof, expected) && key !== undefined;
-    reader.finish();
     return {
       role, keyId, proven, info, connection: hello.readUInt32BE(HELLO_BYTES - 4),
       accept(body) {
@@ -158,6 +161,16 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, keyOf }: 
     reader.fail();
     throw error;
   }
+}
+
+/**
+ * Refuses a connection without reading anything of it: all that can be told to one that may come in large numbers. A peer of any version
+ * takes it for the answer to its proof.
+ * @param onClosed called once, when the connection is closed
+ */
+export function refuseUnread(socket: ByteSocket, refusal: Refusal, onClosed: () => void): void {
+  socket.write(Buffer.concat([challengeWith(randomBytes(NONCE_BYTES)), Buffer.of(VERDICT.refused), withLength(refusal)]));
+  closeSoon(socket, onClosed);
 }
 
 function challengeWith(nonce: Buffer): Buffer {

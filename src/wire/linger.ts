@@ -9,20 +9,23 @@ const PATIENCE = 30;
  * Ends our direction, after what was written, and closes the socket when the peer has closed too, or a second after it took the last
  * byte; what it still says is dropped. Closing at once would reset the connection while the peer says something, and take our last
  * words with it.
+ * @param onClosed called once, when it is closed
  */
-export function closeSoon(socket: ByteSocket): void {
+export function closeSoon(socket: ByteSocket, onClosed: () => void = () => undefined): void {
   socket.end();
-  socket.attach(new Lingering(socket));
+  socket.attach(new Lingering(socket, onClosed));
 }
 
 class Lingering implements SocketSink {
   readonly #socket: ByteSocket;
   readonly #timer: NodeJS.Timeout;
+  readonly #onClosed: () => void;
   #pending: number;
   #patience = PATIENCE;
 
-  constructor(socket: ByteSocket) {
+  constructor(socket: ByteSocket, onClosed: () => void) {
     this.#socket = socket;
+    this.#onClosed = onClosed;
     this.#pending = socket.pending;
     this.#timer = setInterval(() => this.#tick(), LINGER_MS);
   }
@@ -48,5 +51,6 @@ class Lingering implements SocketSink {
 
   onClose(): void {
     clearInterval(this.#timer);
+    this.#onClosed();
   }
 }

@@ -37,6 +37,8 @@ export interface MuxOptions {
   readonly silenceMs?: number;
   /** When a sign of life of the peer last came another way than on this connection, by performance.now(). */
   readonly heardBeside?: () => number;
+  /** Agent: dial no data connections for so many ms. */
+  readonly dataAfterMs?: number;
   /** Start with compressing what is sent; `compress` switches it later. What is received may be compressed at any time. */
   readonly compress?: boolean;
 }
@@ -68,14 +70,15 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     this.#handlers = handlers;
     this.#out = new Outbox(socket, (bytes) => setImmediate(() => this.#fail(`the other side does not read: ${bytes} bytes of answers wait for it`)));
     this.#nextId = side === 'server' ? 1 : 2;
-    this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers));
+    this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers), options.dataAfterMs);
     this.compress = options.compress ?? false;
     const heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
     this.#silenceMs = options.silenceMs ?? heartbeatMs * DEAD_AFTER_HEARTBEATS;
     this.#heardBeside = options.heardBeside ?? (() => 0);
     this.#heartbeat = setInterval(() => this.#tick(), heartbeatMs / 2);
     socket.attach(this);
-    if (handlers.onDataConnectionsWanted) setImmediate(() => this.#connections.refill());
+    // Later with a heartbeat.
+    if (handlers.onDataConnectionsWanted && !options.dataAfterMs) setImmediate(() => this.#connections.refill());
   }
 
   /** Streams that are open now. */

@@ -4,8 +4,14 @@ import { ReconnectDelay } from '../../src/agent/reconnect.ts';
 const almostOne = () => 1 - Number.EPSILON;
 const waits = (delay: ReconnectDelay, times: number) => Array.from({ length: times }, () => Math.round(delay.next()));
 
-test('waits double from 0.5 s to 30 s and stay there', () => {
-  expect(waits(new ReconnectDelay(almostOne), 9)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+test('waits double from 0.5 s to 4 s and stay there, however long the outage', () => {
+  expect(waits(new ReconnectDelay(almostOne), 6)).toEqual([500, 1000, 2000, 4000, 4000, 4000]);
+  expect(Math.max(...waits(new ReconnectDelay(almostOne), 10_000))).toBe(4000);
+});
+
+test('while the server refuses they double to 30 s', () => {
+  const delay = new ReconnectDelay(almostOne);
+  expect(Array.from({ length: 8 }, () => Math.round(delay.next(true)))).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
 });
 
 test('the jitter is full: any wait down to none may come', () => {

@@ -42,7 +42,7 @@ async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey, brought: Read
   let answers = 0;
   const link = await Link.open({
     server: bridge, vkey, info: { version: '1', localAddress: '', configFile: true }, sockets: netBackend, log: log.logger, files,
-    onDeclared: () => answers++, onOverview: () => undefined,
+    onDeclared: () => answers++, onOverview: () => undefined, dataAfterMs: 0,
   });
   stops.push(() => link.close(0), () => files.close());
   for (const [kind, id] of brought) {

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Attempts } from '../../src/rules/attempts.ts';
+import { HandshakeError, type Refusal } from '../../src/wire/handshake-error.ts';
 import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { ByteSocket } from '../../src/wire/socket.ts';
@@ -91,20 +92,55 @@ test('a client that expired between two sweeps is cut off by its next visitor', 
   expect((await log.line(/^connection to .* lost/)).msg).toMatch(/the client has expired/);
 });
 
+/** Offers a key. @returns the ms until the answer: undefined = it was let in */
+async function offer({ bridge }: TestEngine, key: string): Promise<{ readonly ms: number; readonly refusal: Refusal | undefined }> {
+  const start = performance.now();
+  const socket = await netBackend.connect({ ...bridge, timeoutMs: 1000 });
+  try {
+    await proveHandshake(socket, { timeoutMs: 10_000, role: 'mux', keyId: keyIdOf(key), key, connection: 0, info: {} });
+    return { ms: performance.now() - start, refusal: undefined };
+  } catch (error) {
+    if (!(error instanceof HandshakeError)) throw error;
+    return { ms: performance.now() - start, refusal: error.refusal };
+  } finally {
+    socket.destroy();
+  }
+}
+
 test('wrong vkeys are refused with growing delays; other clients are not affected', async () => {
   const server = await startEngine(both);
-  const { log } = launchAgent(server, { vkey: 'guessed', random: () => 0 });
   const times: number[] = [];
   for (let i = 0; i < 5; i++) {
-    await log.next(/^refused by .*: the server does not know this vkey/);
-    times.push(performance.now());
+    const { ms, refusal } = await offer(server, `guess ${i}`);
+    expect(refusal).toEqual({ code: 'unknown-key', text: 'the server does not know this vkey' });
+    times.push(ms);
   }
-  const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
-  expect(gaps[2]).toBeGreaterThan(200);
-  expect(gaps[3]).toBeGreaterThan(450);
-  expect(gaps[0]).toBeLessThan(200);
+  expect(times[3]).toBeGreaterThan(200);
+  expect(times[4]).toBeGreaterThan(450);
+  expect(times[0]).toBeLessThan(200);
   expect(server.engine.counts).toMatchObject({ sessions: 0, refused: 5 });
 });
+
+test('an agent that offers the same wrong vkey again and again makes nobody at its address wait, and is logged once', async () => {
+  const server = await startEngine(both);
+  const own = [];
+  for (let i = 0; i < 5; i++) own.push(await offer(server, 'the key of a deleted client'));
+  expect(own.map(({ refusal }) => refusal?.code)).toEqual(Array(5).fill('unknown-key'));
+  // It waits itself.
+  expect(own[4]?.ms).toBeGreaterThan(450);
+  expect((await offer(server, SECOND.vkey)).ms).toBeLessThan(200);
+  expect(server.log.entries.filter(({ level, msg }) => level >= 40 && /no client has/.test(msg))).toHaveLength(1);
+});
+
+test('guesses at an address make no client wait that was last seen there; others wait, and are told for how long', async () => {
+  const seen = { ...CLIENT, ...fresh, lastAddress: '127.0.0.1' };
+  const server = await startEngine({ stored: { clients: [seen, { ...SECOND, ...fresh, lastAddress: '192.0.2.1' }] } });
+  await Promise.all(Array.from({ length: 30 }, (_, i) => offer(server, `guess ${i}`)));
+  const [known, ...others] = await Promise.all([offer(server, CLIENT.vkey), ...Array.from({ length: 4 }, () => offer(server, SECOND.vkey))]);
+  expect(known).toEqual({ ms: expect.any(Number), refusal: undefined });
+  expect(known?.ms).toBeLessThan(1000);
+  expect(others.map(({ refusal }) => refusal)).toContainEqual({ code: 'busy', text: 'too many wrong keys came from this address: try again later', retryAfterMs: 5000 });
+}, 30_000);
 
 test('garbage on the bridge port is closed at once and counted', async () => {
   const server = await startEngine();
@@ -136,12 +172,26 @@ test('silence on the bridge port is closed within the time limit and counted', a
   expect(server.engine.counts.handshakes).toBe(0);
 });
 
-test('one address gets so many unfinished handshakes and no more', async () => {
-  const server = await startEngine();
-  await Promise.all(Array.from({ length: 256 }, () => visit(server.bridge.port)));
-  await eventually(() => server.engine.counts.handshakes, (count) => count === 256);
-  await visitUntilClosed(server.bridge.port);
-  expect(server.engine.counts).toMatchObject({ handshakes: 256, turnedAway: 1 });
+test('one address gets so many unfinished handshakes; whoever is one too many is told when to come back, and logs it', async () => {
+  const server = await startEngine({ bridgeTiming: { places: { total: 100, perAddress: 5, patienceMs: 60_000 } } });
+  const silent = await Promise.all(Array.from({ length: 5 }, () => visit(server.bridge.port)));
+  await eventually(() => server.engine.counts.handshakes, (count) => count === 5);
+  const { log } = launchAgent(server, { random: () => 0 });
+  const { msg, state } = await log.line(/^refused by/);
+  expect(msg).toMatch(/: too many connect at the same time; trying again in [1-5]\.\d s$/);
+  expect(state).toMatchObject({ event: 'disconnected', retryMs: expect.any(Number) });
+  expect(server.engine.counts).toMatchObject({ handshakes: 5, turnedAway: 1 });
+  for (const socket of silent) socket.destroy();
+  await log.line(/^connected to/);
+}, 20_000);
+
+test('silent connections keep no agent out: the oldest of them goes', async () => {
+  const server = await startEngine({ bridgeTiming: { places: { total: 100, perAddress: 5, patienceMs: 0 } } });
+  const silent = await Promise.all(Array.from({ length: 5 }, () => visit(server.bridge.port)));
+  await eventually(() => server.engine.counts.handshakes, (count) => count === 5);
+  await startAgent(server);
+  await Promise.race(silent.map(closed));
+  expect(server.engine.counts).toMatchObject({ sessions: 1, turnedAway: 0 });
 });
 
 test.each([
@@ -191,11 +241,10 @@ test('the agent notices a frozen server too and connects again', async () => {
 test('an address that guesses keys is listed with those of other guesses, and let in at once when it is freed', async () => {
   const attempts = new Attempts();
   const server = await startEngine({ ...both, attempts });
-  const { log } = launchAgent(server, { vkey: 'guessed', random: () => 0 });
-  for (let i = 0; i < 4; i++) await log.next(/^refused by .*: the server does not know this vkey/);
+  for (let i = 0; i < 4; i++) await offer(server, `guess ${i}`);
   const source = '127.0.0.1';
   expect(attempts.lockouts(Date.now())).toEqual([{ credential: 'vkey', kind: 'address', source, until: expect.any(Date) }]);
-  expect(attempts.keyTurn(source, Date.now())).toBeGreaterThan(0);
+  expect(attempts.keyTurn(source, Date.now(), { lastSeenAt: '' })).toBeGreaterThan(0);
   expect(attempts.free({ kind: 'address', source }, Date.now())).toHaveLength(1);
-  expect(attempts.keyTurn(source, Date.now())).toBe(0);
+  expect(attempts.keyTurn(source, Date.now(), { lastSeenAt: '' })).toBe(0);
 });

@@ -214,6 +214,7 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
       await body('/index/stop/', { id: 1 });
       api.engine.forbidden.add(9001);
       expect(await body('/index/start/', { id: 1 })).toEqual(refused('start error'));
+      api.engine.forbidden.clear();
     });
 
     test.each(['/index/stop/', '/index/start/', '/index/del/'])('%s knows only ids of tunnels', async (path) => {

@@ -113,20 +113,20 @@ test('each credential has a count of its own; all are listed, and freed together
   for (const credential of ['login', 'password', 'ipWhitePassword'] as const) {
     for (let n = 0; n < 10; n++) attempts.begin(credential, '192.0.2.1', `name ${n}`, now);
   }
-  for (let n = 0; n < 3; n++) attempts.keyFailed('192.0.2.1', now);
-  expect(attempts.keyTurn('192.0.2.1', now)).toBeGreaterThan(0);
+  for (let n = 0; n < 3; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
+  expect(attempts.keyTurn('192.0.2.1', now, { lastSeenAt: '' })).toBeGreaterThan(0);
   expect(attempts.lockouts(now).map(({ credential, kind, source }) => [credential, kind, source])).toEqual(
     ['login', 'password', 'ipWhitePassword', 'vkey'].map((credential) => [credential, 'address', '192.0.2.1']));
   expect(attempts.free({ kind: 'address', source: '192.0.2.1' }, now)).toHaveLength(4);
-  expect([attempts.lockouts(now), fail(attempts, '192.0.2.1', 'x'), attempts.keyTurn('192.0.2.1', now)]).toEqual([[], 0, 0]);
+  expect([attempts.lockouts(now), fail(attempts, '192.0.2.1', 'x'), attempts.keyTurn('192.0.2.1', now, { lastSeenAt: '' })]).toEqual([[], 0, 0]);
 });
 
 test('an agent with an old key keeps nobody from logging in, and wrong passwords keep no agent off', () => {
   const attempts = new Attempts();
-  for (let n = 0; n < 100; n++) attempts.keyFailed('192.0.2.1', now);
+  for (let n = 0; n < 100; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
   expect(fail(attempts, '192.0.2.1', 'x')).toBe(0);
   for (let n = 0; n < 100; n++) fail(attempts, '192.0.2.2', 'x');
-  expect(attempts.keyTurn('192.0.2.2', now)).toBe(0);
+  expect(attempts.keyTurn('192.0.2.2', now, { lastSeenAt: '' })).toBe(0);
 });
 
 test('of all failures of an address in a minute the first is told, and the lockout', () => {
@@ -134,7 +134,7 @@ test('of all failures of an address in a minute the first is told, and the locko
   const told: Suspicion[] = [];
   attempts.watch((suspicion) => told.push(suspicion));
   for (let n = 0; n < 20; n++) fail(attempts, '192.0.2.1', `name ${n}`);
-  for (let n = 0; n < 20; n++) attempts.keyFailed('2001:db8::1', now);
+  for (let n = 0; n < 20; n++) attempts.keyFailed('2001:db8::1', now, `key ${n}`);
   expect(told.map(({ news, credential, address, name }) => [news, credential, address, name])).toEqual([
     ['failure', 'login', '192.0.2.1', 'name 0'], ['lockout', 'login', '192.0.2.1', 'name 9'],
     ['failure', 'vkey', '2001:db8::/56', ''], ['lockout', 'vkey', '2001:db8::/56', ''],

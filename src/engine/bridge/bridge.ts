@@ -1,9 +1,10 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Turns } from '../../requests/turns.ts';
 import type { Attempts } from '../../rules/attempts.ts';
-import { HandshakeError } from '../../wire/handshake-error.ts';
-import { acceptHandshake, newSessionId, type Offer, type Role } from '../../wire/handshake.ts';
+import { HandshakeError, type Refusal } from '../../wire/handshake-error.ts';
+import { acceptHandshake, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
 import type { OverviewRow } from '../../wire/overview.ts';
@@ -15,7 +16,8 @@ import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { Declarations } from '../face.ts';
 import { AgentSession, type DirectBytes } from './agent-session.ts';
 import { MAX_STREAMS } from './bridge-session.ts';
-import { HandshakeGate } from './handshake-gate.ts';
+import { HandshakePlaces, type Place, PLACE_LIMITS, type PlaceLimits } from './handshake-places.ts';
+import { HandshakeTurns } from './handshake-turns.ts';
 import { NpcNotice } from './npc-notice.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
@@ -26,9 +28,18 @@ export interface BridgeTiming {
   readonly handshakeMs: number;
   /** ms between signs of life, on both sides; three missing ones end a session. */
   readonly heartbeatMs: number;
+  /** For unfinished handshakes. */
+  readonly places: PlaceLimits;
 }
 
-const TIMING: BridgeTiming = { handshakeMs: 5000, heartbeatMs: 5000 };
+const TIMING: BridgeTiming = { handshakeMs: 5000, heartbeatMs: 5000, places: PLACE_LIMITS };
+
+/** Connections at once that are told to come back later; further ones are reset. */
+const MOST_SENT_AWAY = 512;
+/** When they are to come back, in ms: spread, so that they don't do it all at once. */
+const CROWDED_MS = { least: 1000, most: 5000 } as const;
+/** When an address from which too many keys are tried is to come back, in ms. */
+const BUSY_MS = 5000;
 
 /** Where the bridge is to listen. */
 export interface BridgePlaces {
@@ -77,7 +88,10 @@ export class Bridge {
   readonly #sessions = new Map<string, AgentSession>();
   readonly #visits = new Map<string, VisitorSession>();
   readonly #unfinished = new Set<ByteSocket>();
-  readonly #gate = new HandshakeGate();
+  readonly #places: HandshakePlaces;
+  readonly #handshakeTurns = new HandshakeTurns();
+  /** Connections that are told to come back later. */
+  #sendingAway = 0;
   /** A visitor's program can bring thousands of connections in one packet. */
   readonly #turns = new Turns<string>(MAX_STREAMS);
   readonly #closed = new AbortController();
@@ -94,6 +108,9 @@ export class Bridge {
   constructor(options: BridgeOptions) {
     this.#options = options;
     this.#timing = { ...TIMING, ...options.timing };
+    this.#places = new HandshakePlaces(this.#timing.places);
+    // Every handshake that has to wait listens to it.
+    setMaxListeners(0, this.#closed.signal);
     this.#npcNotice = new NpcNotice(options.log);
   }
 
@@ -104,7 +121,7 @@ export class Bridge {
       /** Sessions of visitors. */
       visits: this.#visits.size,
       /** Unfinished. */
-      handshakes: this.#gate.size,
+      handshakes: this.#places.size,
       /** Connections that did not speak the protocol, or not in time. */
       garbage: this.#garbage,
       /** Data connections that were let in. */
@@ -167,19 +184,30 @@ export class Bridge {
   }
 
   #onSocket(socket: ByteSocket): void {
-    const address = socket.remoteAddress;
-    if (this.#closed.signal.aborted || !this.#gate.enter(address)) {
+    const place = this.#closed.signal.aborted ? undefined : this.#places.enter(socket.remoteAddress, () => socket.destroy(true));
+    if (!place) {
       this.#turnedAway++;
-      socket.destroy(true);
+      this.#sendAway(socket);
       return;
     }
     this.#unfinished.add(socket);
-    this.#handshake(socket)
+    this.#handshake(socket, place)
       .catch((error: unknown) => this.#onFailure(socket, error))
       .finally(() => {
         this.#unfinished.delete(socket);
-        this.#gate.leave(address);
+        this.#places.leave(place);
       });
+  }
+
+  /** There is no place for its handshake: agents are told when to come back, unless there are too many for that, too. */
+  #sendAway(socket: ByteSocket): void {
+    if (this.#closed.signal.aborted || this.#sendingAway >= MOST_SENT_AWAY) {
+      socket.destroy(true);
+      return;
+    }
+    this.#sendingAway++;
+    const retryAfterMs = Math.round(CROWDED_MS.least + Math.random() * (CROWDED_MS.most - CROWDED_MS.least));
+    refuseUnread(socket, { code: 'crowded', text: reasons.crowded, retryAfterMs }, () => { this.#sendingAway--; });
   }
 
   #onFailure(socket: ByteSocket, error: unknown): void {
@@ -195,10 +223,14 @@ export class Bridge {
     }
   }
 
-  async #handshake(socket: ByteSocket): Promise<void> {
+  async #handshake(socket: ByteSocket, place: Place): Promise<void> {
     const offer = await acceptHandshake(socket, {
       timeoutMs: this.#timing.handshakeMs,
       keyOf: (role, keyId) => this.#keyOf(role, keyId),
+      turn: (role, keyId) => {
+        this.#places.said(place);
+        return role === 'data' ? this.#handshakeTurns.next('data', keyId) : this.#handshakeTurns.next('session', place.address);
+      },
     });
     if (offer.role === 'data') this.#acceptData(socket, offer);
     else if (await this.#turn(socket, offer)) {
@@ -237,12 +269,14 @@ export class Bridge {
 
   /**
    * Waits for the turn of an address that offered wrong keys; false = it was refused. Right keys wait too: whoever guesses must not learn
-   * from a quick answer.
+   * from a quick answer; those of clients that were last seen at this very address only where there are many wrong ones.
    */
   async #turn(socket: ByteSocket, offer: Offer): Promise<boolean> {
-    const wait = this.#options.attempts.keyTurn(socket.remoteAddress, this.#options.now());
+    const { proven, role, keyId } = offer;
+    const lastSeenAt = role === 'mux' ? this.#options.clients.byKeyId(keyId)?.lastAddress ?? '' : '';
+    const wait = this.#options.attempts.keyTurn(socket.remoteAddress, this.#options.now(), proven ? { lastSeenAt } : { wrong: keyId });
     if (wait === Number.POSITIVE_INFINITY) {
-      this.#refuse(offer, 'busy');
+      this.#refuse(offer, 'busy', { retryAfterMs: BUSY_MS });
       return false;
     }
     if (wait > 0) await delay(wait, undefined, { signal: this.#closed.signal, ref: false });
@@ -251,8 +285,8 @@ export class Bridge {
 
   /** Somebody offered a key that nobody has. */
   #refuseKey(socket: ByteSocket, offer: Offer, warning: string, text?: string): void {
-    this.#options.attempts.keyFailed(socket.remoteAddress, this.#options.now());
-    this.#options.log.warn({ address: socket.remoteAddress }, warning);
+    const news = this.#options.attempts.keyFailed(socket.remoteAddress, this.#options.now(), offer.keyId);
+    this.#options.log[news ? 'warn' : 'debug']({ address: socket.remoteAddress }, warning);
     this.#refuse(offer, 'unknown-key', { text });
   }
 
@@ -328,9 +362,9 @@ export class Bridge {
     this.#options.onSeen(entry);
   }
 
-  #refuse(offer: Offer, code: Reason, { text = reasons[code], tls }: { readonly text?: string | undefined; readonly tls?: BridgeAddress['tls'] | undefined } = {}): void {
+  #refuse(offer: Offer, code: Reason, { text = reasons[code], ...more }: Partial<Pick<Refusal, 'text' | 'tls' | 'retryAfterMs'>> = {}): void {
     this.#refused++;
-    offer.refuse({ code, text, tls });
+    offer.refuse({ code, text, ...more });
   }
 
   /** A second agent with the same vkey takes over: the first one may be a dead connection that nobody has noticed yet. */

@@ -2,6 +2,7 @@
 export const reasons = {
   'unknown-key': 'the server does not know this vkey',
   busy: 'too many wrong keys came from this address: try again later',
+  crowded: 'too many connect at the same time',
   disabled: 'the client is disabled',
   expired: 'the client has expired',
   deleted: 'the client was deleted',

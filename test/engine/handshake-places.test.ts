@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals';
+import { HandshakePlaces } from '../../src/engine/bridge/handshake-places.ts';
+import { HandshakeTurns } from '../../src/engine/bridge/handshake-turns.ts';
+
+function places(limits = { total: 4, perAddress: 2, patienceMs: 500 }) {
+  const clock = { now: 0 };
+  const evicted: string[] = [];
+  const all = new HandshakePlaces(limits, () => clock.now);
+  const enter = (address: string, name = '') => all.enter(address, () => evicted.push(name));
+  return { clock, evicted, all, enter };
+}
+
+test('one address can not take all places, and places come back', () => {
+  const { all, enter } = places();
+  const first = enter('a');
+  expect([enter('a') !== undefined, enter('a'), enter('b') !== undefined, enter('c') !== undefined, enter('d')]).toEqual([true, undefined, true, true, undefined]);
+  if (first) for (const _ of [1, 2]) all.leave(first);
+  expect([all.size, enter('d') !== undefined, all.size]).toEqual([3, true, 4]);
+});
+
+test('who lets the server wait makes room for another, the oldest first; who waits for the server does not', () => {
+  const { clock, evicted, all, enter } = places();
+  const asked = enter('a', 'asked');
+  enter('a', 'silent');
+  if (asked) all.said(asked);
+  expect(enter('a', 'third')).toBeUndefined();
+  clock.now = 500;
+  expect(enter('a', 'third')).toBeDefined();
+  expect([evicted, all.size]).toEqual([['silent'], 2]);
+  expect(enter('a')).toBeUndefined();
+  enter('b', 'b1');
+  clock.now = 800;
+  enter('b', 'b2');
+  clock.now = 1300;
+  expect(enter('c', 'c1')).toBeDefined();
+  expect([evicted, all.size]).toEqual([['silent', 'third'], 4]);
+});
+
+test('silent connections of one address keep no agent of that address out', () => {
+  const { clock, enter } = places({ total: 4096, perAddress: 1024, patienceMs: 500 });
+  for (let i = 0; i < 3000; i++) enter('stranger and agents');
+  clock.now = 500;
+  // All that come in the time in which a stranger can fill the places anew.
+  for (let i = 0; i < 1000; i++) expect(enter('stranger and agents')).toBeDefined();
+});
+
+test('handshakes are looked at a few in a turn of the event loop, sessions first, addresses by turns', async () => {
+  const turns = new HandshakeTurns();
+  const seen: string[] = [];
+  const all = [
+    ...Array.from({ length: 20 }, (_, index) => turns.next('data', 's').then(() => seen.push(`data ${index}`))),
+    ...Array.from({ length: 20 }, (_, index) => turns.next('session', 'many').then(() => seen.push(`many ${index}`))),
+    turns.next('session', 'few').then(() => seen.push('few 0')),
+  ];
+  const most: number[] = [];
+  while (seen.length < all.length) {
+    const before = seen.length;
+    await new Promise((resolve) => { setImmediate(resolve); });
+    most.push(seen.length - before);
+  }
+  await Promise.all(all);
+  expect(Math.max(...most)).toBeLessThanOrEqual(8);
+  expect(seen.slice(0, 3)).toEqual(['many 0', 'few 0', 'many 1']);
+  expect(seen.slice(21)).toEqual(Array.from({ length: 20 }, (_, index) => `data ${index}`));
+});
+
+test('work that takes long is done alone in its turn', async () => {
+  const turns = new HandshakeTurns();
+  let done = 0;
+  const all = Array.from({ length: 8 }, () => turns.next('session', 'a').then(() => {
+    done++;
+    for (const start = performance.now(); performance.now() - start < 5;);
+  }));
+  const most: number[] = [];
+  while (done < all.length) {
+    const before = done;
+    await new Promise((resolve) => { setImmediate(resolve); });
+    most.push(done - before);
+  }
+  expect(Math.max(...most)).toBeLessThanOrEqual(2);
+});
