@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import pino from 'pino';
 import { z } from 'zod';
 import { openStore } from '../../src/store/store.ts';
-import { Child } from './child.ts';
+import { Child, endChildren } from './child.ts';
 import { startServer } from './processes.ts';
 import { scratchDirectory } from './scratch.ts';
 import { seedClients } from './seed.ts';
@@ -78,7 +78,7 @@ export async function measureComeback({ agents, processes, outageMs, tls = false
     const at = (share: number) => times[Math.min(times.length - 1, Math.ceil(times.length * share) - 1)] ?? 0;
     return { p50: at(0.5), p99: at(0.99), max: times.at(-1) ?? 0, longestHold: longest(await holdsIn(holdFile), ready), longestHoldAtStart: longest(await holdsIn(holdFile), from), sentAway: events(from).filter(({ reason }) => reason.startsWith('refused')).length };
   } finally {
-    await Promise.all([...crowds.map((child) => child.end())]);
+    await endChildren();
   }
 }
 
