@@ -168,7 +168,7 @@ export class Engine {
 
   /** Takes the stored state at boot and opens the listeners. One that cannot be opened is tried again; see its tunnel's state. */
   async load(stored: StoredState): Promise<void> {
-    this.#admission.blackIpList = stored.blackIpList;
+    await this.#admission.setBlackIpList(stored.blackIpList);
     this.#hosts.serverName = stored.serverName;
     for (const client of stored.clients) this.#changes.add(client, client);
     for (const tunnel of stored.tunnels) this.#tunnels.add(tunnel, tunnel);
@@ -227,21 +227,20 @@ export class Engine {
 
   /** Resolves when listeners and sessions agree with the change. */
   apply(change: EngineChange): Promise<void> {
-    return this.#inTurn(() => {
+    return this.#inTurn(async () => {
       switch (change.kind) {
         case 'client': return this.#changes.apply(change.client);
         case 'clientRemoved': return this.#changes.remove(change.id);
         case 'tunnel': return this.#tunnels.apply(change.tunnel, change.lease);
         case 'tunnelRemoved': return this.#tunnels.remove(change.id);
-        case 'host': return Promise.resolve(this.#hosts.set(change.host));
-        case 'hostRemoved': return Promise.resolve(this.#hosts.remove(change.id));
+        case 'host': return this.#hosts.set(change.host);
+        case 'hostRemoved': return this.#hosts.remove(change.id);
         case 'blackIpList':
-          this.#admission.blackIpList = change.list;
+          await this.#admission.setBlackIpList(change.list);
           for (const entry of this.#clients.all()) this.#admission.enforce(entry);
-          return Promise.resolve();
+          return;
         case 'serverName':
           this.#hosts.serverName = change.name;
-          return Promise.resolve();
       }
     });
   }

@@ -1,39 +1,60 @@
-import { BlockList, isIPv4 } from 'node:net';
-import { canonicalAddress } from './ip-address.ts';
+import { setImmediate } from 'node:timers/promises';
+import { type IpNumber, ipNumber } from './ip-number.ts';
 
-/** IP addresses and networks (CIDR), made ready once to be asked often. IPv4-mapped addresses and networks are IPv4. */
+/** Lines that are read in one go: about a millisecond. */
+const PIECE = 1000;
+
+/**
+ * IP addresses and networks (CIDR), made ready once to be asked often: a question costs a look for each length of prefix that there is, however
+ * many networks there are. IPv4-mapped addresses and networks are IPv4.
+ */
 export class AddressSet {
-  /** The lines that are neither an address nor a network: they hold nobody. */
-  readonly malformed: readonly string[];
-  readonly #addresses = new Set<string>();
-  /** By family: Node holds an IPv4 address against IPv6 networks too. */
-  readonly #networks: { ipv4?: BlockList; ipv6?: BlockList } = {};
+  readonly #malformed: string[] = [];
+  /** By the length of their prefix: the networks' numbers without the bits that follow it. An address is a network of its own. */
+  readonly #networks = { 32: new Map<number, Set<number | bigint>>(), 128: new Map<number, Set<number | bigint>>() };
 
   constructor(lines: readonly string[]) {
-    this.malformed = lines.filter((line) => !this.#add(line));
+    for (const line of lines) this.#add(line);
   }
 
-  #add(line: string): boolean {
-    const [address, prefix] = parse(line) ?? [];
-    if (address === undefined) return false;
-    const family = familyOf(address);
-    if (prefix === undefined) this.#addresses.add(address);
-    else (this.#networks[family] ??= new BlockList()).addSubnet(address, prefix, family);
-    return true;
+  /** One of many lines, made a piece at a time, so that it keeps nothing else waiting. */
+  static async gradually(lines: readonly string[]): Promise<AddressSet> {
+    const set = new AddressSet([]);
+    for (let at = 0; at < lines.length; at += PIECE) {
+      if (at > 0) await setImmediate();
+      for (const line of lines.slice(at, at + PIECE)) set.#add(line);
+    }
+    return set;
+  }
+
+  /** The lines that are neither an address nor a network: they hold nobody. */
+  get malformed(): readonly string[] {
+    return this.#malformed;
+  }
+
+  #add(line: string): void {
+    const { address, prefix } = parse(line) ?? {};
+    if (address === undefined || prefix === undefined) {
+      this.#malformed.push(line);
+      return;
+    }
+    const networks = this.#networks[address.bits];
+    const known = networks.get(prefix) ?? new Set();
+    networks.set(prefix, known.add(networkOf(address, prefix)));
   }
 
   /** @param address in any spelling; what is no address is never held */
   has(address: string): boolean {
     if (this.empty) return false;
-    const visitor = canonicalAddress(withoutZone(address));
+    const visitor = ipNumber(address);
     if (visitor === undefined) return false;
-    const family = familyOf(visitor);
-    return this.#addresses.has(visitor) || this.#networks[family]?.check(visitor, family) === true;
+    for (const [prefix, known] of this.#networks[visitor.bits]) if (known.has(networkOf(visitor, prefix))) return true;
+    return false;
   }
 
   /** It holds nobody. */
   get empty(): boolean {
-    return this.#addresses.size === 0 && !this.#networks.ipv4 && !this.#networks.ipv6;
+    return this.#networks[32].size === 0 && this.#networks[128].size === 0;
   }
 }
 
@@ -60,23 +81,22 @@ export function turnedAwayBy(address: string, lists: AccessLists): 'globalBlackL
   return lists.blackList.has(address) ? 'blackList' : undefined;
 }
 
-/** @returns address and, of a network, its prefix; undefined = it is neither */
-function parse(line: string): readonly [string, number?] | undefined {
-  const [text = '', prefix, more] = line.split('/');
-  const address = canonicalAddress(withoutZone(text));
-  if (address === undefined || more !== undefined) return undefined;
-  if (prefix === undefined) return [address];
-  if (!/^\d{1,3}$/.test(prefix.trim())) return undefined;
+/** @returns the address and the length of the prefix, of an address all its bits; undefined = the line is neither an address nor a network */
+function parse(line: string): { readonly address: IpNumber; readonly prefix: number } | undefined {
+  const slash = line.indexOf('/');
+  const text = slash < 0 ? line : line.slice(0, slash);
+  const address = ipNumber(text);
+  if (address === undefined) return undefined;
+  if (slash < 0) return { address, prefix: address.bits };
+  const given = line.slice(slash + 1);
+  if (!/^\d{1,3}$/.test(given.trim())) return undefined;
   // A mapped network counts the 96 bits before the IPv4 address too.
-  const bits = Number(prefix) - (isIPv4(address) && !isIPv4(text.trim()) ? 96 : 0);
-  return bits >= 0 && bits <= (isIPv4(address) ? 32 : 128) ? [address, bits] : undefined;
+  const prefix = Number(given) - (address.bits === 32 && text.includes(':') ? 96 : 0);
+  return prefix >= 0 && prefix <= address.bits ? { address, prefix } : undefined;
 }
 
-/** The interface of a link-local address (fe80::1%eth0) says nothing about who it is. */
-function withoutZone(address: string): string {
-  return address.replace(/%.*$/, '');
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv4(address) ? 'ipv4' : 'ipv6';
+function networkOf({ bits, value }: IpNumber, prefix: number): number | bigint {
+  if (bits === 128) return value >> BigInt(128 - prefix);
+  // Shifted by 32 a number stays as it is.
+  return prefix === 0 ? 0 : value >>> (32 - prefix);
 }

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
@@ -39,6 +40,24 @@ test.each([
   expect(set.malformed).toEqual([]);
   expect(inside.filter((address) => !set.has(address))).toEqual([]);
   expect(outside.filter((address) => set.has(address))).toEqual([]);
+});
+
+test('one of sixty thousand networks is found about as quickly as one of a few, and the list keeps nobody waiting', async () => {
+  const many = Array.from({ length: 60_000 }, (_, n) => `${1 + n % 200}.${n >> 8}.${n & 255}.0/24`);
+  const few = new AddressSet(['10.0.0.0/24']);
+  const timeOf = (set: AddressSet): number => {
+    const start = process.cpuUsage();
+    for (let n = 0; n < 20_000; n++) set.has('250.1.2.3');
+    return process.cpuUsage(start).user;
+  };
+  let turns = 0;
+  const counting = setInterval(() => turns++, 0);
+  const set = await AddressSet.gradually([...many, 'nobody']);
+  clearInterval(counting);
+  expect([set.malformed, set.has('1.0.0.9'), set.has('250.1.2.3')]).toEqual([['nobody'], true, false]);
+  expect(turns).toBeGreaterThan(10);
+  timeOf(few);
+  expect(timeOf(set)).toBeLessThan(20 * timeOf(few));
 });
 
 test('lines that are no address hold nobody, are told, and do not disturb the others', () => {

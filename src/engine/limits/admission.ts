@@ -1,5 +1,5 @@
 import type { Opener } from '../../wire/stream.ts';
-import { type AddressSet, addressSet } from '../../rules/ip-access.ts';
+import { AddressSet, addressSet } from '../../rules/ip-access.ts';
 import type { ClientEntry } from '../clients.ts';
 import type { RefusalCause } from '../face.ts';
 import type { Carrier } from '../tunnels/tunnel-mode.ts';
@@ -19,9 +19,9 @@ export class Admission {
     this.#local = local;
   }
 
-  /** The addresses and networks that are turned away everywhere. */
-  set blackIpList(list: readonly string[]) {
-    this.#blackList = addressSet(list);
+  /** Takes the addresses and networks that are turned away everywhere: perhaps very many. */
+  async setBlackIpList(list: readonly string[]): Promise<void> {
+    this.#blackList = await AddressSet.gradually(list);
   }
 
   /**
