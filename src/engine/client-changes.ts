@@ -1,4 +1,4 @@
-import { ClientEntry, type Clients } from './clients.ts';
+import { ClientEntry, type Clients, visitorLists } from './clients.ts';
 import type { WantedClient } from './face.ts';
 import { Account } from './limits/account.ts';
 import type { Admission } from './limits/admission.ts';
@@ -37,10 +37,10 @@ export class ClientChanges {
   }
 
   /** Takes in a client; its tunnels and hosts come after it. */
-  add(client: WantedClient, stored: StoredBytes & { readonly lastAddress?: string }): void {
+  async add(client: WantedClient, stored: StoredBytes & { readonly lastAddress?: string }): Promise<void> {
     const { clients, ticker, admission } = this.#context;
     const account = new Account(ticker, client, stored, () => this.#context.inBackground(async () => admission.enforce(entry)));
-    const entry = new ClientEntry(client, account, stored.lastAddress);
+    const entry = new ClientEntry(client, await visitorLists(client), account, stored.lastAddress);
     clients.add(entry);
     this.#awaitExpiry(entry);
   }
@@ -50,11 +50,11 @@ export class ClientChanges {
     const { clients, admission } = this.#context;
     const entry = clients.get(client.id);
     if (!entry) {
-      this.add(client, NO_BYTES);
-      return;
+      return this.add(client, NO_BYTES);
     }
+    const lists = await entry.readyLists(client);
     const before = entry.wanted;
-    clients.update(entry, client);
+    clients.update(entry, client, lists);
     if (before.vkey !== client.vkey) entry.session?.close('key-changed');
     // An agent may have come over TLS by itself: that is as good.
     if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');

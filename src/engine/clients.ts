@@ -1,4 +1,4 @@
-import { type AddressSet, addressSet, turnedAwayBy } from '../rules/ip-access.ts';
+import { AddressSet, turnedAwayBy } from '../rules/ip-access.ts';
 import { canonicalAddress } from '../rules/ip-address.ts';
 import { sameSecret } from '../rules/login.ts';
 import { visitorKeyOf } from '../rules/visitor-key.ts';
@@ -13,8 +13,7 @@ import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
 export class ClientEntry {
   #wanted: WantedClient;
   /** The lists of `wanted`, ready to be asked. */
-  #whiteList: AddressSet;
-  #blackList: AddressSet;
+  #lists: VisitorLists;
   /** Visitors who said the password; undefined = nobody did. */
   #letIn: LetIn | undefined;
   readonly meter: Account;
@@ -29,11 +28,10 @@ export class ClientEntry {
   #version = '';
 
   /** @param lastAddress where its agent was seen last, as the store knows */
-  constructor(wanted: WantedClient, meter: Account, lastAddress = '') {
+  constructor(wanted: WantedClient, lists: VisitorLists, meter: Account, lastAddress = '') {
     this.#lastAddress = lastAddress;
     this.#wanted = wanted;
-    this.#whiteList = addressSet(wanted.ipWhiteList);
-    this.#blackList = addressSet(wanted.blackIpList);
+    this.#lists = lists;
     this.meter = meter;
   }
 
@@ -46,12 +44,20 @@ export class ClientEntry {
     return this.#wanted;
   }
 
-  /** Takes new settings. Lists that changed are made ready, which no connection has to wait for then. */
-  configure(wanted: WantedClient): void {
+  /** Makes ready the lists of new settings, as far as they are others; `configure` takes both then. */
+  async readyLists({ ipWhiteList, blackIpList }: WantedClient): Promise<VisitorLists> {
+    const { white, black } = this.#lists;
+    return {
+      white: sameLines(ipWhiteList, this.#wanted.ipWhiteList) ? white : await AddressSet.gradually(ipWhiteList),
+      black: sameLines(blackIpList, this.#wanted.blackIpList) ? black : await AddressSet.gradually(blackIpList),
+    };
+  }
+
+  /** Takes new settings. */
+  configure(wanted: WantedClient, lists: VisitorLists): void {
     const before = this.#wanted;
     this.#wanted = wanted;
-    if (!sameLines(wanted.ipWhiteList, before.ipWhiteList)) this.#whiteList = addressSet(wanted.ipWhiteList);
-    if (!sameLines(wanted.blackIpList, before.blackIpList)) this.#blackList = addressSet(wanted.blackIpList);
+    this.#lists = lists;
     // Who knew the old password may not know the new one.
     if (wanted.ipWhitePassword !== before.ipWhitePassword) this.#letIn = undefined;
     this.meter.setLimits(wanted);
@@ -78,7 +84,7 @@ export class ClientEntry {
   /** The list that turns a visitor away; undefined = he is let in. */
   turnedAwayBy(address: string, globalBlackList: AddressSet, now: number): ReturnType<typeof turnedAwayBy> {
     const ipWhite = this.#wanted.ipWhite && !this.isLetIn(address, now);
-    return turnedAwayBy(address, { globalBlackList, ipWhite, whiteList: this.#whiteList, blackList: this.#blackList });
+    return turnedAwayBy(address, { globalBlackList, ipWhite, whiteList: this.#lists.white, blackList: this.#lists.black });
   }
 
   /** Why its agent and its tunnels may not serve; "" = they may (contract D13). */
@@ -110,6 +116,17 @@ export class ClientEntry {
       lastOnlineAt: this.session ? now : this.#lastOnlineAt,
     };
   }
+}
+
+/** The lists by which a client's visitors are let in, made ready: no connection has to wait for that. */
+interface VisitorLists {
+  readonly white: AddressSet;
+  readonly black: AddressSet;
+}
+
+/** Makes the lists of a new client ready. */
+export async function visitorLists({ ipWhiteList, blackIpList }: WantedClient): Promise<VisitorLists> {
+  return { white: await AddressSet.gradually(ipWhiteList), black: await AddressSet.gradually(blackIpList) };
 }
 
 function sameLines(one: readonly string[], other: readonly string[]): boolean {
@@ -145,9 +162,9 @@ export class Clients {
   }
 
   /** Takes new settings; the key it had no longer leads to it. */
-  update(entry: ClientEntry, wanted: WantedClient): void {
+  update(entry: ClientEntry, wanted: WantedClient, lists: VisitorLists): void {
     this.#removeKeys(entry);
-    entry.configure(wanted);
+    entry.configure(wanted, lists);
     this.#addKeys(entry);
   }
 

@@ -170,7 +170,7 @@ export class Engine {
   async load(stored: StoredState): Promise<void> {
     await this.#admission.setBlackIpList(stored.blackIpList);
     this.#hosts.serverName = stored.serverName;
-    for (const client of stored.clients) this.#changes.add(client, client);
+    for (const client of stored.clients) await this.#changes.add(client, client);
     for (const tunnel of stored.tunnels) this.#tunnels.add(tunnel, tunnel);
     for (const host of stored.hosts) this.#hosts.set(host, host);
     const unserved = this.#hosts.withOwnName();

@@ -1,6 +1,7 @@
 import querystring from 'node:querystring';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Busboy } from '@fastify/busboy';
+import { bodyLimit, type LargeBodies, usualBody } from './large-bodies.ts';
 
 /**
  * The parameters of a legacy call, by name, as text: body and query string merged (contract D24). JSON numbers and booleans
@@ -9,17 +10,20 @@ import { Busboy } from '@fastify/busboy';
 export interface Input extends ReadonlyMap<string, string> {
   /** The names that came more than once; absent = none did. */
   readonly repeated?: ReadonlySet<string>;
+  /** Of the body; absent = there was none. */
+  readonly bodyBytes?: number;
 }
 
 class CollectedInput extends Map<string, string> {
   readonly repeated = new Set<string>();
+  bodyBytes = 0;
 }
 
 /** A request that can't be read. `status` is its HTTP status, `message` is shown to the caller. */
 export class UnreadableRequest extends Error {
   override readonly name = 'UnreadableRequest';
-  readonly status: 400 | 413 | 415;
-  constructor(status: 400 | 413 | 415, message: string) {
+  readonly status: 400 | 413 | 415 | 503;
+  constructor(status: 400 | 413 | 415 | 503, message: string) {
     super(message);
     this.status = status;
   }
@@ -30,8 +34,6 @@ export class RequestAborted extends Error {
   override readonly name = 'RequestAborted';
 }
 
-/** Most bytes of a body. */
-const bodyLimit = 256 * 1024;
 /** A body over the limit is read on up to here, so that most callers have finished writing and read the answer. */
 const discardLimit = 4 * 1024 * 1024;
 /** Most parameters of a body, and of a query string. */
@@ -39,19 +41,22 @@ const parameterLimit = 200;
 
 /**
  * Reads and merges the parameters of a request. The body wins over the query string, and the first of several values of
- * one parameter wins (contract section 0).
- * @throws {UnreadableRequest} 413 for a body over 256 KB, 415 for one in no known encoding, 400 for a broken one.
+ * one parameter wins (contract section 0). A body of another encoding is ignored where the query string holds the signature.
+ * @param room where the memory for large bodies comes from
+ * @throws {UnreadableRequest} 413 for a body over 3 MB, 503 when there is no room for it, 415 for one in no known encoding, 400 for a broken one.
  * @throws {RequestAborted}
  */
-export async function readInput(request: IncomingMessage): Promise<Input> {
+export async function readInput(request: IncomingMessage & { readonly ip?: string | undefined }, room: LargeBodies): Promise<Input> {
   const input = new CollectedInput();
-  if (hasBody(request.headers)) {
-    const body = await readBody(request);
-    if (body.length > 0) await addBody(input, request.headers, body);
-  }
   const url = request.url ?? '';
-  const query = url.indexOf('?');
-  if (query >= 0) addForm(input, url.slice(query + 1));
+  const start = url.indexOf('?');
+  const query = start < 0 ? '' : url.slice(start + 1);
+  if (hasBody(request.headers)) {
+    const body = await readBody(request, room);
+    input.bodyBytes = body.length;
+    if (body.length > 0) await addBody(input, request.headers, body, query);
+  }
+  if (query !== '') addForm(input, query);
   return input;
 }
 
@@ -59,32 +64,46 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-function readBody(request: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
+function readBody(request: IncomingMessage & { readonly ip?: string | undefined }, room: LargeBodies): Promise<Buffer> {
+  const address = request.ip ?? '';
+  let taken = 0;
+  return new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const tooLarge = () => reject(new UnreadableRequest(413, 'the request body is larger than 256 KB'));
+    let refused: UnreadableRequest | undefined;
+    const refusal = (bytes: number): UnreadableRequest | undefined => {
+      if (size > bodyLimit) return tooLarge(bodyLimit);
+      if (size <= usualBody) return undefined;
+      if (!room.take(address, bytes)) return new UnreadableRequest(503, 'too many large request bodies at the moment, try again later');
+      taken += bytes;
+      return undefined;
+    };
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= bodyLimit) {
+      refused ??= refusal(chunk.length);
+      if (!refused) {
         chunks.push(chunk);
         return;
       }
       chunks.length = 0;
-      if (size > discardLimit) {
-        request.pause();
-        tooLarge();
-      }
+      if (size <= discardLimit) return;
+      request.pause();
+      reject(refused);
     });
-    request.on('end', () => size > bodyLimit ? tooLarge() : resolve(Buffer.concat(chunks)));
+    request.on('end', () => refused ? reject(refused) : resolve(Buffer.concat(chunks)));
     request.on('error', () => reject(new RequestAborted()));
     request.on('close', () => {
       if (!request.complete) reject(new RequestAborted());
     });
-  });
+  }).finally(() => room.giveBack(address, taken));
 }
 
-async function addBody(input: CollectedInput, headers: IncomingHttpHeaders, body: Buffer): Promise<void> {
+/** The answer to a body over a limit in bytes. */
+export function tooLarge(limit: number): UnreadableRequest {
+  return new UnreadableRequest(413, `the request body is larger than ${limit >= 1024 * 1024 ? `${limit / 1024 / 1024} MB` : `${limit / 1024} KB`}`);
+}
+
+async function addBody(input: CollectedInput, headers: IncomingHttpHeaders, body: Buffer, query: string): Promise<void> {
   const type = (headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw new UnreadableRequest(415, 'a compressed request body is not supported');
@@ -92,7 +111,7 @@ async function addBody(input: CollectedInput, headers: IncomingHttpHeaders, body
   if (type === 'application/x-www-form-urlencoded') addForm(input, body.toString());
   else if (type === 'multipart/form-data') await addMultipart(input, headers, body);
   else if (type === 'application/json' || type.endsWith('+json')) addJson(input, body.toString());
-  else {
+  else if (!new URLSearchParams(query).has('auth_key')) {
     throw new UnreadableRequest(415, 'the content type of the request body must be '
       + 'application/x-www-form-urlencoded, multipart/form-data or application/json');
   }

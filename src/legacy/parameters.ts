@@ -182,6 +182,11 @@ export function choice<T>(table: Readonly<Record<string, T>>, unknown: (name: st
   };
 }
 
+/** The parameter, whose texts are taken in any case. @param parameter its texts are lower case */
+export function caseless<T>(parameter: Parameter<T>): Parameter<T> {
+  return { ...parameter, read: (value, name) => parameter.read(value?.toLowerCase(), name) };
+}
+
 const strictFilter: Parameter<number | undefined> = {
   kind: 'id',
   read: (value, name) => {

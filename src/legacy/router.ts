@@ -6,7 +6,8 @@ import type { Caller } from '../rules/caller.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Callers } from './callers.ts';
 import { failureStatus, failureText, knownError } from './errors.ts';
-import { type Input, readInput, RequestAborted, UnreadableRequest } from './input.ts';
+import { type Input, readInput, RequestAborted, tooLarge, UnreadableRequest } from './input.ts';
+import { LargeBodies, usualBody } from './large-bodies.ts';
 import { ListAnswer, sendList } from './list-answer.ts';
 import type { OperationContext } from './operation-context.ts';
 import { type Action, Redirect, type Route } from './route.ts';
@@ -41,10 +42,12 @@ interface Endpoint {
  */
 export function createLegacyRouter({ schema, contextFor, settings, callers, now = Date.now, log }: LegacyOptions): RequestHandler {
   const endpoints = bindAll({ schema, now, callers, authKey: settings.authKey, authCryptKey: settings.authCryptKey });
+  const room = new LargeBodies();
 
   async function answer({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
-    const input = await readInput(request);
+    const input = await readInput(request, room);
     if (route.access === 'anyone') {
+      onlyUsual(input);
       const context = contextFor({ kind: 'anonymous', address: request.ip ?? '' }, request);
       return reply(response, await run({ request, response, input, context }));
     }
@@ -52,6 +55,7 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, now 
     if ('caller' in identified) {
       if (route.panel && isRead(request)) return next();
       const { caller } = identified;
+      if (caller.kind !== 'admin') onlyUsual(input);
       const context = contextFor(caller, request);
       const answered = await run({ request, response, input, caller, context });
       if (!(answered instanceof ListAnswer)) return send(response, 200, answered);
@@ -136,10 +140,15 @@ function perMinute(limit: number): RequestHandler {
   });
 }
 
-/** `/Client/List/x/y?a=b` -> `/client/list` */
+/** Only administrators have lists that need a larger body; reading one on would keep others waiting. @throws {UnreadableRequest} */
+function onlyUsual({ bodyBytes = 0 }: Input): void {
+  if (bodyBytes > usualBody) throw tooLarge(usualBody);
+}
+
+/** `/Client//List/x/y?a=b` -> `/client/list`: a base address that ends in a slash is joined to paths that begin with one */
 function actionPath(url: string): string {
   const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
+  const path = (query < 0 ? url : url.slice(0, query)).replaceAll(/\/{2,}/g, '/');
   const controllerEnd = path.indexOf('/', 1);
   const actionEnd = controllerEnd < 0 ? -1 : path.indexOf('/', controllerEnd + 1);
   return (actionEnd < 0 ? path : path.slice(0, actionEnd)).toLowerCase();

@@ -19,6 +19,7 @@ export class AddressSet {
 
   /** One of many lines, made a piece at a time, so that it keeps nothing else waiting. */
   static async gradually(lines: readonly string[]): Promise<AddressSet> {
+    if (lines.length === 0) return noAddresses;
     const set = new AddressSet([]);
     for (let at = 0; at < lines.length; at += PIECE) {
       if (at > 0) await setImmediate();

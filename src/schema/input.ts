@@ -1,11 +1,14 @@
+import type { Caller } from '../rules/caller.ts';
 import { cleanIpList, joinIpList } from '../rules/ip-list.ts';
 import { malformedTarget, targetLines } from '../rules/targets.ts';
 import { invalidInput } from './errors.ts';
 
 /** The most characters of a remark, a name or another text of one line (contract D32). */
 export const lineLength = 255;
-/** The most characters of a list or target text (contract D32). */
+/** The most characters of headers or targets (contract D32). */
 export const textLength = 16 * 1024;
+/** The most characters of a list of addresses, by who sets it: administrators keep blacklists of whole networks. */
+const ipListLength = { administrator: 1024 * 1024, other: 64 * 1024 };
 /** The most characters of a path: what Linux takes. */
 export const pathLength = 4096;
 
@@ -36,9 +39,9 @@ export function limitOf(value: Given<number>): number | undefined {
   return value === null || value === undefined ? undefined : Math.max(0, value);
 }
 
-/** A list of addresses as it is stored. @throws {AditError} INVALID_INPUT when it is too long */
-export function ipListOf(field: string, value: Given<readonly string[]>): string | undefined {
-  return value === null || value === undefined ? undefined : textOf(field, joinIpList(cleanIpList(value)), textLength);
+/** A list of addresses as it is stored. @throws {AditError} INVALID_INPUT when it is too long for the caller */
+export function ipListOf({ kind }: Caller, field: string, value: Given<readonly string[]>): string | undefined {
+  return value === null || value === undefined ? undefined : textOf(field, joinIpList(cleanIpList(value)), ipListLength[kind === 'admin' ? 'administrator' : 'other']);
 }
 
 /** Targets as they are stored: one a line. @throws {AditError} INVALID_INPUT for a line that is none, or when they are too long */

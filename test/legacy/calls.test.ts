@@ -169,7 +169,7 @@ describe('a request that cannot be read', () => {
     ['broken JSON', '{"id":', 'application/json', [400, { status: 0, msg: 'the JSON request body is broken' }]],
     ['no object', '[]', 'application/json', [400, { status: 0, msg: 'the JSON request body must be an object' }]],
     ['broken multipart', '--x', 'multipart/form-data; boundary=x', [400, { status: 0, msg: 'the multipart request body is broken' }]],
-    ['257 KB', 'a'.repeat(257 * 1024), 'application/x-www-form-urlencoded', [413, { status: 0, msg: 'the request body is larger than 256 KB' }]],
+    ['3 MB and a byte', 'a'.repeat(3 * 1024 * 1024 + 1), 'application/x-www-form-urlencoded', [413, { status: 0, msg: 'the request body is larger than 3 MB' }]],
     ['201 parameters', '&'.repeat(200), 'application/x-www-form-urlencoded', [400, { status: 0, msg: 'too many parameters (at most 200)' }]],
   ])('(%s) gets one line', async (_, body, type, answer) => {
     expect(await send(body, type)).toEqual(answer);
@@ -192,8 +192,15 @@ test('a body without end is cut off after 4 MB', async () => {
   expect(socket.bytesWritten).toBeLessThan(32 * 1024 * 1024);
 });
 
+test('slashes that follow one another are one, below a base path too', async () => {
+  const based = await apis.start({ basePath: '/nps' });
+  for (const [of, path] of [[api, '//client/list/'], [api, '///client////list//'], [based, '//client//list/']] as const) {
+    expect([path, (await of.signed(path)).status]).toEqual([path, 200]);
+  }
+});
+
 test('a path that is not in the table goes on to the next handler', async () => {
-  for (const path of ['/', '/client', '/client/', '/client/lists', '/api/system/health', '/x/client/list', '//client/list', '/client%2Flist']) {
+  for (const path of ['/', '/client', '/client/', '/client/lists', '/api/system/health', '/x/client/list', '//x//client/list', '/client%2Flist']) {
     expect([path, (await signed(path))[0]]).toEqual([path, 404]);
   }
 });

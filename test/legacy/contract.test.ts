@@ -125,7 +125,7 @@ describe.each(routes.filter(({ path }) => path in contract).map((route) => [rout
 
   test('answers at each spelling of its path, in each encoding, by each of its methods, and below a base path', async () => {
     const ways: readonly (readonly [string, CallOptions])[] = [
-      ...[path, `${path}/`, `${path}/x/y`, camel, `${camel}/`, ...route.aliases, ...route.aliases.map((alias) => `${alias}/`)].map((spelling) => [spelling, {}] as const),
+      ...[path, `${path}/`, `${path}/x/y`, camel, `${camel}/`, `/${path}/`, `${path.replaceAll('/', '//')}///`, ...route.aliases, ...route.aliases.map((alias) => `${alias}/`)].map((spelling) => [spelling, {}] as const),
       ...encodings.map((encoding) => [path, { encoding }] as const),
       ...(route.methods.includes('GET') && !route.panel ? [[path, { method: 'GET', encoding: 'query' }], [`${path}/`, { method: 'GET', encoding: 'query' }]] as const : []),
     ];

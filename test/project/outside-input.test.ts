@@ -69,9 +69,9 @@ const otherValues: Parser = ['a setting that is no text', (text) => {
 }];
 
 const inputs: Parser[] = [
-  ['the input of a client', (text) => clientColumns({ verifyKey: text, remark: text, basicUser: text, basicPassword: text, blackIpList: [text, text], ipWhitePassword: text, ipWhiteList: [text] }), AditError],
-  ['the remark of a client', (remark) => clientColumns({ remark }), AditError],
-  ['the address lists of a client', (text) => clientColumns({ blackIpList: [text], ipWhiteList: text.split('\n') }), AditError],
+  ['the input of a client', (text) => clientColumns({ kind: 'anonymous' }, { verifyKey: text, remark: text, basicUser: text, basicPassword: text, blackIpList: [text, text], ipWhitePassword: text, ipWhiteList: [text] }), AditError],
+  ['the remark of a client', (remark) => clientColumns({ kind: 'anonymous' }, { remark }), AditError],
+  ['the address lists of a client', (text) => clientColumns({ kind: 'anonymous' }, { blackIpList: [text], ipWhiteList: text.split('\n') }), AditError],
   ['the targets of a tunnel', (text) => tunnelColumns({ targets: [text, text] }, schemaSettings), AditError],
   ['the address of a tunnel', (serverIp) => tunnelColumns({ serverIp }, schemaSettings), AditError],
   ['other texts of a tunnel', (text) => tunnelColumns({ remark: text, password: text, localPath: text, stripPrefix: text }, schemaSettings), AditError],

@@ -157,6 +157,18 @@ eachDialect('tunnels', (databases) => {
     expect(await totals(api)).toEqual({ clients: 1, tunnels: 1, 'tunnels:tcp': 1, 'tunnels:socks5': 0, 'tunnels:udp': 0, 'tunnels:secret': 0 });
   });
 
+  test('a p2p tunnel without a password gets one of its own, made or changed to; a secret one has to be given one', async () => {
+    const api = await openTestSchema(databases);
+    const generated = expect.stringMatching(/^[a-z2-7]{24}$/);
+    const made = await api.record(create, { input: { clientId: await newClient(api), mode: 'p2p', password: '' } });
+    expect(made).toMatchObject({ mode: 'p2p', password: generated });
+    const changed = await api.record(update, { id: await newTunnel(api, {}), input: { mode: 'p2p' } });
+    expect(changed).toMatchObject({ mode: 'p2p', password: generated });
+    expect(changed['password']).not.toBe(made['password']);
+    expect(await api.record(update, { id: made['id'], input: { remark: 'kept' } })).toMatchObject({ password: made['password'] });
+    expect(api.engine.wantedTunnels.get(Number(made['id']))?.password).toBe(made['password']);
+  });
+
   test('the key of a secret or p2p tunnel belongs to one: added, changed or copied; blank keeps it', async () => {
     const api = await openTestSchema(databases);
     const first = await newTunnel(api, { mode: 'secret', password: 'same', port: 9001 });
@@ -167,7 +179,7 @@ eachDialect('tunnels', (databases) => {
     expect(await api.code(copy, { id: first })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.record(update, { id: first, input: { password: '', remark: 'x' } })).toMatchObject({ password: 'same', port: 0 });
     expect((await api.run(create, { input: { clientId: 1, mode: 'secret' } })).errors[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'password' });
-    expect(await api.code(update, { id: await newTunnel(api, {}), input: { mode: 'p2p' } })).toBe('INVALID_INPUT');
+    expect(await api.code(update, { id: await newTunnel(api, {}), input: { mode: 'secret' } })).toBe('INVALID_INPUT');
     // One of an older version, which took them without.
     const { id: keyless } = await api.services.store.db.tunnel.create({ data: { clientId: 1, mode: 'secret' } });
     expect(await api.record(copy, { id: keyless })).toMatchObject({ mode: 'secret', password: '', port: 0 });

@@ -123,7 +123,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
 
   const forget = () => {
     services.attempts.free({ kind: 'address', source: '127.0.0.1' }, now());
-    for (const state of [engine.clients, engine.wantedClients, engine.wantedTunnels, engine.wantedHosts, engine.taken, engine.broken, engine.refusals, engine.health]) state.clear();
+    for (const state of [engine.clients, engine.wantedClients, engine.wantedTunnels, engine.wantedHosts, engine.taken, engine.forbidden, engine.broken, engine.refusals, engine.health]) state.clear();
   };
   const host = `127.0.0.1:${address.port}`;
   const url = `http://${host}${used.basePath}`;

@@ -4,7 +4,7 @@ import {
   AddHostDocument, DeleteHostDocument, DiagnoseHostDocument, EditHostDocument, GetHostDocument, ListHostsDocument, PlatformHostAvailableDocument,
   StartHostDocument, StopHostDocument, type HostInput, type HostMode, type HostScheme, type RequestScheme,
 } from '../generated/graphql.ts';
-import { about, boolean, choice, id, list as listOf, listing, ownerFilter, type Parameter, reference, required, sort, text, type Values } from '../parameters.ts';
+import { about, boolean, caseless, choice, id, list as listOf, listing, ownerFilter, type Parameter, reference, required, sort, text, type Values } from '../parameters.ts';
 import { diagnosisRecord } from '../records/diagnosis.ts';
 import { hostRecord } from '../records/host.ts';
 import { list, single, write, type Route } from '../route.ts';
@@ -196,7 +196,7 @@ export const hostRoutes: readonly Route[] = [
     summary: 'Says which host rule takes a request, or why none does; a GET opens the page of the panel.',
     parameters: {
       host: about('The Host as received, without scheme and path.', required(() => invalidRequest('host', 'host empty'))),
-      scheme: { ...about('The protocol of the request.', choice(requestSchemes, () => invalidScheme())), required: true },
+      scheme: { ...about('The protocol of the request.', caseless(choice(requestSchemes, () => invalidScheme()))), required: true },
       path: about('The path, which begins with /; blank = /.', text()),
     },
     operation: DiagnoseHostDocument,

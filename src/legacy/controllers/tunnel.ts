@@ -10,7 +10,7 @@ import { list, single, write, type Route } from '../route.ts';
 const modes: Readonly<Record<TunnelMode, TunnelMode>> = {
   tcp: 'tcp', udp: 'udp', httpProxy: 'httpProxy', socks5: 'socks5', secret: 'secret', p2p: 'p2p', file: 'file',
 };
-const proxyProtocols: Readonly<Record<string, ProxyProtocol>> = { '': 'OFF', V1: 'V1', V2: 'V2', v1: 'V1', v2: 'V2' };
+const proxyProtocols: Readonly<Record<string, ProxyProtocol>> = { '': 'OFF', V1: 'V1', V2: 'V2', v1: 'V1', v2: 'V2', 0: 'OFF', 1: 'V1', 2: 'V2' };
 
 /** What /index/add/ and /index/edit/ may set (spec "Tunnels"), in the order in which the family checks them. */
 const settable = {
@@ -21,10 +21,10 @@ const settable = {
   server_ip: about('The address to listen on; blank = all.', text()),
   target: about('Where connections go, in turn: ip:port, [IPv6]:port, or a port alone.', listOf()),
   local_proxy: about('The server dials the targets itself; stays off unless the server allows it.', boolean()),
-  password: about('The key that visitors of a secret or p2p tunnel prove; blank = keep.', keptText()),
+  password: about('The key that visitors of a secret or p2p tunnel prove; blank = keep, of a p2p tunnel that has none: generated.', keptText()),
   local_path: about("The directory of the agent's machine that a file tunnel serves.", text()),
   strip_pre: about('The beginning of the URL path that a file tunnel leaves out.', text()),
-  proto_version: about("The PROXY protocol header that tells the target the visitor's address, of tcp and secret tunnels; blank = none.", choice(proxyProtocols)),
+  proto_version: about("The PROXY protocol header that tells the target the visitor's address, of tcp and secret tunnels; blank and 0 = none, 1 = V1, 2 = V2.", choice(proxyProtocols)),
 };
 
 /** The parameter behind each field of the GraphQL input. */

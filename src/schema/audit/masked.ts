@@ -77,17 +77,24 @@ function pair(columns: Readonly<Record<string, Shown>>, before: object | undefin
 
 function globalState(state: GlobalState, before?: GlobalState): Masked {
   return {
-    blackIpList: state.blackIpList,
+    blackIpList: shortened(state.blackIpList),
     serverUrl: state.serverUrl,
     platformDomains: state.platformDomains.map((domain) => masked(platformDomain, domain, before?.platformDomains.find(({ id }) => id === domain.id))),
   };
+}
+
+/** The most characters of a value that the log keeps: some lists are far longer. */
+const MOST_SHOWN = 16 * 1024;
+
+function shortened(value: unknown): unknown {
+  return typeof value === 'string' && value.length > MOST_SHOWN ? `${value.slice(0, MOST_SHOWN)}... (${value.length} characters)` : value;
 }
 
 function masked(columns: Readonly<Record<string, Shown>>, row: object, before?: object): Masked {
   const was = new Map<string, unknown>(Object.entries(before ?? {}));
   const shown: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(row)) {
-    if (columns[name] === 'value') shown[name] = value;
+    if (columns[name] === 'value') shown[name] = shortened(value);
     else if (columns[name] === 'secret') shown[name] = value === '' ? '' : before === undefined || was.get(name) === value ? hidden : hiddenNew;
   }
   return shown;

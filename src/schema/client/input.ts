@@ -1,3 +1,4 @@
+import type { Caller } from '../../rules/caller.ts';
 import { builder } from '../builder.ts';
 import { ipListOf, limitOf, secretOf, textOf } from '../input.ts';
 
@@ -44,7 +45,7 @@ export function ownSettings(input: ClientValues): ClientValues {
  * The columns that an input sets and that need no other row to decide on; undefined = not given.
  * @throws {AditError} INVALID_INPUT
  */
-export function clientColumns(input: ClientValues) {
+export function clientColumns(caller: Caller, input: ClientValues) {
   return {
     vkey: secretOf('verifyKey', input.verifyKey),
     remark: textOf('remark', input.remark),
@@ -57,10 +58,10 @@ export function clientColumns(input: ClientValues) {
     flowLimit: limitOf(input.flowLimit),
     maxConnections: limitOf(input.maxConnections),
     maxTunnels: limitOf(input.maxTunnels),
-    blackIpList: ipListOf('blackIpList', input.blackIpList),
+    blackIpList: ipListOf(caller, 'blackIpList', input.blackIpList),
     ipWhite: input.ipWhite ?? undefined,
     ipWhitePassword: textOf('ipWhitePassword', input.ipWhitePassword),
-    ipWhiteList: ipListOf('ipWhiteList', input.ipWhiteList),
+    ipWhiteList: ipListOf(caller, 'ipWhiteList', input.ipWhiteList),
     expiresAt: input.expiresAt,
   };
 }

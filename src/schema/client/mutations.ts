@@ -50,7 +50,7 @@ async function createClient(context: Context, given: ClientValues) {
   const { caller } = context;
   if (caller.kind === 'client') throw new AditError('USER_ACCOUNT_REQUIRED');
   const input = caller.kind === 'user' ? { ...ownSettings(given), configAllowed: true, ownerId: caller.userId } : given;
-  const { vkey = newVerifyKey(), ...columns } = clientColumns(input);
+  const { vkey = newVerifyKey(), ...columns } = clientColumns(context.caller, input);
   const webLogin = (await nextWebLogin(input))(noWebLogin);
   return context.write(async (tx, changed) => {
     const owner = await ownerById(tx, input.ownerId ?? null);
@@ -66,7 +66,7 @@ async function createClient(context: Context, given: ClientValues) {
 /** Spec /client/edit/, contract 2.2, D11 and D23. */
 async function updateClient(context: Context, id: number, given: ClientValues) {
   const input = context.caller.kind === 'admin' ? given : ownSettings(given);
-  const columns = clientColumns(input);
+  const columns = clientColumns(context.caller, input);
   const webLogin = await nextWebLogin(input);
   return context.write(async (tx, changed) => {
     const before = await usableClient(context, tx, id);

@@ -1,6 +1,6 @@
 import { type ClientState, type RefusalCause, refusalCauses, type Refusals } from '../../engine/face.ts';
 import { effectiveExpiry } from '../../rules/expiry.ts';
-import { type AccessLists, type AddressSet, addressSet, turnedAwayBy } from '../../rules/ip-access.ts';
+import { type AccessLists, AddressSet, turnedAwayBy } from '../../rules/ip-access.ts';
 import { canonicalAddress } from '../../rules/ip-address.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
 import type { Client } from '../../store/generated/sqlite/client.ts';
@@ -93,10 +93,10 @@ export function withRefusals(gates: readonly Gate[], refusals: Refusals = {}): G
 export async function accessGate({ store, engine, caller }: Context, client: Client, address: string | undefined): Promise<Gate> {
   const globals = await store.db.globalSettings.findUnique({ where: { id: 1 } });
   const lists = {
-    globalBlackList: addressSet(splitIpList(globals?.blackIpList ?? '')),
+    globalBlackList: await AddressSet.gradually(splitIpList(globals?.blackIpList ?? '')),
     ipWhite: client.ipWhite,
-    whiteList: addressSet(splitIpList(client.ipWhiteList)),
-    blackList: addressSet(splitIpList(client.blackIpList)),
+    whiteList: await AddressSet.gradually(splitIpList(client.ipWhiteList)),
+    blackList: await AddressSet.gradually(splitIpList(client.blackIpList)),
   };
   const faults = [
     ...malformed('the whitelist', lists.whiteList), ...malformed('the blacklist', lists.blackList),

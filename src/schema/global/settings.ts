@@ -49,7 +49,7 @@ builder.mutationFields((t) => ({
 
 /** Spec /global/save/, contract 2.6 and 4.7: hosts of a platform domain get its new certificate. */
 function saveGlobalSettings(context: Context, { blackIpList, serverUrl, platformDomains }: typeof GlobalSettingsInput.$inferInput): Promise<GlobalRow> {
-  const data = { blackIpList: ipListOf('blackIpList', blackIpList), serverUrl: textOf('serverUrl', serverUrl)?.trim() };
+  const data = { blackIpList: ipListOf(context.caller, 'blackIpList', blackIpList), serverUrl: textOf('serverUrl', serverUrl)?.trim() };
   return context.write(async (tx, changed) => {
     const before = await globalState(tx);
     const entries = platformDomains && platformEntries(platformDomains, before.platformDomains);

@@ -6,7 +6,7 @@ import { AditError } from '../errors.ts';
 import { checkSlot } from '../slot.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { writeWithPort } from './listener.ts';
-import { checkMode, requireKey } from './mode.ts';
+import { checkMode, keyOf } from './mode.ts';
 import { withUniqueKey } from './unique-key.ts';
 
 /** A tunnel that isn't stored yet. */
@@ -23,8 +23,8 @@ export async function createTunnel(context: Context, input: TunnelValues, noStor
   const { mode, clientId, port } = input;
   if (mode === null || mode === undefined) throw new AditError('UNSUPPORTED_MODE');
   checkMode(context, mode);
-  const { serverIp = '', password = '', ...columns } = tunnelColumns(input, context.settings);
-  requireKey({ mode, password });
+  const { serverIp = '', password: given = '', ...columns } = tunnelColumns(input, context.settings);
+  const password = keyOf({ mode, password: given });
   const made = { columns: { ...columns, mode, serverIp, password, clientId: clientId ?? 0, noStore }, port: port ?? 0 };
   return addTunnel(context, async () => made);
 }

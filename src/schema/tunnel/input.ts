@@ -16,7 +16,7 @@ export const TunnelInput = builder.inputType('TunnelInput', {
     serverIp: t.string({ description: 'The address to listen on; blank = all.' }),
     targets: t.stringList({ description: 'Where connections go, in turn: host:port, [IPv6]:port, or a port alone, which means 127.0.0.1.' }),
     localProxy: t.boolean({ description: 'The server dials the targets itself; stays off unless the server allows it.' }),
-    password: t.string({ description: 'The key that visitors prove, unique among secret and p2p tunnels; blank = keep.' }),
+    password: t.string({ description: 'The key that visitors prove, unique among secret and p2p tunnels; blank = keep, of a p2p tunnel that has none: generated.' }),
     localPath: t.string({ description: "What to serve of the agent's machine (file)." }),
     stripPrefix: t.string({ description: 'What to take off the beginning of the URL path (file).' }),
     proxyProtocol: t.field({ type: ProxyProtocol, description: "The header that tells the target the visitor's address; tcp and secret only." }),

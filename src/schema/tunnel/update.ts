@@ -6,7 +6,7 @@ import { AditError } from '../errors.ts';
 import { checkSlot } from '../slot.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { sameListener, writeWithPort } from './listener.ts';
-import { checkMode, requireKey } from './mode.ts';
+import { checkMode, keyOf } from './mode.ts';
 import { withUniqueKey } from './unique-key.ts';
 
 /** Spec /index/edit/, contract 2.4, D7 to D10 and D23. @param noStore the agent that brought it along changes it */
@@ -15,9 +15,9 @@ export async function updateTunnel(context: Context, id: number, input: TunnelVa
   return writeWithPort(context, async (tx, changed, leasePort) => {
     const { client: from, ...before } = await usableTunnel(context, tx, id);
     if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
-    const next = nextTunnel(before, input, columns);
+    const wanted = nextTunnel(before, input, columns);
+    const next = { ...wanted, password: keyOf(wanted) };
     if (next.mode !== before.mode) checkMode(context, next.mode);
-    requireKey(next);
     const to = next.clientId === before.clientId ? undefined : await usableClient(context, tx, next.clientId);
     const lease = input.port === 0 || !sameListener(before, next) ? await leasePort({ ...next, replaces: id }) : undefined;
     if (to !== undefined) checkSlot(to, from.userId);

@@ -36,7 +36,7 @@ function settable(on: Record<string, string | number>, webPassword: string): Rec
   };
 }
 
-const most = { remark: 255, vkey: 255, u: 255, p: 255, web_username: 255, web_password: 255, ipwhitepass: 255, blackiplist: 16_384, ipwhitelist: 16_384 };
+const most = { remark: 255, vkey: 255, u: 255, p: 255, web_username: 255, web_password: 255, ipwhitepass: 255, blackiplist: 1_048_576, ipwhitelist: 1_048_576 };
 const failures = (on: Record<string, number>): readonly Failure[] => [
   ['Vkey duplicate, please reset', { ...on, vkey: 'key-2' }],
   ['owner does not exist', { ...on, user_id: 9 }],
@@ -84,7 +84,10 @@ export const clientContract: Contract = {
       clear_legacy_web_login: { send: { id: 1, clear_legacy_web_login: 1 }, makes: { WebUserName: '' } },
     },
     most, ownForm: ['user_id'], unknown: { id: 'client ID not found' },
-    failures: [...failures({ id: 1 }), ['client expiry later than owner expiry', { id: 3, expire_time: '2031-01-02' }], ['permission denied', { id: 1, remark: 'mine' }, 403, 'alice']],
+    failures: [
+      ...failures({ id: 1 }), ['client expiry later than owner expiry', { id: 3, expire_time: '2031-01-02' }], ['permission denied', { id: 1, remark: 'mine' }, 403, 'alice'],
+      ...['blackiplist', 'ipwhitelist'].map((name): Failure => [`invalid ${name}: longer than 65536 characters`, { id: 2, [name]: '1'.repeat(65_537) }, 200, 'alice']),
+    ],
   },
   '/client/changestatus': {
     send: { id: 1, status: 'false' }, answer: wrote('modified success'), see, id: 1, record: { ...clients[1], Status: false }, table: 'Client',

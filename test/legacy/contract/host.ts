@@ -137,7 +137,7 @@ export const hostContract: Contract = {
         { send: { ...request, host: 'APP.example.com:8000' }, answer: diagnosis({ matched: true, rule }) },
         { send: { ...request, host: 'nowhere.example.com' }, answer: diagnosis({ host: 'nowhere.example.com', reason: 'no host rule matches' }) },
       ],
-      scheme: { send: { host: 'taken.h.example.com', scheme: ' https ' }, answer: diagnosis({ host: 'taken.h.example.com', scheme: 'https', reason: 'the scheme differs from that of the matching rules' }) },
+      scheme: [' https ', 'HTTPS'].map((scheme) => ({ send: { host: 'taken.h.example.com', scheme }, answer: diagnosis({ host: 'taken.h.example.com', scheme: 'https', reason: 'the scheme differs from that of the matching rules' }) })),
       path: { send: { ...request, path: '/x?y' }, answer: diagnosis({ path: '/x?y', matched: true, rule }) },
     },
     ownForm: ['host', 'scheme', 'path'],

@@ -97,7 +97,7 @@ export const otherContract: Contract = {
         }, domains[2]]),
       },
     },
-    most: { globalBlackIpList: 16_384, serverUrl: 255 }, ownForm: ['platform_domains'],
+    most: { globalBlackIpList: 1_048_576, serverUrl: 255 }, ownForm: ['platform_domains'],
     failures: [...refusedEntries, ['permission denied', { serverUrl: 'mine' }, 403, 'alice']],
   },
 };

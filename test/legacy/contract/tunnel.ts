@@ -8,7 +8,7 @@ const port = 'The port cannot be opened because it may has been occupied or is n
 const noClient = 'modified error,the client is not exist';
 
 /** What each parameter makes of a tunnel; `on` is what every call sends. */
-function settable(on: Record<string, string | number>): Record<string, ParameterCase> {
+function settable(on: Record<string, string | number>): Record<string, ParameterCase | readonly ParameterCase[]> {
   const set = (parameters: Record<string, string | number>, makes: Record<string, unknown>): ParameterCase => ({ send: { ...on, ...parameters }, makes });
   return {
     client_id: set({ client_id: 2 }, { Client: clients[2] }),
@@ -17,10 +17,16 @@ function settable(on: Record<string, string | number>): Record<string, Parameter
     server_ip: set({ server_ip: '127.0.0.1' }, { ServerIp: '127.0.0.1' }),
     target: set({ target: '10.0.0.1:80\r\n\r\n10.0.0.2:80' }, { Target: { TargetStr: '10.0.0.1:80\n10.0.0.2:80', TargetArr: ['10.0.0.1:80', '10.0.0.2:80'] } }),
     local_proxy: set({ local_proxy: 'true' }, { Target: { LocalProxy: true } }),
-    password: set({ type: 'secret', password: 'key' }, { Mode: 'secret', Port: 0, Password: 'key' }),
+    password: [
+      set({ type: 'secret', password: 'key' }, { Mode: 'secret', Port: 0, Password: 'key' }),
+      // Without one a p2p tunnel gets one.
+      set({ type: 'p2p' }, { Mode: 'p2p', Port: 0, Password: expect.stringMatching(/^[a-z2-7]{24}$/) }),
+    ],
     local_path: set({ local_path: '/srv/files' }, { LocalPath: '/srv/files' }),
     strip_pre: set({ strip_pre: '/files' }, { StripPre: '/files' }),
-    proto_version: set({ proto_version: 'v2' }, { ProtoVersion: 'V2' }),
+    proto_version: [
+      set({ proto_version: 'v2' }, { ProtoVersion: 'V2' }), set({ proto_version: 1 }, { ProtoVersion: 'V1' }), set({ proto_version: '2' }, { ProtoVersion: 'V2' }),
+    ],
   };
 }
 
