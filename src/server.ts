@@ -17,6 +17,7 @@ import { regularly } from './regularly.ts';
 import { reloadOnHangup } from './reload.ts';
 import { Attempts } from './rules/attempts.ts';
 import { createContext } from './schema/context.ts';
+import { AditError } from './schema/errors.ts';
 import { AgentDeclarations } from './schema/declared/agent-records.ts';
 import { wantedState } from './schema/engine-changes.ts';
 import { sweepExpiries } from './schema/expiry/sweep.ts';
@@ -27,6 +28,7 @@ import { acmeOptions } from './settings/acme.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
+import { databaseFailure } from './store/database-failure.ts';
 import { lockDataDir } from './store/data-lock.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { openStore, type Retention } from './store/store.ts';
@@ -121,7 +123,10 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, s
     legacy: createLegacyRouter({ schema, settings, callers, log, contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
     metrics: metricsRoute(engine, callers, version),
     health: {
-      database: () => store.ping(),
+      database: () => store.ping().catch((error: unknown) => {
+        const failure = databaseFailure(error);
+        throw failure === undefined ? error : new AditError(failure);
+      }),
       server: () => { if (stopping.aborted) throw new Error('the server is stopping'); },
     },
     version,

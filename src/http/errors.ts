@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import { isOutage, maskedError } from '../schema/errors.ts';
 
 /** The answer to a path that nobody serves, in the legacy shape (contract section 0). */
 export const answerNotFound: RequestHandler = (_request, response) => {
@@ -19,9 +19,8 @@ export function answerError(log: Logger): ErrorRequestHandler {
       response.status(status).json({ status: 0, msg: texts[status] ?? 'bad request' });
       return;
     }
-    const id = randomUUID();
-    log.error({ err: error, errorId: id, method: request.method, path: request.path }, 'a request failed');
-    response.status(500).json({ status: 0, msg: `internal error ${id}` });
+    const { code, message } = maskedError(error, log, 'a request failed', { method: request.method, path: request.path });
+    response.status(isOutage(code) ? 503 : 500).json({ status: 0, msg: message });
   };
 }
 

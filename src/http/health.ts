@@ -1,5 +1,6 @@
 import { type RequestHandler, Router } from 'express';
 import type { Logger } from 'pino';
+import { AditError } from '../schema/errors.ts';
 
 /** By name, what fails while a part of the server doesn't work. */
 export type HealthChecks = Readonly<Record<string, () => void | Promise<void>>>;
@@ -8,7 +9,8 @@ export type HealthChecks = Readonly<Record<string, () => void | Promise<void>>>;
 const patience = 2000;
 
 /**
- * `/healthz`: the process answers. `/readyz`: every check passes; 503 names those that don't, the log says why.
+ * `/healthz`: the process answers. `/readyz`: every check passes; 503 names those that don't, with the code of the error where it has one, and
+ * the log says why.
  */
 export function healthRoutes(checks: HealthChecks, log: Logger): RequestHandler {
   return Router()
@@ -19,11 +21,12 @@ export function healthRoutes(checks: HealthChecks, log: Logger): RequestHandler 
       const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => {
         const failure = await failureOf(check);
         if (failure !== undefined) log.warn({ err: failure, check: name }, 'not ready');
-        return { name, failed: failure !== undefined };
+        return { name, failed: failure !== undefined, code: failure instanceof AditError ? failure.code : undefined };
       }));
       const failed = results.filter((result) => result.failed).map((result) => result.name);
+      const codes = Object.fromEntries(results.filter(({ code }) => code !== undefined).map(({ name, code }) => [name, code]));
       response.set('Cache-Control', 'no-store').status(failed.length === 0 ? 200 : 503);
-      response.json(failed.length === 0 ? { status: 'ready' } : { status: 'not ready', failed });
+      response.json(failed.length === 0 ? { status: 'ready' } : { status: 'not ready', failed, ...(Object.keys(codes).length > 0 && { codes }) });
     });
 }
 

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { AditError, type ErrorCode } from '../schema/errors.ts';
+import { AditError, type ErrorCode, isOutage, maskedError } from '../schema/errors.ts';
 
 /**
  * An endpoint's own texts for some errors, by code, or by code and kind of record: `NOT_FOUND client`. The text of any other
@@ -53,7 +52,7 @@ export function failureStatus(code: ErrorCode): number {
     case 'UNAUTHENTICATED': return 401;
     case 'TOO_MANY_OPERATIONS': return 429;
     case 'INTERNAL': return 500;
-    default: return 200;
+    default: return isOutage(code) ? 503 : 200;
   }
 }
 
@@ -61,7 +60,5 @@ export function failureStatus(code: ErrorCode): number {
 export function knownError(thrown: unknown, log: Logger, path: string): AditError {
   const cause = thrown instanceof Error && 'originalError' in thrown ? thrown.originalError : thrown;
   if (cause instanceof AditError) return cause;
-  const id = randomUUID();
-  log.error({ err: cause ?? thrown, errorId: id, path }, 'a legacy call failed');
-  return new AditError('INTERNAL', { id });
+  return maskedError(cause ?? thrown, log, 'a legacy call failed', { path });
 }

@@ -177,7 +177,7 @@ function fail(route: Route, error: unknown, request: Request, response: Response
   const msg = failureText(known, route.texts, route.fields);
   if (route.envelope !== 'single') return send(response, failureStatus(known.code), { status: 0, msg });
   // Not found and not yours look alike, so that ids can't be probed (D25).
-  if (known.code === 'INTERNAL') send(response, 500, { code: 0, msg });
+  if (failureStatus(known.code) >= 500) send(response, failureStatus(known.code), { code: 0, msg });
   else send(response, 200, { code: 0 });
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
+import { databaseFailure } from '../store/database-failure.ts';
+import { messageOf } from '../store/errors.ts';
 import { withoutValues } from './graphql-messages.ts';
 
 /** What the parts of an error beside its code may hold; they reach the caller. */
@@ -72,6 +74,9 @@ export const errorCodes = {
   TOO_MANY_OPERATIONS: { description: 'As many operations of the caller as allowed are under way or waiting.', message: 'too many operations at once' },
   SUBSCRIPTION_LIMIT: { description: 'The caller, or all callers together, have as many subscriptions as allowed.', message: 'too many subscriptions' },
   SUBSCRIBER_TOO_SLOW: { description: 'The subscriber let too many events pile up and was cut off.', message: 'too many events were waiting for the subscriber' },
+  DATABASE_BUSY: { description: 'The database could not do it in time: another program has its lock, or too much is waiting for it. Nothing was changed; try again.', message: 'the database is busy' },
+  DATABASE_FULL: { description: 'The disk of the database is full. Nothing was changed.', message: 'the disk of the database is full' },
+  DATABASE_UNAVAILABLE: { description: "The database can't be reached. Whether a change was stored is not certain.", message: 'the database can not be reached' },
   INTERNAL: { description: 'A fault of the server; `id` names the entry in its log.', message: 'internal error {id}' },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -109,11 +114,30 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     const cause = rootCause(error);
     if (cause instanceof AditError) return asGraphQL(error);
     if (cause instanceof GraphQLError) return withoutValues(asGraphQL(error));
-    const masked = new AditError('INTERNAL', { id: randomUUID() });
-    log.error({ err: cause, errorId: masked.extensions['id'] }, 'a request failed');
+    const masked = maskedError(cause, log, 'a request failed');
     const { nodes, source, positions, path } = asGraphQL(error);
-    return new GraphQLError(masked.message, { nodes, source, positions, path, extensions: masked.extensions });
+    return new GraphQLError(masked.message, { nodes, source, positions, path, extensions: { ...masked.extensions, ...(isOutage(masked.code) && { http: { status: 503 } }) } });
   };
+}
+
+/**
+ * What a caller is told of an error that is not of our own table: which way the database is out of order, or the id of the entry in the log.
+ * @param about what failed, with the parts that the log line has besides
+ */
+export function maskedError(cause: unknown, log: Logger, message: string, about: Readonly<Record<string, unknown>> = {}): AditError {
+  const failure = databaseFailure(cause);
+  if (failure !== undefined) {
+    log.warn({ ...about, code: failure, reason: messageOf(cause) }, message);
+    return new AditError(failure);
+  }
+  const id = randomUUID();
+  log.error({ ...about, err: cause, errorId: id }, message);
+  return new AditError('INTERNAL', { id });
+}
+
+/** Whether an error says that the server can't do its work at present: over HTTP a 503. */
+export function isOutage(code: ErrorCode): boolean {
+  return code === 'DATABASE_BUSY' || code === 'DATABASE_FULL' || code === 'DATABASE_UNAVAILABLE';
 }
 
 /** The error that was thrown, below what the executor wrapped around it. */

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { messageOf, StoreError } from './errors.ts';
 import { makePrivate } from './private-file.ts';
-import { isBusy, openDatabase, type SqliteDatabase } from './sqlite/binding.ts';
+import { openDatabase, type SqliteDatabase } from './sqlite/binding.ts';
+import { isBusy } from './sqlite/codes.ts';
 
 /** The file's name inside the data directory. */
 const lockFileName = 'adit.lock';

@@ -7,7 +7,7 @@ import { PrismaClient } from './generated/postgresql/client.ts';
 import { PostgresqlReader } from './hot/postgresql-reader.ts';
 import { applyMigrations, readMigrations } from './migrations.ts';
 import type { MigrationDatabase } from './migrations.ts';
-import { clientOptions } from './prisma-options.ts';
+import { clientOptions, LOCK_WAIT_MS } from './prisma-options.ts';
 
 /** The lock under which everybody migrates; Prisma's own tools take the same. */
 const migrationLock = 72707369;
@@ -29,6 +29,8 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
     keepAlive: true,
     // A peer that vanished inside a transaction must not hold up the writers of the others.
     idle_in_transaction_session_timeout: 30_000,
+    // Nor may somebody who holds a lock.
+    lock_timeout: LOCK_WAIT_MS,
   });
   // Without a listener the loss of an idle connection would end the process; the pool replaces it.
   const lost = (error: Error) => log.warn({ reason: error.message }, 'a connection to the database was lost');
@@ -60,6 +62,8 @@ export function postgresqlMigrations(connection: pg.ClientBase): MigrationDataba
     dialect: 'postgresql',
     async begin() {
       await connection.query('BEGIN');
+      // Another start's migrations may take longer than any write.
+      await connection.query('SET LOCAL lock_timeout = 0');
       await connection.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
     },
     async run(sql) {

@@ -23,6 +23,7 @@ import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/
 import type { Dialect } from './migrations.ts';
 import type { Reading } from './reading.ts';
 import { transactions } from './transaction.ts';
+import { WriteHealth } from './write-health.ts';
 import type { RunTransaction } from './transaction.ts';
 
 /** Everything that outlives the process. */
@@ -64,7 +65,7 @@ export interface Store {
   auditPage(query: AuditQuery): Promise<Page<AuditEntry>>;
   /** Deletes what is older than is to be kept. */
   prune(retention: Retention): Promise<void>;
-  /** Resolves when the database answers. */
+  /** Resolves when the database answers, and takes writes as far as anybody knows. @throws its error */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -114,7 +115,8 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
   const lock = 'lock' in opened ? opened.lock : undefined;
-  const transaction = transactions(db, async () => lock?.held());
+  const health = new WriteHealth(transactions(db, async () => lock?.held()), tryWrite);
+  const { transaction } = health;
   return {
     db,
     dialect,
@@ -144,6 +146,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     }),
     async ping() {
       await db.$queryRaw`SELECT 1`;
+      await health.check();
     },
     async close() {
       await reader.close();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isBusy, openDatabase, type SqliteDatabase, type SqliteStatement } from '../../src/store/sqlite/binding.ts';
+import { openDatabase, type SqliteDatabase, type SqliteStatement } from '../../src/store/sqlite/binding.ts';
+import { isBusy } from '../../src/store/sqlite/codes.ts';
 import { eventually } from './eventually.ts';
 import type { TestStore } from './test-store.ts';
 

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { type AgentRecords, type Declarations, type DeclaredEntry, type DeclaredKind, type DeclaredOutcome, MAX_DECLARED } from '../../engine/face.ts';
 import { Context } from '../context.ts';
-import { AditError } from '../errors.ts';
+import { AditError, maskedError } from '../errors.ts';
 import { createHost, deleteHost, updateHost } from '../host/write.ts';
 import type { Services } from '../services.ts';
 import { createTunnel } from '../tunnel/create.ts';
@@ -131,8 +130,6 @@ class Records {
   /** A fault of ours is in the log, and the agent gets its id there. */
   #textOf(error: unknown): string {
     if (error instanceof AditError) return error.message;
-    const id = randomUUID();
-    this.#context.log.error({ err: error, errorId: id, clientId: this.#clientId }, 'a declaration of an agent failed');
-    return new AditError('INTERNAL', { id }).message;
+    return maskedError(error, this.#context.log, 'a declaration of an agent failed', { clientId: this.#clientId }).message;
   }
 }

@@ -1,4 +1,5 @@
-import { isBusy, type SqliteColumn } from '../sqlite/binding.ts';
+import type { SqliteColumn } from '../sqlite/binding.ts';
+import { isBusy } from '../sqlite/codes.ts';
 import { HotConnection, type HotRows, type HotStored } from '../sqlite/hot-connection.ts';
 import type { ReaderRequest } from '../sqlite/protocol.ts';
 import { WorkerLink } from '../sqlite/worker-link.ts';

@@ -1,5 +1,5 @@
 import type { Error as AdapterError } from '@prisma/driver-adapter-utils';
-import { primaryCode, sqliteCode, sqliteCodes } from './binding.ts';
+import { primaryCode, sqliteCode, sqliteCodes } from './codes.ts';
 
 /** A text with a NUL, which the driver would cut there and PostgreSQL refuses. */
 export class NulError extends Error {

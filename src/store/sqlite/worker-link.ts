@@ -22,7 +22,7 @@ export class WorkerLink<Asked extends WriterRequest | ReaderRequest> {
   readonly #guard = guardMemory();
   readonly #started: Promise<void>;
   #last = 0;
-  #lost: Error | undefined;
+  #lost: WorkerLostError | undefined;
   #closing = false;
 
   /** @param onLost called once if it dies without being closed: what it was doing may have been done, or not */
@@ -42,7 +42,7 @@ export class WorkerLink<Asked extends WriterRequest | ReaderRequest> {
       forgetHalt(this.#guard);
       if (this.#closing) return;
       const reason = cause instanceof Error ? cause.message : `exit code ${code}`;
-      this.#lost = new Error(`the database ${role} has ended: ${reason}`, { cause });
+      this.#lost = new WorkerLostError(`the database ${role} has ended: ${reason}`, { cause });
       for (const { reject } of this.#waiting.values()) reject(this.#lost);
       this.#waiting.clear();
       onLost(this.#lost);
@@ -54,7 +54,7 @@ export class WorkerLink<Asked extends WriterRequest | ReaderRequest> {
     return this.#started;
   }
 
-  /** Asks for something. @throws {StatementError} what the database has against it; an Error when the worker is gone */
+  /** Asks for something. @throws {StatementError} what the database has against it; {WorkerLostError} when the worker is gone */
   ask<Request extends Asked>(...request: Request): Promise<ResultOf<Request>>;
   ask(...request: Asked): Promise<unknown> {
     return new Promise((resolve, reject) => {
@@ -94,6 +94,11 @@ export class WorkerLink<Asked extends WriterRequest | ReaderRequest> {
     if (failure === null) waiting?.resolve(result);
     else waiting?.reject(new StatementError(failure));
   }
+}
+
+/** A database worker is gone. */
+export class WorkerLostError extends Error {
+  override readonly name = 'WorkerLostError';
 }
 
 /** What a database worker refuses a request with. */

@@ -1,3 +1,5 @@
+import { LOCK_WAIT_MS } from '../prisma-options.ts';
+
 /** Something that needs the writing connection for itself. */
 export interface Write {
   /** Begins it; {@link WriteQueue.done} has to be called at its end. @throws what `refuse` then gets, unless it says that the file is locked */
@@ -14,10 +16,12 @@ export interface WriteQueueOptions {
   readonly guarded: (work: () => void) => void;
 }
 
-/** How long a write waits for another process to release its lock, in ms. */
-export const LOCK_WAIT_MS = 5000;
 /** How often it tries again meanwhile, in ms. */
 const RETRY_MS = 15;
+/** How long a write waits that comes when others have waited in vain: a queue of them must not wait one after the other. */
+const SHORT_WAIT_MS = 50;
+/** A lock that was not met for so long counts as another one. */
+const FORGET_MS = 1000;
 
 interface Waiting {
   readonly write: Write;
@@ -36,8 +40,8 @@ export class WriteQueue {
   #taken = false;
   /** It is being seen to who is next. */
   #choosing = false;
-  /** Since when the lock has been found taken, without a write in between. */
-  #lockedSince: number | undefined;
+  /** Since when, and when last, the lock was found taken, without a write in between. */
+  #locked: { readonly since: number; last: number } | undefined;
 
   constructor(options: WriteQueueOptions) {
     this.#options = options;
@@ -62,7 +66,6 @@ export class WriteQueue {
       if (next === undefined) break;
       this.#start(next);
     }
-    if (!this.#taken) this.#lockedSince = undefined;
     this.#choosing = false;
   }
 
@@ -70,7 +73,7 @@ export class WriteQueue {
     this.#taken = true;
     try {
       next.write.start();
-      this.#lockedSince = undefined;
+      this.#locked = undefined;
     } catch (error) {
       if (this.#options.isBusy(error) && this.#mayWait(next)) {
         this.#waiting.unshift(next);
@@ -83,7 +86,9 @@ export class WriteQueue {
   }
 
   #mayWait({ since }: Waiting): boolean {
-    this.#lockedSince ??= performance.now();
-    return performance.now() - Math.max(since, this.#lockedSince) < LOCK_WAIT_MS;
+    const now = performance.now();
+    if (this.#locked === undefined || now - this.#locked.last > FORGET_MS) this.#locked = { since: now, last: now };
+    this.#locked.last = now;
+    return now < Math.max(this.#locked.since + LOCK_WAIT_MS, since + SHORT_WAIT_MS);
   }
 }

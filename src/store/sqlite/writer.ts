@@ -1,4 +1,4 @@
-import { isBusy } from './binding.ts';
+import { isBusy } from './codes.ts';
 import { Connection } from './connection.ts';
 import type { WriterRequest } from './protocol.ts';
 import { Transactions, type Reply } from './transactions.ts';

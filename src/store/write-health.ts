@@ -1,0 +1,42 @@
+import { setTimeout } from 'node:timers/promises';
+import { databaseFailure } from './database-failure.ts';
+import type { RunTransaction } from './transaction.ts';
+
+/** How long {@link WriteHealth.check} waits for a write, in ms. */
+const CHECK_MS = 1000;
+
+/** Knows whether the database took the last write. While it did not, each check tries one. */
+export class WriteHealth {
+  readonly #tryWrite: () => Promise<void>;
+  #error: unknown;
+  /** Runs transactions as the given one, and learns from them. */
+  readonly transaction: RunTransaction;
+
+  /** @param tryWrite writes something that changes nothing */
+  constructor(transaction: RunTransaction, tryWrite: (transaction: RunTransaction) => Promise<void>) {
+    this.#tryWrite = () => tryWrite(this.transaction);
+    this.transaction = async (run, options) => {
+      try {
+        const result = await transaction(run, options);
+        this.#error = undefined;
+        return result;
+      } catch (error) {
+        if (databaseFailure(error) !== undefined) this.#error = error;
+        throw error;
+      }
+    };
+  }
+
+  /** @throws the error that keeps the database from writing */
+  async check(): Promise<void> {
+    const error = this.#error;
+    if (error === undefined) return;
+    const late = new AbortController();
+    try {
+      // oxlint-disable-next-line typescript/only-throw-error -- the very error that a write ended with
+      await Promise.race([this.#tryWrite(), setTimeout(CHECK_MS, undefined, { signal: late.signal }).then(() => { throw error; })]);
+    } finally {
+      late.abort();
+    }
+  }
+}
