@@ -63,13 +63,18 @@ export class Context {
   }
 
   /** A page of a list, or the next rows of a walk. */
-  list<Row, Query extends { readonly limit: number }>(
+  async list<Row, Query extends { readonly limit: number; readonly search?: string }>(
     query: Query, page: (query: Query) => Promise<Page<Row>>, pages: (query: Omit<Query, 'limit'> & { readonly limit?: number }) => AsyncGenerator<Page<Row>, void, undefined>,
   ): Promise<Page<Row>> {
-    if (this.#walk === undefined) return page(query);
-    // A long list would otherwise fill the memory with what it has looked up.
-    this.#loaders = undefined;
-    return this.#walk.next((limit) => pages({ ...query, limit }), query.limit);
+    const end = query.search ? await this.#services.searches.take(shareOf(this.caller)) : undefined;
+    try {
+      if (this.#walk === undefined) return await page(query);
+      // A long list would otherwise fill the memory with what it has looked up.
+      this.#loaders = undefined;
+      return await this.#walk.next((limit) => pages({ ...query, limit }), query.limit);
+    } finally {
+      end?.();
+    }
   }
 
   /** Asks for another part of the event loop's time, before work that may take long. @returns undefined = go on at once */

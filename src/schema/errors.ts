@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import { databaseFailure } from '../store/database-failure.ts';
-import { messageOf } from '../store/errors.ts';
+import { messageOf, SearchTooBroadError } from '../store/errors.ts';
 import { withoutValues } from './graphql-messages.ts';
 
 /** What the parts of an error beside its code may hold; they reach the caller. */
@@ -74,6 +74,7 @@ export const errorCodes = {
   TOO_MANY_OPERATIONS: { description: 'As many operations of the caller as allowed are under way or waiting.', message: 'too many operations at once' },
   SUBSCRIPTION_LIMIT: { description: 'The caller, or all callers together, have as many subscriptions as allowed.', message: 'too many subscriptions' },
   SUBSCRIBER_TOO_SLOW: { description: 'The subscriber let too many events pile up and was cut off.', message: 'too many events were waiting for the subscriber' },
+  SEARCH_TOO_BROAD: { description: 'The search worked for as long as one may: search for a longer text, or in a narrower list.', message: 'the search took too long: narrow it' },
   DATABASE_BUSY: { description: 'The database could not do it in time: another program has its lock, or too much is waiting for it. Nothing was changed; try again.', message: 'the database is busy' },
   DATABASE_FULL: { description: 'The disk of the database is full. Nothing was changed.', message: 'the disk of the database is full' },
   DATABASE_UNAVAILABLE: { description: "The database can't be reached. Whether a change was stored is not certain.", message: 'the database can not be reached' },
@@ -125,6 +126,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
  * @param about what failed, with the parts that the log line has besides
  */
 export function maskedError(cause: unknown, log: Logger, message: string, about: Readonly<Record<string, unknown>> = {}): AditError {
+  if (cause instanceof SearchTooBroadError) return new AditError('SEARCH_TOO_BROAD');
   const failure = databaseFailure(cause);
   if (failure !== undefined) {
     log.warn({ ...about, code: failure, reason: messageOf(cause) }, message);

@@ -8,6 +8,9 @@ export const slotLimits = {
   waiting: 48,
 } as const;
 
+/** Of these, searches: each reads a whole list. */
+export const searchLimits = { running: 1, waiting: 48 } as const;
+
 interface Share {
   running: number;
   readonly waiting: Array<() => void>;
@@ -15,7 +18,12 @@ interface Share {
 
 /** Holds callers to a number of operations at a time, so that none of them fills the memory with results. */
 export class OperationSlots {
+  readonly #limits: typeof slotLimits | typeof searchLimits;
   readonly #shares = new Map<string, Share>();
+
+  constructor(limits: typeof slotLimits | typeof searchLimits = slotLimits) {
+    this.#limits = limits;
+  }
 
   /**
    * Waits until the caller may begin another operation.
@@ -25,8 +33,8 @@ export class OperationSlots {
   async take(caller: string): Promise<() => void> {
     const share = this.#shares.get(caller) ?? { running: 0, waiting: [] };
     this.#shares.set(caller, share);
-    if (share.running < slotLimits.running) share.running++;
-    else if (share.waiting.length >= slotLimits.waiting) throw new AditError('TOO_MANY_OPERATIONS');
+    if (share.running < this.#limits.running) share.running++;
+    else if (share.waiting.length >= this.#limits.waiting) throw new AditError('TOO_MANY_OPERATIONS');
     else await new Promise<void>((resolve) => share.waiting.push(resolve));
     let ended = false;
     return () => {

@@ -6,7 +6,7 @@ import { tellOfGuesses } from './audit/guesses.ts';
 import { Changes } from './changes.ts';
 import { applyToEngine } from './engine-changes.ts';
 import { Live } from './subscriptions/live.ts';
-import { OperationSlots } from './operation-slots.ts';
+import { OperationSlots, searchLimits } from './operation-slots.ts';
 import { Turns } from './turns.ts';
 import { Writes } from './writes.ts';
 
@@ -48,6 +48,8 @@ export interface Services extends ServiceParts {
   readonly turns: Turns;
   /** Holds callers to a number of operations at a time. */
   readonly slots: OperationSlots;
+  /** Holds callers to one search at a time. */
+  readonly searches: OperationSlots;
 }
 
 /** Connects what listens to changes: the engine and the subscribers. */
@@ -58,5 +60,5 @@ export function createServices(parts: ServiceParts): Services {
   const live = new Live({ store, engine, changes, log, now });
   const writes = new Writes({ store, changes, audited: (entry) => live.audited(entry), now });
   tellOfGuesses({ ...parts, writes });
-  return { ...parts, changes, writes, live, turns: new Turns(), slots: new OperationSlots() };
+  return { ...parts, changes, writes, live, turns: new Turns(), slots: new OperationSlots(), searches: new OperationSlots(searchLimits) };
 }

@@ -6,6 +6,15 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
+/** A search worked for as long as one may: its text, or the list that it is about, has to be narrower. */
+export class SearchTooBroadError extends Error {
+  override readonly name = 'SearchTooBroadError';
+
+  constructor() {
+    super('the search took too long');
+  }
+}
+
 /** What an unknown error says. Several failed attempts (a host with several addresses) come as one error without a text of its own. */
 export function messageOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('message' in error)) return String(error);

@@ -5,6 +5,7 @@ import { type DatabaseLock, lockDatabase } from './database-lock.ts';
 import { messageOf, StoreError } from './errors.ts';
 import { PrismaClient } from './generated/postgresql/client.ts';
 import { PostgresqlReader } from './hot/postgresql-reader.ts';
+import { searchMs } from './hot/reader.ts';
 import { applyMigrations, readMigrations } from './migrations.ts';
 import type { MigrationDatabase } from './migrations.ts';
 import { clientOptions, LOCK_WAIT_MS } from './prisma-options.ts';
@@ -21,12 +22,10 @@ const migrationLock = 72707369;
 export async function openPostgresql(url: string, log: Logger, onLost: (error: Error) => void) {
   const where = describe(url);
   let lock: DatabaseLock | undefined;
+  const shared = { connectionString: url, application_name: 'adit', connectionTimeoutMillis: 5000, keepAlive: true };
   const pool = new pg.Pool({
-    connectionString: url,
-    application_name: 'adit',
+    ...shared,
     max: 10,
-    connectionTimeoutMillis: 5000,
-    keepAlive: true,
     // A peer that vanished inside a transaction must not hold up the writers of the others.
     idle_in_transaction_session_timeout: 30_000,
     // Nor may somebody who holds a lock.
@@ -36,6 +35,9 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
   const lost = (error: Error) => log.warn({ reason: error.message }, 'a connection to the database was lost');
   const adapter = new PrismaPg(pool, { disposeExternalPool: true, onPoolError: lost, onConnectionError: lost });
   pool.on('error', lost);
+  // Searches take none of the connections that everybody else needs.
+  const searchPool = new pg.Pool({ ...shared, max: 2, statement_timeout: searchMs });
+  searchPool.on('error', lost);
   try {
     lock = await lockDatabase({ url, log, onLost: (error) => onLost(new StoreError(`${where}: ${error.message}`)) });
     const connection = await pool.connect();
@@ -47,9 +49,9 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
     }
     const db = new PrismaClient({ ...clientOptions, adapter });
     await db.$connect();
-    return { db, reader: new PostgresqlReader(pool), applied, where, lock };
+    return { db, reader: new PostgresqlReader(pool, searchPool), applied, where, lock };
   } catch (error) {
-    await pool.end();
+    await Promise.all([pool.end(), searchPool.end()]);
     await lock?.release();
     if (error instanceof StoreError) throw new StoreError(`${where}: ${error.message}`, { cause: error });
     throw new StoreError(`can't reach the database at ${where}: ${messageOf(error)}`, { cause: error });

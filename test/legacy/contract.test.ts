@@ -95,7 +95,7 @@ test('every case of a parameter shows something that the call without it would n
 });
 
 /** Errors that no call of the legacy API ends with, or that other suites provoke: what is not acceptable otherwise, who may call, what breaks. */
-const elsewhere: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'FOREIGN_ORIGIN', 'INTERNAL', 'DATABASE_BUSY', 'DATABASE_FULL', 'DATABASE_UNAVAILABLE', 'SEARCH_TOO_BROAD', 'TOO_MANY_SEARCHES', 'OPERATION_TOO_COSTLY', 'RESULT_TOO_LARGE', 'TOO_MANY_OPERATIONS', 'SUBSCRIPTION_LIMIT', 'SUBSCRIBER_TOO_SLOW', 'TOKEN_LIMIT', 'AGENTS_OWN']);
+const elsewhere: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'FOREIGN_ORIGIN', 'INTERNAL', 'DATABASE_BUSY', 'DATABASE_FULL', 'DATABASE_UNAVAILABLE', 'SEARCH_TOO_BROAD', 'OPERATION_TOO_COSTLY', 'RESULT_TOO_LARGE', 'TOO_MANY_OPERATIONS', 'SUBSCRIPTION_LIMIT', 'SUBSCRIBER_TOO_SLOW', 'TOKEN_LIMIT', 'AGENTS_OWN']);
 /** A source has a client: both are read in one transaction. */
 const races: ReadonlySet<string> = new Set(['/index/copy NOT_FOUND client']);
 /** A port that is allowed no more: test/legacy/tunnel.test.ts. */

@@ -58,14 +58,38 @@ export const folded = (column: string): SqlExpression => (dialect) =>
 
 /**
  * Reads a page and the list's total. Without a search the cost is that of the page (and of stepping over `offset` index
- * entries), in a table of any size; a search reads the whole list.
+ * entries), in a table of any size; a search reads the whole list, and what it costs is bounded by the reader.
  */
-export async function readPage<Row, Order extends string>(
+export async function readPage<Row extends { readonly id: number }, Order extends string>(
   reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Page<Row>> {
   // PostgreSQL can't store this character and refuses to look for it.
   if (query.search?.includes('\0')) return { rows: [], total: 0 };
+  if (query.search) return foundPage(reader, source, query, await foundIds(reader, source, query));
   const rows = query.limit === 0 ? [] : await reader.rows<Row>(pageQuery(reader.dialect, source, query));
-  return { rows, total: await totalOf(reader, source, query, rows.length) };
+  return { rows, total: await totalOf(reader, source) };
+}
+
+/** The page of what a search has found. @param found in the order of the list */
+async function foundPage<Row extends { readonly id: number }, Order extends string>(
+  reader: HotReader, source: PageSource<Order>, { offset, limit }: PageQuery<Order>, found: readonly number[]): Promise<Page<Row>> {
+  const wanted = found.slice(offset, limit === undefined ? undefined : offset + limit);
+  return { rows: wanted.length === 0 ? [] : await rowsOf(reader, source.table, wanted), total: found.length };
+}
+
+/** The ids of all that a search finds, in the order of the list. */
+async function foundIds<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<number[]> {
+  const found = await reader.search(searchQuery(reader.dialect, source, query));
+  if (found.length < 2) return found;
+  if (query.orderBy === undefined || query.orderBy === 'ID') return query.desc === true ? found.toReversed() : found;
+  const binder = new Binder(reader.dialect);
+  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, found)}) ORDER BY ${orderOf(reader.dialect, source, query)}`;
+  return (await reader.rows<{ id: number }>({ text, values: binder.values })).map(({ id }) => id);
+}
+
+/** Reads rows by their ids, in the order of these; one that is gone is left out. */
+async function rowsOf<Row extends { readonly id: number }>(reader: HotReader, table: string, ids: readonly number[]): Promise<Row[]> {
+  const rows = new Map((await reader.rows<Row>(rowsQuery(reader.dialect, table, ids))).map((row) => [row.id, row]));
+  return ids.map((id) => rows.get(id)).filter((row) => row !== undefined);
 }
 
 /** The most rows that {@link readPages} reads at a time. */
@@ -79,23 +103,19 @@ export const pagesRows = 100;
 export async function* readPages<Row extends { readonly id: number }, Order extends string>(
   reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): AsyncGenerator<Page<Row>, void, undefined> {
   if ((query.limit !== undefined && query.limit <= pagesRows) || query.search?.includes('\0')) return yield await readPage(reader, source, query);
-  const found = await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, query, '"id"'));
-  const total = await totalOf(reader, source, query, found.length);
-  const ids = Uint32Array.from(found, ({ id }) => id);
+  const found = query.search
+    ? await foundIds(reader, source, query)
+    : (await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, query, '"id"'))).map(({ id }) => id);
+  const total = query.search ? found.length : await totalOf(reader, source);
+  const ids = Uint32Array.from(query.search ? found.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit) : found);
   if (ids.length === 0) return yield { rows: [], total };
   for (let start = 0; start < ids.length; start += pagesRows) {
-    const wanted = Array.from(ids.subarray(start, start + pagesRows));
-    const rows = new Map((await reader.rows<Row>(rowsQuery(reader.dialect, source.table, wanted))).map((row) => [row.id, row]));
-    yield { rows: wanted.map((id) => rows.get(id)).filter((row) => row !== undefined), total };
+    yield { rows: await rowsOf<Row>(reader, source.table, Array.from(ids.subarray(start, start + pagesRows))), total };
   }
 }
 
-/** @param found how many rows the query itself gives */
-async function totalOf<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>, found: number): Promise<number> {
-  // A page that isn't full ends the list: what a search reads once needn't be counted again.
-  const ended = query.limit !== 0 && (query.limit === undefined || found < query.limit) && (found > 0 || query.offset === 0);
-  if (query.search && ended) return query.offset + found;
-  const [count] = await reader.rows<{ total: number | bigint | null }>(totalQuery(reader.dialect, source, query));
+async function totalOf<Order extends string>(reader: HotReader, source: PageSource<Order>): Promise<number> {
+  const [count] = await reader.rows<{ total: number | bigint | null }>(totalQuery(reader.dialect, source));
   return Number(count?.total ?? 0);
 }
 
@@ -104,12 +124,10 @@ function rowsQuery(dialect: Dialect, table: string, ids: readonly number[]): Hot
   return { text: `SELECT * FROM "${table}" WHERE id IN (${idsOf(binder, ids)})`, values: binder.values, bounded: true };
 }
 
-function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): HotQuery {
+function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>): HotQuery {
   const binder = new Binder(dialect);
-  const text = query.search
-    ? `SELECT count(*) AS total FROM "${source.table}"${conditions(dialect, source, query, binder)}`
-    : source.total(binder);
-  return { text, values: binder.values, bounded: !query.search && !text.startsWith('SELECT count(') };
+  const text = source.total(binder);
+  return { text, values: binder.values, bounded: !text.startsWith('SELECT count(') };
 }
 
 /** The most rows that are read on the main thread, and the most that are stepped over on the way to them. */
@@ -130,32 +148,38 @@ function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Orde
 /** The query for the rows of a page. Exported for the test that looks at its plan. */
 export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>, columns = '*'): HotQuery {
   const binder = new Binder(dialect);
-  const where = conditions(dialect, source, query, binder);
+  const where = conditions(source, binder);
   const all = dialect === 'sqlite' ? -1 : null;
   const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)} LIMIT ${binder.bind(query.limit ?? all)} OFFSET ${binder.bind(query.offset)}`;
-  return { text, values: binder.values, bounded: !query.search && isBounded(query) };
+  return { text, values: binder.values, bounded: isBounded(query) };
 }
 
-function conditions<Order extends string>(dialect: Dialect, source: PageSource<Order>, { search, withoutSecrets }: PageQuery<Order>, binder: Binder): string {
+function conditions<Order extends string>(source: PageSource<Order>, binder: Binder): string {
   const all = source.filter(binder);
-  if (search) {
-    const searched = source.searchText.filter((column) => withoutSecrets !== true || source.secretText?.includes(column) !== true);
-    const found = searched.map((column) => contains(dialect, column, search, binder));
-    if (isInt(search)) found.push(...source.searchNumbers.map((column) => `"${column}" = ${binder.bind(Number(search))}`));
-    all.push(`(${found.join(' OR ')})`);
-  }
   return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
 }
 
-/** Longer texts are looked for by other means than LIKE, which has a limit in SQLite. */
-const likeLength = 1000;
+/** The query for the ids of all rows that hold a text: on SQLite of one part of the table, see {@link HotReader.search}. Exported for the test of its plan. */
+export function searchQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, { search = '', withoutSecrets }: PageQuery<Order>): HotQuery {
+  const binder = new Binder(dialect);
+  const searched = source.searchText.filter((column) => withoutSecrets !== true || source.secretText?.includes(column) !== true);
+  const holds = searched.map((column) => contains(dialect, column, search, binder));
+  if (isInt(search)) holds.push(...source.searchNumbers.map((column) => `"${column}" = ${binder.bind(Number(search))}`));
+  const found = `(${holds.join(' OR ')})`;
+  const filter = source.filter(binder);
+  if (dialect === 'postgresql') {
+    return { text: `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM "${source.table}" WHERE ${[...filter, found].join(' AND ')}`, values: binder.values };
+  }
+  const part = `SELECT id, ${found} AS found FROM "${source.table}" WHERE ${[...filter, 'id > ?'].join(' AND ')} ORDER BY id LIMIT ?`;
+  return { text: `SELECT count(*), max(id), json_group_array(id) FILTER (WHERE found) FROM (${part})`, values: binder.values };
+}
 
 function contains(dialect: Dialect, column: string, search: string, binder: Binder): string {
   if (dialect === 'postgresql') return `strpos(lower("${column}"), lower(${binder.bind(search)})) > 0`;
-  // LIKE is the quickest, but folds ASCII only; `fold` knows all alphabets and calls back into JavaScript for each row.
-  if (!/^[\0-\x7f]*$/.test(search)) return `instr(fold("${column}"), ${binder.bind(search.toLowerCase())}) > 0`;
-  if (search.length > likeLength) return `instr(lower("${column}"), ${binder.bind(search.toLowerCase())}) > 0`;
-  return `"${column}" LIKE ${binder.bind(`%${search.replace(/[\\%_]/g, '\\$&')}%`)} ESCAPE '\\'`;
+  // LIKE takes a time that grows with the square of the text's length where the search nearly matches. SQLite's lower() is the quickest, but
+  // folds ASCII only; `fold` knows all alphabets and calls back into JavaScript for each row.
+  const ascii = /^[\0-\x7f]*$/.test(search);
+  return `instr(${ascii ? 'lower' : 'fold'}("${column}"), ${binder.bind(search.toLowerCase())}) > 0`;
 }
 
 function isInt(text: string): boolean {

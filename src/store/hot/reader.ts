@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Dialect } from '../migrations.ts';
 
 /** SQL with its values; the placeholders are those of the reader's database. */
@@ -7,6 +8,12 @@ export interface HotQuery {
   /** It reads few rows by an index: on SQLite such a query runs on the main thread, all others in a worker. */
   readonly bounded?: boolean;
 }
+
+/** What a search has found, from JSON. */
+export const idList = z.array(z.number());
+
+/** The most that a search may work, in ms. */
+export const searchMs = 2000;
 
 /** What a hot query may be given. */
 export type HotValue = string | number | null;
@@ -19,6 +26,13 @@ export interface HotReader {
   readonly dialect: Dialect;
   /** The caller vouches that the query's columns are those of `Row`: test/store compares them with Prisma's rows. */
   rows<Row>(query: HotQuery): Promise<Row[]>;
+  /**
+   * Runs a search. On SQLite the query is for a part of the table and ends with two placeholders, for the id that it begins behind and for how many
+   * rows it looks at; it is run again and again, since nothing can stop a statement.
+   * @returns the ids that were found, ascending
+   * @throws {SearchTooBroadError} after {@link searchMs}
+   */
+  search(query: HotQuery): Promise<number[]>;
   close(): Promise<void>;
 }
 

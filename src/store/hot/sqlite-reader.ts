@@ -2,8 +2,9 @@ import type { SqliteColumn } from '../sqlite/binding.ts';
 import { isBusy } from '../sqlite/codes.ts';
 import { HotConnection, type HotRows, type HotStored } from '../sqlite/hot-connection.ts';
 import type { ReaderRequest } from '../sqlite/protocol.ts';
-import { WorkerLink } from '../sqlite/worker-link.ts';
-import type { HotQuery, HotReader } from './reader.ts';
+import { StatementError, WorkerLink } from '../sqlite/worker-link.ts';
+import { SearchTooBroadError } from '../errors.ts';
+import { idList, searchMs, type HotQuery, type HotReader } from './reader.ts';
 
 type Stored = Exclude<HotStored, null>;
 type Decoded = Stored | boolean | Date;
@@ -39,11 +40,23 @@ export class SqliteReader implements HotReader {
     return (rows ?? await this.#rowsOfWorker(query)) as Wanted[];
   }
 
+  async search({ text, values }: HotQuery): Promise<number[]> {
+    try {
+      return idList.parse(JSON.parse(await this.#reading().ask('search', text, values, searchMs)));
+    } catch (error) {
+      throw error instanceof StatementError && error.failure.tooLong ? new SearchTooBroadError() : error;
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#here.close();
     await this.#worker?.close();
+  }
+
+  #reading(): WorkerLink<ReaderRequest> {
+    return this.#worker ??= new WorkerLink(this.#file, 'reader', () => { this.#worker = undefined; });
   }
 
   /** undefined = the file is locked, which in WAL mode it hardly ever is for readers. */
@@ -59,7 +72,7 @@ export class SqliteReader implements HotReader {
   }
 
   async #rowsOfWorker({ text, values }: HotQuery): Promise<Row[]> {
-    const worker = this.#worker ??= new WorkerLink(this.#file, 'reader', () => { this.#worker = undefined; });
+    const worker = this.#reading();
     const first = await worker.ask('rows', text, values);
     const rows: Row[] = [];
     for (let part = first; ; part = await worker.ask('next', part[2])) {

@@ -16,12 +16,20 @@ export interface Failure {
   /** SQLite's extended code; absent = not an error of SQLite. */
   readonly errcode?: number;
   readonly nul?: true;
+  /** It worked for as long as it may. */
+  readonly tooLong?: true;
+}
+
+/** A search has worked for as long as it may. */
+export class TooLongError extends Error {
+  override readonly name = 'TooLongError';
 }
 
 /** Makes an error a message. */
 export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NulError) return { message, nul: true };
+  if (error instanceof TooLongError) return { message, tooLong: true };
   return { message, errcode: sqliteCode(error) };
 }
 

@@ -27,6 +27,8 @@ export type ReaderRequest =
   /** The rows of a query, a part at a time. */
   | readonly [what: 'rows', sql: string, values: readonly SqliteValue[]]
   | readonly [what: 'next', next: number]
+  /** The ids that a search finds, as JSON text; `sql` ends with two placeholders (`HotReader.search`). */
+  | readonly [what: 'search', sql: string, values: readonly SqliteValue[], mostMs: number]
   | readonly [what: 'close'];
 
 /** What a request is answered with. */
@@ -37,6 +39,7 @@ export interface Answers {
   readonly execute: number;
   readonly rows: Part;
   readonly next: Part;
+  readonly search: string;
 }
 
 /** A request as it travels. */

@@ -1,9 +1,11 @@
 import type { SqliteColumn } from './binding.ts';
 import { HotConnection, type HotStored } from './hot-connection.ts';
 import type { Part, ReaderRequest } from './protocol.ts';
+import { settle, type Reply } from './reply.ts';
+import { runSearch } from './search.ts';
 
 /** The most that a part of an answer holds: what decoding it costs is how long the main thread does nothing else. */
-const PART_ROWS = 100;
+const PART_ROWS = 500;
 const PART_CHARACTERS = 262_144;
 
 /** Rows of which not all were asked for yet. */
@@ -16,27 +18,40 @@ interface Rest {
 export class Reader {
   readonly #connection: HotConnection;
   readonly #rests = new Map<number, Rest>();
+  readonly #guarded: (work: () => void) => void;
   #last = 0;
 
-  /** @throws SQLite's error when the file can't be opened */
-  constructor(file: string) {
+  /**
+   * @param guarded runs what goes on in a later turn
+   * @throws SQLite's error when the file can't be opened
+   */
+  constructor(file: string, guarded: (work: () => void) => void) {
+    this.#guarded = guarded;
     this.#connection = new HotConnection(file);
   }
 
-  /** @throws what the answer is to be */
-  serve(request: ReaderRequest): unknown {
+  serve(request: ReaderRequest, reply: Reply): void {
     switch (request[0]) {
       case 'rows': {
-        const { columns, rows } = this.#connection.rows(request[1], request[2]);
-        return this.#part(columns, ++this.#last, { rows, sent: 0 });
+        const [, sql, values] = request;
+        return settle(reply, () => {
+          const { columns, rows } = this.#connection.rows(sql, values);
+          return this.#part(columns, ++this.#last, { rows, sent: 0 });
+        });
       }
       case 'next': {
         const [, number] = request;
-        const rest = this.#rests.get(number);
-        if (rest === undefined) throw new Error(`no rows are left of ${number}`);
-        return this.#part([], number, rest);
+        return settle(reply, () => {
+          const rest = this.#rests.get(number);
+          if (rest === undefined) throw new Error(`no rows are left of ${number}`);
+          return this.#part([], number, rest);
+        });
       }
-      case 'close': return this.#connection.close();
+      case 'search': {
+        const [, sql, values, mostMs] = request;
+        return runSearch(this.#connection, { sql, values, mostMs }, reply, (work) => setImmediate(() => this.#guarded(work)));
+      }
+      case 'close': return settle(reply, () => this.#connection.close());
     }
   }
 

@@ -1,11 +1,6 @@
 import type { Connection } from './connection.ts';
+import type { Reply } from './reply.ts';
 import type { WriteQueue } from './write-queue.ts';
-
-/** How a request is answered: once, in either way. */
-export interface Reply {
-  resolve(result?: unknown): void;
-  reject(error: unknown): void;
-}
 
 interface Transaction {
   /** 'failed': it could not begin, or SQLite has rolled it back by itself. */

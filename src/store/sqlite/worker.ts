@@ -3,6 +3,7 @@ import { guarded } from './exit-guard.ts';
 import { failureOf } from './failure.ts';
 import type { Answer, ReaderRequest, Request, WorkerSettings, WriterRequest } from './protocol.ts';
 import { Reader } from './reader.ts';
+import type { Reply } from './reply.ts';
 import { Writer } from './writer.ts';
 
 /* The program of a database worker. It loads nothing of Prisma, so that it is small and quick to start. */
@@ -15,25 +16,19 @@ const { file, role, guard } = workerData as WorkerSettings;
 
 const send = (answer: Answer) => port.postMessage(answer);
 
-/** Ends the worker once the connections are closed: its exit is the answer. */
-const end = () => port.close();
+/** Its exit is the answer to `close`. */
+const replyTo = (id: number, [what]: WriterRequest | ReaderRequest): Reply => ({
+  resolve: (result) => what === 'close' ? port.close() : send([id, null, result]),
+  reject: (error) => send([id, failureOf(error)]),
+});
+
+const later = (work: () => void) => guarded(guard, work);
 
 if (role === 'writer') {
-  const writer = new Writer(file, (work) => guarded(guard, work));
-  port.on('message', ([id, request]: Request<WriterRequest>) => guarded(guard, () => writer.serve(request, {
-    resolve: (result) => request[0] === 'close' ? end() : send([id, null, result]),
-    reject: (error) => send([id, failureOf(error)]),
-  })));
+  const writer = new Writer(file, later);
+  port.on('message', ([id, request]: Request<WriterRequest>) => guarded(guard, () => writer.serve(request, replyTo(id, request))));
 } else {
-  const reader = new Reader(file);
-  port.on('message', ([id, request]: Request<ReaderRequest>) => guarded(guard, () => {
-    try {
-      const result = reader.serve(request);
-      if (request[0] === 'close') end();
-      else send([id, null, result]);
-    } catch (error) {
-      send([id, failureOf(error)]);
-    }
-  }));
+  const reader = new Reader(file, later);
+  port.on('message', ([id, request]: Request<ReaderRequest>) => guarded(guard, () => reader.serve(request, replyTo(id, request))));
 }
 send([0, null]);

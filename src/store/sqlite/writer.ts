@@ -1,7 +1,8 @@
 import { isBusy } from './codes.ts';
 import { Connection } from './connection.ts';
 import type { WriterRequest } from './protocol.ts';
-import { Transactions, type Reply } from './transactions.ts';
+import { settle, type Reply } from './reply.ts';
+import { Transactions } from './transactions.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /**
@@ -69,15 +70,4 @@ export class Writer {
       refuse: (error) => reply.reject(error),
     });
   }
-}
-
-/** Answers with what a function returns or throws. */
-function settle(reply: Reply, run: () => unknown): void {
-  let result: unknown;
-  try {
-    result = run();
-  } catch (error) {
-    return reply.reject(error);
-  }
-  reply.resolve(result);
 }
