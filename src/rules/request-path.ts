@@ -1,3 +1,5 @@
+import { octets } from './octets.ts';
+
 /**
  * The one reading of a request's path, for the routing of hosts, their diagnosis and file tunnels. Programs behind this server read
  * paths in their own ways, so what a rule's location was compared with must be what they can make of it.
@@ -44,7 +46,9 @@ function leaveSegment(kept: string[]): boolean {
 function isAmbiguous(segment: string): boolean {
   if (!/[%;]/.test(segment)) return false;
   const decoded = unescaped(segment);
-  return decoded.includes('\0') || /;[^]*[/\\]/.test(decoded) || decoded.split(/[/\\]/).some((part) => part.startsWith(';') || /^\.\.?$/.test(withoutParameters(part).trim()));
+  const parameters = decoded.indexOf(';');
+  if (parameters >= 0 && /[/\\]/.test(decoded.slice(parameters))) return true;
+  return decoded.includes('\0') || decoded.split(/[/\\]/).some((part) => part.startsWith(';') || /^\.\.?$/.test(withoutParameters(part).trim()));
 }
 
 /**
@@ -63,11 +67,6 @@ export function routedPath(path: string): string {
 export function routedLocation(location: string): string {
   const path = octets(location);
   return routedPath(resolvedPath(path) ?? path);
-}
-
-/** A text as a browser sends it in a path: one character for each byte of its UTF-8. */
-export function octets(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 function cutQuery(target: string): readonly [path: string, query: string] {

@@ -21,6 +21,8 @@ import { addressSet, turnedAwayBy } from '../../src/rules/ip-access.ts';
 import { cleanIpList } from '../../src/rules/ip-list.ts';
 import { platformPrefix, platformWildcard } from '../../src/rules/platform-domain.ts';
 import { parsePortRanges, PortRangeError } from '../../src/rules/port-range.ts';
+import { resolvedPath, routedLocation, routedPath } from '../../src/rules/request-path.ts';
+import { setsSessionCookie, withoutSessionCookies } from '../../src/rules/session-cookie.ts';
 import { dialTargets, malformedTarget, parseTarget, targetLines } from '../../src/rules/targets.ts';
 import { clientColumns } from '../../src/schema/client/input.ts';
 import { routeQuestion } from '../../src/schema/diagnosis/route.ts';
@@ -88,6 +90,9 @@ const rules: Parser[] = [
   ['expire_time', parseExpireTime], ['an address list', (text) => cleanIpList([text])], ['a target', parseTarget],
   ['targets', (text) => [targetLines([text]), malformedTarget([text]), dialTargets(text)]],
   ['port ranges', parsePortRanges, PortRangeError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['the host of a URL', hostOfUrl], ['a location', hostLocation],
+  ['a path', (text) => [resolvedPath(`/${text}`), routedPath(`/${text}`), routedLocation(`/${text}`)]],
+  ['the path of the longest head', (text) => resolvedPath(`/${text}/..`.repeat(Math.max(1, Math.floor(32_768 / (text.length + 4)))))],
+  ['cookies', (text) => [withoutSessionCookies(`${text}; beegosessionID=${text}`), setsSessionCookie(`${text}beegosessionID=${text}`)]],
   ['a platform pattern', platformWildcard], ['a platform prefix', platformPrefix], ['a bind address', canonicalBindAddress],
   ["a visitor's address", (text) => turnedAwayBy(text, { globalBlackList: addressSet([text]), ipWhite: true, whiteList: addressSet([`${text}/8`]), blackList: addressSet([]) })],
   ['the source of an attempt', (text) => new Attempts().begin('login', text, text, 0)],

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { HostTable, type HostRule } from '../../src/rules/host-route.ts';
-import { octets, resolvedPath, routedLocation, routedPath } from '../../src/rules/request-path.ts';
+import { octets } from '../../src/rules/octets.ts';
+import { resolvedPath, routedLocation, routedPath } from '../../src/rules/request-path.ts';
 import { anyText, cases, hold } from '../support/outside-input.ts';
 
 describe('the path to pass on', () => {

@@ -1,4 +1,4 @@
-import { Field, listOf, valuesOf, variableName } from './field.ts';
+import { Field, listOf, valuesOf } from './field.ts';
 import { formatTrailer, MAX_FIELDS, type RequestHead, type ResponseHead } from './head.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
@@ -61,7 +61,7 @@ const LF = 0x0a;
 
 /**
  * What must not be said after the body: where a message goes and where it ends, who sent it, and what the server says of a visitor
- * (RFC 9110, 6.5.1). A program that adds the trailer to the head would take it for a part of that. In the spelling of `variableName`.
+ * (RFC 9110, 6.5.1). A program that adds the trailer to the head would take it for a part of that. In the spelling of `Field.variable`.
  */
 const notInTrailers = new Set([
   'host', 'content-length', 'transfer-encoding', 'trailer', 'te', 'connection', 'keep-alive', 'upgrade', 'http2-settings', 'expect', 'proxy',
@@ -186,7 +186,7 @@ export class BodyEnd {
       this.#trailerBytes += line.length;
       if (++this.#trailerFields > MAX_FIELDS) throw new HttpSyntaxError('the trailer has too many fields');
       const field = Field.parse(line);
-      if (!notInTrailers.has(variableName(field.name))) this.#trailer.push(field);
+      if (!notInTrailers.has(field.variable)) this.#trailer.push(field);
     }
   }
 }

@@ -1,6 +1,6 @@
-import { Field, listOf, lowerCase, variableName } from './field.ts';
+import { Field, listOf } from './field.ts';
 
-/** Fields that concern one connection only (RFC 9110, 7.6.1), and those for a proxy. In the spelling of `variableName`. */
+/** Fields that concern one connection only (RFC 9110, 7.6.1), and those for a proxy. In the spelling of `Field.variable`. */
 const hopByHop = new Set(['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'upgrade', 'http2-settings']);
 
 /** What `Connection` can't take away: the body would end elsewhere, the request go elsewhere, or come from somebody else. */
@@ -19,11 +19,11 @@ export function endToEnd(fields: readonly Field[]): Field[] {
   const named = listOf(fields, 'connection').filter((name) => !needed.has(name) && !hopByHop.has(name));
   const passed: Field[] = [];
   for (const field of fields) {
-    const name = variableName(field.name);
-    if (hopByHop.has(name) || name === 'proxy' || (named.length > 0 && named.includes(lowerCase(field.name)))) continue;
+    const name = field.variable;
+    if (hopByHop.has(name) || name === 'proxy' || (named.length > 0 && named.includes(field.lower))) continue;
     if (name === 'transfer-encoding' || name === 'content-length') {
       // `Content_Length` is no length, but some programs take it for one.
-      if (lowerCase(field.name) === name) passed.push(name === 'content-length' ? lengthOf(field) : codingOf(field));
+      if (field.lower === name) passed.push(name === 'content-length' ? lengthOf(field) : codingOf(field));
     } else {
       passed.push(field);
     }
@@ -51,8 +51,5 @@ export function endToEndOfResponse(fields: readonly Field[], { status, minor }: 
   const passed = endToEnd(fields);
   const bodyless = status < 200 || status === 204;
   if (!bodyless && status !== 304 && minor === 1) return passed;
-  return passed.filter((field) => {
-    const name = lowerCase(field.name);
-    return !(name === 'transfer-encoding' || name === 'trailer' || (bodyless && name === 'content-length'));
-  });
+  return passed.filter(({ lower }) => !(lower === 'transfer-encoding' || lower === 'trailer' || (bodyless && lower === 'content-length')));
 }

@@ -13,12 +13,23 @@ const unprintable = /[^\t\x20-\x7e\x80-\xff]/g;
 export class Field {
   readonly name: string;
   readonly value: string;
-  /** Makes the type nominal: an object that merely looks like a field is none. */
-  protected declare readonly sound: true;
+  /** Being private it makes the type nominal: an object that merely looks like a field is none. */
+  readonly #lower: string;
 
-  private constructor(name: string, value: string) {
+  private constructor(name: string, lower: string, value: string) {
     this.name = name;
+    this.#lower = lower;
     this.value = value;
+  }
+
+  /** The name in lower case. */
+  get lower(): string {
+    return this.#lower;
+  }
+
+  /** The name as CGI and its kin know it, where `X_Real_IP` and `X-Real-IP` are the same variable: in lower case, with `-` for `_`. */
+  get variable(): string {
+    return variableName(this.#lower);
   }
 
   /** Reads one line of a head or trailer, without its line end; the value loses the blanks around it. @throws {HttpSyntaxError} */
@@ -26,26 +37,24 @@ export class Field {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0));
     // Blanks before the colon, and lines that continue the one before, fail here too.
-    if (lowerCase(name) === '') throw new HttpSyntaxError('a header field is malformed');
+    const lower = lowerCase(name);
+    if (lower === '') throw new HttpSyntaxError('a header field is malformed');
     const value = trim(line, colon + 1);
     if (!printable.test(value)) throw new HttpSyntaxError('a header field holds control characters');
-    return new Field(name, value);
+    return new Field(name, lower, value);
   }
 
   /** A field that came in parts, as over HTTP/2; undefined = it can't be one. */
   static received(name: string, value: string): Field | undefined {
-    return lowerCase(name) === '' || !printable.test(value) ? undefined : new Field(name, value);
+    const lower = lowerCase(name);
+    return lower === '' || !printable.test(value) ? undefined : new Field(name, lower, value);
   }
 
-  /** A field of our own. @throws {TypeError} when the name can't be one */
+  /** A field of our own. @param value one character for each byte (rules/octets.ts) @throws {TypeError} when the name can't be one */
   static of(name: string, value: string): Field {
-    if (lowerCase(name) === '') throw new TypeError('not the name of a field');
-    return new Field(name, lineText(value));
-  }
-
-  /** A field of our own whose value is any text: it goes as UTF-8. @throws {TypeError} when the name can't be one */
-  static ofText(name: string, value: string): Field {
-    return Field.of(name, Buffer.from(value, 'utf8').toString('latin1'));
+    const lower = lowerCase(name);
+    if (lower === '') throw new TypeError('not the name of a field');
+    return new Field(name, lower, lineText(value));
   }
 }
 
@@ -55,19 +64,17 @@ export function lineText(text: string): string {
 }
 
 /** The name of a field in lower case; "" = it can't be one. */
-export const lowerCase = remember((name) => (token.test(name) ? name.toLowerCase() : ''));
+const lowerCase = remember((name) => (token.test(name) ? name.toLowerCase() : ''));
 
-/**
- * The name of a field as CGI and its kin know it, where `X_Real_IP` and `X-Real-IP` are the same variable: in lower case, with `-` for `_`;
- * "" = it can't be one.
- */
-export const variableName = remember((name) => lowerCase(name).replaceAll('_', '-'));
+function variableName(lower: string): string {
+  return lower.includes('_') ? lower.replaceAll('_', '-') : lower;
+}
 
 /** The values of all fields of that name, in their order. @param name in lower case */
 export function valuesOf(fields: readonly Field[], name: string): string[] {
   const values = [];
   for (const field of fields) {
-    if (field.name.length === name.length && lowerCase(field.name) === name) values.push(field.value);
+    if (field.lower === name) values.push(field.value);
   }
   return values;
 }

@@ -1,7 +1,7 @@
 import { formatTarget, parseTarget } from '../../rules/targets.ts';
 import { type Framing, requestFraming } from './body.ts';
 import { endToEnd } from './end-to-end.ts';
-import { Field, listOf, lowerCase, valuesOf } from './field.ts';
+import { Field, listOf, valuesOf } from './field.ts';
 import { formatHead, type RequestHead } from './head.ts';
 import { withoutSession } from './session-fields.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
@@ -39,7 +39,7 @@ export function readProxyRequest(head: RequestHead, isOwn: (host: string) => boo
   checkConnection(head.fields);
   const last = head.minor === 0 || [...listOf(head.fields, 'connection'), ...listOf(head.fields, 'proxy-connection')].includes('close');
   const own = isOwn(authority);
-  const passed = endToEnd(head.fields).filter(({ name }) => lowerCase(name) !== 'host');
+  const passed = endToEnd(head.fields).filter(({ lower }) => lower !== 'host');
   const fields = [Field.of('Host', authority), ...own ? passed.flatMap((field) => withoutSession(field) ?? []) : passed];
   if (last) fields.push(Field.of('Connection', 'close'));
   return {

@@ -1,15 +1,15 @@
 import { setsSessionCookie, withoutSessionCookies } from '../../rules/session-cookie.ts';
-import { Field, lowerCase } from './field.ts';
+import { Field } from './field.ts';
 
 /** A field of a request as others than the panel may see it: Cookie without this server's sessions. undefined = nothing is left of it. */
 export function withoutSession(field: Field): Field | undefined {
-  if (lowerCase(field.name) !== 'cookie') return field;
+  if (field.lower !== 'cookie') return field;
   const kept = withoutSessionCookies(field.value);
   if (kept === field.value) return field;
   return kept === '' ? undefined : Field.of(field.name, kept);
 }
 
 /** Whether a field of a response would plant a session of this server in the visitor's browser, for the panel of the same domain. */
-export function plantsSession({ name, value }: Field): boolean {
-  return lowerCase(name) === 'set-cookie' && setsSessionCookie(value);
+export function plantsSession({ lower, value }: Field): boolean {
+  return lower === 'set-cookie' && setsSessionCookie(value);
 }

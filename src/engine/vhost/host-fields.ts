@@ -1,12 +1,13 @@
+import { octets } from '../../rules/octets.ts';
 import type { WantedHost } from '../face.ts';
-import { Field, lowerCase, variableName } from '../http/field.ts';
+import { Field } from '../http/field.ts';
 
 /** What a host sets in the heads of requests (spec "Host": header, hostchange), read once and not for each of them. */
 export interface HostFields {
   /** The Host field that targets see; undefined = as it came. */
   readonly host: Field | undefined;
   readonly fields: readonly Field[];
-  /** Those of the fields, in the spelling of `variableName`: they replace what came. */
+  /** Those of the fields, in the spelling of `Field.variable`: they replace what came. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -17,12 +18,11 @@ const reserved = new Set([
 
 /** Reads them. A line that is no header is left out: it was stored before the rules of today. */
 export function hostFields({ headers, hostChange }: Pick<WantedHost, 'headers' | 'hostChange'>): HostFields {
-  const host = hostChange === '' ? undefined : Field.ofText('Host', hostChange);
+  const host = hostChange === '' ? undefined : Field.of('Host', octets(hostChange));
   const fields = headers.flatMap((line) => {
     const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(colon, 0)).trim();
-    if (lowerCase(name) === '' || reserved.has(variableName(name)) || (host && lowerCase(name) === 'host')) return [];
-    return [Field.ofText(name, line.slice(colon + 1).trim())];
+    const field = Field.received(line.slice(0, Math.max(colon, 0)).trim(), octets(line.slice(colon + 1).trim()));
+    return !field || reserved.has(field.variable) || (host && field.lower === 'host') ? [] : [field];
   });
-  return { host, fields, names: new Set(fields.map(({ name }) => variableName(name))) };
+  return { host, fields, names: new Set(fields.map(({ variable }) => variable)) };
 }

@@ -3,7 +3,7 @@ import { type PairOrigin, socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
-import { Field, lowerCase } from '../http/field.ts';
+import { Field } from '../http/field.ts';
 import { formatHead, formatTrailer, type ResponseHead } from '../http/head.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import type { OnHttp2Stream } from './http2-session.ts';
@@ -188,8 +188,7 @@ const repeated = new Set(['set-cookie', 'www-authenticate']);
 
 function regularHeaders(fields: readonly Field[]): http2.OutgoingHttpHeaders {
   const headers = new Map<string, string | string[]>();
-  for (const { name, value } of fields) {
-    const lower = lowerCase(name);
+  for (const { lower, value } of fields) {
     if (connectionSpecific.has(lower)) continue;
     const before = headers.get(lower);
     if (before === undefined) headers.set(lower, repeated.has(lower) ? [value] : value);

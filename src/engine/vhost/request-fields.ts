@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { forwardedAddress } from '../../rules/forwarded-for.ts';
 import { endToEnd, endToEndOfResponse } from '../http/end-to-end.ts';
-import { Field, listOf, lowerCase, valuesOf, variableName } from '../http/field.ts';
+import { Field, listOf, valuesOf } from '../http/field.ts';
 import type { RequestHead } from '../http/head.ts';
 import { plantsSession, withoutSession } from '../http/session-fields.ts';
 import type { HostFields } from './host-fields.ts';
@@ -19,7 +19,7 @@ export interface Origin {
 
 /**
  * Said by this server; what a stranger says of it is not passed on, also not under a name that CGI takes for the same (`X_Real_IP`). In the
- * spelling of `variableName`.
+ * spelling of `Field.variable`.
  */
 const told = new Set(['host', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded']);
 
@@ -27,7 +27,7 @@ const told = new Set(['host', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto
 export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Origin): Field[] {
   const fields = own.names.has('host') ? [] : [own.host ?? Field.of('Host', origin.host)];
   for (const field of endToEnd(head.fields)) {
-    const name = variableName(field.name);
+    const name = field.variable;
     if (told.has(name) || own.names.has(name)) continue;
     const kept = withoutSession(field);
     if (kept) fields.push(kept);
@@ -35,7 +35,7 @@ export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Orig
   const upgrade = upgradeOf(head);
   if (upgrade !== undefined) fields.push(Field.of('Connection', 'Upgrade'), Field.of('Upgrade', upgrade));
   for (const field of forwarded(head.fields, origin)) {
-    if (!own.names.has(lowerCase(field.name))) fields.push(field);
+    if (!own.names.has(field.lower)) fields.push(field);
   }
   fields.push(...own.fields);
   return fields;
@@ -74,6 +74,6 @@ const notInSwitch = new Set(['keep-alive', 'content-length', 'transfer-encoding'
 
 /** The fields that the visitor gets of a target's response; 101 keeps what it switches to. @param minor the y of HTTP/1.y that he speaks */
 export function fieldsForVisitor(fields: readonly Field[], { status, minor }: { readonly status: number; readonly minor: 0 | 1 }): Field[] {
-  const passed = status === 101 ? fields.filter(({ name }) => !notInSwitch.has(lowerCase(name))) : endToEndOfResponse(fields, { status, minor });
+  const passed = status === 101 ? fields.filter(({ lower }) => !notInSwitch.has(lower)) : endToEndOfResponse(fields, { status, minor });
   return passed.some(plantsSession) ? passed.filter((field) => !plantsSession(field)) : passed;
 }

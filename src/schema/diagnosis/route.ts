@@ -1,7 +1,8 @@
 import { requestedHost } from '../../rules/host-name.ts';
 import { HostTable, patternsFor, routeFault, ruleSchemes, type HostRule, type RouteFault } from '../../rules/host-route.ts';
-import { octets, resolvedPath } from '../../rules/request-path.ts';
+import { octets } from '../../rules/octets.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
+import { resolvedPath } from '../../rules/request-path.ts';
 import type { Host } from '../../store/generated/sqlite/client.ts';
 import type { ClientWithOwner } from '../changes.ts';
 import type { Context } from '../context.ts';
