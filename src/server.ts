@@ -120,7 +120,8 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, s
   const app = createApp({
     settings,
     graphql: createGraphql({ services, settings, callers }),
-    legacy: createLegacyRouter({ schema, settings, callers, log, contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
+    legacy: createLegacyRouter({
+      schema, settings, callers, log, turn: (address) => services.turns.next(address), contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
     metrics: metricsRoute(engine, callers, version),
     health: {
       database: () => store.ping().catch((error: unknown) => {

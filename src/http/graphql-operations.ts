@@ -32,16 +32,11 @@ export function runOperations(services: Services): Plugin<Origin, Origin> {
   async function run(args: ExecutionArgs, caller: Caller): Promise<ExecutionResult> {
     const share = shareOf(caller);
     const results = new ResultLimits(turns, share);
-    const result = await execute({ ...args, contextValue: createContext(services, caller, randomUUID(), results) });
-    await turns.next(share);
     try {
-      results.check(result.data);
+      return await results.of(execute({ ...args, contextValue: createContext(services, caller, randomUUID(), results) }));
     } catch (error) {
       return refused(error);
     }
-    // It becomes text in one piece.
-    await turns.next(share);
-    return result;
   }
 
   return {

@@ -44,6 +44,8 @@ export function createGraphql({ services, settings, callers }: GraphqlOptions): 
   });
 
   return express.Router().use(requireOwnOrigin, async (request, response) => {
+    // Finding out who calls takes time too.
+    await services.turns.next(request.ip ?? '');
     const outcome = await authenticate(callers, request);
     if (outcome.kind !== 'known') return refuse(request, response, outcome);
     if (request.method === 'GET' && request.accepts(['json', 'html']) === 'html') return sendGraphiql(request, response);

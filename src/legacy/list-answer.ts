@@ -6,7 +6,7 @@ const firstRows = 10;
 /** The most rows of a part, and of a list that is sent with its length. */
 const mostRows = 100;
 /** Characters that a part is to have at most, judging by the one before. */
-const partLength = 256 * 1024;
+const partLength = 128 * 1024;
 
 /** Some rows of a list, and what stands beside them, which is the same in each part. */
 export interface ListPart {

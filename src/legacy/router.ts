@@ -21,6 +21,8 @@ export interface LegacyOptions {
   readonly contextFor: (caller: Caller, request: Request) => OperationContext;
   readonly settings: Pick<Settings, 'authKey' | 'authCryptKey' | 'apiAuthFailureStatus' | 'basePath'>;
   readonly callers: Callers;
+  /** Asks for a part of the event loop's time for a call from an address. @returns undefined = at once */
+  readonly turn: (address: string) => Promise<void> | undefined;
   /** ms since the epoch */
   readonly now?: () => number;
   readonly log: Logger;
@@ -40,12 +42,13 @@ interface Endpoint {
  * path, before anything that reads bodies.
  * @throws {Error} when an operation doesn't fit the schema
  */
-export function createLegacyRouter({ schema, contextFor, settings, callers, now = Date.now, log }: LegacyOptions): RequestHandler {
+export function createLegacyRouter({ schema, contextFor, settings, callers, turn, now = Date.now, log }: LegacyOptions): RequestHandler {
   const endpoints = bindAll({ schema, now, callers, authKey: settings.authKey, authCryptKey: settings.authCryptKey });
   const room = new LargeBodies();
 
   async function answer({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
     const input = await readInput(request, room);
+    await turn(request.ip ?? '');
     if (route.access === 'anyone') {
       onlyUsual(input);
       const context = contextFor({ kind: 'anonymous', address: request.ip ?? '' }, request);

@@ -9,12 +9,16 @@ export function boundLists(schema: GraphQLSchema): GraphQLSchema {
       if (!isListType(getNullableType(field.type))) continue;
       const { resolve = defaultFieldResolver } = field;
       const kind = isCompositeType(getNamedType(field.type)) ? 'records' : 'values';
-      field.resolve = (source, args, context: unknown, info) => {
-        const list: unknown = resolve(source, args, context, info);
+      field.resolve = (source, args, context: unknown, info): unknown => {
         const results = context instanceof Context ? context.results : undefined;
-        if (results === undefined) return list;
+        if (results === undefined) return resolve(source, args, context, info);
         const bounded = (items: unknown) => Array.isArray(items) ? results[kind](items) : items;
-        return list instanceof Promise ? list.then(bounded) : bounded(list);
+        const make = (): unknown => {
+          const list: unknown = resolve(source, args, context, info);
+          return list instanceof Promise ? list.then(bounded) : bounded(list);
+        };
+        // To make a list of a long text takes time too.
+        return results.begin()?.then(make) ?? make();
       };
     }
   }

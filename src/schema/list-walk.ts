@@ -3,6 +3,9 @@ import type { Page } from '../store/hot/page.ts';
 /** Reads a list page by page. @param limit the most rows of all pages together; undefined = all */
 type ReadPages<Row> = (limit: number | undefined) => AsyncGenerator<Page<Row>, void, undefined>;
 
+/** Characters of the rows of one run, about: rows with long texts take as long as many others. */
+const runCharacters = 64 * 1024;
+
 /** A list that is returned by several runs of one operation: each run gets the rows after those of the run before. */
 export class ListWalk {
   readonly #most: number | undefined;
@@ -22,7 +25,7 @@ export class ListWalk {
     return this.#ended;
   }
 
-  /** The next rows. @param count of this run */
+  /** The next rows. @param count the most of this run */
   async next<Row>(read: ReadPages<Row>, count: number): Promise<Page<Row>> {
     const pages = this.#pages ??= read(this.#most);
     let over = false;
@@ -35,10 +38,27 @@ export class ListWalk {
         this.#total = value.total;
       }
     }
-    const rows = this.#rows.splice(0, count);
+    const rows = this.#rows.splice(0, Math.min(count, short(this.#rows)));
     this.#ended = over && this.#rows.length === 0;
     // Each run has the same operation, and so the same kind of rows.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return { rows: rows as Row[], total: this.#total };
   }
+}
+
+/** How many rows, one at least, have no more text than a run may have. */
+function short(rows: readonly unknown[]): number {
+  let characters = 0;
+  const end = rows.findIndex((row, index) => {
+    characters += charactersOf(row);
+    return index > 0 && characters > runCharacters;
+  });
+  return end < 0 ? rows.length : end;
+}
+
+function charactersOf(row: unknown): number {
+  if (typeof row !== 'object' || row === null) return 0;
+  let characters = 0;
+  for (const value of Object.values(row)) if (typeof value === 'string') characters += value.length;
+  return characters;
 }

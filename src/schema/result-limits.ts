@@ -11,15 +11,23 @@ export const resultLimits = {
 
 /** Rows between two questions whether it is somebody else's turn. */
 const ROWS_TOGETHER = 4;
-/** What an item of a list adds to its text: quotes and a comma. */
-const ITEM_CHARACTERS = 3;
+/** What each text adds to its characters: quotes and a comma, and what it takes in memory until it is sent. */
+const TEXT_CHARACTERS = 8;
 
-/** Makes the lists of one GraphQL operation: within the limits of a result, and not for so long at a time that others have to wait. */
+/** Never fulfilled: what an operation that has failed would still do. */
+const never = new Promise<never>(() => undefined);
+
+/**
+ * Makes the lists of one GraphQL operation: within the limits of a result, and not for so long at a time that others have to wait. Beyond the limits
+ * the operation stops where it is.
+ */
 export class ResultLimits {
   readonly #turns: Turns;
   readonly #share: string;
   #rows = 0;
   #characters = 0;
+  #failure: AditError | undefined;
+  #fail: ((error: AditError) => void) | undefined;
 
   /** @param share whose operation it is */
   constructor(turns: Turns, share: string) {
@@ -28,35 +36,53 @@ export class ResultLimits {
   }
 
   /**
-   * A list of records: the executor gets a promise for each, so that it goes on to the fields of the next ones in another turn.
+   * Waits for an operation, and for its turn to be turned into text.
    * @throws {AditError} RESULT_TOO_LARGE
    */
-  records(list: readonly unknown[]): readonly unknown[] {
+  async of<Result extends { readonly data?: unknown }>(operation: Result | Promise<Result>): Promise<Result> {
+    const failed = new Promise<never>((_resolve, reject) => { this.#fail = reject; });
+    if (this.#failure) throw this.#failure;
+    const result = await Promise.race([operation, failed]);
+    await this.#turns.next(this.#share);
+    if (remaining(result.data, resultLimits.characters) < 0) throw tooLarge('characters');
+    await this.#turns.next(this.#share);
+    return result;
+  }
+
+  /** Asks for a turn to make another list. @returns undefined = at once */
+  begin(): Promise<void> | undefined {
+    if (this.#failure) return never;
+    return this.#turns.next(this.#share)?.then(() => this.#failure ? never : undefined);
+  }
+
+  /** A list of records: the executor gets promises, so that it goes on to the fields of the next ones in another turn. */
+  records(list: readonly unknown[]): readonly unknown[] | Promise<never> {
     this.#rows += list.length;
-    if (this.#rows > resultLimits.rows) throw tooLarge('rows');
-    let turn = Promise.resolve(this.#turns.next(this.#share));
-    return list.map((record, index) => {
-      if (index > 0 && index % ROWS_TOGETHER === 0) turn = turn.then(() => this.#turns.next(this.#share));
+    if (this.#rows > resultLimits.rows) return this.#stop('rows');
+    let turn = Promise.resolve();
+    return list.map((record, index): unknown => {
+      if (index < ROWS_TOGETHER) return record;
+      if (index % ROWS_TOGETHER === 0) turn = turn.then(() => this.begin());
       return turn.then(() => record);
     });
   }
 
-  /** A list of texts or numbers. @throws {AditError} RESULT_TOO_LARGE */
-  values(list: readonly unknown[]): readonly unknown[] | Promise<readonly unknown[]> {
-    for (const value of list) this.#characters += ITEM_CHARACTERS + (typeof value === 'string' ? value.length : 0);
-    if (this.#characters > resultLimits.characters) throw tooLarge('characters');
-    return this.#turns.next(this.#share)?.then(() => list) ?? list;
+  /** A list of texts or numbers. */
+  values(list: readonly unknown[]): readonly unknown[] | Promise<never> {
+    for (const value of list) this.#characters += TEXT_CHARACTERS + (typeof value === 'string' ? value.length : 0);
+    return this.#characters > resultLimits.characters ? this.#stop('characters') : list;
   }
 
-  /** Checks all texts of a result that was made. @throws {AditError} RESULT_TOO_LARGE */
-  check(result: unknown): void {
-    if (remaining(result, resultLimits.characters) < 0) throw tooLarge('characters');
+  #stop(unit: keyof typeof resultLimits): Promise<never> {
+    this.#failure ??= tooLarge(unit);
+    this.#fail?.(this.#failure);
+    return never;
   }
 }
 
 /** What remains of `most` characters after those of a value; negative = it has more. */
 function remaining(value: unknown, most: number): number {
-  if (typeof value === 'string') return most - value.length - ITEM_CHARACTERS;
+  if (typeof value === 'string') return most - value.length - TEXT_CHARACTERS;
   if (typeof value !== 'object' || value === null) return most;
   let rest = most;
   for (const part of Array.isArray(value) ? value : Object.values(value)) {

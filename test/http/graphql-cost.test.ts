@@ -100,7 +100,7 @@ describe('what is refused', () => {
       expect({ fields, data, errors }).toMatchObject({ fields, errors: [{ message: `the result has more than ${resultLimits.characters} characters`, extensions: { code: 'RESULT_TOO_LARGE' } }] });
       expect(data ?? null).toBeNull();
     }
-    const { errors } = answer.parse(await (await app.graphql({ query: '{ tunnels(limit: 50) { rows { targets localPath } } }' })).json());
+    const { errors } = answer.parse(await (await app.graphql({ query: '{ tunnels(limit: 20) { rows { targets localPath } } }' })).json());
     expect(errors).toEqual([]);
   });
 

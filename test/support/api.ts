@@ -110,7 +110,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
   const callers = createCallers({ services, settings: used });
   let requests = 0;
   const legacy = createLegacyRouter({
-    schema, log: log.logger, now, settings: used, callers,
+    schema, log: log.logger, now, settings: used, callers, turn: (address) => services.turns.next(address),
     contextFor: (caller) => createContext(services, caller, String(++requests)),
   });
   const app = express().disable('x-powered-by').set('trust proxy', used.trustedProxies).use(forwardedFields(used.trustedProxies)).use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));

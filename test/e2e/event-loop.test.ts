@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { getIntrospectionQuery } from 'graphql';
+import { newToken } from '../../src/schema/access/tokens.ts';
+import { endChildren } from '../support/child.ts';
+import { eachDialect } from '../support/database.ts';
+import { sized } from '../support/endurance.ts';
+import { askHealth, LoopHold, watchedLoop } from '../support/loop-hold.ts';
+import { call, signedNow, startServer, type ServerProcess } from '../support/processes.ts';
+import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
+import type { TestStore } from '../support/test-store.ts';
+
+/** What the server's main thread may compute between two iterations of its event loop, in ms of its own CPU time. */
+const mostHeld = 50;
+/** The longest that `/healthz` may take meanwhile, in ms; in `npm test`, other suites use the processors too. */
+const mostWaited = sized(5000, 100);
+
+const tunnelFields = 'id mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol enabled noStore createdAt';
+const clientFields = 'id verifyKey remark enabled basicUser compress crypt configAllowed rateLimit flowLimit maxConnections maxTunnels webUsername blackIpList ipWhite ipWhiteList expiresAt effectiveExpiresAt createdAt owner { id username expiresAt } runtime { connected address localAddress version connections rate inletBytes exportBytes lastOnlineAt }';
+const runtime = 'runtime { running connections rate inletBytes exportBytes refusals { cause count } health { type targets { target healthy failures } } }';
+const aliases = (count: number, text: (n: number) => string) => Array.from({ length: count }, (_, n) => text(n)).join(' ');
+
+/** What a hostile user sends, who owns what the suite has made for them, and the codes of the errors that it is answered with. */
+const operations: Readonly<Record<string, readonly [query: string, code?: string]>> = {
+  'tunnels of clients of tunnels': ['{ tunnels { rows { client { tunnels { rows { client { tunnels { rows { id } } } } } } } } }', 'OPERATION_TOO_COSTLY'],
+  'the widest list': [`{ tunnels(limit: 200, offset: 300) { rows { ${tunnelFields} client { ${clientFields} } ${runtime} } } }`],
+  'a list in a list': [`{ clients(limit: 50) { rows { id tunnels(limit: 50) { total rows { id port remark } } } } }`],
+  'many lists': [`{ ${aliases(25, (n) => `a${n}: tunnels(limit: 100, offset: ${n * 100}) { total rows { id port remark enabled password createdAt } }`)} }`],
+  'long lists in every row': [`{ tunnels(limit: 200) { rows { ${aliases(28, (n) => `a${n}: targets`)} } } }`, 'RESULT_TOO_LARGE'],
+  'lists of clients in every row': ['{ tunnels(limit: 200) { rows { client { blackIpList ipWhiteList } } } }', 'RESULT_TOO_LARGE'],
+  'long texts in every row': [`{ tunnels(limit: 200) { rows { ${aliases(28, (n) => `a${n}: localPath`)} } } }`, 'RESULT_TOO_LARGE'],
+  searches: [`{ ${aliases(11, (n) => `a${n}: tunnels(search: "${'ab'.repeat(400)}${n}", limit: 1) { total }`)} }`],
+  '29 searches': [`{ ${aliases(29, (n) => `a${n}: tunnels(search: "x${n}", limit: 1) { total }`)} }`, 'OPERATION_TOO_COSTLY'],
+  'orders and offsets': [`{ ${aliases(29, (n) => `a${n}: tunnels(orderBy: REMARK, order: DESC, offset: ${4000 - n}, limit: 10) { rows { id } }`)} }`],
+  introspection: [getIntrospectionQuery()],
+  'introspection with aliases': [`{ __schema { types { ${aliases(25, (n) => `a${n}: fields { name type { name fields { name description args { name } } } }`)} } } }`, 'OPERATION_TOO_COSTLY'],
+  'the same field a thousand times': [`{ server { ${'version '.repeat(1990)} } }`, 'GRAPHQL_VALIDATION_FAILED'],
+  'the same fields in many fragments': [`{ ${aliases(30, (n) => `...F${n}`)} } ${aliases(30, (n) => `fragment F${n} on Query { clients(limit: 1) { rows { ${'id remark verifyKey '.repeat(10)} } } }`)}`],
+};
+
+eachDialect('no call holds the event loop for longer than 50 ms of CPU, with 10,000 clients and 50,000 tunnels', (databases) => {
+  let server: ServerProcess;
+  let hold: LoopHold;
+  let token: string;
+  let readOnly: string;
+
+  beforeAll(async () => {
+    const database = await databases.create();
+    const store = await database.open();
+    ({ token, readOnly } = await fill(store));
+    await store.close();
+    server = await startServer({ dataDir: database.dataDir, environment: { ...watchedLoop, ADIT_DATABASE_URL: database.url } });
+    hold = new LoopHold(server);
+  }, 120_000);
+  afterAll(() => endChildren());
+
+  /** Runs `work` until the code that it needs is compiled, and then once more, watched. */
+  async function watched(work: () => Promise<unknown>): Promise<{ held: number; waited: number }> {
+    await work();
+    await hold.most();
+    const stop = askHealth(server);
+    await work();
+    return { waited: await stop(), held: await hold.most() };
+  }
+
+  async function graphql(query: string, bearer: string): Promise<string> {
+    const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` }, body: JSON.stringify({ query }) });
+    return response.text();
+  }
+
+  test.each(Object.keys(operations))('an operation of a user: %s', async (name) => {
+    const [query = '', code] = operations[name] ?? [];
+    let answered = '';
+    const figures = await watched(async () => { answered = await graphql(query, token); });
+    expect(answered.slice(0, 200)).toMatch(code === undefined ? /^{"data":{/ : new RegExp(`^{"errors":.*"${code}"`));
+    expect(beyond(figures)).toEqual([]);
+  });
+
+  test('all of them at once, and by a token that may only read', async () => {
+    const figures = await watched(() => Promise.all(Object.values(operations).map(([query]) => graphql(query, readOnly))));
+    expect(beyond(figures)).toEqual([]);
+  });
+
+  test('forty of the widest lists at once', async () => {
+    const figures = await watched(() => Promise.all(Array.from({ length: 40 }, () => graphql(operations['the widest list']?.[0] ?? '', token))));
+    expect(beyond(figures)).toEqual([]);
+  });
+
+  test.each(['/client/list/', '/index/gettunnel/', '/index/hostlist/', '/user/list/'])("an administrator's list without a limit: %s", async (path) => {
+    const figures = await watched(() => call(server, path, path === '/index/gettunnel/' ? { limit: sized(5000, 50_000) } : {}));
+    expect(beyond(figures)).toEqual([]);
+  });
+
+  test('lists of a user without a limit, many at once', async () => {
+    const list = async (path: string) => (await fetch(`http://127.0.0.1:${server.httpPort}${path}`, { method: 'POST', headers: { authorization: `Bearer ${token}` } })).text();
+    const figures = await watched(() => Promise.all(['/client/list/', '/index/gettunnel/?limit=500', '/index/gettunnel/?search=tunnel&limit=300', '/index/hostlist/'].map(list)));
+    expect(beyond(figures)).toEqual([]);
+  });
+
+  test("an administrator's operations", async () => {
+    const { auth_key: key, timestamp } = signedNow();
+    const run = async (query: string) => (await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp) }, body: JSON.stringify({ query }) })).text();
+    for (const query of [
+      `{ tunnels(limit: 200) { total rows { ${tunnelFields} client { ${clientFields} } } } }`, `{ clients(limit: 200, offset: 9000) { total rows { ${clientFields} } } }`,
+      '{ users(limit: 200) { rows { id username clients(limit: 50) { rows { id } } } } }', '{ auditEntries(limit: 200) { rows { id before after } } }',
+    ]) {
+      expect({ query, beyond: beyond(await watched(() => run(query))) }).toEqual({ query, beyond: [] });
+    }
+  });
+});
+
+/** What is beyond the goal. */
+function beyond({ held, waited }: { readonly held: number; readonly waited: number }): string[] {
+  return [...held > mostHeld ? [`held the event loop for ${held} ms`] : [], ...waited > mostWaited ? [`/healthz took ${waited.toFixed(0)} ms`] : []];
+}
+
+/** 10,000 clients, 50,000 tunnels that listen nowhere, 2,000 hosts, and a user with a share of them who made the most of every text. */
+async function fill(store: TestStore): Promise<{ token: string; readOnly: string }> {
+  const { id: userId } = await store.db.user.create({ data: { username: 'hostile', passwordHash: '' } });
+  const addresses = Array.from({ length: 1000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join('\n');
+  const clients = await seedClients(store, 10_000, (n) => ({ userId: n <= 100 ? userId : null, blackIpList: n === 1 ? addresses : '', ipWhiteList: n === 1 ? addresses : '', enabled: n % 10 > 0 }));
+  const [first = 0] = clients;
+  const tunnel = (n: number) => ({
+    clientId: n <= 300 ? first : clients[n % 10_000] ?? first, mode: 'secret', port: 0, password: `password ${n}`, target: n <= 300 ? '1\n'.repeat(8000) : `10.0.0.1:${n}`,
+    localPath: n <= 300 ? 'p'.repeat(4000) : '',
+  });
+  // A transaction has 15 s.
+  for (let before = 0; before < 50_000; before += 5000) await seedTunnels(store, first, 5000, (n) => tunnel(before + n));
+  await seedHosts(store, first, 2000, (n) => ({ clientId: clients[n % 100] ?? first }));
+  const tokens = await Promise.all([false, true].map(async (mayOnlyRead) => {
+    const { token, hash } = newToken();
+    await store.db.apiToken.create({ data: { userId, name: 'test', hash, readOnly: mayOnlyRead } });
+    return token;
+  }));
+  return { token: tokens[0] ?? '', readOnly: tokens[1] ?? '' };
+}
