@@ -66,6 +66,10 @@ eachDialect("the server's own names", (databases) => {
     expect(await api.code(update, { id, input: { acme: true } })).toBeUndefined();
     expect(api.engine.wantedHosts.get(id)).toMatchObject({ acme: true });
     expect(await api.code(update, { id, input: { remark: 'x', acme: true } }, alice)).toBeUndefined();
+    const later = await api.run(create, { input: { clientId: hers, host: 'later.example.net', targets, acme: true } }, alice);
+    await serverUrl(api, 'later.example.net');
+    const problem = await api.ok('query ($id: Int!) { host(id: $id) { certificate { status problem } } }', { id: id + 1 });
+    expect([later.errors, problem]).toEqual([[], { host: { certificate: { status: 'NONE', problem: "no certificate is ordered: the name is one of the server's own" } } }]);
   });
 
   test('a name that becomes one later is served no more for the user who has it, and by no wildcard of a user', async () => {

@@ -3,6 +3,7 @@ import { daysLeft, type CertificateStanding } from '../../rules/certificate.ts';
 import type { Host } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
+import { ownNames } from './own-names.ts';
 
 /** Where the certificate of a host comes from. */
 type CertificateOrigin = 'OWN' | 'PLATFORM' | 'ACME' | 'NONE';
@@ -51,7 +52,13 @@ export async function hostCertificate(context: Context, row: Host, name?: string
     return { origin, status: state.standing, problem: state.problem, inUse: state.inUse, acme: state.acme, now };
   }
   const off = row.acme && row.enabled && row.certFilePath === '' && row.keyFilePath === '';
-  return { origin: 'NONE', status: 'none', problem: off ? 'this server gets no certificates by ACME: its settings have it off' : '', inUse: null, acme: null, now };
+  return { origin: 'NONE', status: 'none', problem: off ? await whyNotOrdered(context, row) : '', inUse: null, acme: null, now };
+}
+
+/** Why the engine orders no certificate for a host that asks for one. */
+async function whyNotOrdered(context: Context, row: Host): Promise<string> {
+  const names = await ownNames(context, context.store.db);
+  return names.mayAnswer(row, row.host) ? 'this server gets no certificates by ACME: its settings have it off' : "no certificate is ordered: the name is one of the server's own";
 }
 
 const AcmeStatus = builder.enumType('AcmeStatus', {
