@@ -39,6 +39,7 @@ const failures = (on: Record<string, string | number>, custom: string, platform:
   [`${custom}host has exist`, { ...on, host: '*.x.own.com' }],
   [`${custom}host route overlaps another tenant`, { ...on, client_id: 2, host: 'deep.x.own.com' }],
   [`${custom}custom host inside a platform namespace`, { ...on, host: 'a.b.h.example.com' }],
+  ["the name is one of the server's own", { ...on, host: '192.0.2.1' }, 200, 'web login'], ['wildcard of a public suffix', { ...on, host: '*.com' }, 200, 'web login'],
   [`${platform}domain id empty`, { ...on, ...below, platform_domain_id: '' }],
   [`${platform}unknown domain`, { ...on, ...below, platform_domain_id: 'x' }],
   [`${platform}bad prefix`, { ...on, ...below, platform_prefix: 'a.b' }], [`${platform}bad prefix`, { ...on, ...below, platform_prefix: '' }],
