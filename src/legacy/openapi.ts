@@ -38,6 +38,7 @@ export function describeApi(routes: readonly Route[], { basePath, version }: { r
         Unauthenticated: answer('Nothing proves who is calling, or what does is wrong or expired.', reference('Failure')),
         Forbidden: answer('The caller may not do this.', reference('Failure')),
         TooMany: answer('Too many calls from this address.', reference('Failure')),
+        TooLarge: answer('The request body is larger than 3 MB, or than 256 KB of a caller who is no administrator.', reference('Failure')),
       },
     },
   } satisfies JsonObject;
@@ -82,6 +83,7 @@ function pathItem(route: Route, path: string): JsonObject {
         ? { 302: { description: 'The login page.' } }
         : { 200: answer('The answer; a refused call is answered with HTTP 200 as well.', answerSchema(route, method)) }),
       ...(route.access !== 'anyone' && { 401: { $ref: '#/components/responses/Unauthenticated' }, 403: { $ref: '#/components/responses/Forbidden' } }),
+      ...(method !== 'GET' && { 413: { $ref: '#/components/responses/TooLarge' } }),
       ...(route.perMinute !== undefined && { 429: { $ref: '#/components/responses/TooMany' } }),
     },
   }]));

@@ -31,6 +31,36 @@ eachDialect('the endpoints under /global', (databases) => {
     expect(await body('/global/index/')).toEqual(settings([], '', []));
   });
 
+  test('a blacklist of almost 1 MB is saved in every encoding and read back, and the audit log keeps its beginning', async () => {
+    const list = Array.from({ length: 74_000 }, (_, n) => `10.${n >> 8 & 255}.${n & 255}.${n >> 16}`);
+    expect(list.join('\n').length).toBeGreaterThan(800_000);
+    for (const encoding of ['urlencoded', 'multipart', 'json'] as const) {
+      expect((await api.signed('/global/save/', { globalBlackIpList: '' })).body).toEqual(saved);
+      expect((await api.signed('/global/save/', { globalBlackIpList: list.join('\r\n') }, { encoding })).body).toEqual(saved);
+      expect(await body('/global/index/')).toMatchObject({ data: { BlackIpList: list } });
+    }
+    const [entry] = await api.store.db.auditEntry.findMany({ orderBy: { id: 'desc' }, take: 1 });
+    expect(entry?.after?.length).toBeLessThan(20_000);
+    expect(entry?.after).toMatch(/"blackIpList":"10\.0\.0\.0[^]*\.\.\. \(\d+ characters\)"/);
+  });
+
+  test('others may send no more than 256 KB, and lists of 64 KB', async () => {
+    await body('/user/add/', { username: 'alice', password: 'secret-1' });
+    const clientId = 1;
+    await body('/client/add/', { user_id: 1 });
+    const login = await api.call('/login/verify', { username: 'alice', password: 'secret-1' });
+    const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const asAlice = async (lines: number) => {
+      const { status, body: answer } = await api.call('/client/edit/', { id: clientId, blackiplist: Array.from({ length: lines }, (_, n) => `10.0.${n >> 8}.${n & 255}`).join('\n') }, { encoding: 'json', headers: { cookie } });
+      return [status, answer];
+    };
+    expect(await asAlice(5000)).toEqual([200, { status: 1, msg: 'save success' }]);
+    expect(await asAlice(6000)).toEqual([200, refused('invalid blackiplist: longer than 65536 characters')]);
+    expect(await asAlice(30_000)).toEqual([413, refused('the request body is larger than 256 KB')]);
+    const stranger = await api.call('/login/verify', { username: 'a'.repeat(300_000) });
+    expect([stranger.status, stranger.body]).toEqual([413, refused('the request body is larger than 256 KB')]);
+  });
+
   test('a JSON body may carry the entries as they are', async () => {
     const { auth_key: key, timestamp } = (await import('../support/api.ts')).signature('the key of the tests', Date.now());
     const answer = await fetch(`${api.url}/global/save/`, {

@@ -53,7 +53,7 @@ export const globalRoutes: readonly Route[] = [
     path: '/global/save',
     summary: 'Saves the global settings, all or nothing; parameters that are left out keep their values.',
     parameters: {
-      globalBlackIpList: about('Addresses and networks of visitors that every client turns away.', listOf()),
+      globalBlackIpList: about('Addresses and networks of visitors that every client turns away, at most 1 MB.', listOf()),
       serverUrl: about('The address at which the server is reached from outside.', text()),
       platform_domains: platformDomains,
     },
