@@ -28,31 +28,53 @@ export async function startPostgresql(): Promise<PostgresqlServer> {
   return shared === undefined ? startOwnPostgresql() : reach(shared, () => Promise.resolve());
 }
 
+/** A server of the caller's own, which can also be away for a while. */
+export interface OwnPostgresqlServer extends PostgresqlServer {
+  readonly directory: string;
+  /** Ends the server, its databases stay. @returns starts it again */
+  interrupt(): Promise<() => Promise<void>>;
+}
+
 /** Starts one in about a second. */
-export async function startOwnPostgresql(): Promise<PostgresqlServer & { readonly directory: string }> {
+export async function startOwnPostgresql(): Promise<OwnPostgresqlServer> {
   const initdb = programPath('initdb');
   const directory = await mkdtemp(path.join(tmpdir(), 'adit-postgresql-'));
   const account = await serverAccount();
   if (account.uid !== undefined && account.gid !== undefined) await chown(directory, account.uid, account.gid);
   const data = path.join(directory, 'data');
   await promisify(execFile)(initdb, ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'], { ...account, cwd: directory });
-  const server = spawn(path.join(path.dirname(initdb), 'postgres'),
-    ['-D', data, '-k', directory, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_connections=400'],
-    { ...account, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
-  const exited = once(server, 'exit');
-  await untilReady(server.stderr);
+  /** @returns ends it */
+  const run = async (): Promise<() => Promise<void>> => {
+    const server = spawn(path.join(path.dirname(initdb), 'postgres'),
+      ['-D', data, '-k', directory, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_connections=400'],
+      { ...account, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+    const exited = once(server, 'exit');
+    await untilReady(server.stderr);
+    return async () => {
+      server.kill('SIGINT'); // "fast" shutdown: ends the connections
+      await exited;
+    };
+  };
+  let end = await run();
   const reached = await reach(directory, async () => {
-    server.kill('SIGINT'); // "fast" shutdown: ends the connections
-    await exited;
+    await end();
     await rm(directory, { recursive: true, force: true });
   });
-  return { ...reached, directory };
+  return {
+    ...reached,
+    directory,
+    async interrupt() {
+      await end();
+      return async () => { end = await run(); };
+    },
+  };
 }
 
 async function reach(directory: string, stop: () => Promise<void>): Promise<PostgresqlServer> {
   const url = (database: string) => `postgresql://postgres@localhost/${database}?host=${directory}`;
   const nameOf = (address: string) => new URL(address).pathname.slice(1);
   const administrator = new pg.Client({ connectionString: url('postgres') });
+  administrator.on('error', () => {}); // a server that is interrupted ends it
   await administrator.connect();
   return {
     async createDatabase() {

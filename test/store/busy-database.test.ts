@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import pino from 'pino';
+import { databaseFailure } from '../../src/store/database-failure.ts';
+import { databaseFileName } from '../../src/store/sqlite.ts';
+import { openStore } from '../../src/store/store.ts';
+import { eachDialect, testDatabases } from '../support/database.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
+import { startOwnPostgresql } from '../support/postgresql.ts';
+import { describeWith } from '../support/programs.ts';
+import { spawnScript } from '../support/script.ts';
+
+/** What a promise was rejected with. */
+const errorOf = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => undefined, (error: unknown) => error);
+
+/** Another process takes the lock of a SQLite file. @returns gives it back, by the death of the process */
+async function lockFile(dataDir: string): Promise<() => Promise<void>> {
+  const holder = spawnScript(new URL('./processes/hold-lock.ts', import.meta.url), [path.join(dataDir, databaseFileName)]);
+  await once(createInterface({ input: holder.stdout }), 'line');
+  return async () => {
+    const exited = once(holder, 'exit');
+    holder.kill('SIGKILL');
+    await exited;
+  };
+}
+
+describe('another process that holds the lock of the SQLite file', () => {
+  const databases = testDatabases('sqlite');
+
+  test('holds up no read, and writes only until it lets go', async () => {
+    const database = await databases.create();
+    const store = await database.open();
+    const { id } = await store.transaction((tx) => tx.client.create({ data: { vkey: 'first' } }));
+    const unlock = await lockFile(database.dataDir);
+    let written = false;
+    const write = store.transaction((tx) => tx.client.create({ data: { vkey: 'second' } })).then(() => { written = true; });
+    // Several times as long as the write tries again.
+    for (let round = 0; round < 5; round++) {
+      expect(await store.db.client.findUnique({ where: { id }, select: { vkey: true } })).toEqual({ vkey: 'first' });
+      expect(await store.clientPage({ offset: 0, limit: 10 })).toMatchObject({ total: 1 });
+      expect(await store.clientPage({ offset: 0, limit: 10, search: 'FIR' })).toMatchObject({ total: 1, rows: [{ id }] });
+      await wait(20);
+    }
+    expect(written).toBe(false);
+    await unlock();
+    await write;
+    expect(await store.db.client.count()).toBe(2);
+    await store.ping();
+  }, 60_000);
+
+  test('makes writes fail with a code after a bounded wait, all that wait together, and the store is not ready meanwhile', async () => {
+    const database = await databases.create();
+    const store = await database.open();
+    await store.transaction((tx) => tx.total.updateMany({ data: { value: { increment: 0 } } }));
+    const unlock = await lockFile(database.dataDir);
+    const began = performance.now();
+    const errors = await Promise.all(Array.from({ length: 20 }, (_, n) => errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: `key ${n}` } })))));
+    expect(errors.map(databaseFailure)).toEqual(Array.from({ length: 20 }, () => 'DATABASE_BUSY'));
+    expect(performance.now() - began).toBeGreaterThanOrEqual(4900);
+    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(databaseFailure(await errorOf(store.ping()))).toBe('DATABASE_BUSY');
+    await unlock();
+    await store.transaction((tx) => tx.client.create({ data: { vkey: 'at last' } }));
+    await store.ping();
+    expect(await store.db.client.count()).toBe(1);
+  }, 60_000);
+});
+
+describe('a full disk under the SQLite file', () => {
+  const databases = testDatabases('sqlite');
+
+  test('makes writes fail with a code, in every kind of transaction, and they work again when there is room', async () => {
+    const store = await (await databases.create()).open();
+    const pragma = (text: string) => store.transaction((tx) => tx.$queryRawUnsafe(`PRAGMA ${text}`));
+    await store.transaction((tx) => tx.client.create({ data: { vkey: 'first' } }));
+    await pragma('max_page_count = 1'); // SQLite takes the number of pages there are
+    const fill = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey, remark: 'x'.repeat(200_000) } }));
+    expect(databaseFailure(await errorOf(fill('second')))).toBe('DATABASE_FULL');
+    expect((await Promise.all([errorOf(fill('third')), errorOf(fill('fourth'))])).map(databaseFailure)).toEqual(['DATABASE_FULL', 'DATABASE_FULL']);
+    expect(await store.db.client.count()).toBe(1);
+    await pragma('max_page_count = 1000000');
+    await fill('fifth');
+    await store.ping();
+    expect(await store.db.client.findMany({ select: { vkey: true }, orderBy: { id: 'asc' } })).toEqual([{ vkey: 'first' }, { vkey: 'fifth' }]);
+  });
+});
+
+eachDialect('an open transaction', (databases) => {
+  test('delays no read outside of it, which sees what was committed', async () => {
+    const store = await databases.openEmpty();
+    const { id } = await store.transaction((tx) => tx.client.create({ data: { vkey: 'key', remark: 'before' } }));
+    const remark = async () => (await store.db.client.findUnique({ where: { id } }))?.remark;
+    await store.transaction(async (tx) => {
+      await tx.client.update({ where: { id }, data: { remark: 'after' } });
+      expect(await remark()).toBe('before');
+      expect((await store.clientPage({ offset: 0, limit: 10 })).rows[0]?.remark).toBe('before');
+      expect((await store.clientPage({ offset: 0, search: 'key' })).rows[0]?.remark).toBe('before');
+    });
+    expect(await remark()).toBe('after');
+  });
+
+  test('takes no text with a NUL, which SQLite would cut there', async () => {
+    const store = await databases.openEmpty();
+    expect(await errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: 'a\0b' } })))).toBeInstanceOf(Error);
+    expect(await store.db.client.count()).toBe(0);
+    expect(await store.clientPage({ offset: 0, limit: 10, search: 'a\0b' })).toEqual({ rows: [], total: 0 });
+  });
+});
+
+describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
+  test('makes everything fail with a code, and is used again when it is back', async () => {
+    const server = await startOwnPostgresql();
+    const store = await openStore({ url: await server.createDatabase(), dataDir: '', log: pino({ level: 'silent' }) });
+    try {
+      const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
+      await add('first');
+      const restart = await server.interrupt();
+      const work = [() => add('second'), () => store.db.client.count(), () => store.clientPage({ offset: 0, limit: 10 }), () => store.clientPage({ offset: 0, limit: 10, search: 'x' }), () => store.ping()];
+      for (const one of work) expect(databaseFailure(await errorOf(one()))).toBe('DATABASE_UNAVAILABLE');
+      await restart();
+      await eventuallyAsync(() => errorOf(add('third')), (error) => error === undefined);
+      expect(await store.db.client.count()).toBe(2);
+      await store.ping();
+    } finally {
+      await store.close();
+      await server.stop();
+    }
+  }, 60_000);
+
+  test('whose lock somebody else holds makes a write fail with a code', async () => {
+    const server = await startOwnPostgresql();
+    const url = await server.createDatabase();
+    const store = await openStore({ url, dataDir: '', log: pino({ level: 'silent' }) });
+    const other = new pg.Client({ connectionString: url });
+    try {
+      await other.connect();
+      await other.query('BEGIN; LOCK TABLE "Client"');
+      expect(databaseFailure(await errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: 'key' } }))))).toBe('DATABASE_BUSY');
+    } finally {
+      await other.end();
+      await store.close();
+      await server.stop();
+    }
+  }, 60_000);
+});
