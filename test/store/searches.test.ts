@@ -1,0 +1,80 @@
+import path from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { PostgresqlReader } from '../../src/store/hot/postgresql-reader.ts';
+import { searchQuery } from '../../src/store/hot/page.ts';
+import { tunnelSource } from '../../src/store/hot/tunnel-page.ts';
+import { databaseFileName } from '../../src/store/sqlite.ts';
+import type { ReaderRequest } from '../../src/store/sqlite/protocol.ts';
+import { WorkerLink } from '../../src/store/sqlite/worker-link.ts';
+import { eachDialect, testDatabases } from '../support/database.ts';
+import { startPostgresql } from '../support/postgresql.ts';
+import { describeWith } from '../support/programs.ts';
+import { seedClients, seedTunnels } from '../support/seed.ts';
+import { longestHold } from '../support/thread-time.ts';
+
+eachDialect('a search', (databases) => {
+  test('finds in a table of any size what it holds, in every order and part by part, with the total', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seedClients(store, 10_000, (n) => ({ remark: n % 3 === 0 ? `Äpfel & 100% ${n}` : `office_${9999 - n}` }));
+    const remarks = ids.map((_, index) => (index + 1) % 3 === 0 ? `Äpfel & 100% ${index + 1}` : `office_${9998 - index}`);
+    for (const search of ['OFFICE_', 'äPFEL', '0%', 'e_9', '\\', 'no hit']) {
+      const wanted = remarks.filter((remark) => remark.toLowerCase().includes(search.toLowerCase())).length;
+      expect([search, (await store.clientPage({ search, offset: 0, limit: 0 })).total]).toEqual([search, wanted]);
+    }
+    const byRemark = await store.clientPage({ search: 'office_', orderBy: 'REMARK', desc: true, offset: 5, limit: 3 });
+    expect(byRemark.total).toBe(6667);
+    const all = ids.map((id, index) => ({ id, remark: (index + 1) % 3 === 0 ? '' : `office_${9998 - index}` })).filter(({ remark }) => remark !== '');
+    const sorted = all.toSorted((a, b) => a.remark < b.remark ? 1 : a.remark > b.remark ? -1 : b.id - a.id);
+    expect(byRemark.rows.map(({ remark }) => remark)).toEqual(sorted.slice(5, 8).map(({ remark }) => remark));
+    expect((await store.clientPage({ search: 'office_', desc: true, offset: 0, limit: 2 })).rows.map(({ id }) => id)).toEqual(all.slice(-2).map(({ id }) => id).toReversed());
+    let walked = 0;
+    for await (const { rows, total } of store.clientPages({ search: 'office_', offset: 10 })) {
+      walked += rows.length;
+      expect(total).toBe(6667);
+    }
+    expect(walked).toBe(6657);
+  }, 60_000);
+
+  test('for what nearly matches long texts does not hold up the event loop', async () => {
+    const store = await databases.openEmpty();
+    const [clientId = 0] = await seedClients(store, 1);
+    await seedTunnels(store, clientId, 300, () => ({ target: `${'a'.repeat(16_000)}\n` }));
+    const search = `${'a'.repeat(960)}b`;
+    const hold = await longestHold(async () => {
+      const pages = await Promise.all(Array.from({ length: 29 }, () => store.tunnelPage({ search, offset: 0, limit: 10 })));
+      expect(pages).toEqual(Array.from({ length: 29 }, () => ({ rows: [], total: 0 })));
+    });
+    expect(hold).toBeLessThan(50);
+  }, 120_000);
+});
+
+describe('a search that works for too long', () => {
+  const databases = testDatabases('sqlite');
+
+  test('is ended between two parts on SQLite, and leaves the worker to others', async () => {
+    const database = await databases.create();
+    const store = await database.open();
+    const [clientId = 0] = await seedClients(store, 1);
+    await seedTunnels(store, clientId, 1000);
+    const { text, values } = searchQuery('sqlite', tunnelSource({ offset: 0 }), { search: 'tunnel', offset: 0 });
+    const link = new WorkerLink<ReaderRequest>(path.join(database.dataDir, databaseFileName), 'reader', () => {});
+    const [broad, narrow] = await Promise.allSettled([link.ask('search', text, values, 0), link.ask('search', text, values, 2000)]);
+    expect(broad).toMatchObject({ status: 'rejected', reason: { failure: { tooLong: true } } });
+    expect(narrow.status === 'fulfilled' && JSON.parse(narrow.value)).toHaveLength(1000);
+    await link.close();
+  });
+});
+
+describeWith('initdb', 'a search that works for too long on PostgreSQL', () => {
+  test('is ended by the database', async () => {
+    const server = await startPostgresql();
+    const url = await server.createDatabase();
+    const [pool, searchPool] = [new pg.Pool({ connectionString: url }), new pg.Pool({ connectionString: url, statement_timeout: 50 })];
+    const reader = new PostgresqlReader(pool, searchPool);
+    await expect(reader.search({ text: `SELECT pg_sleep(20)::text AS ids`, values: [] })).rejects.toMatchObject({ name: 'SearchTooBroadError' });
+    await reader.close();
+    await pool.end();
+    await server.stop();
+  }, 30_000);
+});
