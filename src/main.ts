@@ -96,11 +96,12 @@ program.command('visit')
   .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
+  .addOption(new Option('--half-closed-seconds <SECONDS>', `${infoOf('halfClosedSeconds').help} (default: 300)`))
   .action(async (flags: VisitFlags) => {
-    const { server: address, tls, type, password, listen, sockets, ...logging } = readVisitOptions(flags, process.env);
+    const { server: address, tls, type, password, listen, sockets, halfClosedSeconds, ...logging } = readVisitOptions(flags, process.env);
     const { chooseSockets } = await import('./wire/choose-sockets.ts');
     const { runVisitor } = await import('./agent/visitor.ts');
-    await runVisitor({ server: address, tls, type, password, listen, sockets: await chooseSockets(sockets), version, log: createLogger(logging) });
+    await runVisitor({ server: address, tls, type, password, listen, sockets: await chooseSockets(sockets), halfClosedMs: halfClosedSeconds * 1000, version, log: createLogger(logging) });
   });
 
 /** The flag of a setting, and for a secret also the one that names a file. */

@@ -7,6 +7,7 @@ import { Engine } from './engine/engine.ts';
 import { LocalFace } from './engine/local-face.ts';
 import { createApp } from './http/app.ts';
 import { createCallers } from './http/callers.ts';
+import { holdToShares } from './http/hold-to-shares.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { createGraphql } from './http/graphql.ts';
@@ -16,6 +17,7 @@ import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
 import { reloadOnHangup } from './reload.ts';
 import { Attempts } from './rules/attempts.ts';
+import type { ShareLimits } from './rules/connection-shares.ts';
 import { createContext } from './schema/context.ts';
 import { AditError } from './schema/errors.ts';
 import { AgentDeclarations } from './schema/declared/agent-records.ts';
@@ -35,6 +37,8 @@ import { openStore, type Retention } from './store/store.ts';
 import { version } from './version.ts';
 import { chooseSockets } from './wire/choose-sockets.ts';
 
+/** Most connections to the API. */
+const API_SHARES: ShareLimits = { total: 4096, perAddress: 512 };
 /** How often history that is older than is to be kept is deleted, in ms. */
 const PRUNE_MS = 3_600_000;
 /** How often expiries that have passed are made known, in ms (contract D13). */
@@ -61,7 +65,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const attempts = new Attempts();
     const engine = new Engine({
       bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, p2pPort: settings.p2pPort, allowPorts: settings.allowPorts,
-      allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 },
+      allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, halfClosedMs: settings.halfClosedSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 },
       vhostTiming: { headMs: settings.vhostHeadSeconds * 1000, idleMs: settings.vhostIdleSeconds * 1000, responseMs: settings.vhostResponseSeconds * 1000 },
       vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders }, trustedProxies: settings.trustedProxies, publicUrl: settings.publicUrl, acme: acmeOptions(settings),
       sockets, attempts, log,
@@ -133,7 +137,9 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, s
     version,
     log,
   });
-  return createHttpServer(app);
+  const server = createHttpServer(app);
+  holdToShares(server, API_SHARES, settings.trustedProxies);
+  return server;
 }
 
 function retentionOf({ auditDays, trafficMinuteDays, trafficHourDays, trafficDayDays }: Settings): Retention {

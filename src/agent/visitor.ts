@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { netBackend } from '../wire/net-socket.ts';
-import type { ByteSocket, SocketBackend, SocketServer, TlsTrust } from '../wire/socket.ts';
+import { type ByteSocket, HALF_CLOSED_MS, type SocketBackend, type SocketServer, type TlsTrust } from '../wire/socket.ts';
 import type { DirectRetry } from './direct/direct-paths.ts';
 import type { VisitPath, VisitType } from '../wire/visit-messages.ts';
 import { formatHostPort } from '../rules/host-port.ts';
@@ -27,6 +27,8 @@ export interface VisitorOptions {
   readonly random?: () => number;
   /** When direct paths are tried again; as docs/p2p.md says unless told otherwise. */
   readonly directRetry?: DirectRetry;
+  /** How long one direction of a connection to the local port may be over while nothing moves in the other, in ms. */
+  readonly halfClosedMs?: number | undefined;
 }
 
 /** Opens a local port that leads to the targets of a tunnel without a port of its own, as long as the server can be reached. */
@@ -52,9 +54,9 @@ export class Visitor {
    * @throws the system's error when it can't be opened
    */
   async listen(): Promise<{ readonly host: string; readonly port: number }> {
-    const { listen, log } = this.#options;
+    const { listen, log, halfClosedMs = HALF_CLOSED_MS } = this.#options;
     this.#listener = await this.#sockets.listen({
-      ...listen,
+      ...listen, halfClosedMs,
       onSocket: (socket) => this.#onSocket(socket),
       onError: (error) => log.error({ err: error }, 'a connection to the local port could not be accepted'),
     });

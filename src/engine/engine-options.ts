@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Attempts } from '../rules/attempts.ts';
+import type { ShareLimits } from '../rules/connection-shares.ts';
 import type { PortRange } from '../rules/port-range.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import type { AcmeOptions } from './acme/acme.ts';
@@ -23,10 +24,12 @@ export interface EngineOptions {
   readonly allowPorts: readonly PortRange[];
   readonly log: Logger;
   readonly sockets?: SocketBackend;
-  /** Most visitor connections at once, all tunnels together. */
-  readonly maxVisitors?: number;
+  /** Most visitor connections at once, all tunnels and hosts together. */
+  readonly visitorShares?: ShareLimits | undefined;
   /** How long a visitor's UDP session may be idle, in ms. */
   readonly udpIdleMs?: number;
+  /** How long one direction of a visitor's connection may be over while nothing moves in the other, in ms. */
+  readonly halfClosedMs?: number;
   /** The server may dial the targets of tunnels that ask for it (contract D15). Off unless given. */
   readonly allowLocalProxy?: boolean;
   readonly bridgeTiming?: Partial<BridgeTiming>;

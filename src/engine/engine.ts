@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import { Attempts } from '../rules/attempts.ts';
-import { addressSet } from '../rules/ip-access.ts';
+import { type AddressSet, addressSet } from '../rules/ip-access.ts';
+import type { ShareLimits } from '../rules/connection-shares.ts';
 import type { HealthMessage } from '../wire/health.ts';
 import { netBackend } from '../wire/net-socket.ts';
-import type { SocketBackend, TlsIdentity } from '../wire/socket.ts';
+import { HALF_CLOSED_MS, type SocketBackend, type TlsIdentity } from '../wire/socket.ts';
 import { Acme } from './acme/acme.ts';
 import { Bridge, type BridgeAddress } from './bridge/bridge.ts';
 import { probeThrough } from './bridge/probe.ts';
@@ -19,7 +20,7 @@ import { HEAD_LIMITS } from './http/head.ts';
 import { Admission } from './limits/admission.ts';
 import { ClientLogins } from './limits/client-logins.ts';
 import { type Meter, Ticker } from './limits/meter.ts';
-import { MAX_VISITORS, Visitors } from './limits/visitors.ts';
+import { Visitors } from './limits/visitors.ts';
 import { LocalSession } from './local-session.ts';
 import { overviewOf } from './overview.ts';
 import { refusalsOf, trafficOf } from './sums.ts';
@@ -39,6 +40,8 @@ import { type VhostPlaces, VhostServer } from './vhost/vhost-server.ts';
 
 /** How often "last online" of connected clients goes to the store, in ms: after a crash it is at most this old. */
 const ONLINE_MS = 10 * 60_000;
+/** Most connections of visitors to hosts. */
+const HOST_SHARES: ShareLimits = { total: 50_000, perAddress: 6250 };
 /** How long a visitor's UDP session may be idle unless the settings say otherwise, in ms. */
 const UDP_IDLE_MS = 60_000;
 
@@ -53,6 +56,7 @@ export class Engine {
   readonly #tunnels: Tunnels;
   readonly #ticker = new Ticker();
   readonly #batches: StateBatches;
+  readonly #trusted: AddressSet;
   readonly #visitors: Visitors;
   readonly #admission: Admission;
   readonly #acme: Acme | undefined;
@@ -77,7 +81,8 @@ export class Engine {
     this.#options = options;
     this.#log = options.log;
     this.#now = options.now ?? Date.now;
-    this.#visitors = new Visitors(options.maxVisitors);
+    this.#trusted = addressSet(options.trustedProxies ?? []);
+    this.#visitors = new Visitors(options.visitorShares, (address) => this.#trusted.has(address));
     this.#acme = options.acme && new Acme(options.acme, options.log, this.#now);
     this.#certificates = new Certificates(options.log, this.#now, this.#acme);
     this.#hosts = new Hosts(this.#ticker, this.#visitors, this.#certificates, { ...PROXY_TIMING, ...options.proxyTiming }.dialMs, (id) => this.#tell('host', id), options.publicUrl);
@@ -85,13 +90,15 @@ export class Engine {
     this.#logins = new ClientLogins((id) => this.#clients.get(id)?.wanted, this.#attempts, this.#now);
     const sockets = options.sockets ?? netBackend;
     this.#admission = new Admission(this.#visitors, this.#now, options.allowLocalProxy ? new LocalSession(sockets, options.log) : undefined);
-    this.#tunnels = this.#makeTunnels(sockets, options);
+    const halfClosedMs = options.halfClosedMs ?? HALF_CLOSED_MS;
+    const forVisitors: SocketBackend = { ...sockets, listen: (place) => sockets.listen({ ...place, halfClosedMs }) };
+    this.#tunnels = this.#makeTunnels(forVisitors, options);
     this.#changes = new ClientChanges({
       clients: this.#clients, tunnels: this.#tunnels, hosts: this.#hosts, ticker: this.#ticker, admission: this.#admission, now: this.#now,
       inBackground: (work) => this.#inBackground(work),
     });
     this.#batches = new StateBatches(this.#ticker, this.#clients, this.#tunnels, this.#hosts, this.#now);
-    this.#vhost = this.#makeVhost(sockets, options);
+    this.#vhost = this.#makeVhost(forVisitors, halfClosedMs, options);
     this.#rendezvous = new Rendezvous({ sockets, log: options.log, host: options.bridgeHost, port: options.p2pPort });
     this.#bridge = new Bridge({
       sockets, log: options.log, now: this.#now, clients: this.#clients, attempts: this.#attempts, timing: options.bridgeTiming ?? {},
@@ -146,13 +153,12 @@ export class Engine {
     });
   }
 
-  #makeVhost(sockets: SocketBackend, { trustedProxies = [], vhostTiming, vhostHead = HEAD_LIMITS, log }: EngineOptions): VhostServer {
-    const trusted = addressSet(trustedProxies);
+  #makeVhost(sockets: SocketBackend, halfClosedMs: number, { vhostTiming, vhostHead = HEAD_LIMITS, log }: EngineOptions): VhostServer {
     const letsIn = (clientId: number): boolean => this.#clients.get(clientId)?.letsVisitorsIn === true;
     const gate: GateContext = { logins: this.#logins, admit: (host, address) => this.#admit(host, address), letsIn, refused: (clientId, cause) => this.#clients.get(clientId)?.meter.countRefusal(cause) };
     return new VhostServer({
-      log, sockets, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, headLimits: vhostHead, maxConnections: MAX_VISITORS,
-      trusts: (address) => trusted.has(address),
+      log, sockets, halfClosedMs, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, headLimits: vhostHead, shares: HOST_SHARES,
+      trusts: (address) => this.#trusted.has(address),
       challenge: (host, token) => this.#acme?.answer(host, token),
       gate: (entry, visit) => gateOf(gate, entry, visit),
       letsIn: ({ wanted }) => letsIn(wanted.clientId),

@@ -1,6 +1,7 @@
 import dgram from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
+import { ConnectionShares, type ShareLimits } from '../rules/connection-shares.ts';
 import { STUN_REQUEST_BYTES, stunResponse } from '../wire/stun.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../wire/socket.ts';
 import { messageOf } from '../wire/system-error.ts';
@@ -10,7 +11,7 @@ const MOST_ANSWERS = { perAddress: 100, total: 5000 } as const;
 /** Addresses that are counted in a second; beyond them only known ones are answered. */
 const MAX_ADDRESSES = 5000;
 /** TCP connections at once, and how long one may take, in ms: an attempt to open a direct path needs it for 3 s. */
-const MAX_CONNECTIONS = 256;
+const CONNECTIONS: ShareLimits = { total: 256, perAddress: 32 };
 const CONNECTION_MS = 10_000;
 
 /** Where the rendezvous is. */
@@ -32,6 +33,7 @@ export class Rendezvous {
   readonly #udp: dgram.Socket[] = [];
   #tcp: SocketServer | undefined;
   readonly #connections = new Set<ByteSocket>();
+  readonly #shares = new ConnectionShares(CONNECTIONS);
   #answers = new Map<string, number>();
   #total = 0;
   #second = 0;
@@ -115,7 +117,8 @@ export class Rendezvous {
 
   /** The same over TCP: one request, and the connection stays for a while, since its mapping is what was asked for. */
   #onSocket(socket: ByteSocket): void {
-    if (this.#connections.size >= MAX_CONNECTIONS) {
+    const { remoteAddress } = socket;
+    if (!this.#shares.enter(remoteAddress)) {
       socket.destroy(true);
       return;
     }
@@ -135,6 +138,7 @@ export class Rendezvous {
       onClose: () => {
         clearTimeout(timer);
         this.#connections.delete(socket);
+        this.#shares.leave(remoteAddress);
       },
     });
   }

@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js';
 import { FailureLimit } from './failure-limit.ts';
+import { networkOf as networkOfBits } from './ip-address.ts';
 import { KnownSources } from './known-sources.ts';
 import { Penalties, PENALTY_RULES } from './penalties.ts';
 
@@ -194,9 +194,5 @@ function lockoutOf(credential: Credential, kind: Lockout['kind'], source: string
 
 /** One IPv6 caller has a whole network of addresses. */
 function networkOf(address: string): string {
-  if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return address;
-  const parsed = ipaddr.IPv6.parse(address);
-  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
-  const network = parsed.toByteArray().map((byte, index) => index < 7 ? byte : 0);
-  return `${ipaddr.fromByteArray(network).toString()}/56`;
+  return networkOfBits(address, 56);
 }

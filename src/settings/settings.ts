@@ -55,6 +55,7 @@ export const settingsSchema = z.object({
   trafficHourDays: integer(1, 36_500, 'days').prefault(60).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each hour is kept' }),
   trafficDayDays: integer(1, 36_500, 'days').prefault(1100).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each day is kept' }),
   udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'how long a session of a udp tunnel may be idle before it ends' }),
+  halfClosedSeconds: integer(1, 86_400, 'seconds').prefault(300).register(settingInfo, { value: 'SECONDS', help: "how long one direction of a visitor's connection may be over while nothing moves in the other; then it is closed" }),
   dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, { value: 'SECONDS', help: 'how long a target of a host, or one that the visitor of a proxy names, may take to accept a connection' }),
   vhostHeadSeconds: integer(1, 600, 'seconds').prefault(10).register(settingInfo, { value: 'SECONDS', help: 'how long the head of a request to a host may take to arrive' }),
   vhostIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'how long a visitor of a host may keep an HTTP/1.1 connection on which he asks for nothing' }),

@@ -6,7 +6,7 @@ import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
 /** What a visitor is started with. */
-export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets'> {
+export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets' | 'halfClosedSeconds'> {
   /** The bridge to connect to. */
   readonly server: { readonly host: string; readonly port: number };
   /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = whatever certificate it shows. */
@@ -30,6 +30,7 @@ export interface VisitFlags {
   readonly logLevel?: string;
   readonly logFormat?: string;
   readonly sockets?: string;
+  readonly halfClosedSeconds?: string;
 }
 
 const listenAddress = z.string().transform((text, context) => {
@@ -61,7 +62,8 @@ export function readVisitOptions(flags: VisitFlags, environment: NodeJS.ProcessE
   const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
   const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
   const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
-  if (!server || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined || sockets === undefined) throw new SettingsError(problems);
+  const halfClosedSeconds = check('--half-closed-seconds', settingsSchema.shape.halfClosedSeconds, flags.halfClosedSeconds ?? environment['ADIT_HALF_CLOSED_SECONDS']);
+  if (!server || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined || sockets === undefined || halfClosedSeconds === undefined) throw new SettingsError(problems);
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
-  return { server, tls, type, password, listen, logLevel, logFormat, sockets };
+  return { server, tls, type, password, listen, logLevel, logFormat, sockets, halfClosedSeconds };
 }

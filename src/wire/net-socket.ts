@@ -4,6 +4,7 @@ import { TLSSocket } from 'node:tls';
 import type { ByteSocket, ConnectOptions, ListenOptions, SocketAddress, SocketBackend, SocketServer, SocketSink } from './socket.ts';
 import { failureBehindEnd } from './failure-behind-end.ts';
 import { unmapped } from './mapped-address.ts';
+import { socketWatch, type Watched } from './socket-watch.ts';
 import { channelSecretOf, secureAccepted, secureDialled, serverContext } from './tls.ts';
 
 /**
@@ -15,6 +16,7 @@ const YIELD_AFTER = { alone: 512 * 1024, amongOthers: 64 * 1024 } as const;
 export const TUNED = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000, highWaterMark: 64 * 1024 } as const;
 /** Visitors come in bursts; the kernel caps this at net.core.somaxconn. */
 const BACKLOG = 4096;
+const NOTHING = Buffer.alloc(0);
 
 /** The turn of the event loop, and how many sockets read in it and in the one before. */
 const loop = { turn: 0, ending: false, readers: 0, readersBefore: 0 };
@@ -37,9 +39,12 @@ function nextTurn(): void {
 }
 
 /** A ByteSocket on a socket of Node's. Made by a backend, which decides how it reads. */
-export class NetSocket implements ByteSocket {
+export class NetSocket implements ByteSocket, Watched {
   readonly channelSecret?: () => Buffer | undefined;
+  /** How long one direction may be over while nothing moves in the other, in ms; then the socket is reset. */
+  halfClosedMs = Number.POSITIVE_INFINITY;
   readonly #socket: net.Socket;
+  readonly #carrier: net.Socket;
   readonly #lends: boolean;
   #sink: SocketSink | undefined;
   #error: Error | undefined;
@@ -51,15 +56,23 @@ export class NetSocket implements ByteSocket {
   #closed = false;
   #turn = -1;
   #turnBytes = 0;
+  /** Bytes that have moved, both directions together, at the last look at a half-closed socket, and since when there were no more. */
+  #moved = -1;
+  #stillSince = 0;
 
-  /** @param lends its bytes don't come as 'data' events, but by `receive`, in a buffer that is used again */
-  constructor(socket: net.Socket, lends = false) {
+  /**
+   * @param lends its bytes don't come as 'data' events, but by `receive`, in a buffer that is used again
+   * @param carrier the socket below TLS
+   */
+  constructor(socket: net.Socket, { lends = false, carrier = socket }: { readonly lends?: boolean; readonly carrier?: net.Socket } = {}) {
     this.#socket = socket;
+    this.#carrier = carrier;
     this.#lends = lends;
     if (socket instanceof TLSSocket) this.channelSecret = () => channelSecretOf(socket);
     socket.on('error', (error) => { this.#error = error; });
     socket.on('close', () => {
       this.#closed = true;
+      socketWatch.delete(this);
       if (!this.#handingOver) this.#sink?.onClose(this.#error);
     });
     socket.on('drain', () => this.#sink?.onDrain());
@@ -145,6 +158,7 @@ export class NetSocket implements ByteSocket {
       return;
     }
     this.#ended = true;
+    socketWatch.add(this);
     if (!this.#handingOver) this.#sink?.onEnd();
   }
 
@@ -155,6 +169,7 @@ export class NetSocket implements ByteSocket {
   pause(): void {
     this.#paused = true;
     this.#socket.pause();
+    socketWatch.add(this);
   }
 
   resume(): void {
@@ -165,6 +180,33 @@ export class NetSocket implements ByteSocket {
 
   end(): void {
     this.#socket.end();
+    socketWatch.add(this);
+  }
+
+  /**
+   * An empty write fails when the peer has reset the connection, or has answered no keep-alive probe. Where something waits to be written
+   * the event loop sees that by itself. TLS would not pass it on.
+   */
+  look(now: number): boolean {
+    const { writableEnded, writableLength } = this.#socket;
+    const halfClosed = this.#ended || writableEnded;
+    if (this.#closed || (!this.#paused && !halfClosed)) return false;
+    if (halfClosed && this.#isIdle(now)) {
+      this.#error = new Error('one direction was over, and nothing moved in the other');
+      this.destroy(true);
+      return false;
+    }
+    if (!writableEnded && writableLength === 0) this.#carrier.write(NOTHING);
+    return true;
+  }
+
+  #isIdle(now: number): boolean {
+    const moved = this.#socket.bytesRead + this.#socket.bytesWritten - this.#socket.writableLength;
+    if (moved !== this.#moved) {
+      this.#moved = moved;
+      this.#stillSince = now;
+    }
+    return now - this.#stillSince >= this.halfClosedMs;
   }
 
   destroy(reset = false): void {
@@ -200,18 +242,19 @@ async function connect(reading: Reading, { host, port, timeoutMs, trust }: Conne
   try {
     socket.once('connect', () => socket.pause());
     await once(socket, 'connect');
-    return wrap(trust ? await secureDialled(socket, trust) : socket);
+    return trust ? new NetSocket(await secureDialled(socket, trust), { carrier: socket }) : wrap(socket);
   } finally {
     clearTimeout(timer);
   }
 }
 
-function listen(reading: Reading, { host, port, identity, onSocket, onError }: ListenOptions): Promise<SocketServer> {
+function listen(reading: Reading, { host, port, identity, halfClosedMs = Number.POSITIVE_INFINITY, onSocket, onError }: ListenOptions): Promise<SocketServer> {
   let context = identity && serverContext(identity);
   return new Promise((resolve, reject) => {
     const server = net.createServer({ ...TUNED, pauseOnConnect: true });
     // Whoever has reset his connection while it waited here has no address any more: a flood of those costs no more than this.
     const accepted = (socket: NetSocket): void => {
+      socket.halfClosedMs = halfClosedMs;
       if (socket.remoteAddress === '') socket.destroy();
       else onSocket(socket);
     };
@@ -219,7 +262,7 @@ function listen(reading: Reading, { host, port, identity, onSocket, onError }: L
     server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
       server.off('error', reject);
       server.on('error', onError);
-      if (context) server.on('connection', (socket) => { if (context) accepted(new NetSocket(secureAccepted(socket, context))); });
+      if (context) server.on('connection', (socket) => { if (context) accepted(new NetSocket(secureAccepted(socket, context), { carrier: socket })); });
       else reading.accept(server, accepted);
       const address = server.address();
       if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
@@ -240,9 +283,15 @@ function listen(reading: Reading, { host, port, identity, onSocket, onError }: L
   });
 }
 
-/** A connected socket of Node's as the engine uses sockets, for those that come from elsewhere than `netBackend`. */
-export function byteSocket(socket: net.Socket): ByteSocket {
-  return new NetSocket(socket);
+/**
+ * A connected socket of Node's as the engine uses sockets, for those that come from elsewhere than `netBackend`.
+ * @param carrier the socket below TLS
+ * @param halfClosedMs as in `ListenOptions`
+ */
+export function byteSocket(socket: net.Socket, carrier = socket, halfClosedMs = Number.POSITIVE_INFINITY): ByteSocket {
+  const made = new NetSocket(socket, { carrier });
+  made.halfClosedMs = halfClosedMs;
+  return made;
 }
 
 const byEvents: Reading = {

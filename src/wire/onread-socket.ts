@@ -20,7 +20,7 @@ function reading(): { readonly onread: net.OnReadOpts; readonly wrap: (socket: n
         return true;
       },
     },
-    wrap: (socket) => (owner = new NetSocket(socket, true)),
+    wrap: (socket) => (owner = new NetSocket(socket, { lends: true })),
   };
 }
 

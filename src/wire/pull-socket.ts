@@ -21,6 +21,7 @@ export class SocketGoneError extends Error {
  */
 export class PullSocket implements SocketSink {
   readonly #socket: ByteSocket;
+  readonly #takeMs: number | undefined;
   #unread: Buffer[] = [];
   #unreadBytes = 0;
   #paused = false;
@@ -34,8 +35,10 @@ export class PullSocket implements SocketSink {
   #onGone: (() => void) | undefined;
   #onEnded: (() => void) | undefined;
 
-  constructor(socket: ByteSocket) {
+  /** @param takeMs how long the peer may take nothing of what is written, in ms; then it is disconnected. Absent = for ever */
+  constructor(socket: ByteSocket, takeMs?: number) {
     this.#socket = socket;
+    this.#takeMs = takeMs;
     socket.attach(this);
   }
 
@@ -110,7 +113,9 @@ export class PullSocket implements SocketSink {
   async write(chunk: Buffer): Promise<void> {
     this.#check();
     if (this.#socket.write(chunk)) return;
+    const timer = this.#takeMs === undefined ? undefined : setTimeout(() => this.destroy(), this.#takeMs);
     await new Promise<void>((resolve) => { this.#wakeWriter = resolve; });
+    clearTimeout(timer);
     this.#check();
   }
 

@@ -24,6 +24,9 @@ export interface SocketAddress {
   readonly port: number;
 }
 
+/** How long one direction of a visitor's connection may be over while nothing moves in the other, in ms, unless the settings say otherwise. */
+export const HALF_CLOSED_MS = 300_000;
+
 /** A connected byte stream with half close and back-pressure. */
 export interface ByteSocket {
   /** The peer's address; IPv4-mapped IPv6 addresses are given as IPv4. "" when the peer is gone already. */
@@ -93,6 +96,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Makes it TLS 1.3. Sockets come before their TLS handshake, which the first one who reads waits for. */
   readonly identity?: TlsIdentity | undefined;
+  /** A socket is reset when one of its directions is over and nothing has moved in the other for this many ms; absent = never. */
+  readonly halfClosedMs?: number | undefined;
   /** A connection was accepted. Those that were reset before are not told of. */
   readonly onSocket: (socket: ByteSocket) => void;
   /** An accept failed (out of file descriptors, say); the listener goes on. */

@@ -7,7 +7,7 @@ import { startHttpTarget } from '../support/http-target.ts';
 import { hashOf, receive, sendPayload } from '../support/payload.ts';
 import { describeWith, describeWithIpv6 } from '../support/programs.ts';
 import { closed, readAll, refusedPort, startTarget, visit } from '../support/target.ts';
-import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 import type { WantedTunnel } from '../../src/engine/face.ts';
 
 const LOGIN = { ...CLIENT, basicUser: 'mé', basicPassword: 'pass:wörd' };
@@ -320,4 +320,31 @@ test.each(['localhost', '127.0.0.1', '0.0.0.0'])('a session of the panel does no
   const answer = await ask(port, `GET http://${name}:${script.port}/ HTTP/1.1\r\nHost: x\r\nCookie: beegosessionID=secret; c=d\r\nCookie: __Host-beegosessionID=secret\r\nConnection: close\r\n\r\n`);
   expect(answer).toBe('HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
   expect(script.asked[0]).toBe(`GET / HTTP/1.1\r\nHost: ${name}:${script.port}\r\nCookie: c=d\r\nConnection: close\r\n\r\n`);
+});
+
+test('a target has 16 interim responses; one more is no proper answer', async () => {
+  const hint = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n';
+  const { port: target } = await startScript([`${hint.repeat(16)}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`, hint.repeat(17)]);
+  const { port } = await startProxy();
+  const request = `GET http://127.0.0.1:${target}/ HTTP/1.1\r\nHost: 127.0.0.1:${target}\r\n\r\n`;
+  const answer = await ask(port, request + request);
+  expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([...Array.from({ length: 16 }, () => 'HTTP/1.1 103'), 'HTTP/1.1 200', ...Array.from({ length: 16 }, () => 'HTTP/1.1 103'), 'HTTP/1.1 502']);
+});
+
+test.each([
+  ['that it has to log in', LOGIN, () => 'CONNECT a.example:1 HTTP/1.1\r\nHost: a.example:1\r\n\r\n'],
+  ['from its target', CLIENT, (target: number) => `GET http://127.0.0.1:${target}/ HTTP/1.1\r\nHost: 127.0.0.1:${target}\r\n\r\n`],
+] as const)('a visitor who asks without end and reads no answer %s is disconnected', async (_, client, request) => {
+  const answer = `HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n${'x'.repeat(50_000)}`;
+  const { port: target } = await startScript(Array.from({ length: 10_000 }, () => answer));
+  const { server, port } = await startProxy({ proxyTiming: { takeMs: 500 }, stored: { clients: [{ ...client, ...fresh }] } });
+  const visitor = await visit(port);
+  visitor.pause();
+  const requests = request(target).repeat(1000);
+  const more = (): void => { while (!visitor.destroyed && visitor.write(requests)); };
+  visitor.on('drain', more);
+  const gone = new Promise((resolve) => { visitor.once('close', resolve); });
+  more();
+  await gone;
+  expect(await eventually(() => server.engine.counts.visitors, (count) => count === 0)).toBe(0);
 });

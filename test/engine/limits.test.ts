@@ -146,7 +146,7 @@ test('an expiry that is brought forward holds at its new time', async () => {
 });
 
 test('visitors without an agent, without a target and beyond what the server takes are counted by their causes', async () => {
-  const server = await startEngine({ maxVisitors: 1 });
+  const server = await startEngine({ visitorShares: { total: 1, perAddress: 1 } });
   const { address } = await startTarget();
   const tunnel = await openTunnel(server, { targets: [address] });
   await visitUntilClosed(tunnel.port);

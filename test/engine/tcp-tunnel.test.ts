@@ -81,7 +81,7 @@ test('a lost agent takes its visitors with it at once', async () => {
 });
 
 test('beyond the most visitors the server takes, one more is closed and the others go on', async () => {
-  const server = await startEngine({ maxVisitors: 2 });
+  const server = await startEngine({ visitorShares: { total: 2, perAddress: 2 } });
   await startAgent(server);
   const { port, id } = await openTunnel(server, { targets: [(await startEcho()).address] });
   const visitors = [await visit(port), await visit(port)];

@@ -16,7 +16,7 @@ test.each([
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the local port %s is understood', (listen, expected) => {
   expect(readVisitOptions({ ...flags, listen }, {})).toEqual({
-    server: { host: 'h', port: 1 }, tls: undefined, type: 'p2p', password: 'k', listen: expected, logLevel: 'info', logFormat: 'text', sockets: 'auto',
+    server: { host: 'h', port: 1 }, tls: undefined, type: 'p2p', password: 'k', listen: expected, logLevel: 'info', logFormat: 'text', sockets: 'auto', halfClosedSeconds: 300,
   });
 });
 

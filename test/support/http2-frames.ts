@@ -36,6 +36,39 @@ function text(value: string): Buffer {
   return bytes.length < 127 ? Buffer.concat([Buffer.from([bytes.length]), bytes]) : Buffer.concat([Buffer.from([127, (bytes.length - 127) & 127]), bytes]);
 }
 
+/** Frames that a visitor can send without end. A stream's number is odd, and each is larger than the one before. */
+export const frames = {
+  ping: (): Buffer => frame(PING, 0, 0, Buffer.alloc(8)),
+  settings: (): Buffer => frame(SETTINGS, 0, 0),
+  request: (stream: number, fields: readonly RawField[]): Buffer => frame(HEADERS, END_STREAM | END_HEADERS, stream, block(fields)),
+  reset: (stream: number): Buffer => frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, 8])),
+} as const;
+
+/** A visitor who has said that he speaks HTTP/2, and reads nothing. */
+export async function silentHttp2(port: number, servername: string): Promise<tls.TLSSocket> {
+  const socket = tls.connect({ port, host: '127.0.0.1', servername, ALPNProtocols: ['h2'], rejectUnauthorized: false });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  socket.pause().write(Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0)]));
+  return socket;
+}
+
+/** Writes as fast as the other side takes it, until the connection is closed or `most` was written. @returns how often it wrote */
+export async function flood(socket: tls.TLSSocket, make: (index: number) => Buffer, most = Number.POSITIVE_INFINITY): Promise<number> {
+  let written = 0;
+  while (written < most && !socket.destroyed) {
+    if (socket.write(make(written++))) continue;
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        socket.off('drain', go).off('close', go);
+        resolve();
+      };
+      socket.on('drain', go).on('close', go);
+    });
+  }
+  return written;
+}
+
 /** How a server took one request: an answer, or that it ended the stream or the session. */
 export type Http2Answer = 'answer' | 'reset' | 'goaway' | 'closed' | 'silence';
 

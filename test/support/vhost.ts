@@ -12,7 +12,7 @@ import { VhostServer, type VhostOptions } from '../../src/engine/vhost/vhost-ser
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { dialFailure, encodeDialResult } from '../../src/wire/dial-result.ts';
 import { type PairOrigin, socketPair } from '../../src/wire/socket-pair.ts';
-import type { ByteSocket } from '../../src/wire/socket.ts';
+import { type ByteSocket, HALF_CLOSED_MS } from '../../src/wire/socket.ts';
 import { splice } from '../../src/wire/splice.ts';
 import { LogRecorder } from './log-recorder.ts';
 
@@ -64,7 +64,7 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
   const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
   const server = new VhostServer({
-    log: log.logger, sockets: netBackend, hosts: all, timing: VHOST_TIMING, headLimits: HEAD_LIMITS, maxConnections: 1000, trusts: () => false, gate: () => undefined, letsIn: () => false, letIn: () => 'wrong', challenge: () => undefined,
+    log: log.logger, sockets: netBackend, halfClosedMs: HALF_CLOSED_MS, hosts: all, timing: VHOST_TIMING, headLimits: HEAD_LIMITS, shares: { total: 1000, perAddress: 1000 }, trusts: () => false, gate: () => undefined, letsIn: () => false, letIn: () => 'wrong', challenge: () => undefined,
     dial: (entry, visitor) => dial(entry, visitor, true),
     dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,

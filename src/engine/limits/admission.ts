@@ -37,7 +37,7 @@ export class Admission {
     if (list) return list;
     if (meter.exhausted) return 'flow';
     if (meter.full) return 'connections';
-    if (this.#visitors.full) return 'capacity';
+    if (!this.#visitors.hasRoom(address)) return 'capacity';
     const session = localProxy ? this.#local : entry.session;
     if (session) return { session, client: meter };
     return localProxy ? 'localProxy' : 'offline';

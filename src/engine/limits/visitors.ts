@@ -1,41 +1,50 @@
+import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
+
 /**
  * Most visitor connections of the whole server at once. Each may pin a stream's credit (1 MB) when its visitor stops reading, and holds a
  * file descriptor: without a limit a stranger decides how much memory the server takes.
  */
-export const MAX_VISITORS = 50_000;
+const VISITOR_SHARES: ShareLimits = { total: 50_000, perAddress: 12_500 };
 
 /** Counts the open visitor connections of all tunnels. */
 export class Visitors {
-  readonly #max: number;
-  #open = 0;
+  readonly #shares: ConnectionShares;
+  readonly #trusts: (address: string) => boolean;
   readonly #waiting = new Set<() => void>();
 
-  constructor(max: number = MAX_VISITORS) {
-    this.#max = max;
+  /** @param trusts whether an address is a trusted proxy's, which has no share: it stands for many visitors */
+  constructor(limits: ShareLimits = VISITOR_SHARES, trusts: (address: string) => boolean = () => false) {
+    this.#shares = new ConnectionShares(limits);
+    this.#trusts = trusts;
   }
 
   get open(): number {
-    return this.#open;
+    return this.#shares.size;
   }
 
-  get full(): boolean {
-    return this.#open >= this.#max;
+  /** Takes one more connection of an address; false = there are too many. Otherwise `leave` must follow. */
+  enter(address: string): boolean {
+    return this.#shares.enter(this.#counted(address));
   }
 
-  enter(): void {
-    this.#open++;
+  hasRoom(address: string): boolean {
+    return this.#shares.hasRoom(this.#counted(address));
   }
 
-  leave(): void {
-    this.#open--;
-    if (this.#open > 0) return;
+  #counted(address: string): string | undefined {
+    return this.#trusts(address) ? undefined : address;
+  }
+
+  leave(address: string): void {
+    this.#shares.leave(this.#counted(address));
+    if (this.open > 0) return;
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
 
   /** Resolves when no connection is open, after `ms` at the latest. */
   async gone(ms: number): Promise<void> {
-    if (this.#open === 0) return;
+    if (this.open === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(done, ms);
       this.#waiting.add(done);

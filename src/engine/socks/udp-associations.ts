@@ -1,14 +1,14 @@
 import { DatagramBudget } from '../../wire/datagram-socket.ts';
-import { HandshakeGate } from '../bridge/handshake-gate.ts';
+import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import { UdpAssociation } from './udp-association.ts';
 
 /** Associations of one proxy at once: each holds a UDP port here and one at the agent. */
-const LIMITS = { total: 1024, perAddress: 64 } as const;
+const LIMITS: ShareLimits = { total: 1024, perAddress: 64 };
 
 /** The UDP associations of one proxy. */
 export class UdpAssociations {
-  readonly #gate = new HandshakeGate(LIMITS);
+  readonly #shares = new ConnectionShares(LIMITS);
   readonly #budget = new DatagramBudget();
   #dropped = 0;
 
@@ -26,8 +26,8 @@ export class UdpAssociations {
     visitor: { readonly remoteAddress: string; readonly remotePort: number }, bind: () => Promise<UdpPort>, onClose: () => void,
   ): Promise<UdpAssociation | undefined> {
     const { remoteAddress } = visitor;
-    if (!this.#gate.enter(remoteAddress)) return undefined;
-    const leave = (): void => this.#gate.leave(remoteAddress);
+    if (!this.#shares.enter(remoteAddress)) return undefined;
+    const leave = (): void => this.#shares.leave(remoteAddress);
     const port = await bind().catch((error: unknown) => {
       leave();
       throw error;

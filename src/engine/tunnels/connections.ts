@@ -24,8 +24,15 @@ export class Connections {
    */
   carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer, onOver?: () => void): void {
     const tunnel = this.#tunnel;
+    const { remoteAddress: address } = socket;
+    if (!this.#visitors.enter(address)) {
+      this.#refuse(socket, client, 'capacity');
+      onOver?.();
+      return;
+    }
     const stream = client.full ? undefined : session.open(payload);
     if (!stream) {
+      this.#visitors.leave(address);
       this.#refuse(socket, client, client.full ? 'connections' : 'agentCapacity');
       onOver?.();
       return;
@@ -33,14 +40,13 @@ export class Connections {
     const connection = new Connection(socket, stream, { tunnel, client });
     this.#open.add(connection);
     client.open.add(connection);
-    this.#visitors.enter();
     tunnel.connections++;
     client.connections++;
     stream.join(connection, {
       onClose: () => {
         this.#open.delete(connection);
         client.open.delete(connection);
-        this.#visitors.leave();
+        this.#visitors.leave(address);
         tunnel.connections--;
         client.connections--;
         onOver?.();

@@ -5,6 +5,7 @@ import { splice } from '../../wire/splice.ts';
 import { BodyEnd } from '../http/body.ts';
 import { Field, valuesOf } from '../http/field.ts';
 import { formatHead, parseRequestHead, parseResponseHead, type RequestHead } from '../http/head.ts';
+import { InterimLimit } from '../http/interim-limit.ts';
 import { moveBody } from '../http/move-body.ts';
 import { type AnswerOptions, plainAnswer } from '../http/plain-answer.ts';
 import { type ProxyRequest, readProxyRequest } from '../http/proxy-request.ts';
@@ -14,9 +15,6 @@ import type { Dialled } from './dial-through.ts';
 import { type ProxyProblem, proxyProblems } from './proxy-answers.ts';
 import type { ProxyVisitor } from './proxy-visitors.ts';
 import type { TunnelContext } from './tunnel-mode.ts';
-
-/** Interim responses that one request may have. */
-const MAX_INTERIM = 16;
 
 /** Answered with an error page; the connection ends with it. */
 class Refusal extends Error {
@@ -190,8 +188,9 @@ export class HttpProxyVisitor {
   }
 
   async #download(request: Forward, upstream: PullSocket, used: boolean): Promise<ProxyResponse> {
-    for (let heads = 0; heads <= MAX_INTERIM; heads++) {
-      const response = await this.#readResponse(request, upstream, used && heads === 0);
+    const interim = new InterimLimit();
+    for (let first = true; ; first = false) {
+      const response = await this.#readResponse(request, upstream, interim, used && first);
       this.#answering = !response.interim;
       if (!response.interim || request.minor === 1) await this.#socket.write(response.head);
       if (!response.interim) {
@@ -199,13 +198,16 @@ export class HttpProxyVisitor {
         return response;
       }
     }
-    throw new Refusal(502, 'The target does not come to its answer.');
   }
 
-  async #readResponse(request: Forward, upstream: PullSocket, stale: boolean): Promise<ProxyResponse> {
+  async #readResponse(request: Forward, upstream: PullSocket, interim: InterimLimit, stale: boolean): Promise<ProxyResponse> {
     try {
       const head = await upstream.parse(parseResponseHead);
-      if (head) return readProxyResponse(head, request);
+      if (head) {
+        const response = readProxyResponse(head, request);
+        if (response.interim) interim.count(head);
+        return response;
+      }
     } catch (error) {
       if (error instanceof HttpSyntaxError) throw new Refusal(502, "The target's answer is malformed.", { cause: error });
       if (!(error instanceof SocketGoneError)) throw error;

@@ -6,7 +6,9 @@ export interface ProxyTiming {
   readonly headMs: number;
   /** For the next request of a visitor of httpProxy. */
   readonly idleMs: number;
+  /** For a visitor that takes nothing of an answer. */
+  readonly takeMs: number;
 }
 
 /** The times unless the settings, or tests, say otherwise. */
-export const PROXY_TIMING: ProxyTiming = { dialMs: 10_000, headMs: 10_000, idleMs: 60_000 };
+export const PROXY_TIMING: ProxyTiming = { dialMs: 10_000, headMs: 10_000, idleMs: 60_000, takeMs: 20_000 };

@@ -2,9 +2,12 @@ import { encodeOpen, type OpenRequest } from '../../wire/open.ts';
 import { PullSocket } from '../../wire/pull-socket.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import { socketPair } from '../../wire/socket-pair.ts';
-import { HandshakeGate } from '../bridge/handshake-gate.ts';
+import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import { dialThrough, type Dialled } from './dial-through.ts';
 import type { TunnelContext } from './tunnel-mode.ts';
+
+/** Visitors of one proxy at once that no stream carries. */
+const SHARES: ShareLimits = { total: 2048, perAddress: 256 };
 
 /**
  * The visitors of one proxy whose connection is not yet (or no more) carried by a stream: those are counted and limited elsewhere,
@@ -12,7 +15,7 @@ import type { TunnelContext } from './tunnel-mode.ts';
  */
 export class ProxyVisitors {
   readonly #context: TunnelContext;
-  readonly #gate = new HandshakeGate();
+  readonly #shares = new ConnectionShares(SHARES);
   readonly #present = new Set<ProxyVisitor>();
 
   constructor(context: TunnelContext) {
@@ -25,7 +28,7 @@ export class ProxyVisitors {
       socket.destroy(true);
       return undefined;
     }
-    const visitor = new ProxyVisitor(socket, this.#context, this.#gate, () => this.#present.delete(visitor));
+    const visitor = new ProxyVisitor(socket, this.#context, this.#shares, () => this.#present.delete(visitor));
     if (!visitor.wait()) {
       socket.destroy(true);
       return undefined;
@@ -52,25 +55,25 @@ export class ProxyVisitor {
   /** Below `socket`: not to be read. */
   readonly bytes: ByteSocket;
   readonly #context: TunnelContext;
-  readonly #gate: HandshakeGate;
+  readonly #shares: ConnectionShares;
   readonly #onLeave: () => void;
   /** Called when connections that carry nothing are to end. */
   onDrain: (() => void) | undefined;
   #waiting = false;
 
-  constructor(socket: ByteSocket, context: TunnelContext, gate: HandshakeGate, onLeave: () => void) {
+  constructor(socket: ByteSocket, context: TunnelContext, shares: ConnectionShares, onLeave: () => void) {
     this.address = socket.remoteAddress;
     this.bytes = socket;
     this.#context = context;
-    this.#gate = gate;
+    this.#shares = shares;
     this.#onLeave = onLeave;
-    this.socket = new PullSocket(socket);
+    this.socket = new PullSocket(socket, context.timing.takeMs);
   }
 
   /** No stream carries him now. @returns false when there are too many such visitors: he has to go */
   wait(): boolean {
     if (this.#waiting) return true;
-    this.#waiting = this.#gate.enter(this.address);
+    this.#waiting = this.#shares.enter(this.address);
     if (!this.#waiting) this.#context.refused('capacity');
     return this.#waiting;
   }
@@ -98,7 +101,7 @@ export class ProxyVisitor {
   }
 
   #stopWaiting(): void {
-    if (this.#waiting) this.#gate.leave(this.address);
+    if (this.#waiting) this.#shares.leave(this.address);
     this.#waiting = false;
   }
 }

@@ -18,6 +18,9 @@ import type { Responder } from './responder.ts';
 import type { TargetPool } from './target-pool.ts';
 import type { VhostContext, Visit } from './vhost-context.ts';
 
+/** Bytes of responses that may wait for a visitor before his next request has to. */
+const MOST_UNREAD = 64 * 1024;
+
 type Of<Kind extends Decision['kind']> = Extract<Decision, { readonly kind: Kind }>;
 
 /** What a visitor's connection is made of. */
@@ -28,7 +31,9 @@ export interface VhostConnectionOptions {
   readonly pool: TargetPool;
   /** Whether it may ask for a host: the certificate of its HTTP/2 session is for it. Absent = for any. */
   readonly covers?: (host: string) => boolean;
-  /** Called once, when it is over. */
+  /** Called once, when no request follows any more. */
+  readonly onOver?: (() => void) | undefined;
+  /** Called once, when its socket is closed. */
   readonly onGone: (connection: VhostConnection) => void;
 }
 
@@ -57,7 +62,10 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
   #responding = false;
   /** The visitor's bytes go to the target as they are. */
   #upgraded = false;
+  /** The visitor has to take the answers that he has before his next request is read. */
+  #unread = false;
   #over = false;
+  #gone = false;
   #visitorEnded = false;
 
   constructor(visitor: ByteSocket, options: VhostConnectionOptions) {
@@ -90,11 +98,13 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
 
   onDrain(): void {
     this.patience.drained();
-    this.#responder?.resume();
+    if (this.#unread) this.#awaitRequest();
+    else this.#responder?.resume();
   }
 
   onClose(): void {
     this.#end();
+    this.#leave();
   }
 
   #read(chunk?: Buffer): void {
@@ -209,9 +219,19 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
       this.#close();
       return;
     }
-    this.#requests.next();
     this.#responder = undefined;
     this.#responding = false;
+    if (this.visitor.pending <= MOST_UNREAD) return this.#awaitRequest();
+    // Who asks and doesn't read gets no more answers: they would pile up here.
+    this.#unread = true;
+    this.visitor.pause();
+    this.patience.begin('nothing');
+  }
+
+  #awaitRequest(): void {
+    this.#unread = false;
+    if (!this.keepsOpen) return this.#close();
+    this.#requests.next();
     this.patience.begin('idle');
     if (this.#requests.ahead) setImmediate(() => this.#readAhead());
     else if (this.#visitorEnded) this.#close();
@@ -221,7 +241,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
   /** Reads what was sent ahead; more is taken from the visitor only when that is used up, lest it pile up here. */
   #readAhead(): void {
     this.#read();
-    if (this.#over || this.#upgraded) return;
+    if (this.#over || this.#upgraded || this.#unread) return;
     const waits = this.#requests.over && this.#requests.ahead;
     if (this.#visitorEnded) this.#noMore();
     else if (!waits && !this.patience.held) this.visitor.resume();
@@ -272,6 +292,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     const { waiting } = this.patience;
     if (waiting === 'head' || waiting === 'body') this.refuse('timeout', `the request did not arrive in time (${waiting})`);
     else if (waiting === 'response') this.#responder?.silent();
+    else if (waiting === 'nothing') this.cutOff();
     else this.#close();
   }
 
@@ -285,7 +306,7 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
   #close(): void {
     if (this.#over) return;
     this.#end();
-    closeSoon(this.visitor);
+    closeSoon(this.visitor, () => this.#leave());
   }
 
   #end(): void {
@@ -294,6 +315,12 @@ export class VhostConnection implements SocketSink, RequestSink, ExchangeOwner {
     this.#responder?.close();
     this.#responder = undefined;
     this.#requests.stop();
+    this.#options.onOver?.();
+  }
+
+  #leave(): void {
+    if (this.#gone) return;
+    this.#gone = true;
     this.#options.onGone(this);
   }
 }

@@ -3,6 +3,7 @@ import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
 import { Field, listOf } from '../http/field.ts';
 import { formatHead, type ResponseHead } from '../http/head.ts';
+import { InterimLimit } from '../http/interim-limit.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
 import type { HostEntry } from './hosts.ts';
@@ -65,6 +66,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #closed = false;
   /** Of the response, not yet sent: what comes of the body at once goes with it, which saves a write for each small response. */
   #head: { readonly start: string; readonly fields: readonly Field[] } | undefined;
+  #interim: InterimLimit | undefined;
   /** The visitor gets the content of the chunks only. */
   #dechunker: Dechunker | undefined;
 
@@ -160,7 +162,9 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
     this.#bodyOver();
   }
 
-  onInterim({ status, reason, fields }: ResponseHead): void {
+  onInterim(head: ResponseHead): void {
+    (this.#interim ??= new InterimLimit()).count(head);
+    const { status, reason, fields } = head;
     if (status === 101 && !this.#asked.upgrade) throw new HttpSyntaxError('a change of protocol that nobody asked for');
     // HTTP/1.0 knows no interim responses.
     if (this.#asked.minor === 1) this.#toVisitor(formatHead(`HTTP/1.1 ${status} ${reason}`, fieldsForVisitor(fields, { status, minor: this.#asked.minor })));

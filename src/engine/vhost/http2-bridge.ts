@@ -6,6 +6,7 @@ import { Dechunker } from '../http/dechunk.ts';
 import { Field } from '../http/field.ts';
 import { formatHead, formatTrailer, type ResponseHead } from '../http/head.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
+import type { Http2Outbound } from './http2-outbound.ts';
 import type { OnHttp2Stream } from './http2-session.ts';
 
 /** Fields that HTTP/2 has no place for (RFC 9113, 8.2.2); a request that has one is malformed. */
@@ -18,7 +19,7 @@ const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connectio
  * @param serve takes the connection of one request
  */
 export function bridgeHttp2(origin: PairOrigin, serve: (connection: ByteSocket) => void): OnHttp2Stream {
-  return (stream, headers, ended) => {
+  return (stream, headers, { ended, outbound }) => {
     const request = requestOf(headers, ended);
     if (!request) {
       stream.close(http2.constants.NGHTTP2_PROTOCOL_ERROR);
@@ -27,7 +28,7 @@ export function bridgeHttp2(origin: PairOrigin, serve: (connection: ByteSocket) 
     const [near, far] = socketPair(origin);
     serve(far);
     near.write(request.head);
-    Http2Request.begin(stream, near, request);
+    Http2Request.begin(stream, near, request, outbound);
   };
 }
 
@@ -80,20 +81,23 @@ const LAST_CHUNK = Buffer.from('0\r\n');
 class Http2Request implements SocketSink, ResponseSink {
   readonly #stream: http2.ServerHttp2Stream;
   readonly #near: ByteSocket;
+  readonly #outbound: Http2Outbound;
   readonly #response: ResponseReader;
   #dechunker: Dechunker | undefined;
   #answered = false;
+  #waits = false;
   /** The visitor's. */
   #trailers: readonly Field[] = [];
 
   /** Moves the request's body, and the response when it comes. */
-  static begin(stream: http2.ServerHttp2Stream, near: ByteSocket, { method, body }: BridgedRequest): void {
-    near.attach(new Http2Request(stream, near, method, body));
+  static begin(stream: http2.ServerHttp2Stream, near: ByteSocket, request: BridgedRequest, outbound: Http2Outbound): void {
+    near.attach(new Http2Request(stream, near, request, outbound));
   }
 
-  private constructor(stream: http2.ServerHttp2Stream, near: ByteSocket, method: string, body: Framing) {
+  private constructor(stream: http2.ServerHttp2Stream, near: ByteSocket, { method, body }: BridgedRequest, outbound: Http2Outbound) {
     this.#stream = stream;
     this.#near = near;
+    this.#outbound = outbound;
     this.#response = new ResponseReader(method, this);
     stream.on('data', (chunk: Buffer) => {
       const sized = body.kind === 'chunked' ? [Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')] : [chunk];
@@ -104,7 +108,7 @@ class Http2Request implements SocketSink, ResponseSink {
     stream.on('end', () => {
       if (body.kind === 'chunked') near.write(Buffer.concat([LAST_CHUNK, formatTrailer(this.#trailers)]));
     });
-    stream.on('drain', () => near.resume());
+    stream.on('drain', () => { if (!this.#waits) near.resume(); });
     stream.on('close', () => near.destroy(true));
   }
 
@@ -115,16 +119,34 @@ class Http2Request implements SocketSink, ResponseSink {
 
   onData(chunk: Buffer): void {
     if (this.#answered) return;
+    if (!this.#response.begun && this.#outbound.full) {
+      this.#near.unread(chunk);
+      this.#waitToSend();
+      return;
+    }
     this.#response.push(chunk);
     if (this.#response.over) this.#finish();
   }
 
-  onInterim({ status, fields }: ResponseHead): void {
-    if (status !== 101 && !this.#stream.closed) this.#stream.additionalHeaders(headersOf(status, fields));
+  /** The visitor does not read what the session has for him already. */
+  #waitToSend(): void {
+    this.#waits = true;
+    this.#near.pause();
+    this.#outbound.wait(() => {
+      this.#waits = false;
+      this.#near.resume();
+    });
   }
 
-  onHead({ status, fields }: ResponseHead, body: Framing): void {
+  onInterim({ status, fields, length }: ResponseHead): void {
+    if (status === 101 || this.#stream.closed) return;
+    this.#outbound.add(length);
+    this.#stream.additionalHeaders(headersOf(status, fields));
+  }
+
+  onHead({ status, fields, length }: ResponseHead, body: Framing): void {
     if (this.#stream.closed) return;
+    this.#outbound.add(length);
     const waitForTrailers = body.kind === 'chunked';
     if (waitForTrailers) {
       const dechunker = this.#dechunker = new Dechunker();

@@ -1,8 +1,13 @@
 import http2 from 'node:http2';
+import type net from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { Http2Outbound } from './http2-outbound.ts';
 
 /** What one visitor's connection may hold. */
 const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: 256 * 1024, enablePush: false };
+const NOTHING = Buffer.alloc(0);
+/** How long a visitor may take for the end of a response that is complete here, in ms. */
+const TAIL_MS = 60_000;
 /** What all streams of a session together may send before some of it was taken. */
 const SESSION_WINDOW = 1024 * 1024;
 
@@ -17,42 +22,66 @@ export interface Http2Timing {
 /** The times in use. */
 export const HTTP2_TIMING: Http2Timing = { idleMs: 60_000, lingerMs: 30_000 };
 
+/** What is known of a request beside its head. */
+export interface Http2RequestInfo {
+  /** It has no body. */
+  readonly ended: boolean;
+  readonly outbound: Http2Outbound;
+}
+
 /** Takes a request. */
-export type OnHttp2Stream = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, ended: boolean) => void;
+export type OnHttp2Stream = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, info: Http2RequestInfo) => void;
 
 /** A visitor's HTTP/2 connection, from the handshake to the end of its socket. */
 export class Http2Session {
   readonly #session: http2.ServerHttp2Session;
   readonly #socket: TLSSocket;
+  readonly #carrier: net.Socket;
   readonly #timing: Http2Timing;
   /** Ends it when it was idle for so long, or the visitor doesn't go though it has ended. */
   #timer: NodeJS.Timeout | undefined;
-  #streams = 0;
+  /** Those that are open, and since when all of their response waits for the visitor; 0 = not yet. */
+  readonly #streams = new Map<http2.ServerHttp2Stream, number>();
+  /** Bytes that had gone to the visitor when he last took some, and when that was seen. */
+  #taken = 0;
+  #takenAt = 0;
+  /** Something waited for the visitor when that was looked at, and has not gone out since. */
+  #waits = false;
 
-  /** @param onStream called for each request */
-  constructor(socket: TLSSocket, onStream: OnHttp2Stream, timing: Http2Timing) {
+  /**
+   * @param carrier the socket below TLS
+   * @param onStream called for each request
+   */
+  constructor(socket: TLSSocket, carrier: net.Socket, onStream: OnHttp2Stream, timing: Http2Timing) {
     this.#socket = socket;
+    this.#carrier = carrier;
     this.#timing = timing;
     this.#session = http2.performServerHandshake(socket, { settings: SETTINGS, maxSessionMemory: 4, unknownProtocolTimeout: 5000 });
     this.#session.setLocalWindowSize(SESSION_WINDOW);
     this.#session.on('error', () => this.cutOff());
     // Node lets the socket be half open, and would keep session and streams. Nobody reads answers any more.
     socket.once('end', () => this.cutOff());
-    socket.once('close', () => clearTimeout(this.#timer));
+    socket.once('close', () => {
+      clearTimeout(this.#timer);
+      // One that still has something to send would wait for that.
+      for (const stream of this.#streams.keys()) stream.destroy();
+    });
+    const outbound = new Http2Outbound(this.#session);
     this.#session.on('stream', (stream, headers, flags) => {
       this.#begun(stream);
-      onStream(stream, headers, (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0);
+      onStream(stream, headers, { ended: (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0, outbound });
     });
     this.#rest();
   }
 
   #begun(stream: http2.ServerHttp2Stream): void {
-    this.#streams++;
+    this.#streams.set(stream, 0);
     clearTimeout(this.#timer);
     this.#timer = undefined;
     stream.on('error', () => stream.destroy());
     stream.once('close', () => {
-      if (--this.#streams === 0) this.#rest();
+      this.#streams.delete(stream);
+      if (this.#streams.size === 0) this.#rest();
     });
   }
 
@@ -67,7 +96,34 @@ export class Http2Session {
   /** Takes no more requests; the connection is closed after those that are under way. */
   end(): void {
     this.#session.close();
-    if (this.#streams === 0) this.#rest();
+    if (this.#streams.size === 0) this.#rest();
+  }
+
+  /**
+   * Gives up what the visitor does not take: the session, when nothing of what waits for him has gone out for `stallMs`; a stream, when the end of
+   * its response waits for too long.
+   * @param now by the monotonic clock
+   */
+  look(now: number, stallMs: number): void {
+    let waits = Boolean(this.#session.state.outboundQueueSize);
+    for (const [stream, since] of this.#streams) {
+      waits ||= stream.writableLength > 0;
+      if (!stream.writableEnded) continue;
+      if (since === 0) this.#streams.set(stream, now);
+      else if (now - since > TAIL_MS) stream.destroy();
+    }
+    const taken = this.#carrier.bytesWritten;
+    // What is on its way to the system is no longer seen to wait: only when it has gone does the session wait for nothing.
+    this.#waits = waits || (this.#waits && taken === this.#taken);
+    if (!this.#waits || taken !== this.#taken) {
+      this.#taken = taken;
+      this.#takenAt = now;
+    } else if (now - this.#takenAt > stallMs) {
+      this.cutOff();
+    } else {
+      // A write that fails because the visitor is gone tells the session nothing. An empty one of our own destroys the socket.
+      this.#carrier.write(NOTHING);
+    }
   }
 
   /** Ends at once. A destroyed session alone leaves the socket open while something waits to be written, which is for ever when the visitor is gone. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 import type { Logger } from 'pino';
+import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import { byteSocket } from '../../wire/net-socket.ts';
 import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
@@ -18,7 +19,7 @@ import { readTlsStart, type TlsHello } from './tls-start.ts';
 /** Hello and handshake together may take so many ms. */
 const HANDSHAKE_MS = 10_000;
 /** Connections that are not yet through it. */
-const MAX_UNFINISHED = 4096;
+const UNFINISHED: ShareLimits = { total: 4096, perAddress: 512 };
 /** As for plain sockets (wire/net-socket.ts). */
 const TUNED = { ALPNProtocols: ['h2', 'http/1.1'], highWaterMark: 64 * 1024, allowHalfOpen: true };
 /** A fatal alert: nobody here has that name (RFC 6066, 3). */
@@ -29,6 +30,8 @@ const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
 /** What the front needs of the engine. */
 export interface HttpsContext {
   readonly log: Logger;
+  /** How long one direction of a connection may be over while nothing moves in the other, in ms. */
+  readonly halfClosedMs: number;
   readonly http2Timing: Http2Timing;
   /** Whether the address is a proxy's that the operator named: it may say whose the connection is (PROXY protocol). */
   trusts(address: string): boolean;
@@ -38,8 +41,8 @@ export interface HttpsContext {
   named(serverName: string): HostEntry | undefined;
   /** The server's own name or address, which visitors mean who name none; "" = not known. */
   ownName(): string;
-  /** Whether one more visitor may stay. */
-  hasRoom(): boolean;
+  /** Takes a visitor in. @returns what to call when he is gone; undefined = there is no room for him */
+  enter(address: string): (() => void) | undefined;
   /** Takes over a visitor's HTTP/1.x connection. */
   serve(socket: ByteSocket): void;
   /** The connections to targets that the requests of one HTTP/2 session share. */
@@ -58,8 +61,9 @@ export class HttpsFront {
   readonly #context: HttpsContext;
   readonly #server: net.Server;
   readonly #sessions = new Set<Http2Session>();
-  /** Connections that aren't through the handshake. */
-  readonly #unfinished = new Set<net.Socket>();
+  /** Connections that aren't through the handshake, and whose they are; undefined = a trusted proxy's. */
+  readonly #unfinished = new Map<net.Socket, string | undefined>();
+  readonly #shares = new ConnectionShares(UNFINISHED);
 
   constructor(context: HttpsContext) {
     this.#context = context;
@@ -77,8 +81,8 @@ export class HttpsFront {
   }
 
   /** HTTP/2 sessions, idle ones included. */
-  get sessions(): number {
-    return this.#sessions.size;
+  get sessions(): ReadonlySet<Http2Session> {
+    return this.#sessions;
   }
 
   /** Ends the HTTP/2 sessions: at once, or after the requests that are under way. */
@@ -91,24 +95,21 @@ export class HttpsFront {
 
   /** Frees the port; connections that are through the handshake live on. */
   async close(): Promise<void> {
-    for (const socket of this.#unfinished) socket.destroy();
+    for (const socket of this.#unfinished.keys()) socket.destroy();
     this.#server.close();
     await new Promise<void>((resolve) => { setImmediate(resolve); });
   }
 
   #onSocket(socket: net.Socket): void {
     socket.on('error', () => socket.destroy());
-    if (this.#unfinished.size >= MAX_UNFINISHED) {
-      socket.destroy();
-      return;
-    }
-    this.#unfinished.add(socket);
+    const { remoteAddress } = originOf(socket);
+    const trusted = this.#context.trusts(remoteAddress);
+    if (!this.#begin(socket, trusted ? undefined : remoteAddress)) return;
     const timer = setTimeout(() => { if (this.#unfinished.has(socket)) socket.destroy(); }, HANDSHAKE_MS);
     socket.once('close', () => {
       clearTimeout(timer);
-      this.#unfinished.delete(socket);
+      this.#finish(socket);
     });
-    const trusted = this.#context.trusts(originOf(socket).remoteAddress);
     let first: Buffer = Buffer.alloc(0);
     const onData = (chunk: Buffer): void => {
       first = Buffer.concat([first, chunk]);
@@ -117,7 +118,7 @@ export class HttpsFront {
       socket.off('data', onData);
       socket.pause();
       if (start.kind !== 'hello') {
-        if (start.kind === 'invalidHeader') this.#context.refused(originOf(socket).remoteAddress);
+        if (start.kind === 'invalidHeader') this.#context.refused(remoteAddress);
         socket.destroy();
         return;
       }
@@ -128,18 +129,44 @@ export class HttpsFront {
       });
     };
     socket.on('data', onData);
-    socket.on('end', () => { if (this.#unfinished.has(socket)) socket.destroy(); });
+    socket.on('end', () => this.#dropUnfinished(socket));
+  }
+
+  /** @returns false = there are too many: it is closed */
+  #begin(socket: net.Socket, address: string | undefined): boolean {
+    if (!this.#shares.enter(address)) {
+      socket.destroy();
+      return false;
+    }
+    this.#unfinished.set(socket, address);
+    return true;
+  }
+
+  /** Who ends in the middle of a handshake doesn't want one. */
+  #dropUnfinished(socket: net.Socket): void {
+    if (this.#unfinished.has(socket)) socket.destroy();
+  }
+
+  #finish(socket: net.Socket): void {
+    if (!this.#unfinished.has(socket)) return;
+    this.#shares.leave(this.#unfinished.get(socket));
+    this.#unfinished.delete(socket);
   }
 
   async #onHello(socket: net.Socket, { serverName, origin }: TlsHello): Promise<void> {
+    if (origin) {
+      // From here on it is the visitor's, no longer the proxy's.
+      this.#finish(socket);
+      if (!this.#begin(socket, origin.remoteAddress)) return;
+    }
     const entry = this.#context.named(serverName);
     if (!entry) {
       socket.end(UNRECOGNIZED_NAME, () => socket.destroy());
       return;
     }
     if (!entry.certificate) {
-      this.#unfinished.delete(socket);
-      this.#context.passThrough(entry, socketOf(socket, origin));
+      this.#finish(socket);
+      this.#context.passThrough(entry, this.#byteSocket(socket, socket, origin));
       return;
     }
     const secureContext = await entry.certificate.context();
@@ -152,24 +179,28 @@ export class HttpsFront {
     secured.on('error', () => secured.destroy());
     // Without a tls.Server around it nobody else ends a connection that was tampered with after its handshake.
     secured.on('_tlsError', () => secured.destroy());
+    secured.once('end', () => this.#dropUnfinished(socket));
     secured.once('secure', () => {
-      this.#unfinished.delete(socket);
+      this.#finish(socket);
       // As tls.Server does: until then HTTP/2 waits for the handshake.
       Reflect.set(secured, 'secureConnecting', false);
-      this.#onSecure(secured, requestedHost(serverName) ?? this.#context.ownName(), origin);
+      this.#onSecure(secured, socket, { asked: requestedHost(serverName) ?? this.#context.ownName(), origin });
     });
   }
 
   /**
+   * @param carrier the socket below TLS
    * @param asked the host that the visitor named
    * @param origin for whom a trusted proxy passes it on; undefined = the peer itself
    */
-  #onSecure(socket: tls.TLSSocket, asked: string, origin: PairOrigin | undefined): void {
+  #onSecure(socket: tls.TLSSocket, carrier: net.Socket, { asked, origin }: { readonly asked: string; readonly origin: PairOrigin | undefined }): void {
     if (socket.alpnProtocol !== 'h2') {
-      this.#context.serve(socketOf(socket, origin));
+      this.#context.serve(this.#byteSocket(socket, carrier, origin));
       return;
     }
-    if (!this.#context.hasRoom()) {
+    const visitor = origin ?? originOf(socket);
+    const leave = this.#context.enter(visitor.remoteAddress);
+    if (!leave) {
       socket.destroy();
       return;
     }
@@ -178,10 +209,11 @@ export class HttpsFront {
     // What the target's own TLS is for is not to be had past it.
     const serves = (host: string): boolean => covers(host) && (host === asked || !this.#passesThrough(host));
     const serve = (connection: ByteSocket): void => this.#context.serveStream(connection, pool, serves);
-    const session = new Http2Session(socket, bridgeHttp2(origin ?? originOf(socket), serve), this.#context.http2Timing);
+    const session = new Http2Session(socket, carrier, bridgeHttp2(visitor, serve), this.#context.http2Timing);
     this.#sessions.add(session);
     socket.once('close', () => {
       this.#sessions.delete(session);
+      leave();
       pool.close();
     });
   }
@@ -190,11 +222,11 @@ export class HttpsFront {
     const entry = this.#context.named(host);
     return entry !== undefined && entry.certificate === undefined;
   }
-}
 
-function socketOf(socket: net.Socket, origin: PairOrigin | undefined): ByteSocket {
-  const plain = byteSocket(socket);
-  return origin ? withOrigin(plain, origin) : plain;
+  #byteSocket(socket: net.Socket, carrier: net.Socket, origin: PairOrigin | undefined): ByteSocket {
+    const plain = byteSocket(socket, carrier, this.#context.halfClosedMs);
+    return origin ? withOrigin(plain, origin) : plain;
+  }
 }
 
 function originOf({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: net.Socket): PairOrigin {

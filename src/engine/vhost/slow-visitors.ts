@@ -1,4 +1,5 @@
 import type { VhostConnection } from './connection.ts';
+import type { Http2Session } from './http2-session.ts';
 
 /** How long a visitor and a target may take, in ms. */
 export interface VhostTiming {
@@ -24,11 +25,13 @@ const LOOK_MS = 1000;
 /** Ends the connections that take too long: every one holds a file descriptor and memory. */
 export class SlowVisitors {
   readonly #connections: ReadonlySet<VhostConnection>;
+  readonly #sessions: ReadonlySet<Http2Session>;
   readonly #timing: VhostTiming;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(connections: ReadonlySet<VhostConnection>, timing: VhostTiming) {
+  constructor(connections: ReadonlySet<VhostConnection>, sessions: ReadonlySet<Http2Session>, timing: VhostTiming) {
     this.#connections = connections;
+    this.#sessions = sessions;
     this.#timing = timing;
   }
 
@@ -46,6 +49,7 @@ export class SlowVisitors {
     for (const connection of this.#connections) {
       if (this.#isLate(connection, now)) connection.expire();
     }
+    for (const session of this.#sessions) session.look(now, this.#timing.stallMs);
   }
 
   #isLate(connection: VhostConnection, now: number): boolean {

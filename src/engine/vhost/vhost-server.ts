@@ -3,6 +3,7 @@ import type { HostRequest } from '../../rules/host-route.ts';
 import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
 import { splice } from '../../wire/splice.ts';
+import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { HeadLimits } from '../http/head.ts';
 import { VhostConnection, type VhostConnectionOptions } from './connection.ts';
@@ -19,14 +20,17 @@ import type { VhostContext, Visit } from './vhost-context.ts';
 /** What the visitors' side of the hosts is made of. */
 export interface VhostOptions {
   readonly log: Logger;
+  /** Its listeners are for visitors: they hold half-closed connections to `halfClosedMs`. */
   readonly sockets: SocketBackend;
+  /** The same of HTTPS, in ms. */
+  readonly halfClosedMs: number;
   readonly hosts: Hosts;
   readonly timing: VhostTiming;
   readonly http2Timing?: Http2Timing;
   /** What the heads of requests are held to. */
   readonly headLimits: HeadLimits;
-  /** Most visitors' connections at once, those that ask for nothing included. */
-  readonly maxConnections: number;
+  /** Most visitors' connections at once, those that ask for nothing included. Of HTTP/2 each session counts, and each request that is under way. */
+  readonly shares: ShareLimits;
   readonly trusts: VhostContext['trusts'];
   readonly challenge: VhostContext['challenge'];
   readonly gate: VhostContext['gate'];
@@ -52,6 +56,7 @@ export class VhostServer implements VhostContext {
   readonly refusals: RefusalLog;
   readonly #options: VhostOptions;
   readonly #connections = new Set<VhostConnection>();
+  readonly #shares: ConnectionShares;
   readonly #slow: SlowVisitors;
   readonly #https: HttpsFront;
   readonly #proxied: ProxiedSockets;
@@ -62,24 +67,26 @@ export class VhostServer implements VhostContext {
   constructor(options: VhostOptions) {
     this.refusals = new RefusalLog(options.log);
     this.#options = options;
-    this.#slow = new SlowVisitors(this.#connections, options.timing);
+    this.#shares = new ConnectionShares(options.shares);
     const refused = (address: string): void => {
       this.refusals.note({ refusal: 'malformed', reason: 'the header of the PROXY protocol is malformed', hostId: undefined, address });
     };
     this.#proxied = new ProxiedSockets({ trusts: options.trusts, headMs: options.timing.headMs, refused, serve: (socket) => this.#serve(socket, 'http') });
     this.#https = new HttpsFront({
       log: options.log,
+      halfClosedMs: options.halfClosedMs,
       http2Timing: options.http2Timing ?? HTTP2_TIMING,
       trusts: options.trusts,
       refused,
       named: (name) => options.hosts.named(name),
       ownName: () => options.hosts.serverName,
-      hasRoom: () => this.#hasRoom(),
+      enter: (address) => this.#enter(address),
       serve: (socket) => this.#serve(socket, 'https'),
       newPool: () => new TargetPool(IDLE_OF_SESSION, options.timing.targetIdleMs),
       serveStream: (socket, pool, covers) => this.#serveWith(socket, { scheme: 'https', pool, covers }),
       passThrough: (entry, socket) => this.#passThrough(entry, socket),
     });
+    this.#slow = new SlowVisitors(this.#connections, this.#https.sessions, options.timing);
   }
 
   /** Resolves to the ports. @throws the system's error when one can't be bound */
@@ -92,17 +99,22 @@ export class VhostServer implements VhostContext {
     return { httpPort: this.#http.port, httpsPort: this.#httpsPort };
   }
 
-  #hasRoom(): boolean {
-    return !this.#closing && this.connections < this.#options.maxConnections;
+  /** Takes a visitor in. @returns what to call when he is gone; undefined = there is no room for him */
+  #enter(address: string): (() => void) | undefined {
+    // A trusted proxy that doesn't say whose its connections are.
+    const counted = this.#options.trusts(address) ? undefined : address;
+    if (this.#closing || !this.#shares.enter(counted)) return undefined;
+    return () => this.#shares.leave(counted);
   }
 
   #serve(socket: ByteSocket, scheme: 'http' | 'https'): void {
     const pool = new TargetPool(1, this.#options.timing.targetIdleMs);
-    this.#serveWith(socket, { scheme, pool }, () => pool.close());
+    this.#serveWith(socket, { scheme, pool, onOver: () => pool.close() });
   }
 
-  #serveWith(socket: ByteSocket, made: Pick<VhostConnectionOptions, 'scheme' | 'pool' | 'covers'>, onGone?: () => void): void {
-    if (!this.#hasRoom()) {
+  #serveWith(socket: ByteSocket, made: Pick<VhostConnectionOptions, 'scheme' | 'pool' | 'covers' | 'onOver'>): void {
+    const leave = this.#enter(socket.remoteAddress);
+    if (!leave) {
       socket.destroy(true);
       return;
     }
@@ -110,7 +122,7 @@ export class VhostServer implements VhostContext {
       ...made, context: this,
       onGone: (connection) => {
         this.#connections.delete(connection);
-        onGone?.();
+        leave();
       },
     }));
   }
@@ -121,9 +133,9 @@ export class VhostServer implements VhostContext {
     else socket.destroy(true);
   }
 
-  /** Connections of visitors to hosts, idle ones included. Of HTTP/2 each session counts, and each request that is under way. */
+  /** Connections of visitors to hosts, counted as `shares` says. */
   get connections(): number {
-    return this.#connections.size + this.#https.sessions;
+    return this.#shares.size;
   }
 
   /** Takes no new connections; those that are idle end, the others after the request that is under way. */

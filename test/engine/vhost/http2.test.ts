@@ -14,7 +14,7 @@ const pem = { certificate: covering.certificate, privateKey: covering.key };
 
 test('sessions count as connections until they end; who ends without a word is gone at once, and one too many is turned away', async () => {
   const silent = await startRawOrigin(() => undefined);
-  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { maxConnections: 3 });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { shares: { total: 3, perAddress: 3 } });
   const sessionTo = async () => {
     const socket = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false });
     socket.on('error', () => undefined);

@@ -4,6 +4,9 @@ const ok = head('HTTP/1.1 200 OK', 'Content-Length: 2');
 const kept = [visitor.says(request('GET /next')), origin.sees(forwarded('GET /next')), origin.says(ok, 'ok'), visitor.sees(ok, 'ok')];
 const expecting = ['Content-Length: 5', 'Expect: 100-continue'];
 
+const hints = (count: number): string[] => Array.from({ length: count }, () => head('HTTP/1.1 103 Early Hints', 'Link: </a.css>'));
+const long = head('HTTP/1.1 103 Early Hints', `Link: ${'a'.repeat(25_000)}`);
+
 /** Responses before the response, and bodies that wait for one. */
 export const interim: readonly Conversation[] = [
   {
@@ -55,6 +58,18 @@ export const interim: readonly Conversation[] = [
       visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(head('HTTP/1.1 102 Processing'), head('HTTP/1.1 102 Processing'), head('HTTP/1.1 103 Early Hints'), ok, 'ok'),
       visitor.sees(head('HTTP/1.1 102 Processing'), head('HTTP/1.1 102 Processing'), head('HTTP/1.1 103 Early Hints'), ok, 'ok'), ...kept,
     ],
+  },
+  {
+    name: '16 interim responses are let through, and the answer after them',
+    steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(...hints(16), ok, 'ok'), visitor.sees(...hints(16), ok, 'ok'), ...kept],
+  },
+  {
+    name: 'one interim response more, and the origin does not answer properly',
+    steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(...hints(17)), visitor.sees(...hints(16)), visitor.isRefused(502), visitor.seesEnd, origin.seesReset],
+  },
+  {
+    name: 'more than 64 KB of interim responses are too much, too',
+    steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(long, long, long), visitor.sees(long, long), visitor.isRefused(502), visitor.seesEnd, origin.seesReset],
   },
   {
     name: 'an interim response loses what concerns one connection only',

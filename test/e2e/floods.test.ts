@@ -1,0 +1,76 @@
+import type net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { covering } from '../support/certificates.ts';
+import { flood, frames, silentHttp2 } from '../support/http2-frames.ts';
+import { memoryGrowth } from '../support/memory-growth.ts';
+import { openTunnel, write } from '../support/processes.ts';
+import { serve } from '../support/served.ts';
+import { startTarget, visit } from '../support/target.ts';
+
+const host = 'x.p.example.com';
+const fields = [[':method', 'GET'], [':scheme', 'https'], [':authority', host], [':path', '/']] as const;
+/** How long each flood lasts, in ms. */
+const LASTS = 4000;
+const MOST_GROWTH = 64 * 1024 * 1024;
+
+/** What a target says without end. */
+const hints = Buffer.from(`HTTP/1.1 103 Early Hints\r\nLink: ${'a'.repeat(8000)}\r\n\r\n`.repeat(8));
+const answer = Buffer.from(`HTTP/1.1 200 OK\r\nX-Long: ${'a'.repeat(30_000)}\r\nContent-Length: 0\r\n\r\n`);
+
+async function start(serveTarget: (socket: net.Socket) => void) {
+  const target = await startTarget(serveTarget);
+  const served = await serve(target.address);
+  const { server, clientId } = served;
+  await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: target.address, cert_file_path: covering.certificate, key_file_path: covering.key });
+  return { ...served, target };
+}
+
+function endless(socket: net.Socket): void {
+  const more = (): void => { while (!socket.destroyed && socket.write(hints)); };
+  socket.on('drain', more);
+  more();
+}
+
+/** What an HTTP/2 visitor who reads nothing may send, and what his target answers. */
+const floods: ReadonlyArray<readonly [name: string, answers: (socket: net.Socket) => void, make: (index: number) => Buffer, most: number]> = [
+  ['interim responses to 100 requests', endless, (index) => frames.request(2 * index + 1, fields), 100],
+  ['the heads of responses to requests that are taken back', (socket) => { socket.on('data', () => socket.write(answer)); }, (index) => {
+    const back = 2 * (index - 64) + 1;
+    return Buffer.concat([frames.request(2 * index + 1, fields), ...back > 0 ? [frames.reset(back)] : []]);
+  }, Number.POSITIVE_INFINITY],
+  ['answers to pings', () => undefined, () => Buffer.concat(Array.from({ length: 100 }, frames.ping)), Number.POSITIVE_INFINITY],
+  ['answers to settings', () => undefined, () => Buffer.concat(Array.from({ length: 100 }, frames.settings)), Number.POSITIVE_INFINITY],
+];
+
+test.each(floods)('%s for an HTTP/2 visitor who reads nothing leave the server as small as it was', async (_, answers, make, most) => {
+  const { server, agent } = await start(answers);
+  // Once first: what the programs load with the first visitor is none of his.
+  await flood(await silentHttp2(server.secureHostsPort, host), make, 10);
+  const growth = await memoryGrowth([server.child, agent], async () => {
+    const visitor = await silentHttp2(server.secureHostsPort, host);
+    await Promise.race([flood(visitor, make, most).then(() => delay(LASTS)), delay(LASTS)]);
+    visitor.destroy();
+  });
+  expect(Math.max(...growth)).toBeLessThan(MOST_GROWTH);
+}, 60_000);
+
+test.each([
+  ['answers to requests for a host that is not there', (port: number) => ({ port, request: 'GET / HTTP/1.1\r\nHost: nowhere.example\r\n\r\n' })],
+  ['a proxy that asks for a login', (_port: number, proxy: number) => ({ port: proxy, request: 'CONNECT a.example:1 HTTP/1.1\r\nHost: a.example:1\r\n\r\n' })],
+] as const)('%s: a visitor who sends requests without end and reads nothing is read no further, and the server stays as small as it was', async (_, way) => {
+  const { server, agent, clientId } = await start(() => undefined);
+  await write(server, '/client/edit/', { id: clientId, u: 'name', p: 'word' });
+  const { port, request } = way(server.hostsPort, (await openTunnel(server, clientId, '', 'httpProxy')).port);
+  const requests = Buffer.from(request.repeat(1000));
+  const growth = await memoryGrowth([server.child, agent], async () => {
+    const visitor = await visit(port);
+    visitor.pause();
+    const more = (): void => { while (!visitor.destroyed && visitor.write(requests)); };
+    visitor.on('drain', more);
+    more();
+    await delay(LASTS);
+    visitor.destroy();
+  });
+  expect(Math.max(...growth)).toBeLessThan(MOST_GROWTH);
+}, 60_000);

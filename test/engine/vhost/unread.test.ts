@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import http2 from 'node:http2';
+import net from 'node:net';
+import tls from 'node:tls';
+import { afterEach, expect, test } from '@jest/globals';
+import { covering } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
+import { flood, frames, silentHttp2 } from '../../support/http2-frames.ts';
+import { closed, visit } from '../../support/target.ts';
+import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+
+const host = 'x.p.example.com';
+const pem = { certificate: covering.certificate, privateKey: covering.key };
+const request = `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+
+const open: Array<() => void> = [];
+afterEach(() => {
+  for (const close of open.splice(0)) close();
+});
+
+/** A host whose target answers each request with so many bytes. */
+async function answering(bytes: number, stallMs = 1000) {
+  let answered = 0;
+  const origin = await startRawOrigin((text, socket) => {
+    // One request comes after the other.
+    if (!text.endsWith('\r\n\r\n')) return;
+    answered++;
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`);
+  });
+  const vhost = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], { timing: { ...VHOST_TIMING, stallMs }, http2Timing: { idleMs: 500, lingerMs: 500 } });
+  return { ...vhost, origin, answered: () => answered };
+}
+
+/** An HTTP/2 session by way of a relay, which can stop reading: an HTTP/2 client of Node's can't. */
+async function session(port: number) {
+  const raw = net.connect(port, '127.0.0.1').on('error', () => undefined);
+  let last: net.Socket | undefined;
+  const relay = net.createServer((client) => {
+    client.on('error', () => undefined).once('close', () => raw.destroy());
+    last = client;
+    client.pipe(raw).pipe(client);
+  }).listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const address = relay.address();
+  if (address === null || typeof address === 'string') throw new Error('no address');
+  relay.unref();
+  const secure = tls.connect({ port: address.port, host: '127.0.0.1', servername: host, ALPNProtocols: ['h2'], rejectUnauthorized: false }).on('error', () => undefined);
+  await once(secure, 'secureConnect');
+  const client = http2.connect(`https://${host}`, { createConnection: () => secure, settings: { initialWindowSize: 8 * 1024 * 1024 } }).on('error', () => undefined);
+  client.setLocalWindowSize(64 * 1024 * 1024);
+  open.push(() => {
+    client.destroy();
+    raw.destroy();
+    relay.close();
+  });
+  await once(client, 'remoteSettings');
+  const stop = (): void => { raw.unpipe().pause(); };
+  const goOn = (): void => { if (last) raw.pipe(last); };
+  return { raw, stop, goOn, client, ask: () => client.request({ ':path': '/' }).on('error', () => undefined) };
+}
+
+test('who asks and reads no answers gets no more of them, over HTTP/1.1, and is disconnected; one who reads on gets all', async () => {
+  const { httpPort, server, answered } = await answering(100_000);
+  const visitor = await visit(httpPort);
+  visitor.pause().write(request.repeat(2000));
+  await eventually(() => server.connections, (count) => count === 1);
+  await eventually(() => server.connections, (count) => count === 0);
+  // What the kernel takes of them is all that was answered.
+  expect(answered()).toBeLessThan(200);
+  const reader = await visit(httpPort);
+  reader.write(request.repeat(50));
+  let bytes = 0;
+  for await (const chunk of reader) {
+    bytes += Buffer.isBuffer(chunk) ? chunk.length : 0;
+    if (bytes >= 50 * 100_000 + 50 * 40) break;
+  }
+  expect(answered()).toBeGreaterThanOrEqual(50);
+});
+
+test('error pages are no exception: who reads none is not answered without end, and is disconnected', async () => {
+  /** Much more than the system takes of either side. */
+  const MOST = 5000;
+  const { httpPort, server } = await answering(0);
+  const visitor = await visit(httpPort);
+  visitor.on('error', () => undefined).pause();
+  const nowhere = 'GET / HTTP/1.1\r\nHost: nowhere.example\r\n\r\n'.repeat(1000);
+  let sent = 0;
+  const more = (): void => {
+    while (sent < MOST && visitor.write(nowhere)) sent++;
+  };
+  visitor.on('drain', more);
+  more();
+  await new Promise((resolve) => { visitor.once('close', resolve); });
+  await eventually(() => server.connections, (count) => count === 0);
+  expect(sent).toBeLessThan(MOST);
+});
+
+test('an HTTP/2 session whose visitor reads nothing is cut off, with its streams and what they hold of their targets', async () => {
+  const { httpsPort, server, origin } = await answering(4_000_000);
+  const { raw, stop, ask } = await session(httpsPort);
+  stop();
+  for (let index = 0; index < 20; index++) ask();
+  await eventually(() => origin.received.length, (count) => count === 20);
+  expect(await eventually(() => server.connections, (count) => count === 0)).toBe(0);
+  await closed(raw);
+});
+
+test('the streams of a session end with its socket, those too whose answers wait', async () => {
+  const { httpsPort, server, origin } = await answering(4_000_000, 60_000);
+  const { raw, stop, ask } = await session(httpsPort);
+  stop();
+  for (let index = 0; index < 20; index++) ask();
+  await eventually(() => origin.received.length, (count) => count === 20);
+  raw.resetAndDestroy();
+  expect(await eventually(() => server.connections, (count) => count === 0, 5000)).toBe(0);
+});
+
+test('interim responses over HTTP/2 are at most 16, too; then the target does not answer properly', async () => {
+  const origin = await startRawOrigin((_text, socket) => {
+    const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'.repeat(100);
+    const more = (): void => { while (!socket.destroyed && socket.write(hints)); };
+    socket.on('drain', more);
+    more();
+  });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const { client, ask } = await session(httpsPort);
+  const stream = ask();
+  let interim = 0;
+  stream.on('headers', () => { interim++; });
+  const [headers] = await once(stream, 'response');
+  expect(headers).toMatchObject({ ':status': 502 });
+  expect(interim).toBe(16);
+  client.destroy();
+  await eventually(() => server.connections, (count) => count === 0);
+});
+
+test('heads of a hundred answers wait, too, for a visitor who reads late, and all of them come', async () => {
+  const origin = await startRawOrigin((_text, socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\nok`));
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const { stop, goOn, client, ask } = await session(httpsPort);
+  stop();
+  const streams = Array.from({ length: 100 }, ask);
+  await eventually(() => origin.received.length, (count) => count >= 100);
+  goOn();
+  const texts = await Promise.all(streams.map(async (stream) => (await stream.setEncoding('latin1').toArray()).join('')));
+  expect(texts).toEqual(texts.map(() => 'ok'));
+  client.close();
+});
+
+const fields = [[':method', 'GET'], [':scheme', 'https'], [':authority', host], [':path', '/']] as const;
+
+test.each([
+  ['pings', () => Buffer.concat(Array.from({ length: 100 }, frames.ping))],
+  ['settings', () => Buffer.concat(Array.from({ length: 100 }, frames.settings))],
+  ['requests that it takes back at once', (index: number) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1)])],
+  ['requests, more than may be open', (index: number) => frames.request(2 * index + 1, fields)],
+] as const)('an HTTP/2 visitor who sends %s without end and reads nothing is disconnected', async (_, make) => {
+  const { httpsPort, server } = await answering(10);
+  const visitor = await silentHttp2(httpsPort, host);
+  open.push(() => visitor.destroy());
+  await flood(visitor, make);
+  expect(await eventually(() => server.connections, (count) => count === 0)).toBe(0);
+}, 90_000);
