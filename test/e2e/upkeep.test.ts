@@ -19,15 +19,15 @@ async function graphql({ httpPort }: ServerProcess, query: string): Promise<unkn
   return answer.json();
 }
 
-/** Offers a key that no client has. */
-async function guessKey({ bridgePort }: ServerProcess): Promise<void> {
+/** Offers a key that no client has; the same one again would be no further guess. */
+async function guessKey({ bridgePort }: ServerProcess, key: string): Promise<void> {
   const socket = await netBackend.connect({ host: '127.0.0.1', port: bridgePort, timeoutMs: 5000 });
-  await expect(proveHandshake(socket, { timeoutMs: 5000, role: 'mux', keyId: keyIdOf('guessed'), key: 'guessed', connection: 0, info: {} })).rejects.toThrow(/vkey/);
+  await expect(proveHandshake(socket, { timeoutMs: 5000, role: 'mux', keyId: keyIdOf(key), key, connection: 0, info: {} })).rejects.toThrow(/vkey/);
 }
 
 test('an address that guesses keys on the bridge is listed for administrators, and freed by them', async () => {
   const server = await startServer();
-  for (let n = 0; n < 3; n++) await guessKey(server);
+  for (let n = 0; n < 3; n++) await guessKey(server, `guess ${n}`);
   expect(await graphql(server, '{ lockouts { credential kind source } }')).toEqual({ data: { lockouts: [{ credential: 'VKEY', kind: 'ADDRESS', source: '127.0.0.1' }] } });
   expect(await graphql(server, 'mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }')).toEqual({ data: { freeLockout: true } });
   expect(await graphql(server, '{ lockouts { source } auditEntries { rows { resource resourceId action } } }')).toEqual({ data: { lockouts: [], auditEntries: { rows: [
