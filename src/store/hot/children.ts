@@ -1,6 +1,6 @@
 import type { Client, Host, Tunnel } from '../generated/sqlite/client.ts';
 import { isBounded } from './page.ts';
-import { Binder, idsOf } from './reader.ts';
+import { Binder } from './reader.ts';
 import type { HotReader } from './reader.ts';
 
 /** A stretch of what each of several clients (or users, of clients) has, by id. */
@@ -24,11 +24,15 @@ export interface ChildRows {
 /** Reads the same stretch of the tunnels or hosts of many clients, or of the clients of many users, with one statement, whole rows, by id. */
 export function childrenOf<Table extends keyof ChildRows>(
   reader: HotReader, table: Table, { parentIds, offset, limit }: ChildrenQuery): Promise<Array<ChildRows[Table]>> {
-  const binder = new Binder(reader.dialect);
   const parent = table === 'Client' ? 'userId' : 'clientId';
-  const placed = `SELECT id, row_number() OVER (PARTITION BY "${parent}" ORDER BY id) AS place FROM "${table}" WHERE "${parent}" IN (${idsOf(binder, parentIds)})`;
-  const after = `place > ${binder.bind(offset)}`;
-  const wanted = limit === undefined ? after : `${after} AND place <= ${binder.bind(offset + limit)}`;
+  const binder = new Binder(reader.dialect);
+  const sqlite = reader.dialect === 'sqlite';
+  const parents = binder.bind(JSON.stringify(parentIds));
+  const one = sqlite ? 'p.value' : 'p.value::int';
+  // Each parent's stretch is read from the index up to its end, and no further: a client may have tens of thousands of tunnels.
+  const stretch = (columns: string) =>
+    `SELECT ${columns} FROM "${table}" WHERE "${parent}" = ${one} ORDER BY id LIMIT ${binder.bind(limit ?? (sqlite ? -1 : null))} OFFSET ${binder.bind(offset)}`;
+  const from = sqlite ? `json_each(${parents}) AS p JOIN "${table}" t ON t.id IN (${stretch('id')})` : `json_array_elements_text(${parents}::json) AS p(value) CROSS JOIN LATERAL (${stretch('*')}) AS t`;
   const bounded = isBounded({ offset, limit: limit === undefined ? undefined : limit * parentIds.length });
-  return reader.rows({ text: `SELECT * FROM "${table}" WHERE id IN (SELECT id FROM (${placed}) AS placed WHERE ${wanted}) ORDER BY id`, values: binder.values, bounded });
+  return reader.rows({ text: `SELECT t.* FROM ${from} ORDER BY t.id`, values: binder.values, bounded });
 }
