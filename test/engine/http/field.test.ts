@@ -9,7 +9,7 @@ import { fieldsForTarget } from '../../../src/engine/vhost/request-fields.ts';
 import { letInResponse } from '../../../src/engine/vhost/let-in-page.ts';
 import { octets } from '../../../src/rules/octets.ts';
 import { sized } from '../../support/endurance.ts';
-import { anyText } from '../../support/outside-input.ts';
+import { anyText, hold } from '../../support/outside-input.ts';
 
 const runs = { numRuns: sized(5000, 100_000) };
 const LONG = sized(20_000, 600_000);
@@ -21,15 +21,15 @@ const text = fc.oneof(anyText, fc.string({ unit: 'binary', maxLength: 12 }), fc.
 /** The names of a head's fields, which must be one request or response and nothing else. */
 function namesOf(head: Buffer, parse: typeof parseRequestHead | typeof parseResponseHead): string[] {
   const parsed = parse(head);
-  expect(parsed?.length).toBe(head.indexOf('\r\n\r\n') + 4);
+  hold(parsed?.length === head.indexOf('\r\n\r\n') + 4, 'is one head');
   return parsed?.fields.map(({ name }) => name) ?? [];
 }
 
 test('no text in any field adds a line or a field to a head', () => {
   fc.assert(fc.property(text, text, (one, two) => {
     const fields = [Field.of('A', one), Field.of('B', octets(two)), Field.of('C', 'c')];
-    expect(namesOf(formatHead('GET / HTTP/1.1', fields), parseRequestHead)).toEqual(['A', 'B', 'C']);
-    expect(formatHead(`HTTP/1.1 200 ${one}`, fields).toString('latin1').split(/\r|\n|\0/)).toHaveLength(11);
+    hold(namesOf(formatHead('GET / HTTP/1.1', fields), parseRequestHead).join() === 'A,B,C', 'has its fields');
+    hold(formatHead(`HTTP/1.1 200 ${one}`, fields).toString('latin1').split(/\r|\n|\0/).length === 11, 'has its lines');
   }), runs);
 }, LONG);
 
@@ -42,25 +42,30 @@ test('no text that can be configured for a host adds a line or a field to what i
     const fields = fieldsForTarget(head, hostFields({ hostChange, headers }), { address: '192.0.2.1', scheme: 'http', host: 'a', trusted: false });
     const names = namesOf(formatHead('GET / HTTP/1.1', fields), parseRequestHead);
     const configured = headers.map((line) => line.slice(0, Math.max(0, line.indexOf(':'))).trim());
-    for (const name of names) expect(own.has(name) || configured.includes(name)).toBe(true);
-    expect(names.length).toBeLessThanOrEqual(own.size + headers.length);
+    hold(names.every((name) => own.has(name) || configured.includes(name)), 'has no field that nobody configured');
+    hold(names.length <= own.size + headers.length, 'has no more fields');
   }), runs);
 }, LONG);
 
 test('no text adds a line or a field to what the server answers by itself', () => {
   fc.assert(fc.property(text, text, (one, two) => {
-    expect(namesOf(httpsRedirect({ host: one, path: two }, 443, false), parseResponseHead)).toEqual(['Location', 'Content-Length']);
-    expect(namesOf(letInResponse(one, false, false), parseResponseHead)).toEqual(['Location', 'Content-Length', 'Cache-Control']);
-    expect(namesOf(plainAnswer(407, one, { closes: false, fields: [Field.of('X', two)] }), parseResponseHead)).toEqual(['Content-Type', 'Content-Length', 'Cache-Control', 'X']);
+    hold(namesOf(httpsRedirect({ host: one, path: two }, 443, false), parseResponseHead).join() === 'Location,Content-Length', 'a redirect has its fields');
+    hold(namesOf(letInResponse(one, false, false), parseResponseHead).join() === 'Location,Content-Length,Cache-Control', 'a way back has its fields');
+    hold(namesOf(plainAnswer(407, one, { closes: false, fields: [Field.of('X', two)] }), parseResponseHead).join() === 'Content-Type,Content-Length,Cache-Control,X', 'a plain answer has its fields');
   }), runs);
 }, LONG);
 
 test('a name that can\'t be one is no field', () => {
   fc.assert(fc.property(text, (name) => {
-    if (/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) expect(Field.of(name, 'x').name).toBe(name);
-    else {
-      expect(() => Field.of(name, 'x')).toThrow(TypeError);
-      expect(Field.received(name, 'x')).toBeUndefined();
+    const sound = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name);
+    hold((Field.received(name, 'x') !== undefined) === sound, 'is a field if its name can be one');
+    let made = true;
+    try {
+      Field.of(name, 'x');
+    } catch (error) {
+      expect(error).toBeInstanceOf(TypeError);
+      made = false;
     }
+    hold(made === sound, 'is made if its name can be one');
   }), runs);
 }, LONG);
