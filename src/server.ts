@@ -3,6 +3,7 @@ import type http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import type { Logger } from 'pino';
+import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import { Engine } from './engine/engine.ts';
 import { LocalFace } from './engine/local-face.ts';
 import { createApp } from './http/app.ts';
@@ -75,29 +76,32 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     await nameFormerTokens(store, log);
     await store.forgetDeclared();
     await engine.load(wantedState(await store.loadEngineState()));
-    let bridge = await engine.listen();
-    const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
-    opened.push(async () => stopReloading());
-    const hosts = await engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort });
     const face = new LocalFace(engine);
     const saver = new StateSaver(face, store, log);
     saver.start();
     opened.push(() => saver.stop());
     const pruning = regularly(PRUNE_MS, () => store.prune(retentionOf(settings)), log, 'old history could not be deleted; tried again in an hour');
     opened.push(() => pruning.stop());
+    let bridge: BridgeAddress | undefined;
     const services = createServices({
       store, engine: face, attempts, log, now: Date.now, freshState: () => saver.fresh(),
-      settings: { version, get bridge() { return bridge; }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername, publicUrl: settings.publicUrl },
+      settings: { version, get bridge() { return listening(bridge); }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername, publicUrl: settings.publicUrl },
     });
     const declarations = new AgentDeclarations(services);
     engine.keepDeclared(declarations);
     opened.push(() => declarations.stop());
     const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be told of; tried again in a minute');
     opened.push(() => sweep.stop());
-    const web = await listen(createHttp(settings, services, face, stopping.signal), settings);
+    const created = createHttp(settings, services, face, stopping.signal);
+    // Last of all: what answers is ready, and a crowd of agents that waits for it finds the event loop free.
+    bridge = await engine.listen();
+    const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
+    opened.push(async () => stopReloading());
+    const hosts = await engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort });
+    const web = await listen(created, settings);
     opened.push(() => close(web));
     const stop = stopSignal(log);
-    process.stdout.write(readyMessage({ settings, generated, bridge, hosts, http: addressOf(web) }));
+    process.stdout.write(readyMessage({ settings, generated, bridge: listening(bridge), hosts, http: addressOf(web) }));
 
     await stop;
     stopping.abort();
@@ -114,6 +118,12 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
 function endAtOnce(error: Error): never {
   process.stderr.write(`adit: ${error.message}; this server ends\n`);
   process.exit(1);
+}
+
+/** The bridge's address: known before anything asks for it. */
+function listening(bridge: BridgeAddress | undefined): BridgeAddress {
+  if (!bridge) throw new Error('the bridge does not listen yet');
+  return bridge;
 }
 
 function createHttp(settings: Settings, services: Services, engine: LocalFace, stopping: AbortSignal): http.Server {

@@ -1,6 +1,7 @@
 import { AddressSet, turnedAwayBy } from '../rules/ip-access.ts';
 import { canonicalAddress } from '../rules/ip-address.ts';
 import { sameSecret } from '../rules/login.ts';
+import { Pace } from '../rules/pace.ts';
 import { visitorKeyOf } from '../rules/visitor-key.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
@@ -8,6 +9,9 @@ import type { ClientState, WantedClient } from './face.ts';
 import type { Account } from './limits/account.ts';
 import { LetIn } from './limits/let-in.ts';
 import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
+
+/** Sessions of one client: each costs lines of the log, events, and the connections of the one before. */
+const SESSIONS = { atOnce: 60, perSecond: 1 } as const;
 
 /** One client: what is wanted of it, its agent while that is connected, and what was last seen of it. */
 export class ClientEntry {
@@ -24,6 +28,7 @@ export class ClientEntry {
   #lastOnlineAt: number | null = null;
   #address = '';
   #lastAddress: string;
+  readonly #pace = new Pace(SESSIONS);
   #localAddress = '';
   #version = '';
 
@@ -33,6 +38,11 @@ export class ClientEntry {
     this.#wanted = wanted;
     this.#lists = lists;
     this.meter = meter;
+  }
+
+  /** A session of its agent is to begin. @returns false = its sessions begin too often */
+  maySession(now: number): boolean {
+    return this.#pace.begin(now);
   }
 
   /** Where its agent was seen last, before the server's start too; "" = nowhere. */

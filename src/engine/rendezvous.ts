@@ -2,11 +2,12 @@ import dgram from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
 import { ConnectionShares, type ShareLimits } from '../rules/connection-shares.ts';
+import { networkOf } from '../rules/ip-address.ts';
 import { STUN_REQUEST_BYTES, stunResponse } from '../wire/stun.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../wire/socket.ts';
 import { messageOf } from '../wire/system-error.ts';
 
-/** Answers a second, to one address and to all: strangers may ask too. */
+/** Answers a second, to one address (of IPv6: network) and to all: strangers may ask too. */
 const MOST_ANSWERS = { perAddress: 100, total: 5000 } as const;
 /** Addresses that are counted in a second; beyond them only known ones are answered. */
 const MAX_ADDRESSES = 5000;
@@ -108,9 +109,10 @@ export class Rendezvous {
       this.#answers = new Map();
       this.#total = 0;
     }
-    const before = this.#answers.get(host) ?? 0;
+    const source = networkOf(host, 64);
+    const before = this.#answers.get(source) ?? 0;
     if (before >= MOST_ANSWERS.perAddress || this.#total >= MOST_ANSWERS.total || (before === 0 && this.#answers.size >= MAX_ADDRESSES)) return false;
-    this.#answers.set(host, before + 1);
+    this.#answers.set(source, before + 1);
     this.#total++;
     return true;
   }

@@ -6,7 +6,7 @@ import pino from 'pino';
 import { Rendezvous } from '../../src/engine/rendezvous.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { startVisitor } from '../support/visitor.ts';
@@ -124,6 +124,25 @@ test('the rendezvous answers one address only so often', async () => {
   // One limit for each second that it took.
   expect(answers).toBeLessThan(1000);
   socket.close();
+  await service.close();
+});
+
+test('one address has a share of the rendezvous over TCP, and gets it back', async () => {
+  const { rendezvous: service, ports } = await rendezvous();
+  /** Whether an address is answered. */
+  const answered = (localAddress: string) => new Promise<boolean>((resolve) => {
+    const socket = net.connect({ port: ports[0] ?? 0, host: '127.0.0.1', localAddress });
+    socket.on('error', () => undefined).on('close', () => resolve(false)).on('data', () => {
+      resolve(true);
+      socket.destroy();
+    });
+    socket.write(stunRequest());
+  });
+  const silent = await Promise.all(Array.from({ length: 32 }, () => visit(ports[0] ?? 0)));
+  await eventuallyAsync(() => answered('127.0.0.1'), (is) => !is);
+  expect(await answered('127.0.0.2')).toBe(true);
+  for (const socket of silent) socket.destroy();
+  await eventuallyAsync(() => answered('127.0.0.1'), (is) => is);
   await service.close();
 });
 

@@ -185,6 +185,18 @@ test('one address gets so many unfinished handshakes; whoever is one too many is
   await log.line(/^connected to/);
 }, 20_000);
 
+test('a client whose sessions begin too often is told when to come back; others are not affected', async () => {
+  let now = 1_000_000;
+  const server = await startEngine({ ...both, now: () => now });
+  const refused: unknown[] = [];
+  for (let i = 0; i < 62; i++) refused.push((await offer(server, CLIENT.vkey)).refusal);
+  expect(refused.slice(0, 60)).toEqual(Array(60).fill(undefined));
+  expect(refused.slice(60)).toEqual(Array(2).fill({ code: 'too-often', text: 'its sessions begin too often', retryAfterMs: 5000 }));
+  expect((await offer(server, SECOND.vkey)).refusal).toBeUndefined();
+  now += 1000;
+  expect([(await offer(server, CLIENT.vkey)).refusal, (await offer(server, CLIENT.vkey)).refusal?.code]).toEqual([undefined, 'too-often']);
+});
+
 test('silent connections keep no agent out: the oldest of them goes', async () => {
   const server = await startEngine({ bridgeTiming: { places: { total: 100, perAddress: 5, patienceMs: 0 } } });
   const silent = await Promise.all(Array.from({ length: 5 }, () => visit(server.bridge.port)));

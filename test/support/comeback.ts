@@ -37,10 +37,8 @@ export interface Comeback {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** The longest time of its own that the server's event loop was held: 2 ms too much at most. */
+  /** The longest time of its own that the server's event loop was held since it answers: 2 ms too much at most. */
   readonly longestHold: number;
-  /** The same with the rest of its start, which goes on for a moment after the bridge answers. */
-  readonly longestHoldAtStart: number;
   /** Attempts that the server sent away. */
   readonly sentAway: number;
 }
@@ -71,12 +69,11 @@ export async function measureComeback({ agents, processes, outageMs, tls = false
     const starting = startServer({ dataDir, environment, httpPort, bridgePort, tlsPort });
     const from = await answers(tls ? tlsPort : bridgePort);
     const again = await starting;
-    const ready = Date.now();
     await all(from);
     const times = [...back(from).values()].toSorted((one, other) => one - other);
     again.child.kill('SIGUSR2');
     const at = (share: number) => times[Math.min(times.length - 1, Math.ceil(times.length * share) - 1)] ?? 0;
-    return { p50: at(0.5), p99: at(0.99), max: times.at(-1) ?? 0, longestHold: longest(await holdsIn(holdFile), ready), longestHoldAtStart: longest(await holdsIn(holdFile), from), sentAway: events(from).filter(({ reason }) => reason.startsWith('refused')).length };
+    return { p50: at(0.5), p99: at(0.99), max: times.at(-1) ?? 0, longestHold: longest(await holdsIn(holdFile), from), sentAway: events(from).filter(({ reason }) => reason.startsWith('refused')).length };
   } finally {
     await endChildren();
   }
@@ -97,12 +94,12 @@ async function answers(port: number): Promise<number> {
   }
 }
 
-/** When the loop was held, in ms since the epoch, and for how long. */
+/** Until when the loop was held, in ms since the epoch, and for how long. */
 async function holdsIn(file: string): Promise<[number, number][]> {
   while (!existsSync(file) || !readFileSync(file, 'utf8').endsWith('\n')) await delay(20);
   return z.array(z.tuple([z.number(), z.number()])).parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
 function longest(holds: readonly [number, number][], from: number): number {
-  return Math.max(0, ...holds.filter(([at]) => at >= from).map(([, ms]) => ms));
+  return Math.max(0, ...holds.map(([until, ms]) => Math.min(ms, until - from)));
 }

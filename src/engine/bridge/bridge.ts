@@ -41,6 +41,9 @@ const CROWDED_MS = { least: 1000, most: 5000 } as const;
 /** When an address from which too many keys are tried is to come back, in ms. */
 const BUSY_MS = 5000;
 
+/** When a client whose sessions begin too often is to come back, in ms. */
+const TOO_OFTEN_MS = 5000;
+
 /** Where the bridge is to listen. */
 export interface BridgePlaces {
   readonly host: string;
@@ -341,6 +344,10 @@ export class Bridge {
     const declarations = this.#options.declarations();
     if (info.data.configFile && (!entry.wanted.configAllowed || !declarations)) {
       this.#refuse(offer, entry.wanted.configAllowed ? 'starting' : 'config-refused');
+      return;
+    }
+    if (!entry.maySession(now())) {
+      this.#refuse(offer, 'too-often', { retryAfterMs: TOO_OFTEN_MS });
       return;
     }
     const id = newSessionId();

@@ -1,3 +1,5 @@
+import { networkOf } from '../../rules/ip-address.ts';
+
 /** How many unfinished handshakes there may be. A stranger's costs a socket and a few KB. */
 export interface PlaceLimits {
   readonly total: number;
@@ -12,6 +14,7 @@ export const PLACE_LIMITS: PlaceLimits = { total: 4096, perAddress: 1024, patien
 
 /** A place for an unfinished handshake. */
 export interface Place {
+  /** The peer's, of IPv6 its network. */
   readonly address: string;
   /** When it was taken, by the clock of the gate. */
   readonly since: number;
@@ -44,7 +47,8 @@ export class HandshakePlaces {
   }
 
   /** Takes a place. @param evict ends the handshake, after which `leave` follows @returns undefined = there is none; otherwise `leave` must follow */
-  enter(address: string, evict: () => void): Place | undefined {
+  enter(from: string, evict: () => void): Place | undefined {
+    const address = networkOf(from, 64);
     const { total, perAddress } = this.#limits;
     const full = (this.#byAddress.get(address) ?? 0) >= perAddress ? this.#waitingOf.get(address) : this.#places.size >= total ? this.#waiting : undefined;
     if (full === undefined ? this.#isFull(address) : !this.#evictOldest(full)) return undefined;

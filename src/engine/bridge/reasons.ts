@@ -3,6 +3,7 @@ export const reasons = {
   'unknown-key': 'the server does not know this vkey',
   busy: 'too many wrong keys came from this address: try again later',
   crowded: 'too many connect at the same time',
+  'too-often': 'its sessions begin too often',
   disabled: 'the client is disabled',
   expired: 'the client has expired',
   deleted: 'the client was deleted',

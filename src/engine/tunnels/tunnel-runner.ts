@@ -117,7 +117,8 @@ export class TunnelRunner implements VisitedTunnel {
     const { mode } = this.#wanted;
     if (type !== mode) return { code: 'wrong-type', text: `the tunnel is of type ${mode}: visit it with --type ${mode}` };
     if (!this.#running) return { code: 'tunnel-stopped', text: this.#error || reasons['tunnel-stopped'] };
-    return this.#visits.full ? { code: 'too-many', text: reasons['too-many'] } : undefined;
+    if (this.#visits.full) return { code: 'too-many', text: reasons['too-many'] };
+    return this.#visits.mayBegin(performance.now()) ? undefined : { code: 'too-often', text: reasons['too-often'] };
   }
 
   enter(session: VisitorSession): void {

@@ -1,16 +1,25 @@
+import { Pace } from '../../rules/pace.ts';
 import type { Reason } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession } from '../bridge/visitor-session.ts';
 import type { VisitorState } from '../face.ts';
 
 /** Visitors of one tunnel at once: what somebody who knows its password may make the server hold. */
 export const MAX_VISITS = 1000;
+/** Sessions of visitors that begin: all may come back at once after an outage. */
+const BEGINNINGS = { atOnce: 2 * MAX_VISITS, perSecond: 20 } as const;
 
 /** The connected visitors of one tunnel. */
 export class Visits {
   readonly #open = new Set<VisitorSession>();
+  readonly #pace = new Pace(BEGINNINGS);
 
   get full(): boolean {
     return this.#open.size >= MAX_VISITS;
+  }
+
+  /** A visitor's session is to begin. @param now ms @returns false = they begin too often */
+  mayBegin(now: number): boolean {
+    return this.#pace.begin(now);
   }
 
   get states(): readonly VisitorState[] {
