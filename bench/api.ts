@@ -8,19 +8,24 @@ import type { Plan } from './api/calls.ts';
 import { measureList } from './api/list.ts';
 import { measurePages, measurePostgresqlPages } from './api/pages.ts';
 import { measureSearch } from './api/search.ts';
+import { measurePostgresqlWrites, measureWrites } from './api/writes.ts';
 import { Quiet } from './quiet.ts';
 
 /**
- * Measures the lists of the API. `list`: a signed POST /client/list/ beside an Express route that answers a fixed object; `search`: for
- * part of a text; `pages`: that a page by any order costs the same in lists of any size, on SQLite and on PostgreSQL.
+ * Measures the API. `list`: a signed POST /client/list/ beside an Express route that answers a fixed object; `search`: for
+ * part of a text; `pages`: that a page by any order costs the same in lists of any size, on SQLite and on PostgreSQL; `writes`: new tunnels
+ * by eight callers, on both, beside those of another checkout if `--baseline` names one that is compiled.
  *
- *     npm run bench:api -- [--rounds 5] [--seconds 5] [--patience 60] [--only list,search,pages,pages-postgresql]
+ *     npm run bench:api -- [--rounds 5] [--seconds 5] [--patience 60] [--only list,search,pages,pages-postgresql,writes,writes-postgresql] [--baseline DIR]
  */
-const measurements: Readonly<Record<string, (plan: Plan) => Promise<string>>> = { list: measureList, search: measureSearch, pages: measurePages, 'pages-postgresql': measurePostgresqlPages };
+const measurements: Readonly<Record<string, (plan: Plan) => Promise<string>>> = {
+  list: measureList, search: measureSearch, pages: measurePages, 'pages-postgresql': measurePostgresqlPages,
+  writes: measureWrites, 'writes-postgresql': measurePostgresqlWrites,
+};
 
 const { values: options } = parseArgs({ options: {
   rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '5' }, patience: { type: 'string', default: '60' },
-  only: { type: 'string', default: Object.keys(measurements).join() },
+  only: { type: 'string', default: Object.keys(measurements).join() }, baseline: { type: 'string' },
 } });
 const quiet = new Quiet(z.coerce.number().min(0).parse(options.patience));
 const plan: Plan = {
@@ -28,6 +33,7 @@ const plan: Plan = {
   // A signature is valid for 20 s.
   seconds: z.coerce.number().int().min(1).max(15).parse(options.seconds),
   quiet,
+  baseline: options.baseline,
 };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1)); // children end with the process

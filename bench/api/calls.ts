@@ -25,6 +25,8 @@ export interface Plan {
   readonly rounds: number;
   readonly seconds: number;
   readonly quiet: Quiet;
+  /** Another checkout, compiled, that writes are compared with. */
+  readonly baseline?: string;
 }
 
 /** A server over what `seed` has put into its database. */

@@ -5,7 +5,7 @@ import { sign } from '../../src/legacy/signature.ts';
 import { Child } from './child.ts';
 import { scratchDirectory } from './scratch.ts';
 
-const program = path.resolve(import.meta.dirname, '../../dist/main.js');
+const ownProgram = path.resolve(import.meta.dirname, '../../dist/main.js');
 const authKey = 'the key of the processes';
 
 /** The way that `auto` finds on the Node versions we know, without the self-test at each start. */
@@ -33,10 +33,12 @@ export interface ServerOptions {
   readonly tlsPort?: number;
   /** ADIT_... settings */
   readonly environment?: Readonly<Record<string, string>>;
+  /** The compiled program of another checkout. */
+  readonly program?: string;
 }
 
 /** Starts a server and waits for its ready message. */
-export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {} }: ServerOptions = {}): Promise<ServerProcess> {
+export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, program = ownProgram }: ServerOptions = {}): Promise<ServerProcess> {
   const child = new Child(process.execPath, [program, 'server'], {
     ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
     ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0', ADIT_P2P_PORT: '0',
@@ -58,7 +60,7 @@ export async function startAgent(
   { bridgePort, tlsPort, fingerprint }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain', more: readonly string[] = [],
 ): Promise<Child> {
   const flags = way === 'plain' ? ['--server', `127.0.0.1:${bridgePort}`] : ['--server', `127.0.0.1:${tlsPort}`, '--tls-fingerprint', `${fingerprint}`];
-  const child = new Child(process.execPath, [program, 'agent', ...flags, ...more], { ...fast, ...environment, ADIT_VKEY: vkey });
+  const child = new Child(process.execPath, [ownProgram, 'agent', ...flags, ...more], { ...fast, ...environment, ADIT_VKEY: vkey });
   await child.says(/connected to/);
   return child;
 }
@@ -73,7 +75,7 @@ export interface VisitorProcess {
 export async function startVisitorProcess(
   { bridgePort }: Pick<ServerProcess, 'bridgePort'>, type: 'secret' | 'p2p', password: string, environment: ServerOptions['environment'] = {}, listen = 0,
 ): Promise<VisitorProcess> {
-  const child = new Child(process.execPath, [program, 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen)], { ...environment, ADIT_VISIT_PASSWORD: password });
+  const child = new Child(process.execPath, [ownProgram, 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen)], { ...environment, ADIT_VISIT_PASSWORD: password });
   const [, port] = await child.says(/listening on 127\.0\.0\.1:(\d+)/);
   await child.says(/connected to/);
   return { child, port: Number(port) };
