@@ -1,4 +1,4 @@
-import type { AuditEntry, Prisma } from './generated/sqlite/client.ts';
+import { type AuditEntry, Prisma } from './generated/sqlite/client.ts';
 import type { Page } from './hot/page.ts';
 import type { Reading } from './reading.ts';
 import type { Transaction } from './transaction.ts';
@@ -20,11 +20,14 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** Writes entries. @returns them with their ids, in their order */
+/** Writes entries, by a statement of our own: every write has one, and Prisma's takes twice the CPU. @returns them with their ids, in their order */
 export async function addAuditEntries(tx: Transaction, data: readonly NewAuditEntry[]): Promise<AuditEntry[]> {
   if (data.length === 0) return [];
-  const entries = await tx.auditEntry.createManyAndReturn({ data: [...data] });
-  return entries.toSorted((a, b) => a.id - b.id);
+  const rows = data.map((row) => Prisma.sql`(${row.at}, ${row.callerKind}, ${row.callerId}, ${row.method}, ${row.address}, ${row.resource}, ${row.resourceId}, ${row.action}, ${row.before}, ${row.after})`);
+  const added = await tx.$queryRaw<Array<Pick<AuditEntry, 'id'>>>`INSERT INTO "AuditEntry" (at, "callerKind", "callerId", method, address, resource, "resourceId", action, before, after)
+    VALUES ${Prisma.join(rows)} RETURNING id`;
+  const ids = added.map(({ id }) => Number(id)).toSorted((a, b) => a - b);
+  return data.map((row, index) => ({ id: ids[index] ?? 0, ...row }));
 }
 
 /** Reads entries, the newest first. The total of all is kept, that of a selection is counted. */

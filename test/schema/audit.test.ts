@@ -56,6 +56,19 @@ eachDialect('the audit log', (databases) => {
     expect(JSON.parse(rows[3]?.after ?? '')).toMatchObject({ basicPassword: hidden });
   });
 
+  test('has entries as Prisma reads and writes them, also of a guess with a NUL', async () => {
+    const api = await openTestSchema(databases);
+    const { attempts, store } = api.services;
+    const entry = { at: new Date('2030-01-02T03:04:05.006Z'), callerKind: 'user', callerId: 7, method: 'token', address: '::1', resource: 'client', resourceId: '1', action: 'update', before: null, after: '{"a":"é"}' };
+    const added = await store.transaction((tx) => addAuditEntries(tx, [entry, { ...entry, callerId: null, before: '{}' }]));
+    expect(added).toEqual([{ id: 1, ...entry }, { id: 2, ...entry, callerId: null, before: '{}' }]);
+    expect(await store.db.auditEntry.findMany({ orderBy: { id: 'asc' } })).toEqual(added);
+    await store.db.auditEntry.create({ data: entry });
+    expect(await store.db.$queryRaw`SELECT count(*) AS kinds FROM (SELECT DISTINCT at FROM "AuditEntry") AS x`).toMatchObject([{ kinds: 1n }]);
+    attempts.begin('login', '203.0.113.7', 'a\0b', Date.now()).failed();
+    await eventuallyAsync(() => store.auditPage({ offset: 0, limit: 1 }), ({ rows }) => rows[0]?.resourceId === 'a\uFFFDb', 5000);
+  });
+
   test('has a guess that is found out while something is written', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;

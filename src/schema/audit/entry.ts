@@ -13,7 +13,7 @@ export function auditEntry(change: Change): NewAuditEntry {
     method: caller.by ?? '',
     address: caller.address ?? '',
     resource,
-    resourceId: idOf(change),
+    resourceId: idOf(change).replaceAll('\0', '\uFFFD'), // a stranger's guess may hold one, and PostgreSQL stores none
     action,
     before: before && JSON.stringify(before),
     after: after && JSON.stringify(after),
