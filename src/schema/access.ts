@@ -47,9 +47,10 @@ export async function listScope(context: Context, clientId?: number | null): Pro
  * @throws {AditError} as {@link missing}
  */
 export async function usableClient(context: Context, tx: Reading, id: number): Promise<ClientWithOwner> {
-  const row = await tx.client.findUnique({ where: { id }, include: { user: true } });
+  const row = await tx.client.findUnique({ where: { id } });
   if (row === null || !mayUseClient(context.caller, row)) throw missing(context, 'client');
-  return row;
+  // Prisma would look for the owner of a client that has none, too.
+  return { ...row, user: row.userId === null ? null : await tx.user.findUniqueOrThrow({ where: { id: row.userId } }) };
 }
 
 /**

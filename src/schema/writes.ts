@@ -1,4 +1,3 @@
-import { addAuditEntries } from '../store/audit.ts';
 import type { AuditEntry } from '../store/generated/sqlite/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction, WriteOptions } from '../store/transaction.ts';
@@ -43,8 +42,8 @@ export class Writes {
       const made: Change[] = [];
       const at = new Date(now());
       const result = await work(tx, (change) => made.push({ ...change, caller: author, at }));
-      return { result, made, entries: await addAuditEntries(tx, made.map(auditEntry)) };
-    }, { ...options, committed: ({ made, entries }) => this.#publish(made, entries) });
+      return { result, made, entries: made.map(auditEntry) };
+    }, { ...options, entries: ({ entries }) => entries, committed: ({ made }, entries) => this.#publish(made, entries) });
     return result;
   }
 

@@ -1,7 +1,6 @@
 import { type AuditEntry, Prisma } from './generated/sqlite/client.ts';
 import type { Page } from './hot/page.ts';
 import type { Reading } from './reading.ts';
-import type { Transaction } from './transaction.ts';
 
 /** An entry that is to be written. */
 export type NewAuditEntry = Omit<AuditEntry, 'id'>;
@@ -21,10 +20,10 @@ export interface AuditQuery {
 }
 
 /** Writes entries, by a statement of our own: every write has one, and Prisma's takes twice the CPU. @returns them with their ids, in their order */
-export async function addAuditEntries(tx: Transaction, data: readonly NewAuditEntry[]): Promise<AuditEntry[]> {
+export async function addAuditEntries(tx: Prisma.TransactionClient, data: readonly NewAuditEntry[]): Promise<AuditEntry[]> {
   if (data.length === 0) return [];
   const rows = data.map((row) => Prisma.sql`(${row.at}, ${row.callerKind}, ${row.callerId}, ${row.method}, ${row.address}, ${row.resource}, ${row.resourceId}, ${row.action}, ${row.before}, ${row.after})`);
-  const added = await tx.$queryRaw<Array<Pick<AuditEntry, 'id'>>>`INSERT INTO "AuditEntry" (at, "callerKind", "callerId", method, address, resource, "resourceId", action, before, after)
+  const added = await tx.$queryRaw<ReadonlyArray<{ readonly id: number | bigint }>>`INSERT INTO "AuditEntry" (at, "callerKind", "callerId", method, address, resource, "resourceId", action, before, after)
     VALUES ${Prisma.join(rows)} RETURNING id`;
   const ids = added.map(({ id }) => Number(id)).toSorted((a, b) => a - b);
   return data.map((row, index) => ({ id: ids[index] ?? 0, ...row }));
@@ -42,6 +41,6 @@ export async function auditPage(db: Reading, { offset: skip, limit: take, from, 
 }
 
 /** Deletes the entries from before a moment. */
-export async function pruneAudit(tx: Transaction, before: Date): Promise<void> {
+export async function pruneAudit(tx: Prisma.TransactionClient, before: Date): Promise<void> {
   await tx.auditEntry.deleteMany({ where: { at: { lt: before } } });
 }

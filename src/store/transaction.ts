@@ -1,14 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
-import type { Prisma, PrismaClient } from './generated/sqlite/client.ts';
+import { addAuditEntries, type NewAuditEntry } from './audit.ts';
+import type { AuditEntry, Prisma, PrismaClient } from './generated/sqlite/client.ts';
 
 /** The client inside a transaction. */
 export type Transaction = Prisma.TransactionClient;
 
 /** What else a write wants. */
 export interface WriteOptions<T> {
-  /** Called when the rows are committed, before the next transaction begins. The write ends when it is through, or fails with what it throws. */
-  readonly committed?: (result: T) => Promise<void>;
+  /** What the audit log says of it, written in its transaction. */
+  readonly entries?: (result: T) => readonly NewAuditEntry[];
+  /** Called when rows and entries are committed, before the next transaction begins. The write ends when it is through, or fails with what it throws. */
+  readonly committed?: (result: T, entries: readonly AuditEntry[]) => Promise<void>;
   /** Called last, whether the write succeeded or not, before the next transaction begins. */
   readonly ended?: () => Promise<void>;
   /** It shares its transaction with no other write: for one that reads what `committed` of those before it changes. */
@@ -24,8 +27,9 @@ export type RunTransaction = <T>(run: (tx: Transaction) => Promise<T>, options?:
 interface Job {
   readonly alone: boolean;
   readonly run: (tx: Transaction) => Promise<void>;
+  readonly entries: () => readonly NewAuditEntry[];
   /** After the commit. */
-  readonly publish: () => Promise<void>;
+  readonly publish: (entries: readonly AuditEntry[]) => Promise<void>;
   /** After a rollback. */
   readonly fail: (error: unknown) => Promise<void>;
 }
@@ -39,7 +43,8 @@ const mostTogether = 16;
  * needs. Waiting here, not in the pool, leaves the connections to readers.
  *
  * Writes that wait while one runs join its transaction, each behind a savepoint: a commit waits for the disk, and one such wait
- * does for all of them. None ever waits for another to come. One that fails is rolled back by itself; a commit that fails, fails all.
+ * does for all of them, as one statement does for all their entries in the audit log. None ever waits for another to come. One that fails is
+ * rolled back by itself; when the entries or the commit fail, all fail.
  *
  * Inside, use `tx` only. What `run` throws rolls back all it wrote.
  * @param claimed asked before each commit: resolves while no other server has the database; what it throws, the writes fail with
@@ -50,40 +55,43 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>): Ru
   let running = false;
 
   const together = async (first: Job): Promise<void> => {
-    const stored: Job[] = [];
+    /** Those that the transaction is for; one that failed by itself is none of them any more. */
+    const jobs = new Set([first]);
+    let entries: AuditEntry[];
     try {
-      await db.$transaction(async (tx) => {
+      entries = await db.$transaction(async (tx) => {
         await inside.run(true, () => first.run(tx));
-        stored.push(first);
         for (let count = 1; count < mostTogether && !first.alone && waiting[0]?.alone === false; count++) {
           const job = waiting.shift();
-          if (job !== undefined && await joins(job, tx)) stored.push(job);
+          if (job !== undefined) await join(jobs, job, tx);
         }
+        const entries = await addAuditEntries(tx, Array.from(jobs).flatMap((job) => job.entries()));
         await claimed();
+        return entries;
       });
     } catch (error) {
-      for (const job of stored.length > 0 ? stored : [first]) await job.fail(error);
+      for (const job of jobs) await job.fail(error);
       return;
     } finally {
       // As long as it is on, Node tracks every promise of the program: a tenth of what a list costs.
       inside.disable();
     }
-    for (const [index, job] of stored.entries()) {
-      if (index > 0) await setImmediate(); // the answers of many writes are not made in one go
-      await job.publish();
+    for (const job of jobs) {
+      if (job !== first) await setImmediate(); // the answers of many writes are not made in one go
+      await job.publish(entries.splice(0, job.entries().length));
     }
   };
 
-  /** @returns whether the write is part of the transaction */
-  const joins = async (job: Job, tx: Transaction): Promise<boolean> => {
+  /** Makes a write part of a transaction, unless it fails by itself. */
+  const join = async (jobs: Set<Job>, job: Job, tx: Transaction): Promise<void> => {
+    jobs.add(job);
     await tx.$executeRaw`SAVEPOINT write`;
     try {
       await inside.run(true, () => job.run(tx));
-      return true;
     } catch (error) {
       await tx.$executeRaw`ROLLBACK TO SAVEPOINT write`;
+      jobs.delete(job);
       await job.fail(error);
-      return false;
     }
   };
 
@@ -102,7 +110,7 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>): Ru
   };
 }
 
-function jobOf<T>(run: (tx: Transaction) => Promise<T>, { committed, ended, alone = false }: WriteOptions<T>, resolve: (result: T) => void, reject: (error: unknown) => void): Job {
+function jobOf<T>(run: (tx: Transaction) => Promise<T>, { entries, committed, ended, alone = false }: WriteOptions<T>, resolve: (result: T) => void, reject: (error: unknown) => void): Job {
   let done: { readonly result: T } | undefined;
   const end = async (answer: () => void): Promise<void> => {
     try {
@@ -117,11 +125,12 @@ function jobOf<T>(run: (tx: Transaction) => Promise<T>, { committed, ended, alon
     async run(tx) {
       done = { result: await run(tx) };
     },
-    async publish() {
+    entries: () => done === undefined ? [] : entries?.(done.result) ?? [],
+    async publish(audited) {
       if (done === undefined) throw new Error('a write is published after it was stored');
       const { result } = done;
       try {
-        await committed?.(result);
+        await committed?.(result, audited);
       } catch (error) {
         return end(() => reject(error));
       }

@@ -72,6 +72,26 @@ eachDialect('a transaction', (databases) => {
     expect(statements.filter((text) => text === 'COMMIT')).toHaveLength(1);
   });
 
+  test('that loses its database fails all who share it, and none of them waits for ever', async () => {
+    const store = await databases.openEmpty();
+    const events = new EventEmitter();
+    const free = once(events, 'free');
+    const first = store.transaction(async (tx) => {
+      await tx.client.create({ data: { vkey: 'first' } });
+      await free;
+    });
+    const ending = store.transaction(async (tx) => {
+      await tx.$executeRawUnsafe('ROLLBACK'); // as the database does that gives a transaction up: no savepoint is left
+      throw new Error('given up');
+    });
+    const last = store.transaction((tx) => tx.client.create({ data: { vkey: 'last' } }));
+    const ends = Promise.allSettled([first, ending]);
+    events.emit('free');
+    expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await last;
+    expect((await store.db.client.findMany()).map(({ vkey }) => vkey)).toEqual(['last']);
+  });
+
   test('ends for each with what it publishes, in the order they came, before the next transaction begins', async () => {
     const store = await databases.openEmpty();
     const done: string[] = [];
