@@ -13,9 +13,30 @@ type Row = Record<string, Decoded | null>;
 /** What SQLite has no type for, by the type that the migrations declare. */
 const decoders = new Map<string | null, (value: Stored) => Decoded>([
   ['BOOLEAN', (value) => value === 1],
-  ['DATETIME', (value) => new Date(typeof value === 'bigint' ? Number(value) : value)],
-  ['BIGINT', BigInt],
+  ['DATETIME', dateOf],
+  ['BIGINT', bigintOf],
+  ['INTEGER', intOf],
 ]);
+
+/*
+ * SQLite keeps anything in any column. What another program has put there shows as 0, or as the beginning of 1970, in its own row, so that it
+ * breaks neither a list nor the start.
+ */
+
+function dateOf(value: Stored): Date {
+  const date = new Date(typeof value === 'bigint' ? Number(value) : value);
+  return Number.isNaN(date.getTime()) ? new Date(0) : date;
+}
+
+function bigintOf(value: Stored): bigint {
+  if (typeof value === 'bigint') return value;
+  const number = Math.trunc(Number(value));
+  return Number.isFinite(number) ? BigInt(number) : 0n;
+}
+
+function intOf(value: Stored): number {
+  return typeof value === 'number' && (value | 0) === value ? value : 0;
+}
 
 /**
  * Bounded queries run right here, on a read-only connection that waits for nobody: a page by an index takes less than a message to a worker
