@@ -37,7 +37,7 @@ export class SessionCookie {
 
 /**
  * Whether a browser sent the request over HTTPS: a trusted proxy says so, or the browser names a page of HTTPS as its origin, which also
- * holds behind a proxy that the settings don't name. Whoever makes it up only gives up a cookie of their own.
+ * holds behind a proxy that the settings don't name. A caller who forges it only changes a cookie of their own.
  */
 function cameOverHttps(request: Request): boolean {
   return request.secure || /^https:/i.test(request.get('origin') ?? '');

@@ -8,7 +8,7 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 /** Every field that holds a secret which its owner may read later. */
 const secretFields = ['Client.verifyKey', 'Tunnel.password', 'Host.headers'];
-/** Fields whose names sound like one, and that hold none; or it is shown once, to whom makes it. */
+/** Fields whose names sound like one, and that hold none; or one that is shown once, when it is made. */
 const harmless = [
   'Client.hasBasicPassword', 'Client.hasWebPassword', 'Client.hasIpWhitePassword', 'Host.hasPrivateKey', 'Host.privateKeyPath', 'PlatformDomain.keyFilePath', 'MadeToken.token',
   'MadeToken.apiToken', 'ApiToken.secrets', 'Viewer.secrets', 'Lockout.credential', 'Query.apiTokens', 'Query.legacyApiToken', 'Mutation.createApiToken', 'Mutation.revokeApiToken',
@@ -74,7 +74,7 @@ eachDialect('tokens without secrets', (databases) => {
     }
   });
 
-  test('are told none by mutations, and find none by searches and orders', async () => {
+  test('get none from mutations, and find none by searches and orders', async () => {
     const api = await openTestSchema(databases);
     await world(api);
     const blind: Caller = { kind: 'admin', by: 'token', withoutSecrets: true };
@@ -100,7 +100,7 @@ eachDialect('tokens without secrets', (databases) => {
 });
 
 eachDialect('tokens for a wall', (databases) => {
-  test('are let into one field alone, whoever made them, and see numbers, states and notes there', async () => {
+  test('are let into one field alone, and see numbers, states and notes there', async () => {
     const api = await openTestSchema(databases);
     await world(api);
     for (const who of [{ kind: 'admin' }, { kind: 'user', userId: 1 }] as const) {

@@ -20,7 +20,7 @@ async function world(api: TestSchema) {
 }
 
 eachDialect('passwords of secret and p2p tunnels', (databases) => {
-  test('that are in use are told ten times a minute; then every one is said to be, and the guesses are listed and freed', async () => {
+  test('that are in use are named as such ten times a minute; then every one is, and the guesses are listed and freed', async () => {
     let now = Date.now();
     const api = await openTestSchema(databases, {}, () => now);
     const { hers, alice, message } = await world(api);
@@ -45,13 +45,13 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const { hers, alice, message } = await world(api);
     const [own, tcp] = [await api.id(create, { input: { clientId: hers, mode: 'secret', password: 'own', targets } }), await api.id(create, { input: { clientId: hers, mode: 'tcp', password: 'taken', targets } })];
-    let told = 0;
+    let refused = 0;
     for (let guess = 0; guess < 60; guess++) {
       const caller = { ...alice, address: `192.0.2.${guess}` };
       const code = guess % 2 === 0 ? await api.code(update, { id: own, input: { password: 'taken' } }, caller) : await api.code(update, { id: tcp, input: { mode: 'secret' } }, caller);
-      if (code === 'TUNNEL_KEY_DUPLICATE') told++;
+      if (code === 'TUNNEL_KEY_DUPLICATE') refused++;
     }
-    expect(told).toBe(60);
+    expect(refused).toBe(60);
     expect(await message('free', { ...alice, address: '198.51.100.1' })).toBe('secret mode keys free must be unique');
     expect(api.services.attempts.lockouts(Date.now())).toMatchObject([{ credential: 'tunnelPassword', kind: 'name' }]);
   });

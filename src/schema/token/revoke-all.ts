@@ -1,7 +1,7 @@
 import type { Transaction } from '../../store/transaction.ts';
 import type { MadeChange } from '../changes.ts';
 
-/** Ends all tokens of a user: whoever knew the former password may have made some. */
+/** Ends all tokens of a user: somebody who knew the former password may have made some. */
 export async function revokeTokensOf(tx: Transaction, userId: number, changed: (change: MadeChange) => void): Promise<void> {
   const tokens = await tx.apiToken.findMany({ where: { userId }, orderBy: { id: 'asc' } });
   if (tokens.length === 0) return;

@@ -5,7 +5,7 @@ import { User } from '../user/type.ts';
 export const TokenScope = builder.enumType('TokenScope', {
   description: 'What a token may use.',
   values: {
-    ALL: { description: 'All that whom it stands for may use.' },
+    ALL: { description: 'All that its owner may use.' },
     WALL: { description: 'Only `wall`: states and numbers for a display that everybody may read, without secrets and addresses. It changes nothing.' },
   },
 });

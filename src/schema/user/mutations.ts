@@ -30,7 +30,7 @@ builder.mutationFields((t) => ({
       currentPassword: t.arg.string({ description: 'The present password; administrators need none.' }),
       newPassword: t.arg.string({ required: true, description: 'At least 6 characters.' }),
       confirmation: t.arg.string({ description: 'The new password again; blank = not compared.' }),
-      revokeTokens: t.arg.boolean({ defaultValue: false, description: "End the user's API tokens, too. Ask users who change their own: whoever knew the former password may have made some." }),
+      revokeTokens: t.arg.boolean({ defaultValue: false, description: "End the user's API tokens, too. Ask users who change their own: somebody who knew the former password may have made some." }),
     },
     resolve: (_root, args, context) => changePassword(context, args),
   }),

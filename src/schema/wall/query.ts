@@ -6,7 +6,7 @@ import { clientRuntime } from '../client/runtime.ts';
 import { listQuery } from '../list.ts';
 import { pageArgs, rowLimits, SortOrder } from '../page.ts';
 
-/** Numbers, states and the note: whoever walks past may read it. */
+/** Numbers, states and the note: anybody who walks past may read it. */
 const WallClient = builder.objectRef<{ readonly row: Client; readonly state: ClientState }>('WallClient').implement({
   description: 'What a display on a wall shows of a client: its note, states and numbers.',
   fields: (t) => ({
