@@ -1,11 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Response } from 'express';
 import type { ExecutionResult } from 'graphql';
+import { EventQueue } from '../schema/subscriptions/event-queue.ts';
 
 /** What the events of one caller's subscriptions may cost in a second, in the units of graphql-cost.ts. */
 export const eventCostPerSecond = 10_000;
-/** A reader that takes nothing for so long is cut off, in ms. A comment is sent more often than that, so one that reads is never idle. */
-export const stalledMs = 30_000;
 
 /** Holds the subscriptions of each caller to what their events may cost. */
 export class EventRate {
@@ -26,6 +25,8 @@ export class EventRate {
 interface EventResultsOptions {
   /** Where they go. */
   readonly response: Response;
+  /** A reader that takes nothing for so long is cut off, in ms. Comments are sent more often than that, so one that reads is never idle. */
+  readonly stalledMs: number;
   /** Resolves when the next one may be made. */
   readonly before: () => Promise<void>;
   readonly run: (event: unknown) => Promise<ExecutionResult>;
@@ -42,8 +43,12 @@ export class EventResults implements AsyncIterableIterator<ExecutionResult> {
   constructor(events: AsyncIterable<unknown>, options: EventResultsOptions) {
     this.#events = events[Symbol.asyncIterator]();
     this.#options = options;
-    const { response } = options;
+    const { response, stalledMs } = options;
     response.once('close', () => void this.return());
+    // Whoever doesn't take what was sent would not get the error either.
+    if (events instanceof EventQueue) events.onOverflow = () => { if (response.writableNeedDrain) response.destroy(); };
+    // Yoga switches it off when it begins to write.
+    setImmediate(() => response.socket?.setTimeout(stalledMs));
   }
 
   async next(): Promise<IteratorResult<ExecutionResult, undefined>> {

@@ -23,8 +23,9 @@ export interface Origin {
 /**
  * Runs operations within what they may cost: refuses those that could return too much before they begin, makes results within their limits, part by
  * part, and gives resolvers the context of the schema.
+ * @param stalledMs after which a subscriber that takes nothing is cut off
  */
-export function runOperations(services: Services): Plugin<Origin, Origin> {
+export function runOperations(services: Services, stalledMs: number): Plugin<Origin, Origin> {
   const { turns } = services;
   const rate = new EventRate();
 
@@ -56,7 +57,7 @@ export function runOperations(services: Services): Plugin<Origin, Origin> {
         if (!(Symbol.asyncIterator in events)) return inItsStream(events);
         endSlot();
         return new EventResults(events, {
-          response,
+          response, stalledMs,
           before: () => rate.wait(shareOf(caller), cost),
           run: (event) => run({ ...given, rootValue: event }, caller),
         });

@@ -12,6 +12,7 @@ import { type Origin, runOperations } from './graphql-operations.ts';
 import { sendGraphiql } from './graphiql.ts';
 import { isNavigation } from './navigation.ts';
 import { isForeign } from './origin.ts';
+import { stalledMs } from './server.ts';
 
 /** The most bytes of a request's body. */
 const bodyLimit = 256 * 1024;
@@ -21,13 +22,15 @@ export interface GraphqlOptions {
   readonly services: Services;
   readonly settings: Pick<Settings, 'basePath'>;
   readonly callers: HttpCallers;
+  /** ms, instead of {@link stalledMs} */
+  readonly stalledMs?: number;
 }
 
 /**
  * `/graphql`: operations by POST with a JSON body, the GraphiQL editor for a browser that navigates there. Nobody gets
  * further than the door without having proven who they are, so introspection is for known callers alone too.
  */
-export function createGraphql({ services, settings, callers }: GraphqlOptions): RequestHandler {
+export function createGraphql({ services, settings, callers, stalledMs: ms = stalledMs }: GraphqlOptions): RequestHandler {
   const maskError = createErrorMask(services.log);
   const yoga = createYoga<Origin>({
     schema,
@@ -40,7 +43,7 @@ export function createGraphql({ services, settings, callers }: GraphqlOptions): 
     maxRequestBodySize: bodyLimit,
     logging: false,
     maskedErrors: { maskError },
-    plugins: [runOperations(services), ...queryLimits, maskedValidation(maskError)],
+    plugins: [runOperations(services, ms), ...queryLimits, maskedValidation(maskError)],
   });
 
   return express.Router().use(requireOwnOrigin, async (request, response) => {

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import type { ClientState } from '../../src/engine/face.ts';
+import { EventRate, eventCostPerSecond } from '../../src/http/event-results.ts';
+import { limits } from '../../src/http/graphql-limits.ts';
 import { newToken } from '../../src/schema/access/tokens.ts';
 import { eventually } from '../support/eventually.ts';
 import { basic, testApps, type TestApp } from '../support/http.ts';
@@ -150,4 +152,18 @@ test('a user has a limited number of subscriptions, and those that leave make ro
   subscriptions[0]?.stop();
   await eventually(() => app.api.services.live.subscribers, (count) => count === 19);
   expect((await subscribe(app, clientChanged, alice.headers)).contentType).toBe('text/event-stream');
+});
+
+test('a subscription whose events could return too much is refused, and what its events cost in a second is limited', async () => {
+  const app = await start();
+  const refused = await subscribe(app, 'subscription { clientChanged { client { tunnels(limit: 200) { rows { id port client { id hosts(limit: 10) { rows { id } } } } } } } }', basic());
+  expect((await refused.next())?.errors?.[0]?.extensions).toEqual({ code: 'OPERATION_TOO_COSTLY', most: limits.eventCost });
+  const rate = new EventRate();
+  const begun = performance.now();
+  // The first is free of waiting, each of the others waits for those before.
+  await Promise.all(Array.from({ length: 6 }, () => rate.wait('user 1', eventCostPerSecond / 10)));
+  expect(performance.now() - begun).toBeGreaterThan(490);
+  const other = performance.now();
+  await rate.wait('user 2', eventCostPerSecond);
+  expect(performance.now() - other).toBeLessThan(400);
 });

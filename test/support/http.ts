@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { afterAll } from '@jest/globals';
 import pino from 'pino';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { createCallers } from '../../src/http/callers.ts';
 import { createGraphql } from '../../src/http/graphql.ts';
+import { createHttpServer } from '../../src/http/server.ts';
 import type { ServiceParts } from '../../src/schema/services.ts';
 import { testDatabases } from './database.ts';
 import { openTestSchema, type TestSchema } from './schema.ts';
@@ -14,6 +15,8 @@ export interface TestApp {
   /** http://127.0.0.1:PORT and the base path */
   readonly url: string;
   readonly api: TestSchema;
+  /** Open ones. */
+  readonly connections: number;
   /** An operation by POST, as the administrator by Basic unless the headers say otherwise. */
   graphql(body: unknown, headers?: Record<string, string>): Promise<Response>;
 }
@@ -27,7 +30,7 @@ export function basic(username = credentials.adminUsername, password = credentia
 }
 
 /** Starts applications in the suite that it is called in, and stops them when it ends. */
-export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, 'now'>>) => Promise<TestApp> {
+export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, 'now'> & { readonly stalledMs: number }>) => Promise<TestApp> {
   const databases = testDatabases('sqlite');
   const servers: Server[] = [];
   afterAll(() => Promise.all(servers.map(async (server) => {
@@ -35,13 +38,18 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
     server.closeAllConnections();
     await closed;
   })));
-  return async ({ settings = { basePath: '', trustedProxies: [] }, now, ...options } = {}) => {
+  return async ({ settings = { basePath: '', trustedProxies: [] }, now, stalledMs, ...options } = {}) => {
     const api = await openTestSchema(databases, {}, now);
     const own = { ...credentials, allowVkeyLogin: false, basePath: settings.basePath };
     const callers = createCallers({ services: api.services, settings: own });
-    const graphql = createGraphql({ services: api.services, settings: own, callers });
+    const graphql = createGraphql({ services: api.services, settings: own, callers, stalledMs });
     const app = createApp({ settings, graphql, legacy: (_request, _response, next) => next(), metrics: (_request, _response, next) => next(), health: {}, version: '1.2.3', log: pino({ level: 'silent' }), ...options });
-    const server = createServer(app).listen(0, '127.0.0.1');
+    const server = createHttpServer(app, stalledMs).listen(0, '127.0.0.1');
+    let connections = 0;
+    server.on('connection', (socket) => {
+      connections++;
+      socket.once('close', () => connections--);
+    });
     servers.push(server);
     await once(server, 'listening');
     const address = server.address();
@@ -49,6 +57,7 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
     const url = `http://127.0.0.1:${address.port}${settings.basePath}`;
     return {
       url, api,
+      get connections() { return connections; },
       graphql: (body, headers = basic()) => fetch(`${url}/graphql`, {
         method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: typeof body === 'string' ? body : JSON.stringify(body),
       }),

@@ -8,6 +8,8 @@ export class EventQueue<T> implements AsyncIterableIterator<T> {
   #take: { resolve(result: IteratorResult<T, undefined>): void; reject(error: Error): void } | undefined;
   #failure: Error | undefined;
   #closed = false;
+  /** Called when it is closed because too many events were waiting: the subscriber may not be reading at all. */
+  onOverflow: (() => void) | undefined;
 
   /** @param most events that wait at a time; a subscriber that lets more pile up is cut off */
   constructor(most: number, onClose: () => void) {
@@ -21,7 +23,10 @@ export class EventQueue<T> implements AsyncIterableIterator<T> {
     this.#take = undefined;
     if (take) take.resolve({ value: event, done: false });
     else if (this.#waiting.length < this.#most) this.#waiting.push(event);
-    else this.close(new AditError('SUBSCRIBER_TOO_SLOW'));
+    else {
+      this.close(new AditError('SUBSCRIBER_TOO_SLOW'));
+      this.onOverflow?.();
+    }
   }
 
   /** Ends it; what waits is forgotten. @param failure what the subscriber is told; absent = it just ends */
