@@ -76,13 +76,10 @@ function reset(socket: net.Socket): void {
 async function crowd(ways: Awaited<ReturnType<typeof start>>['ways'], target: Target, count: number): Promise<net.Socket[]> {
   const had = target.connections.length;
   const sockets: net.Socket[] = [];
-  for (let index = 0; index < count; index++) sockets.push(await (ways[index % ways.length]?.[1] ?? fail)());
+  // One of each way at a time.
+  while (sockets.length < count) sockets.push(...await Promise.all(ways.slice(0, count - sockets.length).map(([, come]) => come())));
   await eventually(() => target.connections.length - had, (come) => come >= count);
   return sockets;
-}
-
-function fail(): never {
-  throw new Error('there is a way for each visitor');
 }
 
 async function allGone(server: ServerProcess, clientId: number, programs: readonly Child[], before: readonly number[], ms = 10_000): Promise<void> {
@@ -162,15 +159,17 @@ describeWith('ip', 'visitors who vanish', () => {
     network?.remove();
   });
 
-  (mayMakeNetworks ? test : test.skip).each(['net', 'onread'])('without a word, with sockets by %s: their connections are free after keep-alive has found nobody there', async (sockets) => {
+  (mayMakeNetworks ? test : test.skip)('without a word, with either way of sockets: their connections are free after keep-alive has found nobody there', async () => {
     network = new VanishingNetwork();
     const target = await startTarget();
-    const { server, agent, clientId, tunnel } = await serve(target.address, { environment: { ADIT_SOCKETS: sockets }, client: { max_conn: VISITORS } });
-    const programs = [server.child, agent];
-    const before = programs.map(descriptors);
-    await network.visit([tunnel.port], VISITORS, 'hello');
-    await eventuallyAsync(async () => (await getClient(server, clientId)).NowConn, (open) => open === VISITORS);
+    const rigs = await Promise.all(['net', 'onread'].map(async (sockets) => {
+      const { server, agent, clientId, tunnel } = await serve(target.address, { environment: { ADIT_SOCKETS: sockets }, client: { max_conn: VISITORS } });
+      const programs = [server.child, agent];
+      return { server, clientId, port: tunnel.port, programs, before: programs.map(descriptors) };
+    }));
+    await network.visit(rigs.map(({ port }) => port), VISITORS, 'hello');
+    for (const { server, clientId } of rigs) await eventuallyAsync(async () => (await getClient(server, clientId)).NowConn, (open) => open === VISITORS);
     network.vanish();
-    await allGone(server, clientId, programs, before, 45_000);
+    await Promise.all(rigs.map(({ server, clientId, programs, before }) => allGone(server, clientId, programs, before, 45_000)));
   }, 90_000);
 });

@@ -11,7 +11,7 @@ import { startTarget, visit } from '../support/target.ts';
 const host = 'x.p.example.com';
 const fields = [[':method', 'GET'], [':scheme', 'https'], [':authority', host], [':path', '/']] as const;
 /** How long each flood lasts, in ms. */
-const LASTS = 4000;
+const LASTS = 2000;
 const MOST_GROWTH = 64 * 1024 * 1024;
 
 /** What a target says without end. */
