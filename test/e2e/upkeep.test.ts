@@ -38,7 +38,7 @@ test('an address that guesses keys on the bridge is listed for administrators, a
 
 const counted = z.tuple([z.object({ count: z.number() })]);
 
-test('an expiry that passed while the server was down is told at its next start', async () => {
+test('an expiry that passed while the server was down is told at its next start, and tokens of an earlier version are named', async () => {
   const { child, dataDir } = await startServer().then(async (server) => {
     expect(await call(server, '/client/add/', { expire_time: '2999-01-01' })).toMatchObject({ status: 1 });
     return server;
@@ -47,7 +47,9 @@ test('an expiry that passed while the server was down is told at its next start'
   await child.exited;
   const database = openDatabase(path.join(dataDir, databaseFileName), { busyMs: 5000 });
   database.exec(`UPDATE "Client" SET "expiresAt" = '2026-01-01T00:00:00.000+00:00'`);
-  await startServer({ dataDir });
+  database.exec(`INSERT INTO "ApiToken" ("name", "hash", "readOnly") VALUES ('an old token', 'x', true)`);
+  const next = await startServer({ dataDir });
+  expect(next.child.output).toMatch(/API tokens from an earlier version.*an old token/s);
   const told = database.prepare(`SELECT count(*) AS count FROM "AuditEntry" WHERE "callerKind" = 'server' AND resource = 'client' AND "resourceId" = '1'`);
   await eventually(() => counted.parse(told.all()), ([{ count }]) => count === 1, 20_000);
   expect(database.prepare(`SELECT expired FROM "Client"`).all()).toEqual([{ expired: 1 }]);
