@@ -75,6 +75,7 @@ test('a result that nobody reads is given up, and the place of its operation is 
   // More of them than one caller's operations: those that wait begin when those before are given up.
   await Promise.all(Array.from({ length: 40 }, () => deaf(app, `{ tunnels(limit: 200) { rows { ${fields} } } }`, 'application/json')));
   // The buffers of a connection hold some results whole; the others are cut.
+  await eventually(() => app.connections, (count) => count === 40);
   await eventually(() => app.connections, (count) => count < 40);
   const ends = await Promise.all(Array.from({ length: slotLimits.running }, () => app.api.services.slots.take('admin')));
   expect(ends).toHaveLength(slotLimits.running);
