@@ -70,7 +70,7 @@ test('a subscriber that reads nothing is cut off when it has taken nothing for a
 test('a result that nobody reads is given up, and the place of its operation is free', async () => {
   const app = await start({ stalledMs: 3000 });
   const [client = 0] = await seedClients(app.api.services.store, 1);
-  await seedTunnels(app.api.services.store, client, 200, () => ({ localPath: 'p'.repeat(4000) }));
+  await seedTunnels(app.api.services.store, client, 200, () => ({ localPath: '€'.repeat(4000) }));
   const fields = Array.from({ length: 4 }, (_, n) => `a${n}: localPath`).join(' ');
   // More of them than one caller's operations: those that wait begin when those before are given up.
   await Promise.all(Array.from({ length: 40 }, () => deaf(app, `{ tunnels(limit: 200) { rows { ${fields} } } }`, 'application/json')));
