@@ -99,15 +99,20 @@ async function serverAccount(): Promise<{ uid?: number; gid?: number }> {
   return { uid: await id('-u'), gid: await id('-g') };
 }
 
-/** Resolves when the server's log says that it takes connections, rejects with the log when it ends before. */
-async function untilReady(log: Readable): Promise<void> {
-  let text = '';
-  for await (const chunk of log.iterator({ destroyOnReturn: false })) {
-    text += String(chunk);
-    if (text.includes('ready to accept connections')) {
-      log.resume();
-      return;
-    }
-  }
-  throw new Error(`PostgreSQL didn't start:\n${text}`);
+/**
+ * Resolves when the server's log says that it accepts connections, rejects with the log when it ends before. The log is read to its end: a server
+ * whose log fills the pipe stops at its next error.
+ */
+function untilReady(log: Readable): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text: string | undefined = '';
+    log.on('data', (chunk) => {
+      if (text === undefined) return;
+      text += String(chunk);
+      if (!text.includes('ready to accept connections')) return;
+      text = undefined;
+      resolve();
+    });
+    log.on('end', () => reject(new Error(`PostgreSQL didn't start:\n${text ?? ''}`)));
+  });
 }
