@@ -63,7 +63,7 @@ export class Context {
   }
 
   /** A page of a list, or the next rows of a walk. */
-  async list<Row, Query extends { readonly limit: number; readonly search?: string }>(
+  async list<Row extends Readonly<Record<string, unknown>>, Query extends { readonly limit: number; readonly search?: string }>(
     query: Query, page: (query: Query) => Promise<Page<Row>>, pages: (query: Omit<Query, 'limit'> & { readonly limit?: number }) => AsyncGenerator<Page<Row>, void, undefined>,
   ): Promise<Page<Row>> {
     const end = query.search ? await this.#services.searches.take(shareOf(this.caller)) : undefined;

@@ -9,9 +9,9 @@ const runCharacters = 64 * 1024;
 /** A list that is returned by several runs of one operation: each run gets the rows after those of the run before. */
 export class ListWalk {
   readonly #most: number | undefined;
-  #pages: AsyncGenerator<Page<unknown>, void, undefined> | undefined;
+  #pages: AsyncGenerator<Page<Readonly<Record<string, unknown>>>, void, undefined> | undefined;
   /** Read, and not yet returned. */
-  #rows: unknown[] = [];
+  #rows: Array<Readonly<Record<string, unknown>>> = [];
   #total = 0;
   #ended = false;
 
@@ -26,7 +26,7 @@ export class ListWalk {
   }
 
   /** The next rows. @param count the most of this run */
-  async next<Row>(read: ReadPages<Row>, count: number): Promise<Page<Row>> {
+  async next<Row extends Readonly<Record<string, unknown>>>(read: ReadPages<Row>, count: number): Promise<Page<Row>> {
     const pages = this.#pages ??= read(this.#most);
     let over = false;
     // One more than wanted, so that the last run knows that it is.
@@ -47,7 +47,7 @@ export class ListWalk {
 }
 
 /** How many rows, one at least, have no more text than a run may have. */
-function short(rows: readonly unknown[]): number {
+function short(rows: ReadonlyArray<Readonly<Record<string, unknown>>>): number {
   let characters = 0;
   const end = rows.findIndex((row, index) => {
     characters += charactersOf(row);
@@ -56,9 +56,12 @@ function short(rows: readonly unknown[]): number {
   return end < 0 ? rows.length : end;
 }
 
-function charactersOf(row: unknown): number {
-  if (typeof row !== 'object' || row === null) return 0;
+/** A row has some 30 columns, and every list asks this of all its rows: `for in` makes no array of their values. */
+function charactersOf(row: Readonly<Record<string, unknown>>): number {
   let characters = 0;
-  for (const value of Object.values(row)) if (typeof value === 'string') characters += value.length;
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value === 'string') characters += value.length;
+  }
   return characters;
 }

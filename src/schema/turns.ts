@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 /** How long API operations may work in one iteration of the event loop, all together, in ms. What moves bytes comes between two iterations. */
 const SLICE_MS = 10;
 
@@ -32,18 +34,27 @@ export class Turns {
     setImmediate(() => this.#iterate());
   }
 
-  /** Runs once in each iteration: the time begins anew, and one that waits goes on. */
+  /** Runs once in each iteration: the time begins anew, and those that wait go on. */
   #iterate(): void {
     this.#scheduled = false;
     this.#since = undefined;
+    this.#resume();
+  }
+
+  /** Lets the next caller's operation go on, and when it has done its part, another one, until the time of this iteration is used up. */
+  #resume(): void {
     const [first] = this.#waiting;
     if (first === undefined) return;
     const [caller, own] = first;
     const resume = own.shift();
     this.#waiting.delete(caller);
     if (own.length > 0) this.#waiting.set(caller, own);
-    this.#since = performance.now();
+    const since = this.#since ??= performance.now();
     this.#schedule();
     resume?.();
+    // A tick that a microtask asks for comes after all microtasks, so after the work of the operation.
+    queueMicrotask(() => process.nextTick(() => {
+      if (this.#since === since && performance.now() - since < SLICE_MS) this.#resume();
+    }));
   }
 }
