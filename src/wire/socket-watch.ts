@@ -13,9 +13,11 @@ const STEPS = 15;
  * Looks at sockets that the event loop does not watch. While nothing is read from a socket, the system tells Node nothing about it: without a
  * look, a peer that is gone would hold it forever.
  */
-class SocketWatch {
+export class SocketWatch {
   readonly #watched = new Set<Watched>();
   #round: Iterator<Watched, undefined> = this.#watched.values();
+  /** How many each step of this round looks at. It does not shrink with the set, or the dead of a crowd would go more and more slowly. */
+  #quota = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** It may be watched already. */
@@ -30,10 +32,12 @@ class SocketWatch {
 
   #step(): void {
     const now = performance.now();
-    for (let left = Math.ceil(this.#watched.size / STEPS); left > 0; left--) {
+    this.#quota = Math.max(this.#quota, Math.ceil(this.#watched.size / STEPS));
+    for (let left = this.#quota; left > 0; left--) {
       const next: IteratorResult<Watched, undefined> = this.#round.next();
       if (next.done) {
         this.#round = this.#watched.values();
+        this.#quota = 0;
         break;
       }
       if (!next.value.look(now)) this.#watched.delete(next.value);
