@@ -78,7 +78,8 @@ function tooCostly(most: number): ExecutionResult {
 
 function refused(error: unknown): ExecutionResult {
   if (!(error instanceof AditError)) throw error;
-  return { errors: [new GraphQLError(error.message, { originalError: error, extensions: error.extensions })] };
+  // Yoga takes a result without data for a fault of the server.
+  return { errors: [new GraphQLError(error.message, { originalError: error, extensions: error.extensions })], extensions: { http: { status: 200 } } };
 }
 
 /** A subscription that is refused says so in its stream, as one that ends later does: yoga's own status for it, 500, is one whose body nobody reads. */

@@ -1,4 +1,5 @@
 import http, { type RequestListener } from 'node:http';
+import { oneAtATime } from './one-at-a-time.ts';
 
 /** A peer that neither sends nor takes anything while a response is on its way is cut off after this time, in ms. */
 export const stalledMs = 60_000;
@@ -8,7 +9,7 @@ export const stalledMs = 60_000;
  * @param ms instead of {@link stalledMs}
  */
 export function createHttpServer(app: RequestListener, ms: number = stalledMs): http.Server {
-  const server = http.createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000 }, app);
+  const server = http.createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000 }, oneAtATime(app));
   // Node looks at what was really taken: a reader that is only slow stays.
   server.timeout = ms;
   return server;

@@ -29,12 +29,15 @@ export type Caller = Credentials & (
   | { readonly kind: 'anonymous' }
 );
 
-/** Names whose share of a bounded resource a call counts towards: an account has one share, however it has proven who it is. */
+/**
+ * Names the share of a bounded resource that a call counts towards: an account has one share, however it has proven who it is. Of the
+ * administrator's tokens each has a share of its own, so that a wall display or a script leaves the administrator's alone.
+ */
 export function shareOf(caller: Caller): string {
   switch (caller.kind) {
     case 'user': return `user ${caller.userId}`;
     case 'client': return `client ${caller.clientId}`;
-    case 'admin':
+    case 'admin': return caller.tokenId === undefined ? 'admin' : `admin's token ${caller.tokenId}`;
     case 'anonymous': return caller.kind;
   }
 }
