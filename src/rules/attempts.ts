@@ -31,7 +31,7 @@ export type Credential = NamedCredential | 'vkey';
 export interface Lockout {
   readonly credential: Credential;
   readonly kind: 'address' | 'name';
-  /** The address (of IPv6 its /56 network), or the name that was tried. */
+  /** The address (of IPv6 its /56 network), or the name that was tried. Of a tunnel password the address, `#` and the caller. */
   readonly source: string;
   /** When nothing is held against it any more. */
   readonly until: Date;

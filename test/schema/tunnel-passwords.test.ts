@@ -13,7 +13,7 @@ async function world(api: TestSchema) {
   const client = (input: object) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
   const [hers, free] = [await client({ ownerId: userId }), await client({})];
   await api.ok(create, { input: { clientId: free, mode: 'secret', password: 'taken', targets } });
-  const alice: Caller = { kind: 'user', userId, address: '192.0.2.1' };
+  const alice = { kind: 'user', userId, address: '192.0.2.1' } satisfies Caller;
   const made = (password: string, caller: Caller = alice) => api.run(create, { input: { clientId: hers, mode: 'p2p', password, targets } }, caller);
   const message = async (password: string, caller?: Caller) => (await made(password, caller)).errors[0]?.message;
   return { hers, free, alice, message };
@@ -27,6 +27,11 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await message('free')).toBeUndefined();
     for (let guess = 0; guess < 10; guess++) expect(await message('taken')).toBe('secret mode keys taken must be unique');
     expect(await message('also free')).toBe('secret mode keys also free must be unique');
+    // One that the server chooses is no guess, and nobody else at the address has to wait.
+    expect(await message('')).toBeUndefined();
+    const { id: other } = await api.services.store.db.user.create({ data: { username: 'bob', passwordHash: '' } });
+    const theirs = await api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: other } });
+    expect(await api.code(create, { input: { clientId: theirs, mode: 'secret', password: 'free too', targets } }, { kind: 'user', userId: other, address: '192.0.2.1' })).toBeUndefined();
     // Other tunnels, and edits that keep the password, go on.
     expect(await api.code(create, { input: { clientId: hers, mode: 'tcp', targets } }, alice)).toBeUndefined();
     expect(await api.code(update, { id: 2, input: { remark: 'x', password: 'free' } }, alice)).toBeUndefined();
@@ -34,8 +39,8 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     const elsewhere: Caller = { ...alice, address: '192.0.2.2' };
     expect(await message('free elsewhere', elsewhere)).toBeUndefined();
     const locked = () => api.ok('{ lockouts { credential kind source } }');
-    expect(await locked()).toEqual({ lockouts: [{ credential: 'TUNNEL_PASSWORD', kind: 'ADDRESS', source: '192.0.2.1' }] });
-    expect(await api.ok('mutation { freeLockout(kind: ADDRESS, source: "192.0.2.1") }')).toEqual({ freeLockout: true });
+    expect(await locked()).toEqual({ lockouts: [{ credential: 'TUNNEL_PASSWORD', kind: 'ADDRESS', source: `192.0.2.1#user-${alice.userId}` }] });
+    expect(await api.ok('mutation { freeLockout(kind: ADDRESS, source: "192.0.2.1#user-1") }')).toEqual({ freeLockout: true });
     expect(await message('also free')).toBeUndefined();
     now += 61_000;
     expect(await locked()).toEqual({ lockouts: [] });

@@ -60,7 +60,7 @@ const LockoutType = builder.objectRef<Lockout>('Lockout').implement({
   fields: (t) => ({
     kind: t.expose('kind', { type: LockoutKind, description: 'What it is.' }),
     credential: t.expose('credential', { type: CredentialType, description: 'What was guessed wrong. Each is counted by itself.' }),
-    source: t.exposeString('source', { description: 'The address (of IPv6 its network), or the name.' }),
+    source: t.exposeString('source', { description: 'The address (of IPv6 its network), or the name. Of a tunnel password the address, `#` and the caller.' }),
     until: t.expose('until', { type: 'DateTime', description: 'When nothing is held against it any more.' }),
   }),
 });

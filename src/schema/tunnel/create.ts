@@ -14,8 +14,8 @@ interface NewTunnel {
   readonly columns: Omit<Prisma.TunnelUncheckedCreateInput, 'id' | 'port'> & Pick<Tunnel, 'mode' | 'serverIp' | 'password'>;
   /** 0 = one is assigned. */
   readonly port: number;
-  /** The tunnel that is copied. */
-  readonly source?: Tunnel;
+  /** Whose password is no guess: the tunnel that is copied, or this one with a generated password. */
+  readonly known?: Pick<Tunnel, 'mode' | 'password'>;
 }
 
 /** Spec /index/add/. In the order of contract 2.4: mode, port, client, quotas, key. @param noStore an agent brings it along */
@@ -25,7 +25,7 @@ export async function createTunnel(context: Context, input: TunnelValues, noStor
   checkMode(context, mode);
   const { serverIp = '', password: given = '', ...columns } = tunnelColumns(input, context.settings);
   const password = keyOf({ mode, password: given });
-  const made = { columns: { ...columns, mode, serverIp, password, clientId: clientId ?? 0, noStore }, port: port ?? 0 };
+  const made = { columns: { ...columns, mode, serverIp, password, clientId: clientId ?? 0, noStore }, port: port ?? 0, known: password === given ? undefined : { mode, password } };
   return addTunnel(context, async () => made);
 }
 
@@ -35,16 +35,16 @@ export function copyTunnel(context: Context, id: number): Promise<Tunnel> {
     const source = await usableTunnel(context, tx, id);
     checkMode(context, source.mode);
     const { clientId, mode, remark, serverIp, target, localProxy, password, localPath, stripPrefix, proxyProtocol } = source;
-    return { columns: { clientId, mode, remark, serverIp, target, localProxy, password, localPath, stripPrefix, proxyProtocol }, port: 0, source };
+    return { columns: { clientId, mode, remark, serverIp, target, localProxy, password, localPath, stripPrefix, proxyProtocol }, port: 0, known: source };
   });
 }
 
 function addTunnel(context: Context, plan: (tx: Transaction) => Promise<NewTunnel>): Promise<Tunnel> {
   return writeWithPort(context, async (tx, changed, leasePort) => {
-    const { columns, port, source } = await plan(tx);
+    const { columns, port, known } = await plan(tx);
     const lease = await leasePort({ ...columns, port });
     checkSlot(await usableClient(context, tx, columns.clientId));
-    const after = await withUniqueKey(context, columns, source, () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } }));
+    const after = await withUniqueKey(context, columns, known, () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } }));
     changed({ resource: 'tunnel', action: 'create', after, lease });
     return after;
   });
