@@ -86,7 +86,7 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
     held: () => holding,
     async release() {
       released = true;
-      await holding.catch(() => undefined);
+      await holding.catch(() => undefined); // every write has failed with it already
       await connection?.end();
     },
   };
