@@ -4,45 +4,23 @@ import { TLSSocket } from 'node:tls';
 import type { ByteSocket, ConnectOptions, ListenOptions, SocketAddress, SocketBackend, SocketServer, SocketSink } from './socket.ts';
 import { failureBehindEnd } from './failure-behind-end.ts';
 import { unmapped } from './mapped-address.ts';
+import { readTurns, type TurnReader } from './read-turns.ts';
 import { socketWatch, type Watched } from './socket-watch.ts';
 import { channelSecretOf, secureAccepted, secureDialled, serverContext } from './tls.ts';
 
-/**
- * A socket that read this much in one turn of the event loop lets the others go first: libuv alone reads up to 2 MB. While other
- * sockets read too, their bytes wait for every one of these, so it is less then.
- */
-const YIELD_AFTER = { alone: 512 * 1024, amongOthers: 64 * 1024 } as const;
 /** Options of every socket. Keep-alive finds peers that vanished without a word, and keeps idle connections in the tables of NATs. */
 export const TUNED = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000, highWaterMark: 64 * 1024 } as const;
 /** Visitors come in bursts; the kernel caps this at net.core.somaxconn. */
 const BACKLOG = 4096;
 const NOTHING = Buffer.alloc(0);
 
-/** The turn of the event loop, and how many sockets read in it and in the one before. */
-const loop = { turn: 0, ending: false, readers: 0, readersBefore: 0 };
-
-/** Counts a socket's first read in a turn; one immediate a turn, whatever the number of sockets. */
-function enterTurn(): number {
-  if (!loop.ending) {
-    loop.ending = true;
-    setImmediate(nextTurn);
-  }
-  loop.readers++;
-  return loop.turn;
-}
-
-function nextTurn(): void {
-  loop.ending = false;
-  loop.turn++;
-  loop.readersBefore = loop.readers;
-  loop.readers = 0;
-}
-
 /** A ByteSocket on a socket of Node's. Made by a backend, which decides how it reads. */
-export class NetSocket implements ByteSocket, Watched {
+export class NetSocket implements ByteSocket, TurnReader, Watched {
   readonly channelSecret?: () => Buffer | undefined;
   /** How long one direction may be over while nothing moves in the other, in ms; then the socket is reset. */
   halfClosedMs = Number.POSITIVE_INFINITY;
+  turn = -1;
+  turnBytes = 0;
   readonly #socket: net.Socket;
   readonly #carrier: net.Socket;
   readonly #lends: boolean;
@@ -54,8 +32,6 @@ export class NetSocket implements ByteSocket, Watched {
   #handingOver = false;
   #ended = false;
   #closed = false;
-  #turn = -1;
-  #turnBytes = 0;
   /** Bytes that have moved, both directions together, at the last look at a half-closed socket, and since when there were no more. */
   #moved = -1;
   #stillSince = 0;
@@ -132,23 +108,16 @@ export class NetSocket implements ByteSocket, Watched {
       this.#unread = Buffer.concat(this.#unread ? [this.#unread, chunk] : [chunk]);
       return;
     }
-    if (this.#turn !== loop.turn) {
-      this.#turn = enterTurn();
-      this.#turnBytes = 0;
+    if (!this.#yielding && readTurns.read(this, chunk.length)) {
+      this.#yielding = true;
+      this.#socket.pause();
     }
-    this.#turnBytes += chunk.length;
-    const limit = loop.readersBefore > 1 ? YIELD_AFTER.amongOthers : YIELD_AFTER.alone;
-    if (this.#turnBytes >= limit && !this.#yielding) this.#yield();
     this.#sink?.onData(this.#lends && !this.#sink.borrows ? Buffer.from(chunk) : chunk);
   }
 
-  #yield(): void {
-    this.#yielding = true;
-    this.#socket.pause();
-    setImmediate(() => {
-      this.#yielding = false;
-      if (!this.#paused && !this.#handingOver) this.#socket.resume();
-    });
+  goOn(): void {
+    this.#yielding = false;
+    if (!this.#paused && !this.#handingOver) this.#socket.resume();
   }
 
   #onEnd(): void {
