@@ -18,7 +18,7 @@ export interface Parameter<T> {
   readonly choices?: readonly string[];
   /** The largest integer. */
   readonly maximum?: number;
-  /** Others' is ignored, whatever it holds: it counts as absent (spec, rules of /client/add/ and /client/edit/). */
+  /** Others' is ignored, whatever it holds: it counts as absent (contract 2.2). */
   readonly forAdministrators?: true;
   /** More than one value is refused; of all other parameters the first counts. */
   readonly once?: true;

@@ -44,7 +44,7 @@ export class Redirect {
 /** Answers a call with the body of a success, or with a list. @throws whatever the operation failed with */
 export type Action = (call: Call) => object | Promise<object>;
 
-/** What an endpoint answers (spec "Response shapes"); raw = a shape of its own. */
+/** What an endpoint answers (contract section 0); raw = a shape of its own. */
 export type Envelope = 'write' | 'single' | 'list' | 'raw';
 
 /** All there is to say of an endpoint. The router, the tests, the authorisation matrix and the API description read this. */

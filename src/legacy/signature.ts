@@ -1,14 +1,14 @@
 import { createCipheriv, hash, timingSafeEqual } from 'node:crypto';
 import type { Input } from './input.ts';
 
-/** Half of the window around the server's time in which a timestamp is valid, in seconds, inclusive (spec "Limits"). */
+/** Half of the window around the server's time in which a timestamp is valid, in seconds, inclusive (contract 3.1). */
 const windowSeconds = 20;
 
 /** Says what is wrong with a call's signature, or undefined when it is valid (then the caller is an administrator). */
 export type SignatureCheck = (input: Input) => string | undefined;
 
 /**
- * Makes the check of `auth_key` and `timestamp` (spec "Authentication", contract 3.1, D1, D30). A pair may be used again
+ * Makes the check of `auth_key` and `timestamp` (contract 3.1, D1, D30). A pair may be used again
  * while its window is open: calls within one second share it.
  * @param authKey the configured key; an empty one refuses every call (contract D30; the settings empty one that everybody knows)
  * @param now ms since the epoch
@@ -36,7 +36,7 @@ export function sign(authKey: string, timestamp: number): string {
 
 /**
  * What /auth/getauthkey hands out as `crypt_auth_key`: AES-128-CBC of the key, the crypt key serving as key and IV
- * (spec "Authentication" rule 3), in lower-case hex.
+ * (contract 3.2), in lower-case hex.
  * @throws {RangeError} when `cryptKey` is not exactly 16 bytes
  */
 export function encryptAuthKey(authKey: string, cryptKey: string): string {

@@ -1,5 +1,5 @@
 /**
- * Expiry times as callers of the legacy API write and read them (spec "expire_time", contract D17). A text without a zone
+ * Expiry times as callers of the legacy API write and read them (contract D17). A text without a zone
  * is in the server's local zone.
  */
 

@@ -5,7 +5,7 @@ const transports: Readonly<Record<string, Transport>> = {
   tcp: 'tcp', httpProxy: 'tcp', socks5: 'tcp', file: 'tcp', udp: 'udp',
 };
 
-/** The tunnel modes of the spec. */
+/** The tunnel modes (contract 4.6). */
 export const tunnelModes = ['tcp', 'udp', 'httpProxy', 'socks5', 'secret', 'p2p', 'file'] as const;
 
 /** What a tunnel of this mode listens on; undefined = on no port (secret, p2p: contract 4.4). */

@@ -16,7 +16,7 @@ export function wantedClient(row: Pick<StoredClient, keyof WantedClient | 'user'
     id, vkey, basicUser, basicPassword, crypt, compress, configAllowed, maxConnections, ipWhite, ipWhitePassword,
     enabled: row.enabled && (row.user?.enabled ?? true),
     expiresAt: effectiveExpiry(row.expiresAt, row.user?.expiresAt)?.getTime() ?? null,
-    // Spec "Client": KB/s and MB, which are powers of two in this family (contract 1).
+    // KiB/s and MiB (contract 1).
     rateLimit: row.rateLimit * 1024,
     flowLimit: row.flowLimit * 1024 ** 2,
     blackIpList: splitIpList(row.blackIpList),

@@ -3,7 +3,7 @@ import type { Settings } from './settings.ts';
 
 /**
  * Turns the signed API off where its key is worthless (contract D30), and says what the keys that were given lead to. A known
- * auth_crypt_key is left to its operator: the spec's endpoint answers with what it is given, and no start generates such a key.
+ * auth_crypt_key is left to its operator: /auth/getauthkey answers with what it is given, and no start generates such a key.
  * @returns the settings, authKey "" = no signed calls
  */
 export function withoutWeakKeys(settings: Settings): { settings: Settings; notices: string[] } {

@@ -31,7 +31,7 @@ const rows = routes.flatMap(({ path, envelope, parameters }) => Object.entries(p
 
 test('every parameter that is for administrators has its values here, and nothing else has', () => {
   expect(Object.keys(reserved).toSorted()).toEqual([...new Set(rows.map(({ name }) => name))].toSorted());
-  // The spec's list for /client/add/ and /client/edit/, and what this server has beside it.
+  // What /client/add/ and /client/edit/ ignore (contract 2.2), and what this server has beside it.
   for (const path of ['/client/add', '/client/edit']) {
     expect(rows.filter((row) => row.path === path).map(({ name }) => name)).toEqual(expect.arrayContaining([
       'vkey', 'user_id', 'rate_limit', 'flow_limit', 'max_conn', 'max_tunnel', 'web_username', 'web_password', 'expire_time', 'config_conn_allow',
@@ -92,7 +92,7 @@ test('a user who changes the own password changes nothing else of the account', 
   expect(world.differences()).toEqual({ 'User 1': { passwordHash: expect.any(String) }, 'Session user': null });
 });
 
-/** What an ordinary user may set of a client over GraphQL (spec, rules of /client/add/ and /client/edit/). */
+/** What an ordinary user may set of a client over GraphQL (contract 2.2). */
 const own = ['remark', 'basicUser', 'basicPassword', 'compress', 'crypt', 'blackIpList', 'ipWhite', 'ipWhitePassword', 'ipWhiteList'];
 const values: Readonly<Record<string, string>> = {
   verifyKey: '"chosen-by-user"', configAllowed: 'true', rateLimit: '1', flowLimit: '2', maxConnections: '3', maxTunnels: '4', webUsername: '"other"', webPassword: '"another password"',

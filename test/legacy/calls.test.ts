@@ -41,7 +41,7 @@ test('the table says each path once, in lower case', () => {
   for (const path of paths) expect(path).toMatch(/^\/[a-z]+\/[a-z_]+$/);
 });
 
-test('the table holds the endpoints of spec, and those that the family has beside them: authentication, login, clients, users, tunnels, hosts and global settings', () => {
+test('the table holds the documented endpoints, and those that the family has beside them: authentication, login, clients, users, tunnels, hosts and global settings', () => {
   expect(routes.map((route) => route.path)).toEqual([
     '/auth/gettime', '/auth/getauthkey', '/auth/ipwhiteauth', '/login/verify', '/login/out',
     '/client/list', '/client/getclient', '/client/add', '/client/edit', '/client/changestatus', '/client/del',

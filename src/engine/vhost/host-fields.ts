@@ -2,7 +2,7 @@ import { octets } from '../../rules/octets.ts';
 import type { WantedHost } from '../face.ts';
 import { Field } from '../http/field.ts';
 
-/** What a host sets in the heads of requests (spec "Host": header, hostchange), read once and not for each of them. */
+/** What a host sets in the heads of requests (contract 4.7: header, hostchange), read once and not for each of them. */
 export interface HostFields {
   /** The Host field that targets see; undefined = as it came. */
   readonly host: Field | undefined;

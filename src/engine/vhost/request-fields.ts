@@ -23,7 +23,7 @@ export interface Origin {
  */
 const told = new Set(['host', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded']);
 
-/** The fields that the target gets instead of those that came (spec "Host": header, hostchange; contract 4.7). */
+/** The fields that the target gets instead of those that came (contract 4.7: header, hostchange). */
 export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Origin): Field[] {
   const fields = own.names.has('host') ? [] : [own.host ?? Field.of('Host', origin.host)];
   for (const field of endToEnd(head.fields)) {

@@ -14,7 +14,7 @@ const visitor = {
 /** What visitors are told (contract 3.2, D26). */
 const visitorTexts: Readonly<Record<VisitorAnswer, string>> = { LET_IN: 'ok', UNKNOWN_KEY: 'unknown key', WRONG_PASSWORD: 'bad password' };
 
-/** The endpoints under /auth (spec "Authentication" rules 2 and 3, contract 3.2). */
+/** The endpoints under /auth (contract 3.2). */
 export const authRoutes: readonly Route[] = [
   raw({
     path: '/auth/gettime',

@@ -7,7 +7,7 @@ import { clientRecord } from '../records/client.ts';
 import { requestHost } from '../request-host.ts';
 import { list, single, write, type Route } from '../route.ts';
 
-/** What /client/add/ and /client/edit/ may set (spec "Clients"). */
+/** What /client/add/ and /client/edit/ may set (contract 2.2). */
 const settable = {
   remark: about('A note.', text()),
   vkey: forAdministrators(about('The key that the agent proves, unique; blank = keep, on a new client: generated.', keptText())),
@@ -78,7 +78,7 @@ function clientInput(values: Values<typeof settable>): ClientInput {
   };
 }
 
-/** The endpoints under /client (spec "Clients", contract 2.2). */
+/** The endpoints under /client (contract 2.2). */
 export const clientRoutes: readonly Route[] = [
   list({
     path: '/client/list',
@@ -99,7 +99,7 @@ export const clientRoutes: readonly Route[] = [
     operation: ListClientsDocument,
     variables: ({ sort: orderBy, order, search, offset, limit, ...owner }) => ({ ...ownerFilter(owner), search, orderBy, order: orderBy ? order : undefined, offset, limit }),
     page: ({ clients, server }, request) => {
-      // On every entry by the spec, beside rows and total by the family (D2).
+      // On every row, and beside rows and total (contract D2).
       const seen = { ip: requestHost(request), bridgeType: server.bridgeType, bridgePort: server.bridgePort };
       // Not spread: copying a record of this size takes a hundred times as long as making it.
       return { rows: clients.rows.map((client) => Object.assign(clientRecord(client), seen)), total: clients.total, ...seen };

@@ -37,7 +37,7 @@ function jsonOf(text: string, name: string): unknown {
   }
 }
 
-/** The endpoints under /global, for administrators (spec "Global settings", contract 1.6, 2.6). */
+/** The endpoints under /global, for administrators (contract 1.6, 2.6). */
 export const globalRoutes: readonly Route[] = [
   shaped({
     path: '/global/index',

@@ -20,7 +20,7 @@ const domainMode: Parameter<HostMode | undefined> = {
   read: (value) => value === undefined ? undefined : value.trim() === 'platform' ? 'platform' : 'custom',
 };
 
-/** What /index/addhost/ and /index/edithost/ may set (spec "Hosts"). */
+/** What /index/addhost/ and /index/edithost/ may set (contract 2.5). */
 const settable = {
   client_id: reference('client'),
   remark: about('A note.', text()),
@@ -99,7 +99,7 @@ function prefixed(platform: string, others: string): FailureTexts {
 
 const hostId = { id: id('host') };
 
-/** The endpoints for hosts under /index (spec "Hosts", contract 2.5). */
+/** The endpoints for hosts under /index (contract 2.5). */
 export const hostRoutes: readonly Route[] = [
   list({
     path: '/index/hostlist',

@@ -12,7 +12,7 @@ const modes: Readonly<Record<TunnelMode, TunnelMode>> = {
 };
 const proxyProtocols: Readonly<Record<string, ProxyProtocol>> = { '': 'OFF', V1: 'V1', V2: 'V2', v1: 'V1', v2: 'V2', 0: 'OFF', 1: 'V1', 2: 'V2' };
 
-/** What /index/add/ and /index/edit/ may set (spec "Tunnels"), in the order in which the family checks them. */
+/** What /index/add/ and /index/edit/ may set (contract 1.3), in the order in which the family checks them. */
 const settable = {
   type: about('What the tunnel does with what arrives; a new one needs it.', choice(modes, () => new AditError('UNSUPPORTED_MODE'))),
   port: about('The port to listen on; blank and 0 = a free one is assigned. secret and p2p have none.', integer(65535)),
@@ -61,7 +61,7 @@ function tunnelInput(values: Values<typeof settable>): TunnelInput {
 const noClient = 'modified error,the client is not exist';
 const tunnelId = { id: id('tunnel') };
 
-/** The endpoints for tunnels under /index (spec "Tunnels", contract 2.4). */
+/** The endpoints for tunnels under /index (contract 2.4). */
 export const tunnelRoutes: readonly Route[] = [
   list({
     path: '/index/gettunnel',

@@ -5,7 +5,7 @@ import { about, id, integer, keptText, listing, reference, requiredBoolean, sort
 import { userRecord } from '../records/user.ts';
 import { list, write, type Route } from '../route.ts';
 
-/** What /user/add/ and /user/edit/ may set (spec "Users"). */
+/** What /user/add/ and /user/edit/ may set (contract 1.2). */
 const settable = {
   username: about('The login name, unique; a new user needs one.', text()),
   password: about('At least 6 characters; blank = keep. A new user needs one.', keptText()),
@@ -39,7 +39,7 @@ function userInput(values: Values<typeof settable>): UserInput {
 
 const userId = { id: id('user') };
 
-/** The endpoints under /user (spec "Users", contract 2.3). */
+/** The endpoints under /user (contract 2.3). */
 export const userRoutes: readonly Route[] = [
   list({
     path: '/user/list',

@@ -2,7 +2,7 @@ import argon2 from '@node-rs/argon2';
 import { AditError } from '../errors.ts';
 import { lineLength, textOf } from '../input.ts';
 
-/** The fewest characters of a password (spec "Limits", contract D18). */
+/** The fewest characters of a password (contract D18). */
 const fewest = 6;
 
 /** Turns a password into what is stored: argon2id, with the salt and parameters in the text. Takes tens of ms. */

@@ -33,7 +33,7 @@ export const ClientInput = builder.inputType('ClientInput', {
 export type ClientValues = typeof ClientInput.$inferInput;
 
 /**
- * What an ordinary user, or the legacy client login, may set of a client (spec, rules of /client/add/ and /client/edit/).
+ * What an ordinary user, or the legacy client login, may set of a client (contract 2.2).
  * Everything else that they send is ignored.
  */
 export function ownSettings(input: ClientValues): ClientValues {

@@ -45,7 +45,7 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-/** Spec /client/add/, contract 2.2. */
+/** /client/add/ (contract 2.2). */
 async function createClient(context: Context, given: ClientValues) {
   const { caller } = context;
   if (caller.kind === 'client') throw new AditError('USER_ACCOUNT_REQUIRED');
@@ -63,7 +63,7 @@ async function createClient(context: Context, given: ClientValues) {
   });
 }
 
-/** Spec /client/edit/, contract 2.2, D11 and D23. */
+/** /client/edit/ (contract 2.2, D11, D23). */
 async function updateClient(context: Context, id: number, given: ClientValues) {
   const input = context.caller.kind === 'admin' ? given : ownSettings(given);
   const columns = clientColumns(context.caller, input);
@@ -90,7 +90,7 @@ async function updateClient(context: Context, id: number, given: ClientValues) {
   });
 }
 
-/** Spec /client/changestatus/. What an administrator or an expiry switched off, only an administrator switches on (contract D12). */
+/** /client/changestatus/ (contract 2.2). What an administrator or an expiry switched off, only an administrator switches on (contract D12). */
 function setClientEnabled(context: Context, id: number, enabled: boolean) {
   return context.write(async (tx, changed) => {
     const before = await usableClient(context, tx, id);
@@ -103,7 +103,7 @@ function setClientEnabled(context: Context, id: number, enabled: boolean) {
   });
 }
 
-/** Spec /client/del/, contract 4.3 and D5. */
+/** /client/del/ (contract 2.2, 4.3, D5). */
 function deleteClient(context: Context, id: number): Promise<number> {
   return context.write(async (tx, changed) => {
     const before = await usableClient(context, tx, id);

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { User } from '../user/type.ts';
 import { ClientRuntime, clientRuntime } from './runtime.ts';
 
-/** A remote agent and what it may do (spec "Client"). Passwords stay inside; a field says whether there is one (contract D16). */
+/** A remote agent and what it may do (contract 1.1). Passwords stay inside; a field says whether there is one (contract D16). */
 export const Client = builder.prismaObject('Client', {
   description: 'A remote agent that connects to the server, and what it may do.',
   fields: (t) => ({

@@ -38,7 +38,7 @@ const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly reason: st
   other: { reason: 'the rule has no usable target at the moment', remedy: 'ask the administrator' },
 };
 
-/** Spec /index/hostdiagnose/ and beyond: no connection is made, unless `probe` asks for one. @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
+/** /index/hostdiagnose/ and beyond (contract 2.5): no connection is made, unless `probe` asks for one. @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
 export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): Promise<HostDiagnosis> {
   const question = routeQuestion(args.host, args.path, args.scheme);
   const { rule, fault } = await findRoute(context, question);

@@ -46,7 +46,7 @@ function invalidRequest(field: string, reason: string): AditError {
 
 /**
  * Decides as the router of requests does, with the same table, on the rules that could match. Who may not use the winner gets
- * an answer from his own rules alone (spec "Hosts", rule 4).
+ * an answer from his own rules alone (contract 4.8).
  */
 export async function findRoute(context: Context, question: RouteQuestion): Promise<Route> {
   const { caller, store } = context;

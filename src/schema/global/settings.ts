@@ -47,7 +47,7 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-/** Spec /global/save/, contract 2.6 and 4.7: hosts of a platform domain get its new certificate. */
+/** /global/save/ (contract 2.6, 4.7): hosts of a platform domain get its new certificate. */
 function saveGlobalSettings(context: Context, { blackIpList, serverUrl, platformDomains }: typeof GlobalSettingsInput.$inferInput): Promise<GlobalRow> {
   const data = { blackIpList: ipListOf(context.caller, 'blackIpList', blackIpList), serverUrl: textOf('serverUrl', serverUrl)?.trim() };
   return context.write(async (tx, changed) => {

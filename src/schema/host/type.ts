@@ -12,7 +12,7 @@ import { pathFor } from './certificate-text.ts';
 import { HostMode, HostScheme } from './enums.ts';
 import { HostRuntime, hostRuntime } from './runtime.ts';
 
-/** A domain routed to a client's target (spec "Host"). Of certificate and key only the paths are told, and that to administrators (contract D16, 1.4). */
+/** A domain routed to a client's target (contract 1.4). Of certificate and key only the paths are told, and that to administrators (contract D16, 1.4). */
 export const Host = builder.prismaObject('Host', {
   description: 'A domain whose requests are led into the network of a client.',
   fields: (t) => ({

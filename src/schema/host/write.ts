@@ -11,7 +11,7 @@ import { nextName, type HostName } from './name.ts';
 import { checkNameAllowed } from './own-names.ts';
 import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
 
-/** Spec /index/addhost/, contract 2.5 and 4.7. In this order: name, client, quotas, what else is there. @param noStore an agent brings it along */
+/** /index/addhost/ (contract 2.5, 4.7). In this order: name, client, quotas, what else is there. @param noStore an agent brings it along */
 export async function createHost(context: Context, input: HostValues, noStore = false): Promise<Host> {
   const { scheme = 'all', location = '/', ...columns } = hostColumns(context, input);
   return context.write(async (tx, changed) => {
@@ -34,7 +34,7 @@ export async function createHost(context: Context, input: HostValues, noStore = 
   });
 }
 
-/** Spec /index/edithost/, contract 2.5, D8 and D23. Whether it is started stays as it is. @param noStore the agent that brought it along changes it */
+/** /index/edithost/ (contract 2.5, D8, D23). Whether it is started stays as it is. @param noStore the agent that brought it along changes it */
 export async function updateHost(context: Context, id: number, input: HostValues, noStore = false): Promise<Host> {
   const columns = hostColumns(context, input);
   return context.write(async (tx, changed) => {
@@ -64,7 +64,7 @@ export async function updateHost(context: Context, id: number, input: HostValues
   });
 }
 
-/** Spec /index/hoststart/ and /index/hoststop/; doing it again is a success (contract D6). */
+/** /index/hoststart/ and /index/hoststop/ (contract 2.5); doing it again is a success (contract D6). */
 export function setHostEnabled(context: Context, id: number, enabled: boolean): Promise<Host> {
   return context.write(async (tx, changed) => {
     const { client: _, ...before } = await usableHost(context, tx, id);
@@ -74,7 +74,7 @@ export function setHostEnabled(context: Context, id: number, enabled: boolean): 
   });
 }
 
-/** Spec /index/delhost/, contract D5. */
+/** /index/delhost/ (contract 2.5, D5). */
 export function deleteHost(context: Context, id: number): Promise<number> {
   return context.write(async (tx, changed) => {
     const { client: _, ...before } = await usableHost(context, tx, id);
@@ -98,7 +98,7 @@ async function nextClient(context: Context, tx: Transaction, from: Client, clien
   return to;
 }
 
-/** The certificate of a custom host; in platform mode what was sent is ignored, whatever it is (spec "Hosts", rule 2). @throws {AditError} INVALID_INPUT */
+/** The certificate of a custom host; in platform mode what was sent is ignored, whatever it is (contract 2.5). @throws {AditError} INVALID_INPUT */
 function ownCertificate(context: Context, input: HostValues, { domain }: HostName): ReturnType<typeof certificateColumns> {
   return domain === null ? certificateColumns(context, input) : { certFilePath: undefined, keyFilePath: undefined };
 }

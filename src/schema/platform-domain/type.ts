@@ -28,7 +28,7 @@ const PlatformCertificate = builder.objectRef<CertificateState>('PlatformCertifi
   }),
 });
 
-/** A wildcard domain that the administrator offers (spec "Platform domain entry", contract 1.5). The paths are the administrator's alone. */
+/** A wildcard domain that the administrator offers (contract 1.5). The paths are the administrator's alone. */
 export const PlatformDomain = builder.objectRef<CountedDomain>('PlatformDomain').implement({
   description: 'A wildcard domain that the administrator offers for sub-domains.',
   fields: (t) => ({

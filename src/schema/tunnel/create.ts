@@ -18,7 +18,7 @@ interface NewTunnel {
   readonly known?: Pick<Tunnel, 'mode' | 'password'>;
 }
 
-/** Spec /index/add/. In the order of contract 2.4: mode, port, client, quotas, key. @param noStore an agent brings it along */
+/** /index/add/ (contract 2.4). In the order of contract 2.4: mode, port, client, quotas, key. @param noStore an agent brings it along */
 export async function createTunnel(context: Context, input: TunnelValues, noStore = false): Promise<Tunnel> {
   const { mode, clientId, port } = input;
   if (mode === null || mode === undefined) throw new AditError('UNSUPPORTED_MODE');
@@ -29,7 +29,7 @@ export async function createTunnel(context: Context, input: TunnelValues, noStor
   return addTunnel(context, async () => made);
 }
 
-/** Spec /index/copy/: a port of its own, all other settings as the source has them (contract 2.4, D21). */
+/** /index/copy/ (contract 2.4): a port of its own, all other settings as the source has them (contract 2.4, D21). */
 export function copyTunnel(context: Context, id: number): Promise<Tunnel> {
   return addTunnel(context, async (tx) => {
     const source = await usableTunnel(context, tx, id);

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { writeWithPort } from './listener.ts';
 import { checkMode } from './mode.ts';
 
-/** Spec /index/start/. One that is started but couldn't open its port tries again (contract D6). */
+/** /index/start/ (contract 2.4). One that is started but couldn't open its port tries again (contract D6). */
 export function startTunnel(context: Context, id: number): Promise<Tunnel> {
   return writeWithPort(context, async (tx, changed, leasePort) => {
     const { client: _, ...before } = await usableTunnel(context, tx, id);
@@ -18,7 +18,7 @@ export function startTunnel(context: Context, id: number): Promise<Tunnel> {
   }, { alone: true, starts: true });
 }
 
-/** Spec /index/stop/, contract D6: stopping a stopped one is a success. */
+/** /index/stop/ (contract 2.4, D6): stopping a stopped one is a success. */
 export function stopTunnel(context: Context, id: number): Promise<Tunnel> {
   return context.write(async (tx, changed) => {
     const { client: _, ...before } = await usableTunnel(context, tx, id);

@@ -10,7 +10,7 @@ import { stored } from '../stored.ts';
 import { ProxyProtocol, TunnelMode } from './enums.ts';
 import { TunnelRuntime, tunnelRuntime } from './runtime.ts';
 
-/** A server-side port that forwards through a client (spec "Tunnel"). */
+/** A server-side port that forwards through a client (contract 1.3). */
 export const Tunnel = builder.prismaObject('Tunnel', {
   description: 'A way into the network of a client: a port of the server, or a password that visitors prove.',
   fields: (t) => ({

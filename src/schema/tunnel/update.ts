@@ -9,7 +9,7 @@ import { sameListener, writeWithPort } from './listener.ts';
 import { checkMode, keyOf } from './mode.ts';
 import { withUniqueKey } from './unique-key.ts';
 
-/** Spec /index/edit/, contract 2.4, D7 to D10 and D23. @param noStore the agent that brought it along changes it */
+/** /index/edit/ (contract 2.4, D7 to D10, D23). @param noStore the agent that brought it along changes it */
 export async function updateTunnel(context: Context, id: number, input: TunnelValues, noStore = false): Promise<Tunnel> {
   const columns = tunnelColumns(input, context.settings);
   return writeWithPort(context, async (tx, changed, leasePort) => {
@@ -28,7 +28,7 @@ export async function updateTunnel(context: Context, id: number, input: TunnelVa
   }, { alone: true });
 }
 
-/** Spec /index/del/, contract D5. */
+/** /index/del/ (contract 2.4, D5). */
 export function deleteTunnel(context: Context, id: number): Promise<number> {
   return context.write(async (tx, changed) => {
     const { client: _, ...before } = await usableTunnel(context, tx, id);

@@ -16,7 +16,7 @@ export interface PasswordChange {
 }
 
 /**
- * Spec /user/changepassword/: an administrator sets anybody's, an ordinary user their own and has to know the present one. All
+ * /user/changepassword/ (contract 2.3): an administrator sets anybody's, an ordinary user their own and has to know the present one. All
  * of the user's other sessions end, and with an administrator's reset the user's tokens, too.
  */
 export async function changePassword(context: Context, change: PasswordChange): Promise<User> {

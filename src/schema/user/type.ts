@@ -3,7 +3,7 @@ import type { User as UserRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
 
-/** An ordinary account (spec "User"), as the owner of clients. Its password stays inside. */
+/** An ordinary account (contract 1.2), as the owner of clients. Its password stays inside. */
 export const User = builder.prismaObject('User', {
   description: 'An ordinary account that owns clients.',
   fields: (t) => ({

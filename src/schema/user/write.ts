@@ -9,7 +9,7 @@ import { AditError } from '../errors.ts';
 import { uniqueOr } from '../unique.ts';
 import { newPassword, userColumns, type UserValues } from './input.ts';
 
-/** Spec /user/add/, contract 2.3. */
+/** /user/add/ (contract 2.3). */
 export async function createUser(context: Context, input: UserValues): Promise<User> {
   const { username, ...columns } = userColumns(input, context.settings);
   if (username === undefined) throw new AditError('USERNAME_EMPTY');
@@ -24,7 +24,7 @@ export async function createUser(context: Context, input: UserValues): Promise<U
   });
 }
 
-/** Spec /user/edit/, contract 2.3 and D23. */
+/** /user/edit/ (contract 2.3, D23). */
 export async function updateUser(context: Context, id: number, input: UserValues): Promise<User> {
   const columns = userColumns(input, context.settings);
   const password = newPassword(input);
@@ -46,7 +46,7 @@ export async function updateUser(context: Context, id: number, input: UserValues
   });
 }
 
-/** Spec /user/changestatus/: the agents of a disabled user's clients are cut off. Nothing is deleted (contract D13). */
+/** /user/changestatus/ (contract 2.3): the agents of a disabled user's clients are cut off. Nothing is deleted (contract D13). */
 export function setUserEnabled(context: Context, id: number, enabled: boolean): Promise<User> {
   return context.write(async (tx, changed) => {
     const before = await userById(tx, id);
@@ -57,7 +57,7 @@ export function setUserEnabled(context: Context, id: number, enabled: boolean): 
   });
 }
 
-/** Spec /user/del/: the clients stay, disabled and nobody's, until an administrator takes care of them. */
+/** /user/del/ (contract 2.3): the clients stay, disabled and nobody's, until an administrator takes care of them. */
 export function deleteUser(context: Context, id: number): Promise<number> {
   return context.write(async (tx, changed) => {
     const before = await userById(tx, id);
