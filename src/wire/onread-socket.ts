@@ -1,5 +1,5 @@
 import net from 'node:net';
-import { backend, NetSocket, type Reading, TUNED } from './net-socket.ts';
+import { backend, connect, type Dialling, NetSocket, TUNED } from './net-socket.ts';
 import type { SocketBackend } from './socket.ts';
 import { BUFFER_BYTES } from './spare-buffers.ts';
 
@@ -10,13 +10,13 @@ import { BUFFER_BYTES } from './spare-buffers.ts';
 const shared = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 
 /** Options that make a socket read into the shared buffer, for the ByteSocket that is made on it later. */
-function reading(): { readonly onread: net.OnReadOpts; readonly wrap: (socket: net.Socket) => NetSocket } {
+function reading(): Dialling {
   let owner: NetSocket | undefined;
   return {
     onread: {
       buffer: shared,
       callback: (bytes) => {
-        owner?.receive(shared.subarray(0, bytes));
+        owner?.receive(shared.subarray(0, bytes), true);
         return true;
       },
     },
@@ -50,16 +50,8 @@ function accepted(handle: unknown): NetSocket {
   return wrap(socket);
 }
 
-const intoShared: Reading = {
-  dial: () => {
-    const { onread, wrap } = reading();
-    return { options: { onread }, wrap };
-  },
-  accept,
-};
-
 /**
  * Sockets that read into one buffer. Relies on a way to hand over the handle of an accepted socket that Node does not document:
  * to be used only after `works` of `self-test.ts` said so.
  */
-export const onreadBackend: SocketBackend = backend('onread', intoShared);
+export const onreadBackend: SocketBackend = backend('onread', { connect: (options) => connect(options, reading()), accept });

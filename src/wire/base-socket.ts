@@ -1,0 +1,173 @@
+import { readTurns, type TurnReader } from './read-turns.ts';
+import type { ByteSocket, SocketAddress, SocketSink } from './socket.ts';
+import { socketWatch, type Watched } from './socket-watch.ts';
+
+/**
+ * What the sockets of all backends have in common: who is told of what is read, handing over, taking turns, and finding out that the
+ * peer is gone. A backend adds how bytes are read and written.
+ */
+export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
+  abstract readonly remoteAddress: string;
+  abstract readonly remotePort: number;
+  abstract readonly local: SocketAddress;
+  abstract readonly pending: number;
+  /** How long one direction may be over while nothing moves in the other, in ms; then the socket is reset. */
+  halfClosedMs = Number.POSITIVE_INFINITY;
+  turn = -1;
+  turnBytes = 0;
+  #sink: SocketSink | undefined;
+  #error: Error | undefined;
+  #unread: Buffer | undefined;
+  #paused = false;
+  #yielding = false;
+  #handingOver = false;
+  #delivering = false;
+  #ended = false;
+  #closed = false;
+  /** Bytes that have moved, both directions together, at the last look at a half-closed socket, and since when there were no more. */
+  #moved = -1;
+  #stillSince = 0;
+
+  abstract write(chunk: Buffer, taken?: () => void): boolean;
+  abstract end(): void;
+  abstract destroy(reset?: boolean): void;
+
+  /** Has what arrives given to `receive`. It may be reading already. */
+  protected abstract startReading(): void;
+  /** Until `startReading`; it may have stopped already. */
+  protected abstract stopReading(): void;
+  /** Our direction was ended. */
+  protected abstract readonly writableEnded: boolean;
+  /** Bytes that have moved, both directions together. */
+  protected abstract readonly moved: number;
+  /** Writes nothing, which fails when the peer has reset the connection, or has answered no keep-alive probe. Nothing waits to be written. */
+  protected abstract probe(): void;
+
+  /** Nothing is read, by `startReading`, before a later turn of the event loop. */
+  protected get startsLater(): boolean {
+    return false;
+  }
+
+  /** The peer's direction is over. */
+  protected get ended(): boolean {
+    return this.#ended;
+  }
+
+  attach(sink: SocketSink): void {
+    this.#sink = sink;
+    this.#paused = false;
+    if (this.startsLater && this.#clear) {
+      if (!this.#yielding) this.startReading();
+      return;
+    }
+    this.#handingOver = true;
+    this.stopReading();
+    setImmediate(() => this.#handOver(sink));
+  }
+
+  /** Nothing has happened that a new sink would have to be told of, and nothing of the kind is under way. */
+  get #clear(): boolean {
+    return !this.#handingOver && !this.#delivering && !this.#unread && !this.#ended && !this.#closed;
+  }
+
+  /** The new sink first sees what its predecessor left, in the order in which it happened. */
+  #handOver(sink: SocketSink): void {
+    if (this.#sink !== sink) return;
+    this.#handingOver = false;
+    const unread = this.#unread;
+    this.#unread = undefined;
+    if (unread) sink.onData(unread);
+    // It may have handed the socket over already.
+    if (this.#sink !== sink) return;
+    if (this.#ended) sink.onEnd();
+    if (this.#closed) sink.onClose(this.#error);
+    else this.#readOn();
+  }
+
+  #readOn(): void {
+    if (!this.#paused && !this.#yielding && !this.#handingOver) this.startReading();
+  }
+
+  unread(chunk: Buffer): void {
+    this.#unread = this.#unread ? Buffer.concat([chunk, this.#unread]) : chunk;
+  }
+
+  /** The backend: bytes were read. @param lent they are valid only until it returns */
+  receive(chunk: Buffer, lent: boolean): void {
+    if (this.#handingOver) {
+      this.#unread = Buffer.concat(this.#unread ? [this.#unread, chunk] : [chunk]);
+      return;
+    }
+    if (!this.#yielding && readTurns.read(this, chunk.length)) {
+      this.#yielding = true;
+      this.stopReading();
+    }
+    const sink = this.#sink;
+    this.#delivering = true;
+    sink?.onData(lent && !sink.borrows ? Buffer.from(chunk) : chunk);
+    this.#delivering = false;
+  }
+
+  goOn(): void {
+    this.#yielding = false;
+    this.#readOn();
+  }
+
+  /** The backend: the peer has ended its direction. */
+  protected receiveEnd(): void {
+    this.#ended = true;
+    socketWatch.add(this);
+    if (!this.#handingOver) this.#sink?.onEnd();
+  }
+
+  /** The backend: everything was written, after a `write` that answered false. */
+  protected drained(): void {
+    this.#sink?.onDrain();
+  }
+
+  /** The backend: why the socket is about to close. */
+  protected failed(error: Error): void {
+    this.#error = error;
+  }
+
+  /** The backend: the socket is gone. */
+  protected gone(): void {
+    this.#closed = true;
+    socketWatch.delete(this);
+    if (!this.#handingOver) this.#sink?.onClose(this.#error);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.stopReading();
+    socketWatch.add(this);
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#readOn();
+  }
+
+  /** Where something waits to be written the event loop sees by itself that the peer is gone. */
+  look(now: number): boolean {
+    const halfClosed = this.#ended || this.writableEnded;
+    if (this.#closed || (!this.#paused && !halfClosed)) return false;
+    if (halfClosed && this.#isIdle(now)) {
+      this.failed(new Error('one direction was over, and nothing moved in the other'));
+      this.destroy(true);
+      return false;
+    }
+    if (!this.writableEnded && this.pending === 0) this.probe();
+    return true;
+  }
+
+  #isIdle(now: number): boolean {
+    const { moved } = this;
+    if (moved !== this.#moved) {
+      this.#moved = moved;
+      this.#stillSince = now;
+    }
+    return now - this.#stillSince >= this.halfClosedMs;
+  }
+}
