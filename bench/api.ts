@@ -1,4 +1,4 @@
-import { loadavg } from 'node:os';
+import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
@@ -10,44 +10,42 @@ import { measurePages, measurePostgresqlPages } from './api/pages.ts';
 import { measureSearch } from './api/search.ts';
 import { measurePostgresqlWrites, measureWrites } from './api/writes.ts';
 import { Quiet } from './quiet.ts';
+import { Results } from './results.ts';
+import { nameOf } from './sides/adit.ts';
 
 /**
- * Measures the API. `list`: a signed POST /client/list/ beside an Express route that answers a fixed object; `search`: for
+ * Measures the API. `list`: a signed POST /client/list/ beside an Express route that answers the same bytes; `search`: for
  * part of a text; `pages`: that a page by any order costs the same in lists of any size, on SQLite and on PostgreSQL; `writes`: new tunnels
- * by eight callers, on both, beside those of another checkout if `--baseline` names one that is compiled.
+ * by eight callers, on both.
  *
- *     npm run bench:api -- [--rounds 5] [--seconds 5] [--patience 60] [--only list,search,pages,pages-postgresql,writes,writes-postgresql] [--baseline DIR]
+ *     npm run bench:api -- [--rounds 5] [--seconds 5] [--patience 60] [--only list,search,pages,pages-postgresql,writes,writes-postgresql] [--against DIR] [--out FILE]
+ *
+ * --against: another compiled checkout of Adit, measured beside this one but for `pages`; may come more than once, and the first has goals.
  */
-const measurements: Readonly<Record<string, (plan: Plan) => Promise<string>>> = {
+const measurements: Readonly<Record<string, (plan: Plan) => Promise<void>>> = {
   list: measureList, search: measureSearch, pages: measurePages, 'pages-postgresql': measurePostgresqlPages,
   writes: measureWrites, 'writes-postgresql': measurePostgresqlWrites,
 };
 
 const { values: options } = parseArgs({ options: {
   rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '5' }, patience: { type: 'string', default: '60' },
-  only: { type: 'string', default: Object.keys(measurements).join() }, baseline: { type: 'string' },
+  only: { type: 'string', default: Object.keys(measurements).join() }, against: { type: 'string', multiple: true, default: [] }, out: { type: 'string' },
 } });
+const rounds = z.coerce.number().int().min(1).parse(options.rounds);
+// A signature is valid for 20 s.
+const seconds = z.coerce.number().int().min(1).max(15).parse(options.seconds);
 const quiet = new Quiet(z.coerce.number().min(0).parse(options.patience));
-const plan: Plan = {
-  rounds: z.coerce.number().int().min(1).parse(options.rounds),
-  // A signature is valid for 20 s.
-  seconds: z.coerce.number().int().min(1).max(15).parse(options.seconds),
-  quiet,
-  baseline: options.baseline,
-};
+const formers = options.against.map((root) => ({ name: nameOf(root), root: path.resolve(root) }));
+const results = new Results({ kind: 'api', rounds, seconds, out: options.out, former: formers[0]?.name });
+const plan: Plan = { rounds, seconds, quiet, results, formers };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1)); // children end with the process
-print(`load of the machine before: ${loadavg().map((load) => load.toFixed(2)).join(' ')}; ${plan.rounds} rounds of ${plan.seconds} s; median (least - most)\n`);
 for (const name of options.only.split(',')) {
   const measure = measurements[name];
   if (measure === undefined) throw new Error(`--only: there is no ${name}, only ${Object.keys(measurements).join(', ')}`);
-  print(await measure(plan));
+  await measure(plan);
   await endChildren();
 }
-print(quiet.summary);
+results.finish(quiet.summary);
 removeScratchDirectories();
 process.exit();
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}

@@ -7,6 +7,13 @@ import { cpuSeconds, ticksPerSecond } from './usage.ts';
 const MOST_FOREIGN = 0.05;
 const LOOK_MS = 300;
 
+/** What was measured, and what else went on meanwhile. */
+export interface Observed<T> {
+  readonly result: T;
+  /** The share of the machine's processor time that other programs used, those of the host of a virtual machine included. */
+  readonly background: number;
+}
+
 /** Keeps other programs on the machine from spoiling figures, as far as waiting and measuring again helps. */
 export class Quiet {
   #patienceMs: number;
@@ -20,41 +27,42 @@ export class Quiet {
 
   /** How often patience was not enough. */
   get summary(): string {
-    return `${this.#disturbed} of ${this.#measured} measurements were disturbed by other programs on this machine`;
+    return `${this.#disturbed} of ${this.#measured} measurements were disturbed: other programs used more than ${MOST_FOREIGN * 100}% of the machine`;
   }
 
   /** Measures when nothing else runs, and again when something else ran meanwhile; when patience is at an end, takes what there is. */
-  async measure<T>(work: () => Promise<T>): Promise<T> {
+  async measure<T>(work: () => Promise<T>): Promise<Observed<T>> {
     this.#measured++;
     for (;;) {
-      while (this.#patienceMs > 0 && (await foreignShare(look)).share > MOST_FOREIGN) this.#patienceMs -= LOOK_MS;
+      while (this.#patienceMs > 0 && (await observed(look)).background > MOST_FOREIGN) this.#patienceMs -= LOOK_MS;
       const start = performance.now();
-      const { result, share } = await foreignShare(work);
-      if (share <= MOST_FOREIGN) return result;
+      const seen = await observed(work);
+      if (seen.background <= MOST_FOREIGN) return seen;
       this.#patienceMs -= performance.now() - start;
       if (this.#patienceMs > 0) continue;
       this.#disturbed++;
-      return result;
+      return seen;
     }
   }
 }
 
-/** Does the work and tells which share of the machine's processor time went to others than us and our children meanwhile. */
-async function foreignShare<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly share: number }> {
+/** Does the work and watches what others than us and our children do. */
+async function observed<T>(work: () => Promise<T>): Promise<Observed<T>> {
   const start = performance.now();
-  const all = machineSeconds();
+  const idle = idleSeconds();
   const own = cpuSeconds([process.pid]);
   const result = await work();
-  const foreign = machineSeconds() - all - (cpuSeconds([process.pid]) - own);
-  return { result, share: foreign * 1000 / (performance.now() - start) / availableParallelism() };
+  const used = cpuSeconds([process.pid]) - own;
+  const all = (performance.now() - start) / 1000 * availableParallelism();
+  return { result, background: Math.max(0, 1 - (used + idleSeconds() - idle) / all) };
 }
 
 function look(): Promise<void> {
   return new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
 }
 
-/** Seconds of processor time, user and system, that the whole machine has used. */
-function machineSeconds(): number {
-  const [, user = '', nice = '', system = ''] = readFileSync('/proc/stat', 'utf8').split(/ +/, 4);
-  return (Number(user) + Number(nice) + Number(system)) / ticksPerSecond;
+/** Seconds that all processors had nothing to do. The kernel measures this one, where it samples user and system time. */
+function idleSeconds(): number {
+  const [, , , , idle = '', waiting = ''] = readFileSync('/proc/stat', 'utf8').split(/ +/, 6);
+  return (Number(idle) + Number(waiting)) / ticksPerSecond;
 }

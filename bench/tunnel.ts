@@ -1,12 +1,12 @@
-import { loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { endChildren } from '../test/support/child.ts';
 import type { Program } from '../test/support/debian-packages.ts';
 import { findProgram } from '../test/support/find-program.ts';
 import { Quiet } from './quiet.ts';
-import { report } from './report.ts';
-import { adit, aditVariants } from './sides/adit.ts';
+import type { Measured } from './report.ts';
+import { Results } from './results.ts';
+import { adit, aditOf, aditVariants } from './sides/adit.ts';
 import { haproxy } from './sides/haproxy.ts';
 import { nginx } from './sides/nginx.ts';
 import { openssh } from './sides/openssh.ts';
@@ -20,12 +20,13 @@ import { udp } from './works/udp.ts';
 import type { Sample, Work } from './works/work.ts';
 
 /**
- * Measures a tunnel beside haproxy (one hop) and OpenSSH -R, and a host beside nginx and haproxy (one hop), on this machine: every work on every side in turn, round after
- * round, and prints medians and ratios.
+ * Measures what Adit does beside other programs on this machine: every work on every side in turn, round after round; prints medians and ratios with
+ * the goals of docs/performance.md, and writes all figures to a file.
  *
- *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections,bulk,fairness,idle,udp,host,host-connections,host-https,host-h2,host-bulk] [--sides Adit,haproxy]
+ *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections] [--sides Adit,haproxy] [--against DIR] [--out FILE]
  *
- * --sides, besides those measured unless told otherwise: 'Adit on net', 'Adit compressed', 'Adit over TLS', 'Adit compressed over TLS'.
+ * --only: works; left out = all. --sides: left out = all but 'Adit on net', 'Adit on onread', 'Adit compressed', 'Adit over TLS', 'Adit compressed over TLS'.
+ * --against: another compiled checkout of Adit, a side of its own beside those of --sides; may come more than once, and the first has goals.
  * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
  */
 
@@ -39,9 +40,13 @@ const { values: options } = parseArgs({ options: {
   patience: { type: 'string', default: '60' },
   only: { type: 'string', default: works.map(({ name }) => name).join() },
   sides: { type: 'string', default: sides.map(({ name }) => name).join() },
+  against: { type: 'string', multiple: true, default: [] },
+  out: { type: 'string' },
 } });
 const rounds = positive('rounds', options.rounds);
 const seconds = positive('seconds', options.seconds);
+const formers = options.against.map(aditOf);
+const results = new Results({ kind: 'tunnel', rounds, seconds, out: options.out, former: formers[0]?.name });
 const quiet = new Quiet(positive('patience', options.patience));
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1)); // children end with the process
@@ -52,26 +57,24 @@ process.exit();
 async function main(): Promise<void> {
   if (findProgram('nginx') === undefined) throw new Error('nginx is missing: every side leads to it');
   const chosenWorks = usable('work', chosen('only', works, options.only));
-  const chosenSides = usable('side', chosen('sides', [...sides, ...aditVariants], options.sides));
+  const chosenSides = usable('side', [...chosen('sides', [...sides, ...aditVariants], options.sides), ...formers]);
   const targets = await startTargets();
   const running = new Map<Side, RunningSide>();
   for (const side of chosenSides) running.set(side, await side.start(targets));
-  print(`load of the machine before: ${loadavg().map((load) => load.toFixed(2)).join(' ')}; ${rounds} rounds of ${seconds} s; median (least - most)\n`);
-
   for (const work of chosenWorks) {
     const capable = chosenSides.filter((side) => running.get(side)?.ports[work.way] !== undefined);
-    const samples = new Map(capable.map(({ name }): [string, Sample[]] => [name, []]));
+    const samples = new Map(capable.map(({ name }): [string, Measured[]] => [name, []]));
     // Round 0 warms up and is thrown away.
     for (let round = work.fresh ? 1 : 0; round <= rounds; round++) {
       for (const side of rotated(capable, round)) {
         process.stderr.write(`${work.name}, round ${round} of ${rounds}: ${side.name}\n`);
-        const sample = await quiet.measure(() => measure(work, side));
-        if (round > 0) samples.get(side.name)?.push(sample);
+        const { result, background } = await quiet.measure(() => measure(work, side));
+        if (round > 0) samples.get(side.name)?.push({ ...result, background });
       }
     }
-    print(report(work, samples));
+    results.add(work, samples);
   }
-  print(quiet.summary);
+  results.finish(quiet.summary);
 
   async function measure(work: Work, side: Side): Promise<Sample> {
     const started = running.get(side);
@@ -95,7 +98,7 @@ function rotated<T>(list: readonly T[], by: number): T[] {
 function usable<T extends { readonly name: string; readonly programs: readonly Program[] }>(kind: string, list: readonly T[]): T[] {
   return list.filter(({ name, programs }) => {
     const missing = programs.filter((program) => findProgram(program) === undefined);
-    if (missing.length > 0) print(`skipped ${kind} ${name}: ${missing.join(', ')} missing on this machine`);
+    if (missing.length > 0) results.say(`skipped ${kind} ${name}: ${missing.join(', ')} missing on this machine`);
     return missing.length === 0;
   });
 }
@@ -111,8 +114,4 @@ function positive(option: string, text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) throw new Error(`--${option}: must be a whole number from 1 on, not ${text}`);
   return value;
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

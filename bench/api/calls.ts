@@ -1,14 +1,18 @@
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import pino from 'pino';
-import type { Store } from '../../src/store/store.ts';
-import { openStore } from '../../src/store/store.ts';
+import process from 'node:process';
+import { promisify } from 'node:util';
 import { signedNow, startServer, type ServerProcess } from '../../test/support/processes.ts';
 import { scratchDirectory } from '../../test/support/scratch.ts';
 import type { Quiet } from '../quiet.ts';
 import { cpuSeconds } from '../usage.ts';
+import type { Measured, Samples } from '../report.ts';
+import type { Results } from '../results.ts';
 import type { Sample } from '../works/work.ts';
 import { wrk } from '../wrk.ts';
+
+const ownRoot = path.resolve(import.meta.dirname, '../..');
 
 /** Something that is called over and over. */
 export interface Called {
@@ -20,33 +24,54 @@ export interface Called {
   readonly connections: number;
 }
 
+/** A compiled checkout of this program. */
+export interface Checkout {
+  /** What reports call it. */
+  readonly name: string;
+  /** Left out = this one. */
+  readonly root?: string;
+}
+
 /** How often and how long everything is measured. */
 export interface Plan {
   readonly rounds: number;
   readonly seconds: number;
   readonly quiet: Quiet;
-  /** Another checkout, compiled, that writes are compared with. */
-  readonly baseline?: string;
+  readonly results: Results;
+  /** The other checkouts that --against names. */
+  readonly formers: readonly Checkout[];
 }
 
-/** A server over what `seed` has put into its database. */
-export async function startSeeded(seed: (store: Store) => Promise<unknown>): Promise<ServerProcess> {
+/** This checkout and those that it is compared with. */
+export function checkouts({ formers }: Plan): Checkout[] {
+  return [{ name: 'Adit' }, ...formers];
+}
+
+/** How many rows of each kind a database holds; all tunnels and hosts are the first client's. */
+export interface Seed {
+  readonly clients: number;
+  readonly tunnels?: number;
+  readonly hosts?: number;
+  readonly users?: number;
+}
+
+/** A server of a checkout over so many rows. */
+export async function startSeeded({ root = ownRoot }: Checkout, { clients, tunnels = 0, hosts = 0, users = 0 }: Seed): Promise<ServerProcess> {
   const dataDir = scratchDirectory();
-  const store = await openStore({ url: '', dataDir, log: pino({ level: 'silent' }) });
-  await seed(store);
-  await store.close();
-  return startServer({ dataDir, environment: { ADIT_LOG_LEVEL: 'warn' } });
+  const arguments_ = ['--import', 'tsx', path.join(import.meta.dirname, 'seed.mjs'), dataDir, JSON.stringify({ clients, tunnels, hosts, users })];
+  await promisify(execFile)(process.execPath, arguments_, { cwd: root });
+  return startServer({ dataDir, root, environment: { ADIT_LOG_LEVEL: 'warn' } });
 }
 
 /** Measures all in turn, round after round, the one that begins changing with each. */
-export async function measureAll(called: readonly Called[], { rounds, seconds, quiet }: Plan): Promise<ReadonlyMap<string, readonly Sample[]>> {
-  const samples = new Map(called.map(({ name }): [string, Sample[]] => [name, []]));
+export async function measureAll(called: readonly Called[], { rounds, seconds, quiet }: Plan): Promise<Samples> {
+  const samples = new Map(called.map(({ name }): [string, Measured[]] => [name, []]));
   for (let round = 0; round <= rounds; round++) { // round 0 warms up
     for (const one of called.map((_, index) => called[(index + round) % called.length])) {
       if (!one) continue;
       process.stderr.write(`round ${round} of ${rounds}: ${one.name}\n`);
-      const sample = await quiet.measure(() => measure(one, seconds));
-      if (round > 0) samples.get(one.name)?.push(sample);
+      const { result, background } = await quiet.measure(() => measure(one, seconds));
+      if (round > 0) samples.get(one.name)?.push({ ...result, background });
     }
   }
   return samples;

@@ -9,6 +9,7 @@ import { startPostgresql } from '../../test/support/postgresql.ts';
 import { scratchDirectory } from '../../test/support/scratch.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../../test/support/seed.ts';
 import { median } from '../report.ts';
+import type { Plan } from './calls.ts';
 
 const SIZES = [1000, 100_000] as const;
 /** How much longer a page of the large list may take, whatever it is sorted by. */
@@ -34,16 +35,16 @@ const orders: readonly Order[] = [true, false].flatMap((desc) => {
 });
 
 /** What a page of 10 rows takes in lists of 1,000 and of 100,000 rows on SQLite, for every order. */
-export function measurePages(): Promise<string> {
-  return measureOn('SQLite', async () => '');
+export async function measurePages({ results }: Plan): Promise<void> {
+  results.say(await measureOn('SQLite', async () => ''));
 }
 
 /** The same on PostgreSQL. */
-export async function measurePostgresqlPages(): Promise<string> {
-  if (findProgram('initdb') === undefined) return 'PostgreSQL is left out: initdb is missing\n';
+export async function measurePostgresqlPages({ results }: Plan): Promise<void> {
+  if (findProgram('initdb') === undefined) return results.say('PostgreSQL is left out: initdb is missing\n');
   const server = await startPostgresql();
   try {
-    return await measureOn('PostgreSQL', () => server.createDatabase());
+    results.say(await measureOn('PostgreSQL', () => server.createDatabase()));
   } finally {
     await server.stop();
   }

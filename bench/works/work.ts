@@ -9,6 +9,8 @@ export interface Metric {
   readonly more: boolean;
   /** What Adit's figure is to be, as a multiple of another side's: at least when more is better, else at most. */
   readonly goals?: Readonly<Record<string, number>>;
+  /** The same beside the first checkout that --against names. */
+  readonly former?: number;
   /** What Adit's own figure is to be: at least when more is better, else at most. */
   readonly limit?: number;
 }

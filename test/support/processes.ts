@@ -5,7 +5,7 @@ import { sign } from '../../src/legacy/signature.ts';
 import { Child } from './child.ts';
 import { scratchDirectory } from './scratch.ts';
 
-const ownProgram = path.resolve(import.meta.dirname, '../../dist/main.js');
+const ownRoot = path.resolve(import.meta.dirname, '../..');
 const authKey = 'the key of the processes';
 
 /** The way that `auto` finds on the Node versions we know, without the self-test at each start. */
@@ -23,6 +23,8 @@ export interface ServerProcess {
   /** Of the hosts: HTTP and HTTPS. */
   readonly hostsPort: number;
   readonly secureHostsPort: number;
+  /** The checkout whose compiled program it is: its agents and visitors are of the same. */
+  readonly root: string;
 }
 
 /** How a server is started; left out = a new data directory, any free port. */
@@ -33,34 +35,38 @@ export interface ServerOptions {
   readonly tlsPort?: number;
   /** ADIT_... settings */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The compiled program of another checkout. */
-  readonly program?: string;
+  /** The root of a compiled checkout; left out = this one. */
+  readonly root?: string;
+}
+
+function programOf(root: string): string {
+  return path.join(root, 'dist/main.js');
 }
 
 /** Starts a server and waits for its ready message. */
-export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, program = ownProgram }: ServerOptions = {}): Promise<ServerProcess> {
-  const child = new Child(process.execPath, [program, 'server'], {
+export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot }: ServerOptions = {}): Promise<ServerProcess> {
+  const child = new Child(process.execPath, [programOf(root), 'server'], {
     ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
     ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0', ADIT_P2P_PORT: '0',
     ADIT_AUTH_KEY: authKey, ...fast, ...environment,
   });
   const [, http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(
     /API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/);
-  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint, hostsPort: Number(hosts), secureHostsPort: Number(secureHosts) };
+  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint, hostsPort: Number(hosts), secureHostsPort: Number(secureHosts), root };
 }
 
 /** How an agent goes to the server: in the clear unless the server wants TLS, or over TLS with the server's certificate pinned. */
 export type AgentWay = 'plain' | 'pinned';
 
 /** What an agent has to know of a server. */
-export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerProcess, 'tlsPort' | 'fingerprint'>>;
+export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerProcess, 'tlsPort' | 'fingerprint' | 'root'>>;
 
 /** Starts an agent and waits until it is connected. @param more flags */
 export async function startAgent(
-  { bridgePort, tlsPort, fingerprint }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain', more: readonly string[] = [],
+  { bridgePort, tlsPort, fingerprint, root = ownRoot }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain', more: readonly string[] = [],
 ): Promise<Child> {
   const flags = way === 'plain' ? ['--server', `127.0.0.1:${bridgePort}`] : ['--server', `127.0.0.1:${tlsPort}`, '--tls-fingerprint', `${fingerprint}`];
-  const child = new Child(process.execPath, [ownProgram, 'agent', ...flags, ...more], { ...fast, ...environment, ADIT_VKEY: vkey });
+  const child = new Child(process.execPath, [programOf(root), 'agent', ...flags, ...more], { ...fast, ...environment, ADIT_VKEY: vkey });
   await child.says(/connected to/);
   return child;
 }
@@ -73,9 +79,9 @@ export interface VisitorProcess {
 
 /** Starts a visitor, on any free port unless told otherwise, and waits until it is connected. */
 export async function startVisitorProcess(
-  { bridgePort }: Pick<ServerProcess, 'bridgePort'>, type: 'secret' | 'p2p', password: string, environment: ServerOptions['environment'] = {}, listen = 0,
+  { bridgePort, root = ownRoot }: Pick<Reached, 'bridgePort' | 'root'>, type: 'secret' | 'p2p', password: string, environment: ServerOptions['environment'] = {}, listen = 0,
 ): Promise<VisitorProcess> {
-  const child = new Child(process.execPath, [ownProgram, 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen)], { ...environment, ADIT_VISIT_PASSWORD: password });
+  const child = new Child(process.execPath, [programOf(root), 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen)], { ...environment, ADIT_VISIT_PASSWORD: password });
   const [, port] = await child.says(/listening on 127\.0\.0\.1:(\d+)/);
   await child.says(/connected to/);
   return { child, port: Number(port) };
