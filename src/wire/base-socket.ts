@@ -1,6 +1,6 @@
 import { readTurns, type TurnReader } from './read-turns.ts';
 import type { ByteSocket, SocketAddress, SocketSink } from './socket.ts';
-import { socketWatch, type Watched } from './socket-watch.ts';
+import { NOT_WATCHED, socketWatch, type Watched } from './socket-watch.ts';
 
 /**
  * What the sockets of all backends have in common: who is told of what is read, handing over, taking turns, and finding out that the
@@ -13,6 +13,7 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
   abstract readonly pending: number;
   /** How long one direction may be over while nothing moves in the other, in ms; then the socket is reset. */
   halfClosedMs = Number.POSITIVE_INFINITY;
+  watchPlace = NOT_WATCHED;
   turn = -1;
   turnBytes = 0;
   #sink: SocketSink | undefined;

@@ -1,9 +1,13 @@
 /** A socket that nothing is read from at the moment, or whose one direction has ended. */
 export interface Watched {
+  /** The watch's own: where it has the socket; NOT_WATCHED to begin with. */
+  watchPlace: number;
   /** Looks after itself. @param now by the monotonic clock. @returns false = it needs no more of this */
   look(now: number): boolean;
 }
 
+/** What `watchPlace` of a socket is that is not watched. */
+export const NOT_WATCHED = -1;
 /** Each watched socket is looked at this often, in ms. */
 export const LOOK_MS = 3000;
 /** A look at all of them is spread over so many steps, so that none of them holds the event loop up. */
@@ -12,39 +16,66 @@ const STEPS = 15;
 /**
  * Looks at sockets that the event loop does not watch. While nothing is read from a socket, the system tells Node nothing about it: without a
  * look, a peer that is gone would hold it forever.
+ *
+ * Nearly every connection comes and goes here between two steps. So it must cost next to nothing, and no trace of it may stay: a set that is being
+ * iterated keeps what was deleted from it until the iteration goes on, which made the garbage collector's work the larger part of the cost.
  */
 export class SocketWatch {
-  readonly #watched = new Set<Watched>();
-  #round: Iterator<Watched, undefined> = this.#watched.values();
-  /** How many each step of this round looks at. It does not shrink with the set, or the dead of a crowd would go more and more slowly. */
+  /** Those before `#next` were looked at in this round. */
+  readonly #watched: Watched[] = [];
+  #next = 0;
+  /** How many each step of this round looks at. It does not shrink with the number of sockets, or the dead of a crowd would go more and more slowly. */
   #quota = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** It may be watched already. */
   add(socket: Watched): void {
-    this.#watched.add(socket);
+    if (socket.watchPlace !== NOT_WATCHED) return;
+    socket.watchPlace = this.#watched.length;
+    this.#watched.push(socket);
     this.#timer ??= setInterval(() => this.#step(), LOOK_MS / STEPS).unref();
   }
 
+  /** It may not be watched. */
   delete(socket: Watched): void {
-    this.#watched.delete(socket);
+    let place = socket.watchPlace;
+    if (place === NOT_WATCHED) return;
+    socket.watchPlace = NOT_WATCHED;
+    // One that was looked at fills the gap among those that were, and the last one that one's place: nobody is passed over.
+    if (place < this.#next) {
+      this.#next--;
+      this.#move(this.#next, place);
+      place = this.#next;
+    }
+    this.#move(this.#watched.length - 1, place);
+    this.#watched.pop();
+  }
+
+  #move(from: number, to: number): void {
+    const moved = this.#watched[from];
+    if (!moved || from === to) return;
+    this.#watched[to] = moved;
+    moved.watchPlace = to;
   }
 
   #step(): void {
     const now = performance.now();
-    this.#quota = Math.max(this.#quota, Math.ceil(this.#watched.size / STEPS));
+    this.#quota = Math.max(this.#quota, Math.ceil(this.#watched.length / STEPS));
     for (let left = this.#quota; left > 0; left--) {
-      const next: IteratorResult<Watched, undefined> = this.#round.next();
-      if (next.done) {
-        this.#round = this.#watched.values();
+      const socket = this.#watched[this.#next];
+      if (!socket) {
+        this.#next = 0;
         this.#quota = 0;
         break;
       }
-      if (!next.value.look(now)) this.#watched.delete(next.value);
+      this.#next++;
+      if (!socket.look(now)) this.delete(socket);
     }
-    if (this.#watched.size > 0) return;
+    if (this.#watched.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+    this.#next = 0;
+    this.#quota = 0;
   }
 }
 
