@@ -48,7 +48,7 @@ export const settingsSchema = z.object({
   trustedProxies: networks.prefault('').register(settingInfo, { value: 'LIST', help: 'IP addresses and networks of proxies in front of the API and the hosts, whose X-Forwarded-For is believed, and to the hosts their PROXY protocol' }),
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).prefault('info').register(settingInfo, { value: 'LEVEL', help: 'trace, debug, info, warn, error, fatal or silent' }),
   logFormat: oneOf(['text', 'json']).prefault('text').register(settingInfo, { value: 'FORMAT', help: 'text or json, one line for each entry, on stderr' }),
-  sockets: oneOf(['auto', 'net', 'onread']).prefault('auto').register(settingInfo, { value: 'WAY', help: 'how sockets are read: onread is faster and relies on what Node does not document; auto = onread if a self-test at the start passes, else net' }),
+  sockets: oneOf(['auto', 'net', 'onread', 'captured']).prefault('auto').register(settingInfo, { value: 'WAY', help: 'how sockets are had: captured and onread are faster and rely on what Node does not document; auto = the fastest that passes a self-test at the start; net always works' }),
   apiAuthFailureStatus: authFailureStatus.prefault('401').register(settingInfo, { value: 'STATUS', help: 'answer to API calls without a valid signature: 401, or the 302 to the login page that older servers gave' }),
   auditDays: integer(1, 36_500, 'days').prefault(365).register(settingInfo, { value: 'DAYS', help: 'how long entries of the audit log are kept' }),
   trafficMinuteDays: integer(1, 36_500, 'days').prefault(2).register(settingInfo, { value: 'DAYS', help: 'how long the traffic of each minute is kept' }),

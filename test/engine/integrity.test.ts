@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type net from 'node:net';
 import process from 'node:process';
 import { expect, test } from '@jest/globals';
+import { capturedBackend } from '../../src/wire/captured-backend.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { onreadBackend } from '../../src/wire/onread-socket.ts';
 import { eventually } from '../support/eventually.ts';
@@ -65,6 +66,8 @@ async function changeRates({ engine }: TestEngine, signal: AbortSignal): Promise
 test.each([
   ['by net', netBackend, false],
   ['by onread', onreadBackend, false],
+  ['by captured', await capturedBackend(), false],
+  ['by captured, under a rate limit that comes, changes and goes', await capturedBackend(), true],
   ['by onread, under a rate limit that comes, changes and goes', onreadBackend, true],
 ])(`36 streams at once, 1 byte to ${LONGEST}, both directions, half closes, slow readers: all intact on both sides, %s`, async (_, sockets, limited) => {
   const server = await startEngine({ sockets });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Mux, type MuxOptions } from '../../src/wire/mux.ts';
+import { capturedBackend } from '../../src/wire/captured-backend.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { onreadBackend } from '../../src/wire/onread-socket.ts';
 import { Child } from '../support/child.ts';
@@ -27,6 +28,8 @@ test.each([
   ['with data connections', {}],
   ['on the mux alone', { dataConnections: false }],
   ['with data connections, read into one buffer', { sockets: onreadBackend }],
+  ['with data connections, on captured handles', { sockets: await capturedBackend() }],
+  ['on the mux alone, on captured handles', { dataConnections: false, sockets: await capturedBackend() }],
   ['on the mux alone, read into one buffer', { dataConnections: false, sockets: onreadBackend }],
   ['compressed', { compress: true }],
   ['over TLS', { secure: true }],

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { chooseSockets } from '../../src/wire/choose-sockets.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { onreadBackend } from '../../src/wire/onread-socket.ts';
+import { capturedBackend } from '../../src/wire/captured-backend.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { Child, endChildren } from '../support/child.ts';
@@ -44,7 +45,7 @@ function reading(socket: ByteSocket, { slow = false, borrows }: { slow?: boolean
   });
 }
 
-describe.each([netBackend, onreadBackend])('sockets by $name', (backend) => {
+describe.each([netBackend, onreadBackend, await capturedBackend()])('sockets by $name', (backend) => {
   const pair = () => socketPair(false, backend);
 
   test.each([

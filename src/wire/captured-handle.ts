@@ -1,0 +1,80 @@
+/** Who a handle, or a request, belongs to. */
+export const owner = Symbol('owner');
+
+/** Hears of what a handle has read. */
+export interface HandleReader {
+  /** So many bytes are in the buffer of `useUserBuffer`. */
+  received(bytes: number): void;
+  receivedEnd(): void;
+  receivedError(error: Error): void;
+}
+
+/** Something that a handle was asked to do. */
+export interface Request {
+  oncomplete?: (this: this, status: number) => void;
+}
+
+/** Bytes under way; nothing but its owner keeps them in memory. */
+export interface WriteRequest extends Request {
+  [owner]?: { written(status: number): void };
+  /** Above 0 = under way. */
+  getAsyncId(): number;
+  /** Node 26.10: what it ended with, when it was over at once. */
+  readonly writeStatus?: number | null;
+}
+
+/** What `net.Socket` does with its handle. Numbers that are returned: 0, or the system's error, negative. */
+export interface Handle {
+  [owner]?: HandleReader;
+  onread: unknown;
+  /** -1 = there is none (Windows). */
+  readonly fd?: number;
+  readonly bytesRead: number;
+  /** Those that are under way among them. */
+  readonly bytesWritten: number;
+  useUserBuffer(buffer: Buffer): void;
+  readStart(): number;
+  readStop(): number;
+  writeBuffer(request: WriteRequest | null, bytes: Buffer): number | WriteRequest;
+  writev(request: WriteRequest | null, chunks: Buffer[], allBuffers: true): number | WriteRequest;
+  /** 1 = it is done already. */
+  shutdown(request: Request): number;
+  connect(request: Request, address: string, port: number): number;
+  connect6(request: Request, address: string, port: number): number;
+  close(): void;
+  /** Closes, too. Not while `shutdown` is under way: it would fail, and the handle never close. */
+  reset(): number;
+  setNoDelay(on: boolean): number;
+  setKeepAlive(on: boolean, seconds: number): number;
+  getpeername(out: object): number;
+  getsockname(out: object): number;
+}
+
+const METHODS = [
+  'useUserBuffer', 'readStart', 'readStop', 'writeBuffer', 'writev', 'shutdown', 'connect', 'connect6', 'close', 'reset', 'setNoDelay', 'setKeepAlive', 'getpeername',
+  'getsockname',
+];
+
+/** Whether something has all that sockets use of a handle. */
+export function isHandle(value: unknown): value is Handle {
+  return typeof value === 'object' && value !== null
+    && METHODS.every((name) => typeof Reflect.get(value, name) === 'function')
+    && ['bytesRead', 'bytesWritten'].every((name) => typeof Reflect.get(value, name) === 'number');
+}
+
+/** Whether something makes handles. */
+export function makesHandles(value: unknown): value is new (kind: number) => Handle {
+  return typeof value === 'function' && value !== Object;
+}
+
+/** Whether something makes requests. */
+export function makesRequests(value: unknown): value is new () => Request {
+  return typeof value === 'function' && value !== Object;
+}
+
+/** Whether something makes requests to write. */
+export function makesWriteRequests(value: unknown): value is new () => WriteRequest {
+  if (!makesRequests(value)) return false;
+  const prototype: unknown = value.prototype;
+  return typeof prototype === 'object' && prototype !== null && typeof Reflect.get(prototype, 'getAsyncId') === 'function';
+}
