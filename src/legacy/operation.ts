@@ -1,40 +1,44 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
-import type { GraphQLSchema } from 'graphql';
-import { compileQuery } from 'graphql-jit';
+import { type GraphQLSchema, Kind, OperationTypeNode, validate } from 'graphql';
+import { getVariableValues } from 'graphql/execution/values.js';
+import { compileObject } from './compiled-fields.ts';
+import { Execution } from './execution.ts';
 
-/** Runs an operation in process, as the caller that `context` holds. Rejects with the first error, unless there is data. */
+/** Runs an operation in process, as the caller that `context` holds. Rejects with the first error, whatever data there is. */
 export type RunOperation<Result, Variables> = (context: unknown, variables: Variables) => Promise<Result>;
 
 /**
- * Compiles an operation once, so that no request parses, validates or plans it.
+ * Compiles a query, or a mutation with one field, so that no request parses, validates or plans it.
  * @throws {Error} when the operation doesn't fit the schema
  */
 export function compileOperation<Result, Variables extends object>(
   schema: GraphQLSchema,
   document: TypedDocumentNode<Result, Variables>,
 ): RunOperation<Result, Variables> {
-  const compiled = compileQuery<Result, Variables>(schema, document);
-  if (!('query' in compiled)) {
-    throw new Error(`an operation does not fit the schema: ${compiled.errors?.map((error) => error.message).join('; ')}`);
-  }
+  const errors = validate(schema, document);
+  if (errors.length > 0) throw new Error(`an operation does not fit the schema: ${errors.map((error) => error.message).join('; ')}`);
+  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  const root = operation && schema.getRootType(operation.operation);
+  if (operation === undefined || !root) throw new Error('an operation is neither a query nor a mutation of the schema');
+  if (operation.operation !== OperationTypeNode.QUERY && operation.selectionSet.selections.length !== 1) throw new Error('several mutations of one operation would run at once');
+  const compiled = compileObject({ schema, document, operation }, root, [operation.selectionSet]);
+  const { variableDefinitions = [] } = operation;
   return async (context, variables) => {
-    const { data, errors } = await compiled.query(undefined, context, withoutAbsent(variables));
-    if (errors?.[0]) throw errors[0];
-    if (!data) throw new Error('an operation gave neither data nor errors');
-    return data;
+    const { coerced, errors } = getVariableValues(schema, variableDefinitions, withoutAbsent(variables));
+    if (errors !== undefined) throw errors[0] ?? new Error('the variables of an operation do not fit it');
+    const execution = new Execution(context, coerced);
+    const data = compiled(undefined, execution);
+    if (execution.waiting) await execution.ended();
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its type is generated from the document
+    return data as Result;
   };
 }
 
-/**
- * Leaves out what is undefined: to the compiled operation a key that is there with undefined is null, which clears a value
- * where an absent one keeps it.
- */
-function withoutAbsent<T extends object>(values: T): T {
-  const given = { ...values };
-  for (const key in given) {
-    const value = given[key];
-    if (value === undefined) delete given[key];
-    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) given[key] = withoutAbsent(value);
+/** Leaves out what is undefined: a key that is there without a value would be null, which clears a value where an absent one keeps it. */
+function withoutAbsent(values: object): Record<string, unknown> {
+  const given: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(values) as [string, unknown][]) {
+    if (value !== undefined) given[key] = typeof value === 'object' && value !== null && !Array.isArray(value) ? withoutAbsent(value) : value;
   }
   return given;
 }

@@ -171,7 +171,8 @@ export function searchQuery<Order extends string>(dialect: Dialect, source: Page
     return { text: `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM "${source.table}" WHERE ${[...filter, found].join(' AND ')}`, values: binder.values };
   }
   const part = `SELECT id, ${found} AS found FROM "${source.table}" WHERE ${[...filter, 'id > ?'].join(' AND ')} ORDER BY id LIMIT ?`;
-  return { text: `SELECT count(*), max(id), json_group_array(id) FILTER (WHERE found) FROM (${part})`, values: binder.values };
+  // As text, not as JSON inside JSON.
+  return { text: `SELECT count(*), max(id), '' || json_group_array(id) FILTER (WHERE found) AS ids FROM (${part})`, values: binder.values };
 }
 
 function contains(dialect: Dialect, column: string, search: string, binder: Binder): string {

@@ -1,20 +1,18 @@
 import { openDatabase, type SqliteColumn, type SqliteDatabase, type SqliteStatement, type SqliteValue } from './binding.ts';
 import { checked } from './connection.ts';
 
-/** A value as a hot query gives it. No table has a BLOB. */
-export type HotStored = string | number | bigint | null;
-
-/** Rows as arrays, with their columns. */
+/** Rows, each the JSON text of an array, with their columns. Integers that no number holds are texts. */
 export interface HotRows {
   readonly columns: readonly SqliteColumn[];
-  readonly rows: readonly (readonly HotStored[])[];
+  readonly rows: readonly string[];
 }
 
 interface Prepared {
-  readonly statement: SqliteStatement;
   readonly columns: readonly SqliteColumn[];
-  /** The same statement for rows with integers beyond 2^53, made when such a one comes. */
-  exact?: SqliteStatement;
+  /** Gives each row as one text: every value that comes out of the driver costs a call, which is most of what a page costs. */
+  readonly asJson: SqliteStatement;
+  /** Gives rows that hold what JSON can't, made when one comes. */
+  asValues?: SqliteStatement;
 }
 
 /** A read-only connection for the hot queries. There are as many statements as the lists have orders and filters. */
@@ -29,18 +27,18 @@ export class HotConnection {
     this.#database.function('fold', { deterministic: true }, (text) => String(text).toLowerCase());
   }
 
-  /** Runs a query. Integers come as numbers, those that are no safe ones as bigint. */
+  /** Runs a query. */
   rows(sql: string, values: readonly SqliteValue[]): HotRows {
     const prepared = this.#prepare(sql);
+    const { columns } = prepared;
     const given = checked(values);
     try {
-      return { columns: prepared.columns, rows: arrays(prepared.statement.all(...given)) };
+      return { columns, rows: prepared.asJson.all(...given).map(onlyText) };
     } catch (error) {
-      if (!isTooLarge(error)) throw error;
+      if (!isNoJson(error)) throw error;
     }
-    // Reading all integers as bigint costs twice as much, so only this result is read so.
-    prepared.exact ??= this.#statement(sql, true);
-    return { columns: prepared.columns, rows: arrays(prepared.exact.all(...given)) };
+    prepared.asValues ??= this.#statement(sql, true);
+    return { columns, rows: prepared.asValues.all(...given).map((row) => JSON.stringify(row, exact)) };
   }
 
   close(): void {
@@ -51,8 +49,8 @@ export class HotConnection {
   #prepare(sql: string): Prepared {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
-      const statement = this.#statement(sql, false);
-      prepared = { statement, columns: statement.columns().map(({ name, type }) => ({ name, type })) };
+      const columns = this.#database.prepare(sql).columns().map(({ name, type }) => ({ name, type }));
+      prepared = { columns, asJson: this.#statement(`SELECT json_array(${columns.map(inJson).join(', ')}) FROM (${sql})`, false) };
       this.#prepared.set(sql, prepared);
     }
     return prepared;
@@ -66,12 +64,25 @@ export class HotConnection {
   }
 }
 
-/** The package and Node say it with different codes, in the same words. */
-function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('Value is too large to be represented as a JavaScript number');
+/** A column as an element of a JSON array. */
+function inJson({ name, type }: SqliteColumn): string {
+  const column = `"${name.replaceAll('"', '""')}"`;
+  const { MAX_SAFE_INTEGER: most } = Number;
+  return type === 'BIGINT' ? `CASE WHEN ${column} BETWEEN ${-most} AND ${most} THEN ${column} ELSE CAST(${column} AS TEXT) END` : column;
 }
 
-function arrays(rows: unknown[]): readonly (readonly HotStored[])[] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement returns arrays
-  return rows as HotStored[][];
+/** Another program has stored a BLOB. */
+function isNoJson(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('JSON cannot hold BLOB');
+}
+
+/** Integers that no number holds travel as text. */
+function exact(_key: string, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+}
+
+function onlyText(row: unknown): string {
+  if (!Array.isArray(row) || typeof row[0] !== 'string') throw new TypeError('the driver gave a row that is no text');
+  return row[0];
 }

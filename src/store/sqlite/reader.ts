@@ -1,5 +1,5 @@
 import type { SqliteColumn } from './binding.ts';
-import { HotConnection, type HotStored } from './hot-connection.ts';
+import { HotConnection } from './hot-connection.ts';
 import type { Part, ReaderRequest } from './protocol.ts';
 import { settle, type Reply } from './reply.ts';
 import { runSearch } from './search.ts';
@@ -10,7 +10,7 @@ const PART_CHARACTERS = 262_144;
 
 /** Rows of which not all were asked for yet. */
 interface Rest {
-  readonly rows: readonly (readonly HotStored[])[];
+  readonly rows: readonly string[];
   sent: number;
 }
 
@@ -59,7 +59,7 @@ export class Reader {
     const json: string[] = [];
     let characters = 0;
     while (rest.sent < rest.rows.length && json.length < PART_ROWS && characters < PART_CHARACTERS) {
-      const row = JSON.stringify(rest.rows[rest.sent++], exact);
+      const row = rest.rows[rest.sent++] ?? '';
       json.push(row);
       characters += row.length;
     }
@@ -68,10 +68,4 @@ export class Reader {
     else this.#rests.set(number, rest);
     return [columns, `[${json.join(',')}]`, ended ? 0 : number];
   }
-}
-
-/** Integers that no number holds travel as text. */
-function exact(_key: string, value: unknown): unknown {
-  if (typeof value !== 'bigint') return value;
-  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 }

@@ -18,7 +18,7 @@ export interface Search {
   readonly mostMs: number;
 }
 
-const part = z.tuple([z.tuple([z.number(), z.number().nullable(), z.string()])]);
+const part = z.tuple([z.number(), z.number().nullable(), z.string()]);
 
 /**
  * Runs a search part by part, each in a turn of the event loop of its own, so that several go on side by side.
@@ -31,7 +31,7 @@ export function runSearch(connection: HotConnection, { sql, values, mostMs }: Se
   let worked = 0;
   const next = (): void => {
     const began = performance.now();
-    const [[looked, end, ids]] = part.parse(connection.rows(sql, [...values, last, rows]).rows);
+    const [looked, end, ids] = part.parse(JSON.parse(connection.rows(sql, [...values, last, rows]).rows[0] ?? ''));
     const took = performance.now() - began;
     worked += took;
     if (ids !== '[]') found.push(ids.slice(1, -1));
