@@ -122,7 +122,7 @@ function unknownFlags(command: Command): [string, string][] {
 
 /** Whether a failed start is the operator's to mend: a port that is taken, a database that can't be used. */
 function isOperators(error: unknown): error is Error {
-  return error instanceof Error && ('syscall' in error || error.name === 'StoreError');
+  return error instanceof Error && ('syscall' in error || error.name === 'StoreError' || error.name === 'PortError');
 }
 
 try {

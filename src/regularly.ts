@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { failureNote } from './store/database-failure.ts';
 
 /** Something that goes on in the background. */
 export interface Regular {
@@ -18,7 +19,7 @@ export function regularly(ms: number, work: () => Promise<void>, log: Logger, fa
     try {
       await work();
     } catch (error) {
-      log.error({ err: error }, failure);
+      log.error(failureNote(error), failure);
     } finally {
       running = false;
     }

@@ -14,6 +14,7 @@ import { createHttpServer } from './http/server.ts';
 import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import { createLogger } from './log.ts';
+import { openPorts } from './open-ports.ts';
 import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
 import { reloadOnHangup } from './reload.ts';
@@ -94,11 +95,12 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => sweep.stop());
     const created = createHttp(settings, services, face, stopping.signal);
     // Last of all: what answers is ready, and a crowd of agents that waits for it finds the event loop free.
-    bridge = await engine.listen();
+    bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
     const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
     opened.push(async () => stopReloading());
-    const hosts = await engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort });
-    const web = await listen(created, settings);
+    const hosts = await openPorts(settings, { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
+      () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }));
+    const web = await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings));
     opened.push(() => close(web));
     const stop = stopSignal(log);
     process.stdout.write(readyMessage({ settings, generated, bridge: listening(bridge), hosts, http: addressOf(web) }));

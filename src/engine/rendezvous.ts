@@ -5,7 +5,8 @@ import { ConnectionShares, type ShareLimits } from '../rules/connection-shares.t
 import { networkOf } from '../rules/ip-address.ts';
 import { STUN_REQUEST_BYTES, stunResponse } from '../wire/stun.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../wire/socket.ts';
-import { messageOf } from '../wire/system-error.ts';
+import { portOf } from '../wire/system-error.ts';
+import { listenProblem } from './ports/listen-error.ts';
 
 /** Answers a second, to one address (of IPv6: network) and to all: strangers may ask too. */
 const MOST_ANSWERS = { perAddress: 100, total: 5000 } as const;
@@ -53,7 +54,8 @@ export class Rendezvous {
     } catch (error) {
       this.#opening = undefined;
       await this.#closeSockets();
-      this.#options.log.error({ port: this.#options.port }, `no direct paths for p2p tunnels: their port cannot be opened: ${messageOf(error)}`);
+      const { host, port, log } = this.#options;
+      log.error({ host, port }, `no direct paths for p2p tunnels (--p2p-port): ${listenProblem(error, host, portOf(error) ?? port)}`);
       return [];
     }
   }

@@ -20,7 +20,7 @@ export function healthRoutes(checks: HealthChecks, log: Logger): RequestHandler 
     .get('/readyz', async (_request, response) => {
       const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => {
         const failure = await failureOf(check);
-        if (failure !== undefined) log.warn({ err: failure, check: name }, 'not ready');
+        if (failure !== undefined) log.warn(failure instanceof AditError ? { code: failure.code, check: name } : { err: failure, check: name }, 'not ready');
         return { name, failed: failure !== undefined, code: failure instanceof AditError ? failure.code : undefined };
       }));
       const failed = results.filter((result) => result.failed).map((result) => result.name);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
-import { databaseFailure } from '../store/database-failure.ts';
-import { messageOf, SearchTooBroadError } from '../store/errors.ts';
+import { databaseFailure, failureNote } from '../store/database-failure.ts';
+import { SearchTooBroadError } from '../store/errors.ts';
 import { withoutValues } from './graphql-messages.ts';
 
 /** What the parts of an error beside its code may hold; they reach the caller. */
@@ -129,7 +129,7 @@ export function maskedError(cause: unknown, log: Logger, message: string, about:
   if (cause instanceof SearchTooBroadError) return new AditError('SEARCH_TOO_BROAD');
   const failure = databaseFailure(cause);
   if (failure !== undefined) {
-    log.warn({ ...about, code: failure, reason: messageOf(cause) }, message);
+    log.warn({ ...about, ...failureNote(cause) }, message);
     return new AditError(failure);
   }
   const id = randomUUID();

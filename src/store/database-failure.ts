@@ -1,3 +1,4 @@
+import { messageOf } from './errors.ts';
 import { primaryCode, sqliteCode, sqliteCodes } from './sqlite/codes.ts';
 import { StatementError, WorkerLostError } from './sqlite/worker-link.ts';
 
@@ -13,15 +14,31 @@ export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   return ofAdapter(error) ?? ofCode(textOf(error, 'code')) ?? ofMessage(textOf(error, 'message'));
 }
 
+/**
+ * What a line of the log says of an error: of a database that is not usable the code and what the database said, in one line. Anything else
+ * as it is, with its stack.
+ */
+export function failureNote(error: unknown): { readonly code: DatabaseFailure; readonly reason: string } | { readonly err: unknown } {
+  const code = databaseFailure(error);
+  if (code === undefined || typeof error !== 'object' || error === null) return { err: error };
+  const cause = causeOf(error);
+  // What Prisma says begins with a line break, names the call, and quotes the error behind it.
+  const said = (cause && (textOf(cause, 'originalMessage') ?? textOf(cause, 'kind'))) ?? messageOf(error);
+  return { code, reason: said.trim().split('\n').at(-1) ?? '' };
+}
+
 /** What Prisma wraps around the error of an adapter, in its errors and in those of a commit. */
 function ofAdapter(error: object): DatabaseFailure | undefined {
-  const meta = partOf(error, 'meta');
-  const adapterError = (meta && partOf(meta, 'driverAdapterError')) ?? error;
-  const cause = partOf(adapterError, 'cause');
+  const cause = causeOf(error);
   if (cause === undefined) return undefined;
   const original = textOf(cause, 'originalCode');
   const byCode = original !== undefined && /^\d{1,4}$/.test(original) ? ofSqlite(Number(original)) : ofCode(original);
   return byCode ?? kinds.get(textOf(cause, 'kind') ?? '') ?? ofCode(textOf(cause, 'code'));
+}
+
+function causeOf(error: object): object | undefined {
+  const meta = partOf(error, 'meta');
+  return partOf((meta && partOf(meta, 'driverAdapterError')) ?? error, 'cause');
 }
 
 function ofSqlite(errcode: number): DatabaseFailure | undefined {
@@ -72,7 +89,7 @@ function partOf(value: object, name: 'meta' | 'driverAdapterError' | 'cause'): o
   return typeof part === 'object' && part !== null ? part : undefined;
 }
 
-function textOf(value: object, name: 'code' | 'message' | 'kind' | 'originalCode'): string | undefined {
+function textOf(value: object, name: 'code' | 'message' | 'kind' | 'originalCode' | 'originalMessage'): string | undefined {
   const text: unknown = Reflect.get(value, name);
   return typeof text === 'string' ? text : undefined;
 }

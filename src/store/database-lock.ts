@@ -1,14 +1,17 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import pg from 'pg';
 import { messageOf, StoreError } from './errors.ts';
 
-/** What servers on one database agree on. */
+/** Advisory locks that servers on one database agree on: the one of the server that runs, and one that each connection of a server shares that may write. */
 const serverLock = 72707371;
+const writersLock = 72707372;
 /** How long a lock may take to come free, in ms: that of a server that was killed goes when its connection's end arrives. */
 const WAIT_MS = 2000;
 const RETRY_MS = 100;
+/** How long ended connections get to be gone, in ms, before they are looked at again. */
+const TERMINATE_MS = 20;
 /** How often an unreachable database is tried again, in ms. */
 const RECONNECT_MS = 1000;
 
@@ -16,6 +19,11 @@ const RECONNECT_MS = 1000;
 export interface DatabaseLock {
   /** Resolves at once while the claim holds; waits for an attempt to get it back. @throws why that failed */
   held(): Promise<void>;
+  /**
+   * Lets a new connection write until another server claims the database, which ends it first. To be called before anything else runs on it.
+   * @throws why it may not: the claim was lost
+   */
+  admit(connection: pg.ClientBase): Promise<void>;
   /** Gives it back. */
   release(): Promise<void>;
 }
@@ -29,15 +37,32 @@ export interface DatabaseLockOptions {
   readonly onLost: (error: StoreError) => void;
 }
 
+/** The claim is another server's, or nobody's. */
+class NotClaimedError extends Error {
+  /** PostgreSQL's code for a database that takes no connections at present. */
+  readonly code = '57P03';
+
+  constructor() {
+    super('this server has lost its claim to the database');
+  }
+}
+
 /**
  * Claims a PostgreSQL database for this process: two servers on one database would each believe in what the other has changed. The lock
  * belongs to a connection of its own, so it goes with the process, however that ends. When the connection is lost, the lock is got back on
  * another one, as soon as the database can be reached.
+ *
+ * A server may notice late, or never, that the connection with its lock is gone. So each connection that may write shares a second lock, and is
+ * only admitted while a third lock shows that the claim is there. A server that claims the database ends those of any other before it reads: the
+ * database itself refuses what an earlier server still writes, and no write has to ask.
  * @throws {StoreError} when another server has it
  */
 export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): Promise<DatabaseLock> {
   // By its name a connection of ours is known that the database has not yet noticed to be gone.
   const name = `adit lock ${randomUUID()}`;
+  /** Locked as long as this server holds its claim, by the same connection. */
+  const ownLock = randomBytes(8).readBigInt64BE().toString();
+  let claimedBefore = false;
   let connection: pg.Client | undefined;
   let released = false;
   let holding: Promise<void>;
@@ -51,6 +76,9 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
       await client.connect();
       await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()', [name]);
       await takeLock(client);
+      await client.query('SELECT pg_advisory_lock($1)', [ownLock]);
+      if (!claimedBefore) await endOtherWriters(client);
+      claimedBefore = true;
     } catch (error) {
       client.end(() => {}); // what is left of it
       throw error;
@@ -84,6 +112,14 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
   await holding;
   return {
     held: () => holding,
+    async admit(writer) {
+      await holding;
+      await writer.query('SELECT pg_advisory_lock_shared($1)', [writersLock]);
+      if (!await isFree(writer, ownLock)) return;
+      if (connection !== undefined) lost(connection);
+      await holding;
+      if (await isFree(writer, ownLock)) throw new NotClaimedError();
+    },
     async release() {
       released = true;
       await holding.catch(() => undefined); // every write has failed with it already
@@ -94,10 +130,31 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
 
 async function takeLock(client: pg.Client): Promise<void> {
   const until = performance.now() + WAIT_MS;
-  for (;;) {
-    const { rows } = await client.query<{ readonly taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [serverLock]);
-    if (rows[0]?.taken === true) return;
+  while (!await take(client, serverLock)) {
     if (performance.now() >= until) throw new StoreError('another server is running on this database');
     await setTimeout(RETRY_MS);
   }
+}
+
+/** Ends the connections by which a server without a claim could still write. Its new ones are not admitted. */
+async function endOtherWriters(client: pg.Client): Promise<void> {
+  const until = performance.now() + WAIT_MS;
+  while (!await take(client, writersLock)) {
+    if (performance.now() >= until) throw new StoreError('another server is still writing to this database');
+    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = $1 AND objsubid = 1
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, [writersLock]);
+    await setTimeout(TERMINATE_MS);
+  }
+  await client.query('SELECT pg_advisory_unlock($1)', [writersLock]);
+}
+
+async function take(client: pg.Client, lock: number): Promise<boolean> {
+  const { rows } = await client.query<{ readonly taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [lock]);
+  return rows[0]?.taken === true;
+}
+
+/** Whether nobody has a lock. It is taken for the statement alone. */
+async function isFree(client: pg.ClientBase, lock: string): Promise<boolean> {
+  const { rows } = await client.query<{ readonly free: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS free', [lock]);
+  return rows[0]?.free === true;
 }

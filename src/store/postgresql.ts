@@ -1,3 +1,4 @@
+import { callbackify } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Logger } from 'pino';
 import pg from 'pg';
@@ -30,6 +31,10 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
     idle_in_transaction_session_timeout: 30_000,
     // Nor may somebody who holds a lock.
     lock_timeout: LOCK_WAIT_MS,
+    verify: callbackify(async (connection: pg.PoolClient) => {
+      if (lock === undefined) throw new StoreError('the database is not claimed yet');
+      await lock.admit(connection);
+    }),
   });
   // Without a listener the loss of an idle connection would end the process; the pool replaces it.
   const lost = (error: Error) => log.warn({ reason: error.message }, 'a connection to the database was lost');

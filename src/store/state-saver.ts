@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { BadRecords, halvesOf, namesOf } from './bad-records.ts';
 import type { CounterBatch } from './hot/counters.ts';
 import type { Store } from './store.ts';
+import { failureNote } from './database-failure.ts';
 
 /** Counters go to the database this often, in ms: a crash loses at most as much. */
 const SAVE_MS = 5000;
@@ -67,7 +68,7 @@ export class StateSaver {
         throw error;
       }
     } catch (error) {
-      this.#log.error({ err: error }, 'counters could not be stored; tried again in 5 s');
+      this.#log.error(failureNote(error), 'counters could not be stored; tried again in 5 s');
     }
   }
   /**

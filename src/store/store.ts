@@ -115,7 +115,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
   const lock = 'lock' in opened ? opened.lock : undefined;
-  const health = new WriteHealth(transactions(db, async () => lock?.held()), tryWrite);
+  const health = new WriteHealth(transactions(db, async () => lock?.held()), (run) => tryWrite(run, dialect));
   const { transaction } = health;
   return {
     db,
@@ -132,7 +132,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     childrenOf: (table, query) => childrenOf(reader, table, query),
     loadEngineState: () => loadEngineState(reader),
     saveCounters: (batch) => saveCounters(transaction, dialect, batch, Date.now()),
-    tryWrite: () => tryWrite(transaction),
+    tryWrite: () => tryWrite(transaction, dialect),
     forgetRunningState: () => forgetRunningState(transaction),
     forgetDeclared: () => transaction(async (tx) => {
       await tx.tunnel.deleteMany({ where: { noStore: true } });

@@ -5,21 +5,22 @@ import type { RunTransaction } from './transaction.ts';
 /** How long {@link WriteHealth.check} waits for a write, in ms. */
 const CHECK_MS = 1000;
 
-/** Knows whether the database took the last write. While it did not, each check tries one. */
+/** Knows whether a write has failed since the database was last seen to take any. While one has, each check tries one. */
 export class WriteHealth {
   readonly #tryWrite: () => Promise<void>;
   #error: unknown;
   /** Runs transactions as the given one, and learns from them. */
   readonly transaction: RunTransaction;
 
-  /** @param tryWrite writes something that changes nothing */
+  /** @param tryWrite writes something that changes nothing, and fails while any table can't be written to: that another write succeeds says nothing of those */
   constructor(transaction: RunTransaction, tryWrite: (transaction: RunTransaction) => Promise<void>) {
-    this.#tryWrite = () => tryWrite(this.transaction);
+    this.#tryWrite = async () => {
+      await tryWrite(this.transaction);
+      this.#error = undefined;
+    };
     this.transaction = async (run, options) => {
       try {
-        const result = await transaction(run, options);
-        this.#error = undefined;
-        return result;
+        return await transaction(run, options);
       } catch (error) {
         if (databaseFailure(error) !== undefined) this.#error = error;
         throw error;

@@ -3,6 +3,11 @@ export function errnoOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+/** The port that a system error is about; undefined = it names none. */
+export function portOf(error: unknown): number | undefined {
+  return typeof error === 'object' && error !== null && 'port' in error && typeof error.port === 'number' ? error.port : undefined;
+}
+
 /** What an error says; when Node gathered several of them (one for each address of a name), what each says. */
 export function messageOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);

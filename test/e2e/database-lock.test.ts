@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import net from 'node:net';
 import process from 'node:process';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -17,6 +19,33 @@ async function startSecond(url: string): Promise<{ readonly code: number | null;
   });
   const { code } = await second.exited;
   return { code, output: second.output };
+}
+
+/** A way to a database by which a server never hears that the connection with its lock has ended. @returns its URL, and what ends it */
+async function withoutEndOfLock(url: string): Promise<{ readonly url: string; readonly close: () => void }> {
+  const { pathname, searchParams } = new URL(url);
+  const sockets: net.Socket[] = [];
+  const relay = net.createServer((near) => {
+    const far = net.connect(`${searchParams.get('host')}/.s.PGSQL.5432`);
+    sockets.push(near, far);
+    let hasLock = false;
+    near.once('data', (startup) => { hasLock = startup.includes('adit lock'); });
+    near.on('error', () => far.destroy()).pipe(far);
+    far.on('data', (bytes) => {
+      if (!(hasLock && bytes.includes('57P01'))) near.write(bytes); // 57P01: "terminating connection"
+    });
+    far.on('error', () => undefined).on('close', () => { if (!hasLock) near.destroy(); });
+  });
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  const address = relay.address();
+  if (address === null || typeof address === 'string') throw new Error('the relay does not listen');
+  return {
+    url: `postgresql://postgres@127.0.0.1:${address.port}${pathname}`,
+    close() {
+      relay.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }
 
 describeWith('initdb', 'a PostgreSQL database', () => {
@@ -58,7 +87,7 @@ describeWith('initdb', 'a PostgreSQL database', () => {
     const other = new pg.Client({ connectionString: url });
     await other.connect();
     const pid = (await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid;
-    const locked = other.query("SELECT pg_advisory_lock(objid::bigint) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())");
+    const locked = other.query('SELECT pg_advisory_lock(72707371)');
     const administrator = new pg.Client({ connectionString: url });
     await administrator.connect();
     const waits = async () => (await administrator.query("SELECT 1 FROM pg_locks WHERE pid = $1 AND NOT granted AND locktype = 'advisory'", [pid])).rowCount === 1;
@@ -74,5 +103,32 @@ describeWith('initdb', 'a PostgreSQL database', () => {
     expect((await other.query('SELECT count(*)::int AS clients FROM "Client"')).rows).toEqual([{ clients: 0 }]);
     await other.end();
     await administrator.end();
+  }, 60_000);
+
+  test('takes nothing from a server that has not noticed the loss of its lock, as soon as a second one is started', async () => {
+    const url = await postgresql.createDatabase();
+    const way = await withoutEndOfLock(url);
+    const first = await startServer({ environment: { ADIT_DATABASE_URL: way.url } });
+    expect(await call(first, '/client/add/', { remark: 'first' })).toMatchObject({ status: 1 });
+    const administrator = new pg.Client({ connectionString: url });
+    await administrator.connect();
+    // Writes that the first server has under way when its lock is lost: they wait for a row of the administrator's.
+    await administrator.query('BEGIN');
+    await administrator.query(`UPDATE "Total" SET value = value WHERE name = 'clients'`);
+    const underWay = call(first, '/client/add/', { remark: 'under way' }).catch(() => 'unanswered');
+    const waits = async () => (await administrator.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'adit' AND wait_event_type = 'Lock'`)).rowCount === 1;
+    while (!await waits());
+    await administrator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'adit lock %'`);
+    const second = await startServer({ environment: { ADIT_DATABASE_URL: url } });
+    await administrator.query('COMMIT');
+    expect(await call(second, '/client/add/', { remark: 'second' })).toMatchObject({ status: 1 });
+    const late = await call(first, '/client/add/', { remark: 'late' }).catch(() => 'unanswered');
+    expect([await underWay, late]).not.toContainEqual(expect.objectContaining({ status: 1 }));
+    expect((await first.child.exited).code).toBe(1);
+    expect(first.child.output).toMatch(/another server is running on this database; this server ends\n$/);
+    const { rows } = await administrator.query('SELECT remark FROM "Client" ORDER BY id');
+    expect(rows).toEqual([{ remark: 'first' }, { remark: 'second' }]);
+    await administrator.end();
+    way.close();
   }, 60_000);
 });

@@ -53,13 +53,21 @@ describe('the command line', () => {
     expect(readdirSync(directory)).toEqual(before);
   });
 
-  test('says in one line that a port is taken, with exit code 1', async () => {
+  const ports = ['http-port', 'bridge-port', 'bridge-tls-port', 'vhost-http-port', 'vhost-https-port'];
+
+  test.each(ports)('says in one line that the port of --%s is taken, with exit code 1', async (taken) => {
     const occupant = net.createServer().listen(0, '127.0.0.1');
     await once(occupant, 'listening');
     const { port } = occupant.address() as AddressInfo;
-    const { code, stdout, stderr } = await adit(['server', '--bridge-port', '0', '--bridge-tls-port', '0', '--vhost-http-port', '0', '--vhost-https-port', '0', '--http-port', `${port}`, '--log-level', 'error']);
+    const host = `--${taken.replace(/-.*/, '')}-host`;
+    const { code, stdout, stderr } = await adit(['server', '--log-level', 'error', host, '127.0.0.1', ...ports.flatMap((name) => [`--${name}`, name === taken ? `${port}` : '0'])]);
     occupant.close();
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `adit: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` });
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `adit: can't listen on 127.0.0.1:${port} (${host}, --${taken}): port ${port} is occupied\n` });
+  });
+
+  test('says in one line that an address can not be used, with exit code 1', async () => {
+    const { code, stdout, stderr } = await adit(['server', '--log-level', 'error', '--http-host', '192.0.2.1', ...ports.flatMap((name) => [`--${name}`, '0'])]);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^adit: can't listen on 192\.0\.2\.1(:0)? \(--http-host, --http-port\): address 192\.0\.2\.1 does not belong to this machine\n$/) });
   });
 
   test.each([

@@ -1,12 +1,14 @@
 import { errnoOf, messageOf } from '../../wire/system-error.ts';
 
-/** Says in words why a listener could not be opened. */
-export function listenProblem(error: unknown, host: string, port: number): string {
-  switch (errnoOf(error)) {
+/** Says in words why a listener could not be opened. @param port undefined = it did not come to that */
+export function listenProblem(error: unknown, host: string, port?: number): string {
+  const code = errnoOf(error);
+  if (code === 'EADDRNOTAVAIL') return `address ${host} does not belong to this machine`;
+  if (code === 'EAFNOSUPPORT') return `address ${host} is of a family that this machine lacks`;
+  if (port === undefined) return messageOf(error);
+  switch (code) {
     case 'EADDRINUSE': return `port ${port} is occupied`;
-    case 'EADDRNOTAVAIL': return `address ${host} does not belong to this machine`;
     case 'EACCES': return `port ${port} needs rights that the server does not have`;
-    case 'EAFNOSUPPORT': return `address ${host} is of a family that this machine lacks`;
     default: return `port ${port} cannot be opened: ${messageOf(error)}`;
   }
 }

@@ -5,6 +5,7 @@ import type { Services } from '../services.ts';
 import { idleMs, isAlive, mayLogIn, mayServe } from './active.ts';
 import type { Identity, LoginSettings } from './login.ts';
 import { newSecret, secretDigest } from './secret.ts';
+import { failureNote } from '../../store/database-failure.ts';
 
 /** Its use is written down this often at most. */
 const noteMs = 60_000;
@@ -81,7 +82,7 @@ export class Sessions {
     if (now - lastSeenAt.getTime() < noteMs) return;
     const { store, log } = this.#services;
     store.transaction((tx) => tx.session.updateMany({ where: { id }, data: { lastSeenAt: new Date(now) } }))
-      .catch((error: unknown) => log.warn({ err: error }, 'the use of a session could not be noted'));
+      .catch((error: unknown) => log.warn(failureNote(error), 'the use of a session could not be noted'));
   }
 }
 

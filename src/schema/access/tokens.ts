@@ -3,6 +3,7 @@ import { isPast } from '../../rules/expiry.ts';
 import type { Services } from '../services.ts';
 import { mayLogIn } from './active.ts';
 import { newSecret, secretDigest } from './secret.ts';
+import { failureNote } from '../../store/database-failure.ts';
 
 /** How the tokens of this server begin, so that scanners for leaked secrets can tell. */
 const prefix = 'adit_';
@@ -23,7 +24,7 @@ export async function tokenCaller({ store, log }: Services, token: string, now: 
   if (now - (row.lastUsedAt?.getTime() ?? 0) >= noteMs) {
     // Not awaited: nobody's answer has to wait for it.
     store.transaction((tx) => tx.apiToken.updateMany({ where: { id: row.id }, data: { lastUsedAt: new Date(now) } }))
-      .catch((error: unknown) => log.warn({ err: error }, 'the use of a token could not be noted'));
+      .catch((error: unknown) => log.warn(failureNote(error), 'the use of a token could not be noted'));
   }
   const who = row.userId === null ? { kind: 'admin' as const } : { kind: 'user' as const, userId: row.userId };
   return { ...who, by: 'token', readOnly: row.readOnly, withoutSecrets: row.secrets === false, wall: row.wall, tokenId: row.id };

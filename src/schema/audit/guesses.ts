@@ -3,6 +3,7 @@ import type { Attempts, Suspicion } from '../../rules/attempts.ts';
 import { FailureLimit } from '../../rules/failure-limit.ts';
 import type { Author, MadeChange } from '../changes.ts';
 import type { Writes } from '../writes.ts';
+import { failureNote } from '../../store/database-failure.ts';
 
 /** Entries of wrong guesses and of lockouts, all sources together: strangers with any number of addresses can't fill the log. */
 const perHour = { allowed: 100, windowMs: 3_600_000, sources: 2 };
@@ -17,7 +18,7 @@ export function tellOfGuesses({ attempts, writes, log, now }: { readonly attempt
     told.add(news, now());
     // Not awaited: whoever guesses learns nothing from the time it takes.
     const stranger: Author = { kind: 'anonymous', address };
-    writes.run(stranger, async (_tx, changed) => changed(changeOf(suspicion)), { background: true }).catch((error: unknown) => log.error({ err: error }, 'a wrong guess could not be written down'));
+    writes.run(stranger, async (_tx, changed) => changed(changeOf(suspicion)), { background: true }).catch((error: unknown) => log.error(failureNote(error), 'a wrong guess could not be written down'));
   });
 }
 

@@ -8,6 +8,7 @@ import type { Change, Changes } from '../changes.ts';
 import { AditError } from '../errors.ts';
 import { EventQueue } from './event-queue.ts';
 import { validCallers } from './valid-callers.ts';
+import { failureNote } from '../../store/database-failure.ts';
 
 /** What subscribers may cost. */
 const limits = {
@@ -246,7 +247,7 @@ export class Live {
   }
 
   #inBackground(work: Promise<void>): void {
-    work.catch((error: unknown) => this.#log.error({ err: error }, 'subscribers could not be told of a change'));
+    work.catch((error: unknown) => this.#log.error(failureNote(error), 'subscribers could not be told of a change'));
   }
 }
 

@@ -1,3 +1,4 @@
+import { Prisma } from '../generated/sqlite/client.ts';
 import type { Dialect } from '../migrations.ts';
 import type { RunTransaction } from '../transaction.ts';
 import { addTraffic } from './traffic.ts';
@@ -58,12 +59,18 @@ export async function saveCounters(transaction: RunTransaction, dialect: Dialect
   });
 }
 
+/** On PostgreSQL somebody may have locked one table alone: each is asked for, without waiting. */
+const lockAllTables = `LOCK TABLE ${Object.values(Prisma.ModelName).map((name) => `"${name}"`).join(', ')} IN ROW EXCLUSIVE MODE NOWAIT`;
+
 /**
  * Writes something that changes nothing.
- * @throws the database's error when it can't write at the moment, whatever there is to be written
+ * @throws the database's error when it can't write at the moment, whatever there is to be written, and to whatever table
  */
-export async function tryWrite(transaction: RunTransaction): Promise<void> {
-  await transaction(async (tx) => { await tx.$executeRawUnsafe(`UPDATE "Total" SET value = value WHERE name = 'users'`); });
+export async function tryWrite(transaction: RunTransaction, dialect: Dialect): Promise<void> {
+  await transaction(async (tx) => {
+    if (dialect === 'postgresql') await tx.$executeRawUnsafe(lockAllTables);
+    await tx.$executeRawUnsafe(`UPDATE "Total" SET value = value WHERE name = 'users'`);
+  });
 }
 
 function* inBatches<Row>(rows: readonly Row[]): Generator<Row[]> {

@@ -1,0 +1,34 @@
+import { listenProblem } from './engine/ports/listen-error.ts';
+import { flagName, type SettingName, type Settings } from './settings/settings.ts';
+import { portOf } from './wire/system-error.ts';
+
+/** The settings of one address, and of the ports that are opened on it. */
+export interface Place {
+  readonly host: 'bridgeHost' | 'httpHost' | 'vhostHost';
+  readonly ports: readonly SettingName[];
+}
+
+/** A port of the server can't be opened. The message is one line for the operator, with the settings that name the port. */
+export class PortError extends Error {
+  override readonly name = 'PortError';
+}
+
+/**
+ * Opens the ports of a place.
+ * @param open rejects with the system's error when one can't be opened
+ * @throws {PortError}
+ */
+export async function openPorts<T>(settings: Settings, { host, ports }: Place, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!(error instanceof Error) || !('syscall' in error)) throw error;
+    const port = portOf(error);
+    // Without a port it is the address that can't be used; the same number may stand in two settings.
+    const meant = ports.filter((name) => port === undefined || settings[name] === port);
+    const address = settings[host];
+    const shown = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`;
+    const flags = [host, ...meant].map(flagName).join(', ');
+    throw new PortError(`can't listen on ${shown} (${flags}): ${listenProblem(error, address, port)}`, { cause: error });
+  }
+}
