@@ -1,5 +1,5 @@
 import { Field } from '../http/field.ts';
-import { formatHead } from '../http/head.ts';
+import type { OwnResponse } from './own-response.ts';
 
 const WHERE = '/.well-known/acme-challenge/';
 
@@ -8,13 +8,13 @@ export function challengeToken(path: string): string | undefined {
   return path.startsWith(WHERE) ? path.slice(WHERE.length) : undefined;
 }
 
-/** Shows a certificate authority that the name leads here. @param close the connection ends with it */
-export function challengeResponse(answer: string, close: boolean): Buffer {
+/** Shows a certificate authority that the name leads here. */
+export function challengeResponse(answer: string): OwnResponse {
   const body = Buffer.from(answer);
-  return formatHead('HTTP/1.1 200 OK', [
+  const fields = [
     Field.of('Content-Type', 'application/octet-stream'),
     Field.of('Content-Length', String(body.length)),
     Field.of('Cache-Control', 'no-store'),
-    ...(close ? [Field.of('Connection', 'close')] : []),
-  ], body);
+  ];
+  return { status: 200, fields, body };
 }

@@ -1,47 +1,38 @@
-import type { ByteSocket } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
-import { Dechunker } from '../http/dechunk.ts';
-import { Field, listOf } from '../http/field.ts';
-import { formatHead, type ResponseHead } from '../http/head.ts';
+import { listOf } from '../http/field.ts';
+import type { ResponseHead } from '../http/head.ts';
 import { InterimLimit } from '../http/interim-limit.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
 import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './refusal.ts';
-import { fieldsForVisitor } from './request-fields.ts';
 import type { Responder } from './responder.ts';
 import { TargetConnection, type TargetUser } from './target-connection.ts';
-import type { TargetPool } from './target-pool.ts';
 import type { VhostContext } from './vhost-context.ts';
+import type { VisitorSide } from './visitor-side.ts';
 
-/** The visitor's side of an exchange. */
+/** Whose request it is. */
 export interface ExchangeOwner {
-  readonly visitor: ByteSocket;
+  readonly side: VisitorSide;
   /** The visitor's. */
   readonly address: string;
-  /** Connections to targets that his earlier requests left open. */
-  readonly pool: TargetPool;
-  /** Another request may follow on this connection. */
-  readonly keepsOpen: boolean;
-  pauseVisitor(): void;
-  resumeVisitor(): void;
+  /** The target agreed to change the protocol. */
   upgraded(): void;
+  /** The head of the response has come: from here on it may take its time. */
   responding(): void;
-  answered(reusable: boolean): void;
+  /** The response is complete. @param whole so was the request */
+  answered(whole: boolean): void;
   /** No response came, and none can any more. */
   refuse(refusal: Refusal, reason: string): void;
-  cutOff(): void;
 }
 
 /** What of a request decides about its response. */
 export interface Asked {
   readonly method: string;
-  readonly minor: 0 | 1;
   readonly upgrade: boolean;
   readonly bodyless: boolean;
 }
 
-const NOTHING = Buffer.alloc(0);
 /** Methods that a target may be asked twice when a connection that waited turns out to be closed. */
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -61,18 +52,12 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #upgraded = false;
   /** The target's connection is fit for another request. */
   #persistent = false;
-  /** The visitor was told that his connection closes after this response. */
-  #mustClose = false;
   #closed = false;
-  /** Of the response, not yet sent: what comes of the body at once goes with it, which saves a write for each small response. */
-  #head: { readonly start: string; readonly fields: readonly Field[] } | undefined;
   #interim: InterimLimit | undefined;
-  /** The visitor gets the content of the chunks only. */
-  #dechunker: Dechunker | undefined;
 
   /** Takes a connection that waits, or one to the host's next target; undefined = there is none to be had. */
   static open(owner: ExchangeOwner, entry: HostEntry, context: VhostContext, asked: Asked): Exchange | undefined {
-    const kept = owner.pool.take(entry, owner.address);
+    const kept = owner.side.pool.take(entry, owner.address);
     const target = kept ?? dial(owner, entry, context);
     return target && new Exchange({ owner, entry, context, asked, target, reused: kept !== undefined });
   }
@@ -99,7 +84,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
 
   send(piece: Buffer): boolean {
     const more = this.#target.write(piece);
-    if (!more && this.#upgraded) this.#owner.pauseVisitor();
+    if (!more && this.#upgraded) this.#owner.side.pauseVisitor();
     return more;
   }
 
@@ -137,12 +122,12 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
     if (this.#closed) return;
     this.#repeat = undefined;
     if (this.#upgraded) {
-      this.#toVisitor(chunk);
+      this.#said(this.#owner.side.body(chunk, false));
       return;
     }
     try {
       const rest = this.#response.push(chunk);
-      this.#flushHead();
+      if (!this.#closed) this.#said(this.#owner.side.flush());
       this.#onRest(rest);
     } catch (error) {
       if (!(error instanceof HttpSyntaxError)) throw error;
@@ -154,7 +139,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #onRest(rest: Buffer): void {
     if (this.#closed || !this.#response.over) return;
     if (this.#upgraded) {
-      if (rest.length > 0) this.#toVisitor(rest);
+      if (rest.length > 0) this.#said(this.#owner.side.body(rest, false));
       return;
     }
     // Whose answer it would be is anybody's guess.
@@ -164,32 +149,23 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
 
   onInterim(head: ResponseHead): void {
     (this.#interim ??= new InterimLimit()).count(head);
-    const { status, reason, fields } = head;
+    const { status } = head;
     if (status === 101 && !this.#asked.upgrade) throw new HttpSyntaxError('a change of protocol that nobody asked for');
-    // HTTP/1.0 knows no interim responses.
-    if (this.#asked.minor === 1) this.#toVisitor(formatHead(`HTTP/1.1 ${status} ${reason}`, fieldsForVisitor(fields, { status, minor: this.#asked.minor })));
+    this.#said(this.#owner.side.interim(head));
     if (status !== 101) return;
     this.#upgraded = true;
     this.#owner.upgraded();
   }
 
-  onHead({ status, reason, minor, fields }: ResponseHead, body: Framing): void {
-    const options = listOf(fields, 'connection');
-    this.#persistent = body.kind !== 'close' && (minor === 1 ? !options.includes('close') : options.includes('keep-alive'));
-    const out = fieldsForVisitor(fields, { status, minor: this.#asked.minor });
-    // HTTP/1.0 knows no chunks: for this visitor the body ends with the connection.
-    if (body.kind === 'chunked' && this.#asked.minor === 0) this.#dechunker = new Dechunker();
-    if (body.kind === 'close' || !this.#owner.keepsOpen || !this.#requestSent) {
-      this.#mustClose = true;
-      out.push(Field.of('Connection', 'close'));
-    }
-    this.#head = { start: `HTTP/1.1 ${status} ${reason}`, fields: out };
+  onHead(head: ResponseHead, body: Framing): void {
+    const options = listOf(head.fields, 'connection');
+    this.#persistent = body.kind !== 'close' && (head.minor === 1 ? !options.includes('close') : options.includes('keep-alive'));
+    this.#owner.side.head(head, body, this.#requestSent);
     this.#owner.responding();
   }
 
   onBody(piece: Buffer): void {
-    if (this.#dechunker) this.#dechunker.push(piece, (data) => this.#toVisitor(data));
-    else this.#toVisitor(piece);
+    if (!this.#closed) this.#said(this.#owner.side.body(piece, this.#response.over));
   }
 
   #bodyOver(): void {
@@ -205,25 +181,20 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #complete(): void {
     this.#closed = true;
     this.#target.rest();
-    if (this.#persistent) this.#owner.pool.give(this.#target);
+    if (this.#persistent) this.#owner.side.pool.give(this.#target);
     else this.#target.close();
-    this.#owner.answered(!this.#mustClose);
+    this.#owner.answered(true);
   }
 
-  #flushHead(): void {
-    if (this.#head !== undefined) this.#toVisitor(NOTHING);
-  }
-
-  #toVisitor(bytes: Buffer): void {
-    const head = this.#head;
-    this.#head = undefined;
-    if (!this.#closed && !this.#owner.visitor.write(head === undefined ? bytes : formatHead(head.start, head.fields, bytes))) this.#target.pause();
+  /** @param more the visitor takes more */
+  #said(more: boolean): void {
+    if (!more && !this.#closed) this.#target.pause();
   }
 
   onEnd(): void {
     if (this.#closed) return;
     if (this.#upgraded) {
-      this.#owner.visitor.end();
+      this.#owner.side.end();
       return;
     }
     if (!this.#response.begun) {
@@ -240,7 +211,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   }
 
   onDrain(): void {
-    this.#owner.resumeVisitor();
+    this.#owner.side.resumeVisitor();
   }
 
   onLost(refusal: Refusal, reason: string): void {
@@ -262,11 +233,11 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #break(refusal: Refusal, reason: string): void {
     if (!this.#response.begun) return this.#fail(refusal, reason);
     this.close();
-    this.#owner.cutOff();
+    this.#owner.side.cutOff();
   }
 }
 
 function dial(owner: ExchangeOwner, entry: HostEntry, context: VhostContext): TargetConnection | undefined {
-  const socket = context.dial(entry, { remoteAddress: owner.address, remotePort: owner.visitor.remotePort });
+  const socket = context.dial(entry, { remoteAddress: owner.address, remotePort: owner.side.remotePort });
   return socket && new TargetConnection(socket, entry, owner.address);
 }

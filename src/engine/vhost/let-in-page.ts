@@ -1,5 +1,6 @@
 import { Field } from '../http/field.ts';
-import { formatHead, type RequestHead } from '../http/head.ts';
+import type { RequestHead } from '../http/head.ts';
+import type { OwnResponse } from './own-response.ts';
 import type { RequestPlace } from './request-place.ts';
 
 /**
@@ -21,14 +22,14 @@ export function formTo(to: string): string {
 }
 
 /** The answer to the right password: the way back, or JSON (contract 4.9). */
-export function letInResponse(to: string, json: boolean, close: boolean): Buffer {
+export function letInResponse(to: string, json: boolean): OwnResponse {
   const body = json ? JSON.stringify({ success: true, message: 'Requests from your address are let in now.' }) : '';
-  return formatHead(json ? 'HTTP/1.1 200 OK' : 'HTTP/1.1 303 See Other', [
-    ...(json ? [Field.of('Content-Type', 'application/json; charset=utf-8')] : [Field.of('Location', to)]),
+  const fields = [
+    json ? Field.of('Content-Type', 'application/json; charset=utf-8') : Field.of('Location', to),
     Field.of('Content-Length', String(Buffer.byteLength(body))),
     Field.of('Cache-Control', 'no-store'),
-    ...(close ? [Field.of('Connection', 'close')] : []),
-  ], Buffer.from(body));
+  ];
+  return { status: json ? 200 : 303, fields, body: Buffer.from(body) };
 }
 
 function escaped(text: string): string {

@@ -3,6 +3,7 @@ import { Dechunker } from '../http/dechunk.ts';
 import { listOf, valuesOf } from '../http/field.ts';
 import type { RequestHead } from '../http/head.ts';
 import { formTo, LET_IN_PATH, letInResponse } from './let-in-page.ts';
+import type { OwnResponse } from './own-response.ts';
 import { prefersJson, type Refusal, type RefusalForm } from './refusal.ts';
 import type { RequestPlace } from './request-place.ts';
 import type { Responder } from './responder.ts';
@@ -22,8 +23,8 @@ export interface LetInRequest {
 
 /** What he is answered. */
 export type LetInAnswer =
-  | { readonly response: (close: boolean) => Buffer }
-  | { readonly refusal: Refusal; readonly form: Omit<RefusalForm, 'id' | 'close'> };
+  | { readonly response: OwnResponse }
+  | { readonly refusal: Refusal; readonly form: Omit<RefusalForm, 'id'> };
 
 /** Whether a request is a visitor's who says the password. @param turnedAway he is not let in yet */
 export function saysPassword({ method }: RequestHead, { path }: RequestPlace, turnedAway: boolean): boolean {
@@ -69,7 +70,7 @@ export class LetInForm implements Responder {
     // The family's programs expect JSON without saying so.
     const json = prefersJson(head.fields) || isJson(head.fields) || place.path.startsWith(FAMILY_PATH);
     if (judged) this.#answer({ refusal: judged, form: { json, headOnly: false, form: formTo(to) } });
-    else this.#answer({ response: (close) => letInResponse(to, json, close) });
+    else this.#answer({ response: letInResponse(to, json) });
   }
 
   finish(): void {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
 import { Field, valuesOf } from '../http/field.ts';
-import { formatHead } from '../http/head.ts';
 import type { HttpSyntaxError } from '../http/syntax-error.ts';
+import type { OwnResponse } from './own-response.ts';
 
 /** Why a request was not served: the status, and who can mend it. Nothing in it tells of the inside. */
 const refusals = {
@@ -49,8 +48,6 @@ export interface RefusalForm {
   readonly headOnly: boolean;
   /** HTML by which the visitor can let himself in. */
   readonly form?: string;
-  /** The connection is closed after it. */
-  readonly close: boolean;
 }
 
 /** What a visitor gets who has not said what he prefers. */
@@ -62,7 +59,7 @@ export function statusOf(refusal: Refusal): number {
 }
 
 /** The whole response: a small plain page, or JSON. */
-export function refusalResponse(refusal: Refusal, { id, json, headOnly, form, close }: RefusalForm): Buffer {
+export function refusalResponse(refusal: Refusal, { id, json, headOnly, form }: RefusalForm): OwnResponse {
   const { status, title, text } = refusals[refusal];
   // Who is to say a password is told as the family tells it (contract 4.9).
   const asked = form === undefined ? {} : { success: false };
@@ -77,8 +74,7 @@ export function refusalResponse(refusal: Refusal, { id, json, headOnly, form, cl
   if (status === 401) fields.push(Field.of('WWW-Authenticate', refusal === 'unauthorized' ? 'Basic realm="easyProxy"' : 'Form realm="visitors"'));
   if (status === 429 || status === 503) fields.push(Field.of('Retry-After', '5'));
   if (!json) fields.push(Field.of('Content-Security-Policy', policy(form !== undefined)));
-  if (close) fields.push(Field.of('Connection', 'close'));
-  return formatHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, fields, headOnly ? undefined : Buffer.from(body));
+  return { status, fields, body: headOnly ? undefined : Buffer.from(body) };
 }
 
 const STYLE = 'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}small{opacity:.6}';

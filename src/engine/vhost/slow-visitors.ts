@@ -62,7 +62,7 @@ export class SlowVisitors {
       case 'idle': return waited > idleMs;
       case 'response': return waited > responseMs;
       case 'body': return waited > stallMs && patience.tooSlow(waited / 1000 * BODY_FLOOR);
-      case 'nothing': return now - drainedAt > stallMs && connection.visitor.pending > 0;
+      case 'nothing': return now - drainedAt > stallMs && connection.pending > 0;
     }
   }
 }

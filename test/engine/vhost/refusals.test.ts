@@ -3,6 +3,7 @@ import net from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { RefusalCause, WantedClient, WantedHost } from '../../../src/engine/face.ts';
 import { Engine } from '../../../src/engine/engine.ts';
+import { formatOwnResponse } from '../../../src/engine/vhost/own-response.ts';
 import { httpsRedirect } from '../../../src/engine/vhost/redirect.ts';
 import { covering } from '../../support/certificates.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
@@ -122,8 +123,8 @@ describe('each refusal is a page that tells who can mend it, or JSON, with an id
 
   test('a redirect to HTTPS names the port only where it is not the usual one', () => {
     const place = { host: 'a.example.test:8000', path: '/x?y' };
-    expect(httpsRedirect(place, 443, false).toString()).toMatch(/\r\nLocation: https:\/\/a\.example\.test\/x\?y\r\n/);
-    expect(httpsRedirect(place, 8443, false).toString()).toMatch(/\r\nLocation: https:\/\/a\.example\.test:8443\/x\?y\r\n/);
+    expect(formatOwnResponse(httpsRedirect(place, 443), false).toString()).toMatch(/\r\nLocation: https:\/\/a\.example\.test\/x\?y\r\n/);
+    expect(formatOwnResponse(httpsRedirect(place, 8443), false).toString()).toMatch(/\r\nLocation: https:\/\/a\.example\.test:8443\/x\?y\r\n/);
   });
 
   test('a head that does not arrive in time: 408', async () => {

@@ -1,0 +1,17 @@
+import { STATUS_CODES } from 'node:http';
+import { Field } from '../http/field.ts';
+import { formatHead } from '../http/head.ts';
+
+/** A response of this server itself, which no target sent. */
+export interface OwnResponse {
+  readonly status: number;
+  /** Its length among them. */
+  readonly fields: readonly Field[];
+  /** Absent = none, which is right for HEAD too. */
+  readonly body?: Buffer | undefined;
+}
+
+/** The same for a visitor over HTTP/1.x. @param close the connection ends with it */
+export function formatOwnResponse({ status, fields, body }: OwnResponse, close: boolean): Buffer {
+  return formatHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, close ? [...fields, Field.of('Connection', 'close')] : fields, body);
+}

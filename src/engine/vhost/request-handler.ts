@@ -1,0 +1,182 @@
+import { formatHead, type RequestHead } from '../http/head.ts';
+import type { HttpSyntaxError } from '../http/syntax-error.ts';
+import { challengeResponse } from './challenge.ts';
+import { decide, type Decision } from './decision.ts';
+import { Exchange, type ExchangeOwner } from './exchange.ts';
+import type { HostEntry } from './hosts.ts';
+import { LetInForm } from './let-in.ts';
+import { formFor } from './let-in-page.ts';
+import type { OwnResponse } from './own-response.ts';
+import { httpsRedirect } from './redirect.ts';
+import { A_PAGE, prefersJson, type Refusal, type RefusalForm, refusalOf, refusalResponse } from './refusal.ts';
+import { fieldsForTarget, upgradeOf } from './request-fields.ts';
+import type { Responder } from './responder.ts';
+import type { VhostContext, Visit } from './vhost-context.ts';
+import type { VisitorSide } from './visitor-side.ts';
+
+type Of<Kind extends Decision['kind']> = Extract<Decision, { readonly kind: Kind }>;
+
+/** One request of a visitor, whatever protocol it came by: finds its host, and has it answered by the host's target or by this server. */
+export class RequestHandler implements ExchangeOwner {
+  readonly side: VisitorSide;
+  /** Of the visitor: behind a proxy not the other end of the connection. */
+  address: string;
+  readonly #context: VhostContext;
+  /** Who answers. */
+  #responder: Responder | undefined;
+  /** How a refusal has to look, and whose it is. */
+  #form: Omit<RefusalForm, 'id'> = A_PAGE;
+  #entry: HostEntry | undefined;
+  /** What was let through the gate; undefined = nothing was. */
+  #visit: Visit | undefined;
+  /** The head of the response was sent. */
+  #responding = false;
+  #over = false;
+
+  constructor(side: VisitorSide, context: VhostContext) {
+    this.side = side;
+    this.#context = context;
+    this.address = side.remoteAddress;
+  }
+
+  /** The head has come. @throws {HttpSyntaxError} */
+  begin(head: RequestHead): void {
+    const { scheme, covers, pool, remoteAddress } = this.side;
+    this.#form = { json: prefersJson(head.fields), headOnly: head.method === 'HEAD' };
+    const decision = decide(this.#context, head, { scheme, peer: remoteAddress, covers, isKept: (entry, address) => pool.has(entry, address) });
+    this.address = decision.address;
+    switch (decision.kind) {
+      case 'refuse':
+        if (decision.refusal === 'notListed') this.#form = { ...this.#form, form: formFor(head, decision.place) };
+        return this.#refuseRequest(decision.refusal, decision.reason, decision.entry);
+      case 'challenge': return this.#answer(challengeResponse(decision.answer));
+      case 'redirect': return this.#answer(httpsRedirect(decision.place, this.#context.httpsPort));
+      case 'letIn': return this.#letIn(head, decision);
+      case 'forward': this.#forward(head, decision);
+    }
+  }
+
+  #letIn(head: RequestHead, { place, entry, address }: Of<'letIn'>): void {
+    const form = new LetInForm({ head, place, say: (password) => this.#context.letIn(entry, address, password) }, (answer) => {
+      if ('response' in answer) return this.#answer(answer.response);
+      this.#form = answer.form;
+      this.#refuseRequest(answer.refusal, 'the visitor did not say the password of the whitelist', entry);
+    });
+    this.#begin(form);
+    if (this.side.requestOver) form.requestSent();
+  }
+
+  #forward(head: RequestHead, { entry, origin, place }: Of<'forward'>): void {
+    const { method, minor } = head;
+    const bodyless = this.side.requestOver;
+    const exchange = Exchange.open(this, entry, this.#context, { method, upgrade: upgradeOf(head) !== undefined, bodyless });
+    if (!exchange) return this.#refuseRequest('offline', 'the agent takes no connection', entry);
+    this.#entry = entry;
+    this.#visit = { address: this.address, kept: true, head };
+    this.#begin(exchange);
+    exchange.request(formatHead(`${method} ${place.path} HTTP/1.${minor}`, fieldsForTarget(head, entry.fields, origin)));
+    if (bodyless) exchange.requestSent();
+  }
+
+  /** From now on the request's body is for `responder`. */
+  #begin(responder: Responder): void {
+    this.#responder = responder;
+    this.side.patience.begin(this.side.requestOver ? 'response' : 'body');
+  }
+
+  // The request's body
+
+  /** A piece of it, chunk sizes included. */
+  body(piece: Buffer): void {
+    this.side.patience.received(piece.length);
+    if (this.#responder?.send(piece) === false) this.side.pauseVisitor();
+  }
+
+  /** It is complete. Not to be called when there is none. */
+  bodyOver(): void {
+    if (!this.#responding) this.side.patience.begin('response');
+    this.#responder?.requestSent();
+  }
+
+  /** After 101: bytes of the other protocol. */
+  pass(bytes: Buffer): void {
+    this.#responder?.send(bytes);
+  }
+
+  /** After 101: the visitor ended the direction to the target. */
+  finish(): void {
+    this.#responder?.finish();
+  }
+
+  /** The visitor takes bytes again. */
+  resume(): void {
+    this.#responder?.resume();
+  }
+
+  /** The visitor is gone, or goes elsewhere. */
+  close(): void {
+    this.#over = true;
+    this.#responder?.close();
+    this.#responder = undefined;
+  }
+
+  // The exchange
+
+  upgraded(): void {
+    this.responding();
+    this.side.upgraded();
+  }
+
+  responding(): void {
+    this.#responding = true;
+    this.side.patience.begin('nothing');
+  }
+
+  answered(whole: boolean): void {
+    this.#responder = undefined;
+    this.side.answered(whole);
+  }
+
+  refuse(refusal: Refusal, reason: string): void {
+    if (this.#over) return;
+    // In the middle of a response there is no place for another one.
+    if (this.#responding) return this.side.cutOff();
+    const cause = (refusal === 'refused' || refusal === 'offline' ? this.#blocked() : undefined) ?? { refusal, reason };
+    this.side.answer(this.#refusal(cause.refusal, cause.reason), true);
+  }
+
+  /** The request is no HTTP as it is taken here. */
+  refuseMalformed(error: HttpSyntaxError): void {
+    this.refuse(refusalOf(error), error.message);
+  }
+
+  /** Why the request would not be let through by now: its connection was cut for that, say when the traffic is used up. */
+  #blocked(): { readonly refusal: Refusal; readonly reason: string } | undefined {
+    const blocked = this.#entry && this.#visit && this.#context.gate(this.#entry, this.#visit);
+    return blocked?.refusal === 'notListed' ? undefined : blocked;
+  }
+
+  #refuseRequest(refusal: Refusal, reason: string, entry?: HostEntry): void {
+    this.#entry = entry;
+    this.#answer(this.#refusal(refusal, reason));
+  }
+
+  /** Answers a request that is in order; the connection goes on if its body is here. */
+  #answer(response: OwnResponse): void {
+    this.#responder = undefined;
+    this.side.answer(response, !this.side.requestOver);
+  }
+
+  #refusal(refusal: Refusal, reason: string): OwnResponse {
+    const id = this.#context.refusals.note({ refusal, reason, hostId: this.#entry?.id, address: this.address });
+    return refusalResponse(refusal, { id, ...this.#form });
+  }
+
+  /** It took too long. */
+  expire(): void {
+    const { waiting } = this.side.patience;
+    if (waiting === 'response') this.#responder?.silent();
+    else if (waiting === 'nothing') this.side.cutOff();
+    else this.refuse('timeout', `the request did not arrive in time (${waiting})`);
+  }
+}
