@@ -48,7 +48,8 @@ export function compare({ metrics }: Reported, samples: Samples, former?: string
     const judged = (value: number, goal: number | undefined): Pick<Comparison, 'value' | 'goal' | 'reached'> =>
       goal === undefined ? { value } : { value, goal, reached: metric.more ? value >= goal : value <= goal };
     const itself = metric.limit === undefined ? [] : [{ metric: metric.name, ...judged(own.value, metric.limit) }];
-    return [...itself, ...others.map(({ side, value }) => ({ metric: metric.name, side, ...judged(own.value / value, side === former ? metric.former : metric.goals?.[side]) }))];
+    if (metric.alone === true) return itself;
+    return [...itself, ...others.filter(({ value }) => !Number.isNaN(value)).map(({ side, value }) => ({ metric: metric.name, side, ...judged(own.value / value, side === former ? metric.former : metric.goals?.[side]) }))];
   });
 }
 
@@ -58,6 +59,7 @@ export function valuesOf({ name }: Metric, list: readonly Sample[]): number[] {
 }
 
 function figure({ digits }: Metric, values: readonly number[]): string {
+  if (values.every(Number.isNaN)) return '-';
   const text = (value: number): string => value.toFixed(digits);
   const middle = text(median(values));
   return values.length === 1 ? middle : `${middle} (${text(Math.min(...values))} - ${text(Math.max(...values))})`;
@@ -68,7 +70,8 @@ function table(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => `  ${row.map((cell, column) => column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)).join('   ')}`);
 }
 
-function sentence({ metric, side, value, goal, reached }: Comparison, metrics: readonly Metric[]): string {
+/** One comparison as a sentence. */
+export function sentence({ metric, side, value, goal, reached }: Comparison, metrics: readonly Metric[]): string {
   const beside = side === undefined ? '' : ` ${value.toFixed(2)} of ${side}`;
   const bound = metrics.find(({ name }) => name === metric)?.more === true ? 'at least' : 'at most';
   const verdict = goal === undefined ? '' : `${side === undefined ? ' ' : ', '}goal ${bound} ${goal}: ${reached === true ? 'reached' : 'OPEN'}`;

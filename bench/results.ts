@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { compare, median, report, valuesOf, type Reported, type Samples } from './report.ts';
+import { compare, median, report, sentence, valuesOf, type Reported, type Samples } from './report.ts';
 import { nameOf } from './sides/adit.ts';
 import { cpuSource } from './usage.ts';
 
@@ -26,6 +26,8 @@ export class Results {
   readonly #start = new Date();
   readonly #load = loadavg();
   readonly #rows: object[] = [];
+  readonly #open: string[] = [];
+  #goals = 0;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -44,13 +46,16 @@ export class Results {
   add(work: Reported, samples: Samples): void {
     const comparisons = compare(work, samples, this.#options.former);
     this.say(report(work, samples, comparisons));
+    const judged = comparisons.filter(({ reached }) => reached !== undefined);
+    this.#goals += judged.length;
+    this.#open.push(...judged.filter(({ reached }) => reached === false).map((each) => `  ${work.name}:${sentence(each, work.metrics).slice(1)}`));
     const sides = Array.from(samples, ([side, list]) => ({
       side, medians: Object.fromEntries(work.metrics.map((metric) => [metric.name, median(valuesOf(metric, list))])), samples: list,
     }));
     this.#rows.push({ name: work.name, title: work.title, sides, comparisons });
   }
 
-  /** Prints how quiet it was, and writes the file. */
+  /** Prints which goals are open and how quiet it was, and writes the file. */
   finish(quiet: string): void {
     const { kind, rounds, seconds, out = path.join(ownRoot, '.cache', 'bench', `${kind}-${this.#start.toISOString().replaceAll(':', '-')}.json`) } = this.#options;
     mkdirSync(path.dirname(out), { recursive: true });
@@ -59,6 +64,8 @@ export class Results {
       machine: { cores: availableParallelism(), processor: cpus()[0]?.model, kernel: release(), node: process.version, loadBefore: this.#load },
       rows: this.#rows,
     }, undefined, 2)}\n`);
+    this.say(`${this.#goals - this.#open.length} of ${this.#goals} goals reached${this.#open.length === 0 ? '' : '; open:'}`);
+    for (const line of this.#open) this.say(line);
     this.say(`${quiet}\nfigures: ${out}`);
   }
 }

@@ -1,22 +1,25 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { endChildren } from '../test/support/child.ts';
-import type { Program } from '../test/support/debian-packages.ts';
 import { findProgram } from '../test/support/find-program.ts';
 import { Quiet } from './quiet.ts';
 import type { Measured } from './report.ts';
 import { Results } from './results.ts';
 import { adit, aditOf, aditVariants } from './sides/adit.ts';
+import { direct } from './sides/direct.ts';
+import { frp } from './sides/frp.ts';
 import { haproxy } from './sides/haproxy.ts';
 import { nginx } from './sides/nginx.ts';
+import { nps } from './sides/nps.ts';
 import { openssh } from './sides/openssh.ts';
 import type { RunningSide, Side } from './sides/side.ts';
 import { startTargets } from './targets.ts';
-import { bulk, hostBulk } from './works/bulk.ts';
+import { bulk, bulkEight, hostBulk, tlsBulk } from './works/bulk.ts';
 import { fairness } from './works/fairness.ts';
 import { hostConnections, hostKeepAlive, http2HostRequests, keepAlive, newConnections, secureHostKeepAlive } from './works/http.ts';
 import { idle } from './works/idle.ts';
-import { udp } from './works/udp.ts';
+import { udp, udpLarger, udpRoundTrip } from './works/udp.ts';
+import { besideTcp } from './works/ways.ts';
 import type { Sample, Work } from './works/work.ts';
 
 /**
@@ -25,14 +28,19 @@ import type { Sample, Work } from './works/work.ts';
  *
  *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections] [--sides Adit,haproxy] [--against DIR] [--out FILE]
  *
- * --only: works; left out = all. --sides: left out = all but 'Adit on net', 'Adit on onread', 'Adit compressed', 'Adit over TLS', 'Adit compressed over TLS'.
+ * --only: works; left out = all. --sides: left out = all of `sides`.
  * --against: another compiled checkout of Adit, a side of its own beside those of --sides; may come more than once, and the first has goals.
  * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
  */
 
-const works: readonly Work[] = [keepAlive, newConnections, bulk, fairness, idle, udp, hostKeepAlive, hostConnections, secureHostKeepAlive, http2HostRequests, hostBulk];
+const works: readonly Work[] = [
+  keepAlive, newConnections, bulk, bulkEight, hostKeepAlive, secureHostKeepAlive, hostConnections, http2HostRequests, hostBulk,
+  fairness, udp, udpLarger, udpRoundTrip, ...besideTcp, tlsBulk, idle,
+];
 /** The first one that is asked for is compared with the others. */
-const sides: readonly Side[] = [adit, nginx, haproxy, openssh];
+const sides: readonly Side[] = [adit, nginx, haproxy, frp, nps, direct];
+/** Measured only when they are asked for. */
+const moreSides: readonly Side[] = [...aditVariants, openssh];
 
 const { values: options } = parseArgs({ options: {
   rounds: { type: 'string', default: '3' },
@@ -57,7 +65,7 @@ process.exit();
 async function main(): Promise<void> {
   if (findProgram('nginx') === undefined) throw new Error('nginx is missing: every side leads to it');
   const chosenWorks = usable('work', chosen('only', works, options.only));
-  const chosenSides = usable('side', [...chosen('sides', [...sides, ...aditVariants], options.sides), ...formers]);
+  const chosenSides = usable('side', [...chosen('sides', [...sides, ...moreSides], options.sides), ...formers]);
   const targets = await startTargets();
   const running = new Map<Side, RunningSide>();
   for (const side of chosenSides) running.set(side, await side.start(targets));
@@ -78,10 +86,10 @@ async function main(): Promise<void> {
 
   async function measure(work: Work, side: Side): Promise<Sample> {
     const started = running.get(side);
-    if (started && !work.fresh) return work.measure(started, seconds);
+    if (started && !work.fresh) return work.measure(started, seconds, targets);
     const fresh = await side.start(targets);
     try {
-      return await work.measure(fresh, seconds);
+      return await work.measure(fresh, seconds, targets);
     } finally {
       await fresh.stop();
     }
@@ -95,11 +103,12 @@ function rotated<T>(list: readonly T[], by: number): T[] {
 }
 
 /** Leaves out, by name and with the reason, what lacks its programs. */
-function usable<T extends { readonly name: string; readonly programs: readonly Program[] }>(kind: string, list: readonly T[]): T[] {
-  return list.filter(({ name, programs }) => {
-    const missing = programs.filter((program) => findProgram(program) === undefined);
-    if (missing.length > 0) results.say(`skipped ${kind} ${name}: ${missing.join(', ')} missing on this machine`);
-    return missing.length === 0;
+function usable<T extends Pick<Side, 'name' | 'programs' | 'missing'>>(kind: string, list: readonly T[]): T[] {
+  return list.filter(({ name, programs, missing }) => {
+    const absent = programs.filter((program) => findProgram(program) === undefined);
+    const reason = missing ?? (absent.length > 0 ? `${absent.join(', ')} missing on this machine` : undefined);
+    if (reason !== undefined) results.say(`left out ${kind} ${name}: ${reason}`);
+    return reason === undefined;
   });
 }
 

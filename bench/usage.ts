@@ -37,6 +37,15 @@ export function cpuSeconds(roots: readonly number[]): number {
   }, 0);
 }
 
+/**
+ * Starts to count the processor time of processes and their descendants.
+ * @returns gives it for each of so many units, in seconds; NaN when there were no units, or no processes
+ */
+export function cpuMeter(roots: readonly number[]): (units: number) => number {
+  const before = cpuSeconds(roots);
+  return (units) => roots.length === 0 || units === 0 ? NaN : (cpuSeconds(roots) - before) / units;
+}
+
 /** Bytes of memory that the processes and their descendants hold (VmRSS). */
 export function residentBytes(roots: readonly number[]): number {
   return processTree(roots).reduce((sum, pid) => sum + residentOf(pid), 0);

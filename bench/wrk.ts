@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { programPath } from '../test/support/find-program.ts';
 import { Child } from '../test/support/child.ts';
+import { scratchDirectory } from '../test/support/scratch.ts';
 
 /** What wrk is to do. */
 export interface WrkOptions {
@@ -8,6 +11,8 @@ export interface WrkOptions {
   /** Whole seconds: wrk takes no others. */
   readonly seconds: number;
   readonly headers?: readonly string[];
+  /** Asked for in place of the URL's: a forward proxy wants a whole URL here. */
+  readonly path?: string;
   /** A Lua script. */
   readonly script?: string;
 }
@@ -23,7 +28,7 @@ export interface WrkResult {
 }
 
 /** Runs wrk on one thread. @throws when it fails or prints no figures */
-export async function wrk({ url, connections, seconds, headers = [], script }: WrkOptions): Promise<WrkResult> {
+export async function wrk({ url, connections, seconds, headers = [], path, script = path === undefined ? undefined : pathScript(path) }: WrkOptions): Promise<WrkResult> {
   const child = new Child(programPath('wrk'), [
     '-t1', `-c${connections}`, `-d${seconds}s`, '--latency', ...headers.flatMap((header) => ['-H', header]), ...(script ? ['-s', script] : []), url,
   ]);
@@ -43,4 +48,10 @@ export async function wrk({ url, connections, seconds, headers = [], script }: W
     p99: Number(time) * ({ us: 0.001, ms: 1, s: 1000, m: 60_000 }[unit] ?? NaN),
     errors: (output.match(/^ +(?:Socket errors|Non-2xx).*$/gm) ?? []).map((line) => line.trim()).join('; '),
   };
+}
+
+function pathScript(path: string): string {
+  const file = join(scratchDirectory(), 'path.lua');
+  writeFileSync(file, `wrk.path = ${JSON.stringify(path)}\n`);
+  return file;
 }

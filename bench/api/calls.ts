@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { signedNow, startServer, type ServerProcess } from '../../test/support/processes.ts';
 import { scratchDirectory } from '../../test/support/scratch.ts';
 import type { Quiet } from '../quiet.ts';
-import { cpuSeconds } from '../usage.ts';
+import { cpuMeter } from '../usage.ts';
 import type { Measured, Samples } from '../report.ts';
 import type { Results } from '../results.ts';
 import type { Sample } from '../works/work.ts';
@@ -85,7 +85,7 @@ async function measure({ url, pid, form, connections }: Called, seconds: number)
 wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
 wrk.body = "auth_key=${authKey}&timestamp=${timestamp}&${form}"
 `);
-  const before = cpuSeconds([pid]);
+  const used = cpuMeter([pid]);
   const { perSecond, requests, errors } = await wrk({ url, connections, seconds, script });
-  return { figures: { 'requests/s': perSecond, 'CPU us/request': (cpuSeconds([pid]) - before) * 1e6 / requests }, errors };
+  return { figures: { 'requests/s': perSecond, 'CPU us/request': used(requests) * 1e6 }, errors };
 }

@@ -1,29 +1,40 @@
 import { z } from 'zod';
 import { call } from '../../test/support/processes.ts';
 import { checkouts, measureAll, startSeeded, type Called, type Plan } from './calls.ts';
+import { EXPRESS, startExpress, startNpsWith } from './peers.ts';
+import type { Metric } from '../works/work.ts';
 
 const ROWS = 10_000;
+const CONNECTIONS = 16;
 /** Of each list: its path, and a part of a text that every row holds. */
 const lists = { clients: ['/client/list/', 'ffice'], tunnels: ['/index/gettunnel/', 'unnel'], hosts: ['/index/hostlist/', 'xample'], users: ['/user/list/', 'eam'] } as const;
 /** Nobody has it, so every row is looked at. */
 const NOWHERE = 'nowhere to be found';
 
-/** A search for part of a text in each list of 10,000 rows, at 16 connections: for what no row has, and for what every row has. */
+const metrics: readonly Metric[] = [
+  { name: 'requests/s', digits: 0, more: true, goals: { NPS: 5 } }, { name: 'CPU us/request', digits: 0, more: false, former: 0.3, goals: { [EXPRESS]: 4 } },
+];
+
+/** A search for part of a text in each list of 10,000 rows: for what no row has, and for what every row has; the first list beside other programs too. */
 export async function measureSearch(plan: Plan): Promise<void> {
   const servers = [];
   for (const checkout of checkouts(plan)) servers.push({ name: checkout.name, server: await startSeeded(checkout, { clients: ROWS, tunnels: ROWS, hosts: ROWS, users: ROWS }) });
+  const nps = await startNpsWith(ROWS, (line) => plan.results.say(line));
   for (const [list, [path, everywhere]] of Object.entries(lists)) {
     for (const [search, total] of [[NOWHERE, 0], [everywhere, ROWS]] as const) {
-      const form = new URLSearchParams({ search, limit: '10' }).toString();
+      const form = { form: new URLSearchParams({ search, limit: '10' }).toString(), connections: CONNECTIONS };
       const called: Called[] = [];
+      const pages: unknown[] = [];
       for (const { name, server } of servers) {
-        z.object({ total: z.literal(total) }).parse(await call(server, path, { search, limit: 10 }));
-        called.push({ name, url: `http://127.0.0.1:${server.httpPort}${path}`, pid: server.child.pid, form, connections: 16 });
+        const page = await call(server, path, { search, limit: 10 });
+        z.object({ total: z.literal(total) }).parse(page);
+        pages.push(page);
+        called.push({ ...form, name, url: `http://127.0.0.1:${server.httpPort}${path}`, pid: server.child.pid });
       }
-      const found = `${list}: ${total === 0 ? 'no row' : 'every row'}`;
-      plan.results.add({ name: `search, ${found}`, title: `A search among 10,000 rows, limit 10, 16 connections; ${found}`, metrics: [
-        { name: 'requests/s', digits: 0, more: true, limit: 200 }, { name: 'CPU us/request', digits: 0, more: false, former: 0.3 },
-      ] }, await measureAll(called, plan));
+      if (list === 'clients') called.push(await startExpress(pages[0], form));
+      if (list === 'clients' && nps) called.push({ ...form, name: 'NPS', url: `http://127.0.0.1:${nps.httpPort}${path}`, pid: nps.child.pid });
+      const found = total === 0 ? 'no row' : 'every row';
+      plan.results.add({ name: `search-${list}-${total === 0 ? 'none' : 'all'}`, title: `A search among 10,000 ${list}, limit 10, ${CONNECTIONS} connections; ${found} has it`, metrics }, await measureAll(called, plan));
     }
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { covering } from '../../test/support/certificates.ts';
-import { type Parameters, openTunnel, startAgent, startServer, write } from '../../test/support/processes.ts';
+import { type Parameters, openTunnel, startAgent, startServer, startVisitorProcess, write } from '../../test/support/processes.ts';
 import type { Side } from './side.ts';
 
 /** This program: server and agent, a tunnel to each target. */
@@ -43,6 +43,8 @@ interface Variation {
   readonly root?: string;
 }
 
+const PASSWORD = 'bench secret';
+
 function variant(name: string, { client = {}, sockets = 'auto', root }: Variation = {}): Side {
   return {
     name,
@@ -50,22 +52,30 @@ function variant(name: string, { client = {}, sockets = 'auto', root }: Variatio
     async start(targets) {
       const environment = { ADIT_SOCKETS: sockets };
       const server = await startServer({ environment: { ADIT_LOG_LEVEL: 'warn', ...environment }, root });
-      const id = await write(server, '/client/add/', { vkey: 'bench', remark: 'bench', ...client });
-      const agent = await startAgent(server, 'bench', environment);
-      await write(server, '/index/addhost/', { client_id: id, host: 'localhost', scheme: 'all', target: `127.0.0.1:${targets.http}`, cert_file_path: covering.certificate, key_file_path: covering.key });
+      const add = (vkey: string, more: Parameters): Promise<number> => write(server, '/client/add/', { vkey, remark: vkey, ...more });
+      const [id, tlsId] = [await add('bench', client), await add('bench over TLS', { crypt: 1 })];
+      const agents = [await startAgent(server, 'bench', environment), await startAgent(server, 'bench over TLS', environment)];
+      const target = `127.0.0.1:${targets.http}`;
+      await write(server, '/index/addhost/', { client_id: id, host: 'localhost', scheme: 'all', target, cert_file_path: covering.certificate, key_file_path: covering.key });
+      await write(server, '/index/add/', { client_id: id, type: 'secret', password: PASSWORD, target });
+      const visitor = await startVisitorProcess(server, 'secret', PASSWORD, environment);
+      const children = [server.child, ...agents, visitor.child];
       return {
         name,
         ports: {
-          http: (await openTunnel(server, id, `127.0.0.1:${targets.http}`)).port,
+          http: (await openTunnel(server, id, target)).port,
           echo: (await openTunnel(server, id, `127.0.0.1:${targets.echo}`)).port,
+          udp: (await openTunnel(server, id, `127.0.0.1:${targets.udp}`, 'udp')).port,
           hosts: server.hostsPort,
           secureHosts: server.secureHostsPort,
-          udp: (await openTunnel(server, id, `127.0.0.1:${targets.udp}`, 'udp')).port,
+          tls: (await openTunnel(server, tlsId, target)).port,
+          secret: visitor.port,
+          socks5: (await openTunnel(server, id, '', 'socks5')).port,
+          httpProxy: (await openTunnel(server, id, '', 'httpProxy')).port,
         },
-        pids: [server.child.pid, agent.pid],
+        pids: children.map(({ pid }) => pid),
         stop: async () => {
-          await agent.end();
-          await server.child.end();
+          for (const child of children.toReversed()) await child.end();
         },
       };
     },

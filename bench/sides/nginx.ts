@@ -8,18 +8,19 @@ import { scratchDirectory } from '../../test/support/scratch.ts';
 import { answering } from '../answering.ts';
 import type { Side } from './side.ts';
 
-/** nginx as a reverse proxy in front of the target: one hop, no tunnel, connections to the target kept. */
+/** nginx in front of the targets: one hop, no tunnel; a reverse proxy that keeps its connections, and a proxy for datagrams. */
 export const nginx: Side = {
   name: 'nginx',
-  programs: ['nginx'],
+  programs: ['nginx', 'ngx_stream_module.so'],
   async start(targets) {
-    const ports = { hosts: await freePort(), secureHosts: await freePort() };
+    const ports = { hosts: await freePort(), secureHosts: await freePort(), udp: await freePort() };
     const directory = scratchDirectory();
     const [config, certificate, key] = ['nginx.conf', 'cert.pem', 'key.pem'].map((name) => path.join(directory, name));
     if (config === undefined || certificate === undefined || key === undefined) throw new Error('three names make three paths');
     writeFileSync(certificate, covering.certificate);
     writeFileSync(key, covering.key);
     writeFileSync(config, `
+      load_module ${programPath('ngx_stream_module.so')};
       daemon off; master_process off; pid ${directory}/pid; error_log stderr notice; worker_rlimit_nofile 16384;
       events { worker_connections 8192; }
       http {
@@ -34,9 +35,10 @@ export const nginx: Side = {
             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;
           }
         }
-      }`);
+      }
+      stream { server { listen 127.0.0.1:${ports.udp} udp; proxy_pass 127.0.0.1:${targets.udp}; } }`);
     const child = new Child(programPath('nginx'), ['-c', config, '-e', path.join(directory, 'errors')]);
-    for (const port of Object.values(ports)) await answering(port, child);
+    for (const port of [ports.hosts, ports.secureHosts]) await answering(port, child);
     return { name: 'nginx', ports, pids: [child.pid], stop: () => child.end() };
   },
 };

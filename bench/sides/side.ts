@@ -1,14 +1,19 @@
 import type { Program } from '../../test/support/debian-packages.ts';
 import type { Targets } from '../targets.ts';
 
-/** By which way a side leads to a target: a port for it alone, or the host `localhost` over HTTP or HTTPS. */
-export type Way = keyof Targets | 'hosts' | 'secureHosts';
+/**
+ * By which way a side leads to a target: a port for it alone, or the host `localhost` over HTTP or HTTPS; to the HTTP target also over TLS between
+ * server and agent, through a secret tunnel's visitor, or through a proxy that is asked for it.
+ */
+export type Way = keyof Targets | 'hosts' | 'secureHosts' | 'tls' | 'secret' | 'socks5' | 'httpProxy';
 
 /** One of the programs that are compared. */
 export interface Side {
   readonly name: string;
   /** Programs that it needs beyond Node. */
   readonly programs: readonly Program[];
+  /** Why it can't be measured here, if so. */
+  readonly missing?: string;
   /** Starts it anew, leading to the targets. */
   start(targets: Targets): Promise<RunningSide>;
 }

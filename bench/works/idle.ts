@@ -13,7 +13,7 @@ const SETTLE_MS = 2000;
 /** What an open connection costs that carries nothing: growth of memory from a warm start to 5,000 of them. */
 export const idle: Work = {
   name: 'idle', title: `Memory of ${CONNECTIONS} idle connections`, programs: [], fresh: true, way: 'echo',
-  metrics: [{ name: 'KB/connection', digits: 1, more: false, limit: 20, goals: { 'OpenSSH -R': 0.25 } }],
+  metrics: [{ name: 'KB/connection', digits: 1, more: false, limit: 6, goals: { 'OpenSSH -R': 0.25 } }],
   async measure(side) {
     const [port, { pids }] = [portOf(side, 'echo'), side];
     for (const socket of await open(port, AT_ONCE)) socket.destroy();

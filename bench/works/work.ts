@@ -1,5 +1,6 @@
 import type { Program } from '../../test/support/debian-packages.ts';
 import type { RunningSide, Way } from '../sides/side.ts';
+import type { Targets } from '../targets.ts';
 
 /** A figure that a work yields. */
 export interface Metric {
@@ -11,6 +12,8 @@ export interface Metric {
   readonly goals?: Readonly<Record<string, number>>;
   /** The same beside the first checkout that --against names. */
   readonly former?: number;
+  /** Not compared with other sides. */
+  readonly alone?: boolean;
   /** What Adit's own figure is to be: at least when more is better, else at most. */
   readonly limit?: number;
 }
@@ -35,5 +38,5 @@ export interface Work {
   readonly way: Way;
   readonly metrics: readonly Metric[];
   /** @param seconds how long to measure, about */
-  measure(side: RunningSide, seconds: number): Promise<Sample>;
+  measure(side: RunningSide, seconds: number, targets: Targets): Promise<Sample>;
 }

@@ -6,7 +6,8 @@ import { Child } from './child.ts';
 import { scratchDirectory } from './scratch.ts';
 
 const ownRoot = path.resolve(import.meta.dirname, '../..');
-const authKey = 'the key of the processes';
+/** Signs the calls of this process, and is every server's. */
+export const authKey = 'the key of the processes';
 
 /** The way that `auto` finds on the Node versions we know, without the self-test at each start. */
 const fast = { ADIT_SOCKETS: 'onread' };
