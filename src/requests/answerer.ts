@@ -51,10 +51,12 @@ export class Answerer {
     }
     this.#answering.set(by, ofOne + 1);
     this.#allAnswering++;
-    answerRequest(request, stream, this.#context).catch((error: unknown) => {
+    answerRequest(request, stream, this.#context, (error) => {
+      this.#answered(by);
+      if (error === undefined) return;
       this.#warn(error instanceof NoTargetError ? `no target answers: ${error.message}` : messageOf(error));
       stream.reset();
-    }).finally(() => this.#answered(by));
+    });
   }
 
   #answered(by: string): void {

@@ -1,5 +1,5 @@
 import { parseTarget } from '../rules/targets.ts';
-import type { ByteSocket, SocketBackend } from '../wire/socket.ts';
+import type { ByteSocket, OnDialled, SocketBackend } from '../wire/socket.ts';
 import { messageOf } from '../wire/system-error.ts';
 
 /** How long one target may take to answer, in ms, before the next one is tried. One that refuses costs no time. */
@@ -11,26 +11,45 @@ export class NoTargetError extends Error {
 }
 
 /**
- * Connects to the first of `targets` (host:port, [IPv6]:port, or a port of this machine) that answers.
+ * Connects to the first of `targets` (host:port, [IPv6]:port, or a port of this machine) that answers. Callbacks, not promises: this is
+ * what an agent does for every visitor.
+ * @param timeoutMs for each target
+ * @param onDialled called once with the socket or a {NoTargetError}, perhaps before this returns
+ */
+export function dialFirst(sockets: SocketBackend, targets: readonly string[], timeoutMs: number, onDialled: OnDialled): void {
+  dialFrom(0, undefined);
+
+  /** @param failed what became of the targets before the `first` one; undefined = there were none */
+  function dialFrom(first: number, failed: { readonly problems: string[]; cause: unknown } | undefined): void {
+    for (let at = first; at < targets.length; at++) {
+      const text = targets[at] ?? '';
+      const target = parseTarget(text);
+      if (target) {
+        sockets.dial({ host: target.host, port: target.port, timeoutMs }, (outcome) => {
+          if (!(outcome instanceof Error)) {
+            onDialled(outcome);
+            return;
+          }
+          failed ??= { problems: [], cause: undefined };
+          failed.problems.push(`${text}: ${messageOf(outcome)}`);
+          failed.cause = outcome;
+          dialFrom(at + 1, failed);
+        });
+        return;
+      }
+      failed ??= { problems: [], cause: undefined };
+      failed.problems.push(`${JSON.stringify(text)} is no target`);
+    }
+    onDialled(new NoTargetError(failed?.problems.join('; '), { cause: failed?.cause }));
+  }
+}
+
+/**
+ * The same as a promise.
  * @throws {NoTargetError}
  */
-export async function dial(
-  sockets: SocketBackend, targets: readonly string[], timeoutMs: number = DIAL_TIMEOUT_MS,
-): Promise<ByteSocket> {
-  const problems: string[] = [];
-  let cause: unknown;
-  for (const text of targets) {
-    const target = parseTarget(text);
-    if (!target) {
-      problems.push(`${JSON.stringify(text)} is no target`);
-      continue;
-    }
-    try {
-      return await sockets.connect({ ...target, timeoutMs });
-    } catch (error) {
-      cause = error;
-      problems.push(`${text}: ${messageOf(error)}`);
-    }
-  }
-  throw new NoTargetError(problems.join('; '), { cause });
+export function dial(sockets: SocketBackend, targets: readonly string[], timeoutMs: number = DIAL_TIMEOUT_MS): Promise<ByteSocket> {
+  return new Promise((resolve, reject) => {
+    dialFirst(sockets, targets, timeoutMs, (outcome) => outcome instanceof Error ? reject(outcome) : resolve(outcome));
+  });
 }

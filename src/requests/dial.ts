@@ -1,15 +1,19 @@
 import { dialFailure, encodeDialResult } from '../wire/dial-result.ts';
 import { MessageSocket } from '../wire/message-socket.ts';
-import { dial, NoTargetError } from './dial-target.ts';
+import { dialFirst } from './dial-target.ts';
 import type { RequestHandler } from './request-handler.ts';
 
+const connected = encodeDialResult('connected');
+
 /** Joins the stream with the first target that answers and says first what became of the dial: a proxy has to tell its visitor. */
-export const answerDial: RequestHandler<'dial'> = async ({ targets, timeoutMs }, stream, { sockets, hold }) => {
-  try {
-    const socket = await dial(sockets, targets, timeoutMs);
-    socket.unread(encodeDialResult('connected'));
-    stream.join(socket, { onClose: hold() });
-  } catch (error) {
-    stream.join(new MessageSocket(encodeDialResult(dialFailure(error instanceof NoTargetError ? error.cause : error))));
-  }
+export const answerDial: RequestHandler<'dial'> = ({ targets, timeoutMs }, stream, { sockets, hold }, answered) => {
+  dialFirst(sockets, targets, timeoutMs, (outcome) => {
+    if (outcome instanceof Error) {
+      stream.join(new MessageSocket(encodeDialResult(dialFailure(outcome.cause))));
+    } else {
+      outcome.unread(connected);
+      stream.join(outcome, { onClose: hold() });
+    }
+    answered();
+  });
 };

@@ -1,7 +1,7 @@
-import type { RequestHandler } from './request-handler.ts';
+import { awaited } from './request-handler.ts';
 
 /** Opens a direct path with a visitor; the stream carries what the two say to each other about it. */
-export const answerDirect: RequestHandler<'direct'> = async (request, stream, { direct }) => {
+export const answerDirect = awaited<'direct'>(async (request, stream, { direct }) => {
   if (!direct) throw new Error('direct paths lead to agents only');
   direct.accept(request, stream);
-};
+});

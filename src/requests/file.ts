@@ -1,10 +1,10 @@
 import { socketPair } from '../wire/socket-pair.ts';
-import type { RequestHandler } from './request-handler.ts';
+import { awaited } from './request-handler.ts';
 
 /** Joins the stream with an HTTP server for a directory of this machine. */
-export const answerFile: RequestHandler<'file'> = async ({ path, stripPrefix }, stream, { files, hold }) => {
+export const answerFile = awaited<'file'>(async ({ path, stripPrefix }, stream, { files, hold }) => {
   if (!files) throw new Error('files are served by agents only');
   const [near, far] = socketPair({ remoteAddress: '', remotePort: 0 });
   files.serve(far, { path, stripPrefix });
   stream.join(near, { onClose: hold() });
-};
+});

@@ -2,12 +2,12 @@ import { MessageSocket } from '../wire/message-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { dial } from './dial-target.ts';
-import type { RequestHandler } from './request-handler.ts';
+import { awaited } from './request-handler.ts';
 
 /** Tries a target and says what came of it. */
-export const answerProbe: RequestHandler<'probe'> = async ({ target, timeoutMs }, stream, { sockets }) => {
+export const answerProbe = awaited<'probe'>(async ({ target, timeoutMs }, stream, { sockets }) => {
   stream.join(new MessageSocket(await problemOf(sockets, target, timeoutMs)));
-};
+});
 
 /** Why a target can't be dialled; "" = it can. */
 async function problemOf(sockets: SocketBackend, target: string, timeoutMs: number): Promise<string> {

@@ -4,7 +4,7 @@ import { answerDial } from './dial.ts';
 import { answerDirect } from './direct.ts';
 import { answerFile } from './file.ts';
 import { answerProbe } from './probe.ts';
-import type { RequestContext, RequestHandler } from './request-handler.ts';
+import type { Answered, RequestContext, RequestHandler } from './request-handler.ts';
 import { answerTcp } from './tcp.ts';
 import { answerUdp } from './udp.ts';
 import { answerUdpAny } from './udp-any.ts';
@@ -20,7 +20,7 @@ const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
   file: answerFile,
 };
 
-/** Answers a request. Rejects when it can't; the stream is then still to be reset. */
-export function answerRequest<K extends OpenKind>(request: OpenRequest<K>, stream: Joinable, context: RequestContext): Promise<void> {
-  return handlers[request.kind](request, stream, context);
+/** Answers a request. @param answered told why when it can't; the stream is then still to be reset */
+export function answerRequest<K extends OpenKind>(request: OpenRequest<K>, stream: Joinable, context: RequestContext, answered: Answered): void {
+  handlers[request.kind](request, stream, context, answered);
 }

@@ -18,7 +18,19 @@ export interface RequestContext {
 }
 
 /**
- * Answers one kind of request: joins the stream with what was asked for. Requests that are being answered are limited in number, so
- * it resolves once the stream is joined. When it rejects the stream is reset and the operator reads the error's message.
+ * To be called once: the stream is joined, or `error` says why that can't be. The stream is then reset, and the operator reads the error's
+ * message.
  */
-export type RequestHandler<K extends OpenKind> = (request: OpenRequest<K>, stream: Joinable, context: RequestContext) => Promise<void>;
+export type Answered = (error?: unknown) => void;
+
+/** Answers one kind of request: joins the stream with what was asked for. Requests are limited in number until they are `answered`. */
+export type RequestHandler<K extends OpenKind> = (request: OpenRequest<K>, stream: Joinable, context: RequestContext, answered: Answered) => void;
+
+/** Makes a handler of one that resolves when the stream is joined, for requests that are rarer than visitors' connections. */
+export function awaited<K extends OpenKind>(
+  answer: (request: OpenRequest<K>, stream: Joinable, context: RequestContext) => Promise<void>,
+): RequestHandler<K> {
+  return (request, stream, context, answered) => {
+    answer(request, stream, context).then(() => answered(), answered);
+  };
+}

@@ -1,8 +1,14 @@
-import { dial } from './dial-target.ts';
+import { DIAL_TIMEOUT_MS, dialFirst } from './dial-target.ts';
 import type { RequestHandler } from './request-handler.ts';
 
 /** Joins the stream with the first target that answers. */
-export const answerTcp: RequestHandler<'tcp'> = async ({ targets }, stream, { sockets, hold }) => {
-  const socket = await dial(sockets, targets);
-  stream.join(socket, { onClose: hold() });
+export const answerTcp: RequestHandler<'tcp'> = ({ targets }, stream, { sockets, hold }, answered) => {
+  dialFirst(sockets, targets, DIAL_TIMEOUT_MS, (outcome) => {
+    if (outcome instanceof Error) {
+      answered(outcome);
+      return;
+    }
+    stream.join(outcome, { onClose: hold() });
+    answered();
+  });
 };

@@ -2,7 +2,7 @@ import { DatagramSocket } from '../wire/datagram-socket.ts';
 import { readSocksAddress, socksAddress } from '../wire/socks-address.ts';
 import { UdpSocket } from '../wire/udp-socket.ts';
 import { NameCache } from './name-cache.ts';
-import type { RequestHandler } from './request-handler.ts';
+import { awaited } from './request-handler.ts';
 
 /** Datagrams that wait until the name they go to is known; more are dropped. */
 const MAX_RESOLVING = 256;
@@ -11,7 +11,7 @@ const MAX_RESOLVING = 256;
  * Joins the stream with a UDP socket that speaks with everybody: each datagram begins with the address it goes to or came from, in the
  * form of SOCKS5 (`wire/socks-address.ts`). Names are resolved here.
  */
-export const answerUdpAny: RequestHandler<'udpAny'> = async (_request, stream, { datagrams }) => {
+export const answerUdpAny = awaited<'udpAny'>(async (_request, stream, { datagrams }) => {
   const socket = await UdpSocket.bind({ host: '', port: 0 });
   const names = new NameCache();
   let resolving = 0;
@@ -39,4 +39,4 @@ export const answerUdpAny: RequestHandler<'udpAny'> = async (_request, stream, {
     onDropped: () => local.drop(),
   });
   stream.join(local);
-};
+});

@@ -1,9 +1,9 @@
 import { DatagramSocket } from '../wire/datagram-socket.ts';
 import { connectUdp } from './connect-udp.ts';
-import type { RequestHandler } from './request-handler.ts';
+import { awaited } from './request-handler.ts';
 
 /** Joins the stream, which carries datagrams, with a UDP socket that speaks with one target. */
-export const answerUdp: RequestHandler<'udp'> = async ({ targets }, stream, { datagrams }) => {
+export const answerUdp = awaited<'udp'>(async ({ targets }, stream, { datagrams }) => {
   const { socket, address, port } = await connectUdp(targets);
   const local = new DatagramSocket({
     remoteAddress: address, remotePort: port, budget: datagrams,
@@ -20,4 +20,4 @@ export const answerUdp: RequestHandler<'udp'> = async ({ targets }, stream, { da
   });
   // Not held: a session ends only when nobody uses it any more, and an agent that is to stop does not wait for that.
   stream.join(local);
-};
+});

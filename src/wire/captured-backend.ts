@@ -6,7 +6,7 @@ import { captureParts, SOCKET, type CapturedParts } from './captured-parts.ts';
 import { CapturedSocket, systemError } from './captured-socket.ts';
 import type { BaseSocket } from './base-socket.ts';
 import { backend, timeoutError, TUNED } from './net-socket.ts';
-import type { ConnectOptions, SocketBackend } from './socket.ts';
+import type { ByteSocket, ConnectOptions, OnDialled, SocketBackend } from './socket.ts';
 import { errnoOf } from './system-error.ts';
 
 /** On Linux an accepted socket has the options of its listener, at no cost. */
@@ -21,7 +21,10 @@ const KEEP_ALIVE_S = TUNED.keepAliveInitialDelay / 1000;
 export async function capturedBackend(): Promise<SocketBackend> {
   const parts = await captureParts();
   return backend('captured', {
-    connect: (options) => connect(parts, options),
+    dial: (options, onDialled) => {
+      if (net.isIP(options.host) !== 0) dial(parts, { ...options, address: options.host }, onDialled);
+      else dialName(parts, options).then(onDialled, onDialled);
+    },
     accept: (server, onSocket) => accept(parts, server, onSocket),
   });
 }
@@ -42,11 +45,7 @@ function accept(parts: CapturedParts, server: net.Server, onSocket: (socket: Bas
   });
 }
 
-/** Called once, in a later turn: the connected socket, or why there is none. */
-type OnDialled = (outcome: CapturedSocket | Error) => void;
-
-async function connect(parts: CapturedParts, { host, port, timeoutMs }: ConnectOptions): Promise<CapturedSocket> {
-  if (net.isIP(host) !== 0) return dialled(parts, host, port, timeoutMs);
+async function dialName(parts: CapturedParts, { host, port, timeoutMs }: ConnectOptions): Promise<ByteSocket> {
   const until = performance.now() + timeoutMs;
   const found = await inTime(lookup(host, { all: true }), timeoutError(host, port, timeoutMs), timeoutMs);
   const errors: unknown[] = [];
@@ -79,7 +78,7 @@ async function inTime<T>(work: Promise<T>, error: Error, ms: number): Promise<T>
   }
 }
 
-function dialled(parts: CapturedParts, address: string, port: number, timeoutMs: number): Promise<CapturedSocket> {
+function dialled(parts: CapturedParts, address: string, port: number, timeoutMs: number): Promise<ByteSocket> {
   return new Promise((resolve, reject) => {
     dial(parts, { address, port, timeoutMs }, (outcome) => {
       if (outcome instanceof Error) reject(outcome);

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import net from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { BaseSocket } from './base-socket.ts';
 import { failureBehindEnd } from './failure-behind-end.ts';
 import { unmapped } from './mapped-address.ts';
-import type { ByteSocket, ConnectOptions, ListenOptions, SocketAddress, SocketBackend, SocketServer, SocketSink } from './socket.ts';
+import type { ByteSocket, ConnectOptions, ListenOptions, OnDialled, SocketAddress, SocketBackend, SocketServer, SocketSink } from './socket.ts';
 import { socketWatch } from './socket-watch.ts';
 import { channelSecretOf, secureAccepted, secureDialled, serverContext } from './tls.ts';
 
@@ -112,15 +111,31 @@ export class NetSocket extends BaseSocket {
 
 /** How a backend gets sockets without TLS. */
 export interface Plain {
-  /** @see SocketBackend.connect */
-  readonly connect: (options: ConnectOptions) => Promise<ByteSocket>;
+  /** @see SocketBackend.dial */
+  readonly dial: SocketBackend['dial'];
   /** Hands the ByteSocket of every connection that the server accepts to `onSocket`. The server is listening, its sockets are paused. */
   readonly accept: (server: net.Server, onSocket: (socket: BaseSocket) => void) => void;
 }
 
 /** Sockets as the backend gets them; TLS is Node's everywhere. */
 export function backend(name: string, plain: Plain): SocketBackend {
-  return { name, connect: (options) => options.trust ? connect(options) : plain.connect(options), listen: (options) => listen(plain, options) };
+  const dialAny: SocketBackend['dial'] = (options, onDialled) => {
+    try {
+      if (options.trust) dial(options, onDialled);
+      else plain.dial(options, onDialled);
+    } catch (error) {
+      // What Node takes for no address, or no port.
+      setImmediate(onDialled, error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  return {
+    name,
+    dial: dialAny,
+    connect: (options) => new Promise((resolve, reject) => {
+      dialAny(options, (outcome) => outcome instanceof Error ? reject(outcome) : resolve(outcome));
+    }),
+    listen: (options) => listen(plain, options),
+  };
 }
 
 /** How a socket of Node's is dialled that its ByteSocket doesn't read by events. */
@@ -130,18 +145,20 @@ export interface Dialling {
   readonly wrap: (socket: net.Socket) => NetSocket;
 }
 
-/** Dials a socket of Node's. @see SocketBackend.connect */
-export async function connect({ host, port, timeoutMs, trust }: ConnectOptions, dialling?: Dialling): Promise<ByteSocket> {
+/** Dials a socket of Node's. @see SocketBackend.dial */
+export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled: OnDialled, dialling?: Dialling): void {
   const socket = net.connect({ host, port, ...TUNED, ...dialling && { onread: dialling.onread } });
   const timer = setTimeout(() => socket.destroy(timeoutError(host, port, timeoutMs)), timeoutMs);
-  try {
-    socket.once('connect', () => socket.pause());
-    await once(socket, 'connect');
-    if (trust) return new NetSocket(await secureDialled(socket, trust), { carrier: socket });
-    return dialling ? dialling.wrap(socket) : new NetSocket(socket);
-  } finally {
+  const over = (outcome: ByteSocket | Error): void => {
     clearTimeout(timer);
-  }
+    onDialled(outcome);
+  };
+  socket.once('error', over);
+  socket.once('connect', () => {
+    socket.off('error', over).pause();
+    if (trust) secureDialled(socket, trust).then((secured) => over(new NetSocket(secured, { carrier: socket })), over);
+    else over(dialling ? dialling.wrap(socket) : new NetSocket(socket));
+  });
 }
 
 /** What connecting that takes longer than it may ends with. */
@@ -197,6 +214,6 @@ export function byteSocket(socket: net.Socket, carrier = socket, halfClosedMs = 
 
 /** Sockets by Node's public API alone: works everywhere, and what every other backend falls back to. */
 export const netBackend: SocketBackend = backend('net', {
-  connect: (options) => connect(options),
+  dial,
   accept: (server, onSocket) => server.on('connection', (socket) => onSocket(new NetSocket(socket))),
 });

@@ -1,5 +1,5 @@
 import net from 'node:net';
-import { backend, connect, type Dialling, NetSocket, TUNED } from './net-socket.ts';
+import { backend, dial, type Dialling, NetSocket, TUNED } from './net-socket.ts';
 import type { SocketBackend } from './socket.ts';
 import { BUFFER_BYTES } from './spare-buffers.ts';
 
@@ -54,4 +54,4 @@ function accepted(handle: unknown): NetSocket {
  * Sockets that read into one buffer. Relies on a way to hand over the handle of an accepted socket that Node does not document:
  * to be used only after `works` of `self-test.ts` said so.
  */
-export const onreadBackend: SocketBackend = backend('onread', { connect: (options) => connect(options, reading()), accept });
+export const onreadBackend: SocketBackend = backend('onread', { dial: (options, onDialled) => dial(options, onDialled, reading()), accept });

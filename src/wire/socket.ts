@@ -114,9 +114,14 @@ export interface ConnectOptions {
   readonly trust?: TlsTrust | undefined;
 }
 
+/** Called once, in a later turn of the event loop: the connected socket, or why there is none. */
+export type OnDialled = (outcome: ByteSocket | Error) => void;
+
 /** One way to get sockets from the machine. */
 export interface SocketBackend {
   readonly name: string;
+  /** `connect` without a promise, whose turns are a good part of what a connection costs an agent. */
+  dial(options: ConnectOptions, onDialled: OnDialled): void;
   /** Rejects with the system's error (its `code` is the errno name), a timeout (`ETIMEDOUT`) or a {FingerprintError}. */
   connect(options: ConnectOptions): Promise<ByteSocket>;
   /** Rejects with the system's error (its `code` is the errno name). */

@@ -113,7 +113,10 @@ test.each([
 ])('an agent that fails to dial with %s makes reply %i', async (code, reply) => {
   const sockets: typeof netBackend = {
     ...netBackend,
-    connect: (options) => options.host === '192.0.2.1' ? Promise.reject(Object.assign(new Error('no'), { code })) : netBackend.connect(options),
+    dial: (options, onDialled) => {
+      if (options.host === '192.0.2.1') setImmediate(onDialled, Object.assign(new Error('no'), { code }));
+      else netBackend.dial(options, onDialled);
+    },
   };
   const { port } = await startProxy({}, {}, { sockets });
   expect(await ask(port, '050100 05010001 c0000201 0050')).toBe(`0500050${reply}0001000000000000`);
@@ -122,9 +125,10 @@ test.each([
 test('a target that never answers is given up after the time that the server says', async () => {
   const sockets: typeof netBackend = {
     ...netBackend,
-    connect: (options) => options.host === '192.0.2.1'
-      ? new Promise((_, reject) => { setTimeout(() => reject(Object.assign(new Error('no'), { code: 'ETIMEDOUT' })), options.timeoutMs); })
-      : netBackend.connect(options),
+    dial: (options, onDialled) => {
+      if (options.host === '192.0.2.1') setTimeout(onDialled, options.timeoutMs, Object.assign(new Error('no'), { code: 'ETIMEDOUT' }));
+      else netBackend.dial(options, onDialled);
+    },
   };
   const { port } = await startProxy({ proxyTiming: { dialMs: 50 } }, {}, { sockets });
   expect(await ask(port, '050100 05010001 c0000201 0050')).toBe('05000506000100000000'.padEnd(24, '0'));
@@ -166,10 +170,9 @@ test('a visitor who leaves while the agent dials takes the dial with him', async
   let dialled = 0;
   const sockets: typeof netBackend = {
     ...netBackend,
-    connect: (options) => {
-      if (options.host !== '192.0.2.1') return netBackend.connect(options);
-      dialled++;
-      return new Promise(() => undefined);
+    dial: (options, onDialled) => {
+      if (options.host === '192.0.2.1') dialled++;
+      else netBackend.dial(options, onDialled);
     },
   };
   const { server, port, id } = await startProxy({}, {}, { sockets });

@@ -9,11 +9,8 @@ import { LogRecorder } from '../support/log-recorder.ts';
 /** An answerer whose dials are written down and never succeed. */
 function recording() {
   const dialled: number[] = [];
-  const connect = ({ port }: { readonly port: number }) => {
-    dialled.push(port);
-    return new Promise<never>(() => undefined);
-  };
-  const answerer = new Answerer({ sockets: { ...netBackend, connect }, datagrams: new DatagramBudget(), hold: () => () => undefined }, new LogRecorder().logger);
+  const dial = ({ port }: { readonly port: number }) => { dialled.push(port); };
+  const answerer = new Answerer({ sockets: { ...netBackend, dial }, datagrams: new DatagramBudget(), hold: () => () => undefined }, new LogRecorder().logger);
   const ends: Array<{ over: boolean }> = [];
   const ask = (tunnel: number) => {
     const stream = { over: false, join: () => undefined, reset() { this.over = true; } };

@@ -45,8 +45,13 @@ test('when none answers the error names every target', async () => {
 
 test('a target that never answers is left after the time limit', async () => {
   const answering = await port();
-  const silent = { ...netBackend, connect: (options: Parameters<typeof netBackend.connect>[0]) =>
-    (options.port === 1 ? new Promise<never>((_, reject) => setTimeout(reject, options.timeoutMs, new Error('late'))) : netBackend.connect(options)) };
+  const silent: typeof netBackend = {
+    ...netBackend,
+    dial: (options, onDialled) => {
+      if (options.port === 1) setTimeout(onDialled, options.timeoutMs, new Error('late'));
+      else netBackend.dial(options, onDialled);
+    },
+  };
   const socket = await dial(silent, ['127.0.0.1:1', `127.0.0.1:${answering}`], 20);
   expect(socket.remotePort).toBe(answering);
   socket.destroy();

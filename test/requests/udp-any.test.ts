@@ -24,7 +24,7 @@ async function exchange() {
     ...quiet,
     onOpen: (stream, payload) => {
       const request = decodeOpen(payload);
-      if (request) void answerRequest(request, stream, context);
+      if (request) answerRequest(request, stream, context, (error) => expect(error).toBeUndefined());
     },
   }));
   const session = new DatagramSocket({
