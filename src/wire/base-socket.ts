@@ -1,6 +1,14 @@
+import { LargeBuffer } from './large-buffer.ts';
 import { readTurns, type TurnReader } from './read-turns.ts';
 import type { ByteSocket, SocketAddress, SocketSink } from './socket.ts';
 import { NOT_WATCHED, socketWatch, type Watched } from './socket-watch.ts';
+import { BUFFER_BYTES } from './spare-buffers.ts';
+
+/**
+ * What every socket reads into that carries little. Only one of them reads at a time, and what it read is lent to its sink before the next
+ * one does; Node's own way is a new buffer of 64 KB for each read, whose pages the kernel has to find and clear.
+ */
+export const sharedBuffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 
 /**
  * What the sockets of all backends have in common: who is told of what is read, handing over, taking turns, and finding out that the
@@ -17,6 +25,8 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
   turn = -1;
   turnBytes = 0;
   #sink: SocketSink | undefined;
+  /** What it reads into, unless that is the shared buffer. */
+  #large: LargeBuffer | undefined;
   #error: Error | undefined;
   #unread: Buffer | undefined;
   #paused = false;
@@ -109,6 +119,19 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
     this.#delivering = false;
   }
 
+  /**
+   * The backend: bytes were read into the shared buffer, or into what this answered after the read before.
+   * @returns what the next read is to go into
+   */
+  received(length: number): Buffer {
+    const large = this.#large;
+    LargeBuffer.lend(large);
+    this.receive((large?.bytes ?? sharedBuffer).subarray(0, length), true);
+    LargeBuffer.lend(undefined);
+    this.#large = LargeBuffer.next(large, length);
+    return this.#large?.bytes ?? sharedBuffer;
+  }
+
   goOn(): void {
     this.#yielding = false;
     this.#readOn();
@@ -134,6 +157,8 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
   /** The backend: the socket is gone. */
   protected gone(): void {
     this.#closed = true;
+    this.#large?.leave();
+    this.#large = undefined;
     socketWatch.delete(this);
     if (!this.#handingOver) this.#sink?.onClose(this.#error);
   }

@@ -3,8 +3,8 @@ export const owner = Symbol('owner');
 
 /** Hears of what a handle has read. */
 export interface HandleReader {
-  /** So many bytes are in the buffer of `useUserBuffer`. */
-  received(bytes: number): void;
+  /** So many bytes are in the buffer of `useUserBuffer`, or in what this answered the last time. @returns what the next read is to go into */
+  received(bytes: number): Buffer;
   receivedEnd(): void;
   receivedError(error: Error): void;
 }

@@ -9,8 +9,8 @@ export interface CapturedParts {
   readonly Tcp: new (kind: number) => Handle;
   readonly Connect: new () => Request;
   readonly Shutdown: new () => Request;
-  /** What a handle calls when it has read: set as its `onread`, it tells the handle's owner. */
-  readonly onRead: (this: Handle, bytes: unknown) => void;
+  /** What a handle calls when it has read: set as its `onread`, it tells the handle's owner, and the handle what to read into next. */
+  readonly onRead: (this: Handle, bytes: unknown) => unknown;
   /** Writes. @returns 0 = the kernel took everything; another number = the system's error, negative; else what is under way */
   readonly write: (handle: Handle, bytes: Buffer | Buffer[]) => number | WriteRequest;
 }
@@ -102,12 +102,13 @@ class Translator extends net.Socket {
   #reader: HandleReader | undefined;
 
   constructor(handle: object) {
+    let next: Buffer = Buffer.alloc(1);
     const options = {
       ...withHandle(handle),
       onread: {
-        buffer: Buffer.alloc(1),
+        buffer: () => next,
         callback: (bytes: number) => {
-          this.#reader?.received(bytes);
+          if (this.#reader) next = this.#reader.received(bytes);
           return true;
         },
       },
@@ -136,7 +137,8 @@ class Translator extends net.Socket {
     const setReader = (reader: HandleReader | undefined): void => { this.#reader = reader; };
     return function onRead(bytes) {
       setReader(this[owner]);
-      Reflect.apply(byNode, handle, [bytes]);
+      const next: unknown = Reflect.apply(byNode, handle, [bytes]);
+      return next;
     };
   }
 }

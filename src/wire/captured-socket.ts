@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { getSystemErrorName } from 'node:util';
-import { BaseSocket } from './base-socket.ts';
+import { BaseSocket, sharedBuffer } from './base-socket.ts';
 import { owner, type Handle, type HandleReader, type WriteRequest } from './captured-handle.ts';
 import type { CapturedParts } from './captured-parts.ts';
 import { failureOf } from './failure-behind-end.ts';
@@ -8,10 +8,7 @@ import { unmapped } from './mapped-address.ts';
 import { TUNED } from './net-socket.ts';
 import type { SocketAddress } from './socket.ts';
 import { socketWatch } from './socket-watch.ts';
-import { BUFFER_BYTES } from './spare-buffers.ts';
 
-/** What every socket reads into; what was read is lent to its sink before the next one reads. */
-const shared = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 const NOTHING = Buffer.alloc(0);
 const NOT_CONNECTED = -os.constants.errno.ENOTCONN;
 /** A first write of up to this many bytes is one packet on every path: there is nothing that Nagle's algorithm could hold back. */
@@ -96,7 +93,7 @@ export class CapturedSocket extends BaseSocket implements HandleReader {
     if (this.#reading || this.ended || !this.#handle) return;
     if (!this.#buffered) {
       this.#buffered = true;
-      this.#handle.useUserBuffer(shared);
+      this.#handle.useUserBuffer(sharedBuffer);
     }
     this.#reading = true;
     const status = this.#handle.readStart();
@@ -107,10 +104,6 @@ export class CapturedSocket extends BaseSocket implements HandleReader {
     if (!this.#reading) return;
     this.#reading = false;
     this.#handle?.readStop();
-  }
-
-  received(bytes: number): void {
-    this.receive(shared.subarray(0, bytes), true);
   }
 
   receivedEnd(): void {

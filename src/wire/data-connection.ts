@@ -1,5 +1,5 @@
 import type { ByteSocket, SocketSink } from './socket.ts';
-import { writeCopy } from './spare-buffers.ts';
+import { writeLent } from './spare-buffers.ts';
 
 /** A stream direction that goes over a data connection. */
 export interface RawReader {
@@ -68,9 +68,9 @@ export class DataConnection implements SocketSink {
     if (this.#closed) this.#onGone(this);
   }
 
-  /** Sends a copy. False = wait for onRawDrain. */
+  /** Sends bytes that may change right afterwards. False = wait for onRawDrain. */
   write(chunk: Buffer): boolean {
-    return writeCopy(this.#socket, chunk);
+    return writeLent(this.#socket, chunk);
   }
 
   /** Ends our direction after everything written. */

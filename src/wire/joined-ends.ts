@@ -1,5 +1,5 @@
 import type { ByteSocket, SocketSink } from './socket.ts';
-import { writeCopy } from './spare-buffers.ts';
+import { writeLent } from './spare-buffers.ts';
 import { type Joinable, type StreamHooks, StreamResetError } from './stream.ts';
 
 /**
@@ -63,7 +63,7 @@ class End implements Joinable, SocketSink {
     this.#hooks.onSent?.(chunk.length);
     this.peer.#hooks.onReceived?.(chunk.length);
     const other = this.peer.#local;
-    if (other && !writeCopy(other, chunk)) this.#local?.pause();
+    if (other && !writeLent(other, chunk)) this.#local?.pause();
   }
 
   onEnd(): void {

@@ -1,22 +1,17 @@
 import net from 'node:net';
+import { sharedBuffer } from './base-socket.ts';
 import { backend, dial, type Dialling, NetSocket, TUNED } from './net-socket.ts';
 import type { SocketBackend } from './socket.ts';
-import { BUFFER_BYTES } from './spare-buffers.ts';
 
-/**
- * What every socket reads into. Only one of them reads at a time, and what it read is lent to its sink before the next one does;
- * Node's own way is a new buffer of 64 KB for each read, whose pages the kernel has to find and clear.
- */
-const shared = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-
-/** Options that make a socket read into the shared buffer, for the ByteSocket that is made on it later. */
+/** Options that make a socket read into buffers of ours, for the ByteSocket that is made on it later. */
 function reading(): Dialling {
   let owner: NetSocket | undefined;
+  let next = sharedBuffer;
   return {
     onread: {
-      buffer: shared,
+      buffer: () => next,
       callback: (bytes) => {
-        owner?.receive(shared.subarray(0, bytes), true);
+        if (owner) next = owner.received(bytes);
         return true;
       },
     },
@@ -51,7 +46,7 @@ function accepted(handle: unknown): NetSocket {
 }
 
 /**
- * Sockets that read into one buffer. Relies on a way to hand over the handle of an accepted socket that Node does not document:
+ * Sockets that read into buffers of ours. Relies on a way to hand over the handle of an accepted socket that Node does not document:
  * to be used only after `works` of `self-test.ts` said so.
  */
 export const onreadBackend: SocketBackend = backend('onread', { dial: (options, onDialled) => dial(options, onDialled, reading()), accept });

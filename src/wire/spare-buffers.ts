@@ -1,3 +1,4 @@
+import { LargeBuffer } from './large-buffer.ts';
 import type { ByteSocket } from './socket.ts';
 
 /** Takes at least one whole frame of the largest size, and what a socket reads at once. */
@@ -23,8 +24,10 @@ export function writeSpare(socket: ByteSocket, bytes: Buffer): boolean {
   return socket.write(bytes, () => recycle(bytes));
 }
 
-/** Writes bytes that may change right afterwards. @returns as `ByteSocket.write` */
-export function writeCopy(socket: ByteSocket, bytes: Buffer): boolean {
+/** Writes bytes that may change right afterwards: a copy, or the buffer that they were read into is kept. @returns as `ByteSocket.write` */
+export function writeLent(socket: ByteSocket, bytes: Buffer): boolean {
+  const large = LargeBuffer.of(bytes);
+  if (large) return large.write(socket, bytes);
   if (bytes.length <= SMALL || bytes.length > BUFFER_BYTES) return socket.write(Buffer.from(bytes));
   const copy = spareBuffer().subarray(0, bytes.length);
   copy.set(bytes);

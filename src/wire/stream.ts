@@ -2,7 +2,7 @@ import { MAX_DATA, ProtocolError } from './frames.ts';
 import type { DataConnection, RawReader, RawWriter } from './data-connection.ts';
 import { Packer } from './packing.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
-import { writeCopy } from './spare-buffers.ts';
+import { writeLent } from './spare-buffers.ts';
 
 /** Bytes a direction may have under way on the mux before the receiver's socket took them. */
 export const WINDOW = 1024 * 1024;
@@ -152,7 +152,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
 
   #deliver(piece: Buffer): void {
     this.#hooks.onReceived?.(piece.length);
-    if (this.#local) writeCopy(this.#local, piece);
+    if (this.#local) writeLent(this.#local, piece);
     this.#grant();
   }
 
@@ -315,7 +315,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
       return;
     }
     this.#hooks.onReceived?.(chunk.length);
-    if (!writeCopy(this.#local, chunk)) this.#inbound?.pause();
+    if (!writeLent(this.#local, chunk)) this.#inbound?.pause();
   }
 
   onRawEnd(): void {

@@ -4,7 +4,7 @@ import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 export class EmptySocket implements ByteSocket {
   readonly remoteAddress = '';
   readonly remotePort = 0;
-  readonly pending = 0;
+  readonly pending: number = 0;
   received = '';
   ended = false;
   destroyed = false;

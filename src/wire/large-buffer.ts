@@ -1,0 +1,93 @@
+import type { ByteSocket } from './socket.ts';
+
+/** What a socket that carries much reads at once. */
+const LARGE_BYTES = 256 * 1024;
+/** Large buffers of a process, those that writes keep included. Without one a socket reads less at once, and what it read is copied. */
+const MOST = 64;
+/** A read of this much gets its socket a large buffer, one of less than that little takes it back. */
+const MUCH = 32 * 1024;
+const LITTLE = 4 * 1024;
+/** Less than this is copied: a write that has to wait would keep the whole buffer. */
+const WORTH_KEEPING = 64 * 1024;
+
+/**
+ * A buffer that one socket alone reads into while it carries much. What was read can be written without a copy: a write that has to wait
+ * keeps the buffer, and its reader goes on with another one.
+ */
+export class LargeBuffer {
+  static readonly #spare: LargeBuffer[] = [];
+  static #made = 0;
+  /** Writes of a connection that was lost may never say that they are done with theirs. */
+  static readonly #lost = new FinalizationRegistry<undefined>(() => { LargeBuffer.#made--; });
+  static #lent: LargeBuffer | undefined;
+
+  /** What is read into. */
+  readonly bytes: Buffer = Buffer.allocUnsafeSlow(LARGE_BYTES);
+  #writes = 0;
+  #left = false;
+
+  /**
+   * What the next read of a socket goes into.
+   * @param current what the last one went into
+   * @param length bytes that were read last
+   * @returns undefined = the buffer that all sockets share
+   */
+  static next(current: LargeBuffer | undefined, length: number): LargeBuffer | undefined {
+    const much = length >= (current ? LITTLE : MUCH);
+    if (current && much && current.#writes === 0) return current;
+    current?.leave();
+    return much ? LargeBuffer.#take() : undefined;
+  }
+
+  static #take(): LargeBuffer | undefined {
+    const spare = LargeBuffer.#spare.pop();
+    if (spare) {
+      spare.#left = false;
+      return spare;
+    }
+    if (LargeBuffer.#made >= MOST) return undefined;
+    LargeBuffer.#made++;
+    const made = new LargeBuffer();
+    LargeBuffer.#lost.register(made, undefined);
+    return made;
+  }
+
+  /** What is read from now on is in this buffer; undefined = in none of these. */
+  static lend(buffer: LargeBuffer | undefined): void {
+    LargeBuffer.#lent = buffer;
+  }
+
+  /** The buffer that is lent and holds these bytes, if keeping it for them is worth it. */
+  static of(bytes: Buffer): LargeBuffer | undefined {
+    const lent = LargeBuffer.#lent;
+    return bytes.length >= WORTH_KEEPING && lent?.bytes.buffer === bytes.buffer ? lent : undefined;
+  }
+
+  /** Its socket reads into it no more. */
+  leave(): void {
+    this.#left = true;
+    this.#recycle();
+  }
+
+  /** Writes a part of it, and keeps it for as long as that takes. @returns as `ByteSocket.write` */
+  write(socket: ByteSocket, part: Buffer): boolean {
+    let taken = false;
+    let kept = false;
+    const more = socket.write(part, () => {
+      taken = true;
+      if (!kept) return;
+      this.#writes--;
+      this.#recycle();
+    });
+    // What went to the kernel at once is said to be taken only later.
+    if (!taken && socket.pending > 0) {
+      kept = true;
+      this.#writes++;
+    }
+    return more;
+  }
+
+  #recycle(): void {
+    if (this.#left && this.#writes === 0) LargeBuffer.#spare.push(this);
+  }
+}
