@@ -1,7 +1,7 @@
 import { networkOf } from './ip-address.ts';
 
 /** Whoever has one IPv6 address has all those that begin with so many of its bits. */
-const NETWORK_BITS = 64;
+export const NETWORK_BITS = 64;
 
 /** Most connections at once: of all addresses, and of one. */
 export interface ShareLimits {

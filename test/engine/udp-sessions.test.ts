@@ -3,27 +3,55 @@ import { UdpSessions } from '../../src/engine/tunnels/udp-sessions.ts';
 import { DatagramBudget, DatagramSocket } from '../../src/wire/datagram-socket.ts';
 
 /** Adds a visitor's session; `ended` holds the ports of those that were ended in good order. */
-function add(sessions: UdpSessions, port: number, ended: number[]): void {
+function add(sessions: UdpSessions, port: number, ended: number[], address = '127.0.0.1'): void {
   const session = new DatagramSocket({
-    remoteAddress: '127.0.0.1', remotePort: port, budget: new DatagramBudget(),
+    remoteAddress: address, remotePort: port, budget: new DatagramBudget(),
     onDatagram: () => undefined,
-    onClose: () => sessions.remove({ address: '127.0.0.1', port }, session),
+    onClose: () => sessions.remove({ address, port }, session),
   });
   session.attach({ onData: () => undefined, onEnd: () => ended.push(port), onDrain: () => undefined, onClose: () => undefined });
-  sessions.add({ address: '127.0.0.1', port }, session);
+  sessions.add({ address, port }, session);
 }
 
-test('beyond the limit the oldest session that was not used since makes room, in the end also one that was', () => {
-  const sessions = new UdpSessions(60_000, 3);
+test('beyond the limit the session that was not used for longest makes room', () => {
+  const sessions = new UdpSessions(60_000, { total: 3, perAddress: 3, fair: 3 });
   const ended: number[] = [];
   for (const port of [1, 2, 3]) add(sessions, port, ended);
   sessions.use({ address: '127.0.0.1', port: 1 });
   for (const port of [4, 5]) add(sessions, port, ended);
   expect(ended).toEqual([2, 3]);
   expect([1, 2, 3, 4, 5].map((port) => sessions.use({ address: '127.0.0.1', port }) !== undefined)).toEqual([true, false, false, true, true]);
-  // All of them were used meanwhile.
+  sessions.use({ address: '127.0.0.1', port: 1 });
   add(sessions, 6, ended);
-  expect(ended).toHaveLength(3);
+  expect(ended).toEqual([2, 3, 4]);
   sessions.closeAll();
   expect(sessions.use({ address: '127.0.0.1', port: 1 })).toBeUndefined();
+});
+
+test('one address has its share: beyond it the one of its own that was not used for longest makes room', () => {
+  const sessions = new UdpSessions(60_000, { total: 8, perAddress: 3, fair: 2 });
+  const ended: number[] = [];
+  add(sessions, 1, ended, '192.0.2.1');
+  for (const port of [11, 12, 13]) add(sessions, port, ended, `2001:db8::${port}`); // one /64
+  sessions.use({ address: '2001:db8::11', port: 11 });
+  for (const port of [14, 15, 16]) add(sessions, port, ended, '2001:db8::ffff');
+  expect(ended).toEqual([12, 13, 11]);
+  expect(sessions.use({ address: '192.0.2.1', port: 1 })).toBeDefined();
+});
+
+test('in a full table whoever has most makes room, used or not, down to what is fair; then whoever was not used for longest', () => {
+  const sessions = new UdpSessions(60_000, { total: 8, perAddress: 6, fair: 2 });
+  const ended: number[] = [];
+  add(sessions, 1, ended, '192.0.2.1');
+  for (const port of [11, 12, 13, 14, 15]) add(sessions, port, ended, '192.0.2.11');
+  for (const port of [21, 22]) add(sessions, port, ended, '192.0.2.21');
+  for (const port of [11, 12, 13, 14, 15]) sessions.use({ address: '192.0.2.11', port });
+  for (const port of [2, 3, 4]) add(sessions, port, ended, `192.0.2.${port}`);
+  expect(ended).toEqual([11, 12, 13]);
+  // Nobody has more than is fair now: the oldest that is not in use, were it the only one of its address.
+  for (const port of [14, 15]) sessions.use({ address: '192.0.2.11', port });
+  sessions.use({ address: '192.0.2.1', port: 1 });
+  add(sessions, 5, ended, '192.0.2.5');
+  expect(ended).toEqual([11, 12, 13, 21]);
+  sessions.closeAll();
 });

@@ -200,3 +200,24 @@ describeWith('dig', 'DNS through a udp tunnel', () => {
     expect(asked.stdout).toBe('192.0.2.7\n');
   });
 });
+
+test('one address that asks from thousands of ports takes no session from others', async () => {
+  const server = await startEngine();
+  await startAgent(server);
+  const target = await udpEcho('re: ');
+  const { port, id } = await openTunnel(server, { mode: 'udp', targets: [target.address] });
+  const others = await Promise.all(Array.from({ length: 8 }, () => udpPeer('127.0.0.1')));
+  for (const other of others) await other.ask('first', port);
+  // More ports than an address may have sessions, a few at a time.
+  const ports = new Set<number>();
+  while (ports.size < 1100) {
+    const crowd = await Promise.all(Array.from({ length: 100 }, () => udpPeer('127.0.0.2')));
+    for (const peer of crowd) ports.add(peer.port);
+    await Promise.all(crowd.map((peer) => peer.ask('crowd', port)));
+    await Promise.all(crowd.map((peer) => peer.close()));
+  }
+  expect(server.engine.tunnelState(id)?.connections).toBe(1024 + others.length);
+  const before = target.senders.length;
+  expect(await Promise.all(others.map(async (other) => String(await other.ask('again', port))))).toEqual(others.map(() => 're: again'));
+  expect(target.senders).toHaveLength(before); // by the sessions they had
+});

@@ -1,40 +1,72 @@
+import { NETWORK_BITS } from '../../rules/connection-shares.ts';
+import { networkOf } from '../../rules/ip-address.ts';
+import { Place, UseOrder } from '../../rules/use-order.ts';
 import type { DatagramSocket } from '../../wire/datagram-socket.ts';
 import type { UdpAddress } from '../../wire/udp-socket.ts';
 
-/**
- * Most sessions of one tunnel. Beyond it one that was not used lately makes room: to refuse new ones would let anybody who forges
- * addresses lock the tunnel, and what asks from a new port each time (DNS) leaves many behind that nobody needs.
- */
-const MAX_SESSIONS = 4096;
+/** Most sessions of one tunnel. */
+export interface UdpSessionLimits {
+  /**
+   * Beyond it another one makes room: to refuse new ones would let anybody who forges addresses lock the tunnel, and what asks from a new port
+   * each time (DNS) leaves many behind that nobody needs.
+   */
+  readonly total: number;
+  /** Of one address, and of one /64 of IPv6: beyond it one of its own makes room. */
+  readonly perAddress: number;
+  /** Whoever has more than so many makes room for others first; otherwise whoever was not used for longest. */
+  readonly fair: number;
+}
+
+const LIMITS: UdpSessionLimits = { total: 4096, perAddress: 1024, fair: 64 };
 /** How often idle sessions are looked for, as a part of what they may be idle. */
 const LOOKS = 12;
 
-interface Entry {
+/** The sessions of an address, or of a /64 of IPv6. */
+type Holder = UseOrder<Entry>;
+
+class Entry {
+  readonly key: string;
   readonly session: DatagramSocket;
-  usedAt: number;
-  /** Since it was put where it is in the order of those that make room. */
-  used: boolean;
+  readonly network: string;
+  readonly holder: Holder;
+  /** Among all. */
+  readonly place = new Place<Entry>(this);
+  /** Among those of its holder. */
+  readonly held = new Place<Entry>(this);
+  usedAt = performance.now();
+  /** It is in no order any more; answers may still be on their way. */
+  over = false;
+
+  constructor(key: string, session: DatagramSocket, network: string, holder: Holder) {
+    this.key = key;
+    this.session = session;
+    this.network = network;
+    this.holder = holder;
+  }
 }
 
 /** The sessions of a UDP tunnel by the visitors' addresses, each ended when it was idle for too long. */
 export class UdpSessions {
   readonly #idleMs: number;
-  readonly #max: number;
-  /** In the order in which they make room; whoever was used since goes behind all others when it is his turn. So a datagram changes no order. */
+  readonly #limits: UdpSessionLimits;
   readonly #entries = new Map<string, Entry>();
+  readonly #order = new UseOrder<Entry>();
+  readonly #holders = new Map<string, Holder>();
+  /** Those with more than is fair: `total / fair` at most. */
+  readonly #large = new Set<Holder>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param idleMs how long a session may be idle */
-  constructor(idleMs: number, max: number = MAX_SESSIONS) {
+  constructor(idleMs: number, limits: UdpSessionLimits = LIMITS) {
     this.#idleMs = idleMs;
-    this.#max = max;
+    this.#limits = limits;
   }
 
   /** The visitor's session, which is in use now; undefined = he has none. */
   use(visitor: UdpAddress): DatagramSocket | undefined {
     const entry = this.#entries.get(keyOf(visitor));
     if (!entry) return undefined;
-    touch(entry);
+    this.#touch(entry);
     return entry.session;
   }
 
@@ -43,17 +75,24 @@ export class UdpSessions {
    * @returns says that it is in use now, without having to look it up
    */
   add(visitor: UdpAddress, session: DatagramSocket): () => void {
-    if (this.#entries.size >= this.#max) this.#makeRoom();
-    const entry = { session, usedAt: performance.now(), used: false };
-    this.#entries.set(keyOf(visitor), entry);
+    const network = networkOf(visitor.address, NETWORK_BITS);
+    if ((this.#holders.get(network)?.size ?? 0) >= this.#limits.perAddress) this.#end(this.#holders.get(network)?.oldest);
+    else if (this.#order.size >= this.#limits.total) this.#end((this.#largest() ?? this.#order).oldest);
+    const holder = this.#holders.get(network) ?? new UseOrder();
+    this.#holders.set(network, holder);
+    const entry = new Entry(keyOf(visitor), session, network, holder);
+    this.#entries.set(entry.key, entry);
+    this.#order.add(entry.place);
+    holder.add(entry.held);
+    if (holder.size > this.#limits.fair) this.#large.add(holder);
     this.#timer ??= setInterval(() => this.#sweep(), this.#idleMs / LOOKS).unref();
-    return () => touch(entry);
+    return () => this.#touch(entry);
   }
 
   /** The session is over. */
   remove(visitor: UdpAddress, session: DatagramSocket): void {
-    const key = keyOf(visitor);
-    if (this.#entries.get(key)?.session === session) this.#entries.delete(key);
+    const entry = this.#entries.get(keyOf(visitor));
+    if (entry?.session === session) this.#forget(entry);
     this.#restIfEmpty();
   }
 
@@ -62,29 +101,42 @@ export class UdpSessions {
     for (const { session } of this.#entries.values()) session.destroy();
   }
 
+  #touch(entry: Entry): void {
+    if (entry.over) return;
+    entry.usedAt = performance.now();
+    this.#order.use(entry.place);
+    entry.holder.use(entry.held);
+  }
+
   #sweep(): void {
     const latest = performance.now() - this.#idleMs;
-    for (const [key, entry] of this.#entries) {
-      if (entry.usedAt < latest) this.#end(key, entry);
-    }
+    for (let { oldest } = this.#order; oldest !== undefined && oldest.usedAt < latest; { oldest } = this.#order) this.#end(oldest);
     this.#restIfEmpty();
   }
 
-  #makeRoom(): void {
-    for (const [key, entry] of this.#entries) {
-      if (!entry.used) {
-        this.#end(key, entry);
-        return;
-      }
-      entry.used = false;
-      this.#entries.delete(key);
-      this.#entries.set(key, entry);
+  /** Whoever has most sessions, and more than are fair. */
+  #largest(): Holder | undefined {
+    let largest: Holder | undefined;
+    for (const holder of this.#large) {
+      if (holder.size > (largest?.size ?? 0)) largest = holder;
     }
+    return largest;
   }
 
-  #end(key: string, { session }: Entry): void {
+  #end(entry: Entry | undefined): void {
+    if (entry === undefined) return;
+    this.#forget(entry);
+    entry.session.close();
+  }
+
+  #forget(entry: Entry): void {
+    const { key, network, holder } = entry;
+    entry.over = true;
     this.#entries.delete(key);
-    session.close();
+    this.#order.delete(entry.place);
+    holder.delete(entry.held);
+    if (holder.size <= this.#limits.fair) this.#large.delete(holder);
+    if (holder.size === 0) this.#holders.delete(network);
   }
 
   #restIfEmpty(): void {
@@ -92,11 +144,6 @@ export class UdpSessions {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
-}
-
-function touch(entry: Entry): void {
-  entry.usedAt = performance.now();
-  entry.used = true;
 }
 
 function keyOf({ address, port }: UdpAddress): string {
