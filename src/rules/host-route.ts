@@ -98,16 +98,19 @@ export class HostTable<Rule extends HostRule> {
   /** The rule that a request goes to. */
   match(request: HostRequest): Rule | undefined {
     const path = routedPath(request.path);
-    for (const pattern of patternsFor(request.host)) {
-      const bucket = this.#buckets.get(pattern);
-      const rule = bucket && this.#inBucket(bucket, { ...request, path });
+    const exact = this.#inBucket(this.#buckets.get(request.host), request, path);
+    if (exact !== undefined) return exact;
+    for (const pattern of wildcardsFor(request.host)) {
+      const rule = this.#inBucket(this.#buckets.get(pattern), request, path);
       if (rule !== undefined) return rule;
     }
     return undefined;
   }
 
-  /** @param request its path as it is routed */
-  #inBucket({ locations, longest }: Bucket<Rule>, { host, path, scheme }: HostRequest): Rule | undefined {
+  /** @param path as it is routed */
+  #inBucket(bucket: Bucket<Rule> | undefined, { host, scheme }: HostRequest, path: string): Rule | undefined {
+    if (bucket === undefined) return undefined;
+    const { locations, longest } = bucket;
     const serving = (rules: readonly Rule[] | undefined): Rule | undefined => rules?.find((rule) => this.#serves(rule, host, scheme));
     // From the longest beginning that a location could be, back from slash to slash.
     let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest);
@@ -129,7 +132,11 @@ export class HostTable<Rule extends HostRule> {
  * to its shortest. A wildcard matches at any depth, but not its own suffix.
  */
 export function patternsFor(host: string): string[] {
-  const patterns = [host];
+  return [host, ...wildcardsFor(host)];
+}
+
+function wildcardsFor(host: string): string[] {
+  const patterns: string[] = [];
   if (isIP(host) !== 0) return patterns;
   for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) patterns.push(`*${host.slice(dot)}`);
   return patterns;

@@ -38,7 +38,7 @@ export function setsSessionCookie(header: string): boolean {
   return sessionCookieNames.includes(pair.replace(/^[=\s]+/, '').split('=', 1)[0]?.trim() ?? '');
 }
 
-/** Every name ends in this one. */
-function mentionsSession(header: string): boolean {
+/** Whether a header could name a session cookie of this server: every name ends in this one. */
+export function mentionsSession(header: string): boolean {
   return header.includes(plainName);
 }

@@ -75,18 +75,23 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
  * @param start the first line
  */
 export function formatHead(start: string, fields: readonly Field[], body?: Buffer): Buffer {
-  return written(`${lineText(start)}\r\n${fieldLines(fields)}`, body);
+  return written(`${lineText(start)}\r\n${fieldLines(fields)}\r\n`, body);
 }
 
-/** The bytes of a trailer: its fields and its empty line. */
+/** The bytes of a trailer, or of the end of a head: its fields and its empty line. */
 export function formatTrailer(fields: readonly Field[]): Buffer {
+  return written(`${fieldLines(fields)}\r\n`);
+}
+
+/** The bytes of some lines of a head. */
+export function formatFields(fields: readonly Field[]): Buffer {
   return written(fieldLines(fields));
 }
 
 function fieldLines(fields: readonly Field[]): string {
   let text = '';
   for (const { name, value } of fields) text += `${name}: ${value}\r\n`;
-  return `${text}\r\n`;
+  return text;
 }
 
 function written(head: string, body?: Buffer): Buffer {

@@ -1,5 +1,6 @@
 import { BodyEnd, requestFraming } from './body.ts';
 import { type HeadLimits, parseRequestHead, type RequestHead } from './head.ts';
+import { PlainRequestHead, plainRequestHead } from './plain-head.ts';
 
 const NOTHING = Buffer.alloc(0);
 const [CR, LF] = [0x0d, 0x0a];
@@ -89,10 +90,10 @@ export class RequestReader {
       if (this.#rest[1] === LF) this.#rest = this.#rest.subarray(2);
     }
     this.#mayBeBlank = false;
-    const head = parseRequestHead(this.#rest, this.#limits);
+    const head = plainRequestHead(this.#rest, this.#limits) ?? parseRequestHead(this.#rest, this.#limits);
     if (!head) return false;
     this.#rest = this.#rest.subarray(head.length);
-    this.#body = new BodyEnd(requestFraming(head));
+    this.#body = new BodyEnd(head instanceof PlainRequestHead ? head.framing : requestFraming(head));
     this.#sink.onHead(head);
     return true;
   }

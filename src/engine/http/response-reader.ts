@@ -1,5 +1,6 @@
 import { BodyEnd, type Framing, responseFraming } from './body.ts';
 import { parseResponseHead, type ResponseHead } from './head.ts';
+import { PlainResponseHead, plainResponseHead } from './plain-head.ts';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -60,13 +61,13 @@ export class ResponseReader {
 
   /** @returns 0 while its end is missing */
   #onHead(bytes: Buffer): number {
-    const head = parseResponseHead(bytes);
+    const head = plainResponseHead(bytes) ?? parseResponseHead(bytes);
     if (!head) return 0;
     if (head.status < 200) {
       this.#sink.onInterim(head);
       this.#switched = head.status === 101;
     } else {
-      const framing = responseFraming(head, this.#method);
+      const framing = head instanceof PlainResponseHead ? head.framing(this.#method) : responseFraming(head, this.#method);
       this.#body = new BodyEnd(framing);
       this.#sink.onHead(head, framing);
     }

@@ -3,8 +3,10 @@ import { closeSoon } from '../../wire/linger.ts';
 import type { Framing } from '../http/body.ts';
 import { listOf } from '../http/field.ts';
 import type { RequestHead, ResponseHead } from '../http/head.ts';
+import { PlainRequestHead } from '../http/plain-head.ts';
 import { RequestReader, type RequestSink } from '../http/request-reader.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
+import { HeadsForTarget } from './head-for-target.ts';
 import { Http1Response } from './http1-response.ts';
 import { formatOwnResponse, type OwnResponse } from './own-response.ts';
 import { Patience } from './patience.ts';
@@ -36,6 +38,7 @@ export interface VhostConnectionOptions {
  */
 export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   readonly patience = new Patience();
+  readonly heads = new HeadsForTarget();
   readonly #visitor: ByteSocket;
   readonly #options: VhostConnectionOptions;
   readonly #requests: RequestReader;
@@ -108,7 +111,7 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   }
 
   onHead(head: RequestHead): void {
-    if (head.minor === 0 || listOf(head.fields, 'connection').includes('close')) this.#keepsOpen = false;
+    if (saysClose(head)) this.#keepsOpen = false;
     this.#response = new Http1Response(this.#visitor, head.minor);
     this.#handler.begin(head);
   }
@@ -272,4 +275,10 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
     this.#gone = true;
     this.#options.onGone(this);
   }
+}
+
+/** No further request follows. */
+function saysClose(head: RequestHead): boolean {
+  if (head instanceof PlainRequestHead) return head.closes;
+  return head.minor === 0 || listOf(head.fields, 'connection').includes('close');
 }

@@ -1,9 +1,9 @@
 import type { Framing } from '../http/body.ts';
-import { listOf } from '../http/field.ts';
 import type { ResponseHead } from '../http/head.ts';
 import { InterimLimit } from '../http/interim-limit.ts';
 import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
+import { staysOpen } from './head-for-visitor.ts';
 import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './refusal.ts';
 import type { Responder } from './responder.ts';
@@ -158,8 +158,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   }
 
   onHead(head: ResponseHead, body: Framing): void {
-    const options = listOf(head.fields, 'connection');
-    this.#persistent = body.kind !== 'close' && (head.minor === 1 ? !options.includes('close') : options.includes('keep-alive'));
+    this.#persistent = body.kind !== 'close' && staysOpen(head);
     this.#owner.side.head(head, body, this.#requestSent);
     this.#owner.responding();
   }

@@ -1,5 +1,6 @@
 import { parseBasic } from '../../rules/login.ts';
 import { valuesOf } from '../http/field.ts';
+import type { RequestHead } from '../http/head.ts';
 import type { RefusalCause, WantedHost } from '../face.ts';
 import type { ClientLogins } from '../limits/client-logins.ts';
 import type { Carrier } from '../tunnels/tunnel-mode.ts';
@@ -42,13 +43,14 @@ export function gateOf({ logins, admit, letsIn, refused }: GateContext, entry: H
   if (typeof admitted === 'string' && !(kept && (admitted === 'connections' || admitted === 'capacity'))) {
     return refuse(admitted, admitted === 'whiteList' && letsIn(clientId) ? 'notListed' : told[admitted], admitted);
   }
-  if (knows(logins, clientId, valuesOf(head.fields, 'authorization'), address)) return undefined;
+  if (knows(logins, clientId, head, address)) return undefined;
   return refuse('login', 'unauthorized', 'name or password is wrong or missing');
 }
 
 /** The client's name and password, where it has both (contract 4.6). An address that guesses is not listened to for a while. */
-function knows(logins: ClientLogins, clientId: number, [shown, ...more]: readonly string[], address: string): boolean {
+function knows(logins: ClientLogins, clientId: number, head: RequestHead, address: string): boolean {
   if (!logins.of(clientId)) return true;
+  const [shown, ...more] = valuesOf(head.fields, 'authorization');
   const given = shown === undefined || more.length > 0 ? undefined : parseBasic(shown);
   return given !== undefined && logins.accept(clientId, given, address);
 }

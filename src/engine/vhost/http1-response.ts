@@ -1,9 +1,8 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { Framing } from '../http/body.ts';
 import { Dechunker } from '../http/dechunk.ts';
-import { Field } from '../http/field.ts';
-import { formatHead, type ResponseHead } from '../http/head.ts';
-import { fieldsForVisitor } from './request-fields.ts';
+import type { ResponseHead } from '../http/head.ts';
+import { headForVisitor } from './head-for-visitor.ts';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -14,7 +13,7 @@ export class Http1Response {
   readonly #visitor: ByteSocket;
   readonly #minor: 0 | 1;
   /** Not yet sent: what comes of the body at once goes with it, which saves a write for each small response. */
-  #head: { readonly start: string; readonly fields: readonly Field[] } | undefined;
+  #head: ResponseHead | undefined;
   /** The visitor gets the content of the chunks only. */
   #dechunker: Dechunker | undefined;
 
@@ -25,20 +24,18 @@ export class Http1Response {
   }
 
   /** 1xx. False = wait for onDrain. */
-  interim({ status, reason, fields }: ResponseHead): boolean {
+  interim(head: ResponseHead): boolean {
     // HTTP/1.0 knows no interim responses.
     if (this.#minor === 0) return true;
-    return this.#write(formatHead(`HTTP/1.1 ${status} ${reason}`, fieldsForVisitor(fields, { status, minor: this.#minor })));
+    return this.#write(headForVisitor(head, { minor: this.#minor, closes: false }));
   }
 
   /** @param close the connection ends with the response */
-  head({ status, reason, fields }: ResponseHead, body: Framing, close: boolean): void {
-    const out = fieldsForVisitor(fields, { status, minor: this.#minor });
+  head(head: ResponseHead, body: Framing, close: boolean): void {
     // HTTP/1.0 knows no chunks: for this visitor the body ends with the connection.
     if (body.kind === 'chunked' && this.#minor === 0) this.#dechunker = new Dechunker();
     this.closes = close || body.kind === 'close';
-    if (this.closes) out.push(Field.of('Connection', 'close'));
-    this.#head = { start: `HTTP/1.1 ${status} ${reason}`, fields: out };
+    this.#head = head;
   }
 
   /** False = wait for onDrain. */
@@ -57,6 +54,6 @@ export class Http1Response {
   #write(bytes: Buffer): boolean {
     const head = this.#head;
     this.#head = undefined;
-    return this.#visitor.write(head === undefined ? bytes : formatHead(head.start, head.fields, bytes));
+    return this.#visitor.write(head === undefined ? bytes : headForVisitor(head, { minor: this.#minor, closes: this.closes, body: bytes }));
   }
 }

@@ -28,8 +28,9 @@ export type LetInAnswer =
 
 /** Whether a request is a visitor's who says the password. @param turnedAway he is not let in yet */
 export function saysPassword({ method }: RequestHead, { path }: RequestPlace, turnedAway: boolean): boolean {
+  if (method !== 'POST') return false;
   const [location = ''] = path.split('?', 1);
-  return method === 'POST' && (location === LET_IN_PATH || (turnedAway && location === FAMILY_PATH));
+  return location === LET_IN_PATH || (turnedAway && location === FAMILY_PATH);
 }
 
 const Said = z.object({ password: z.string().optional(), pass: z.string().optional(), to: z.string().optional() });

@@ -3,6 +3,7 @@ import { forwardedAddress } from '../../rules/forwarded-for.ts';
 import { endToEnd, endToEndOfResponse } from '../http/end-to-end.ts';
 import { Field, listOf, valuesOf } from '../http/field.ts';
 import type { RequestHead } from '../http/head.ts';
+import { PlainRequestHead } from '../http/plain-head.ts';
 import { plantsSession, withoutSession } from '../http/session-fields.ts';
 import type { HostFields } from './host-fields.ts';
 
@@ -34,7 +35,7 @@ export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Orig
   }
   const upgrade = upgradeOf(head);
   if (upgrade !== undefined) fields.push(Field.of('Connection', 'Upgrade'), Field.of('Upgrade', upgrade));
-  for (const field of forwarded(head.fields, origin)) {
+  for (const field of tellOrigin(head.fields, origin)) {
     if (!own.names.has(field.lower)) fields.push(field);
   }
   fields.push(...own.fields);
@@ -52,14 +53,17 @@ export function visitorOf(fields: readonly Field[], peer: string, trusts: (addre
 }
 
 /** The protocol that a request wants to change to; undefined = none (RFC 9110, 7.8). */
-export function upgradeOf({ minor, fields }: Pick<RequestHead, 'minor' | 'fields'>): string | undefined {
+export function upgradeOf(head: RequestHead): string | undefined {
+  if (head instanceof PlainRequestHead) return undefined;
+  const { minor, fields } = head;
   if (minor === 0 || !listOf(fields, 'connection').includes('upgrade')) return undefined;
   const protocols = valuesOf(fields, 'upgrade');
   // Cleartext HTTP/2 would take every later request past this server.
   return protocols.length === 1 && protocols[0] !== '' && !/\bh2c\b/i.test(protocols[0] ?? '') ? protocols[0] : undefined;
 }
 
-function forwarded(fields: readonly Field[], { address, scheme, host, trusted }: Origin): Field[] {
+/** What a target is told of where a request comes from. @param fields of the request: what they say counts if the peer is trusted */
+export function tellOrigin(fields: readonly Field[], { address, scheme, host, trusted }: Origin): Field[] {
   const said = (name: string) => (trusted ? valuesOf(fields, name) : []);
   return [
     Field.of('X-Forwarded-For', [...said('x-forwarded-for'), address].join(', ')),

@@ -1,4 +1,4 @@
-import { formatHead, type RequestHead } from '../http/head.ts';
+import type { RequestHead } from '../http/head.ts';
 import type { HttpSyntaxError } from '../http/syntax-error.ts';
 import { challengeResponse } from './challenge.ts';
 import { decide, type Decision } from './decision.ts';
@@ -9,7 +9,7 @@ import { formFor } from './let-in-page.ts';
 import type { OwnResponse } from './own-response.ts';
 import { httpsRedirect } from './redirect.ts';
 import { A_PAGE, prefersJson, type Refusal, type RefusalForm, refusalOf, refusalResponse } from './refusal.ts';
-import { fieldsForTarget, upgradeOf } from './request-fields.ts';
+import { upgradeOf } from './request-fields.ts';
 import type { Responder } from './responder.ts';
 import type { VhostContext, Visit } from './vhost-context.ts';
 import type { VisitorSide } from './visitor-side.ts';
@@ -24,8 +24,10 @@ export class RequestHandler implements ExchangeOwner {
   readonly #context: VhostContext;
   /** Who answers. */
   #responder: Responder | undefined;
-  /** How a refusal has to look, and whose it is. */
-  #form: Omit<RefusalForm, 'id'> = A_PAGE;
+  /** Says how a refusal has to look, unless `#form` does. */
+  #head: RequestHead | undefined;
+  #form: Omit<RefusalForm, 'id'> | undefined;
+  /** The host that it is for. */
   #entry: HostEntry | undefined;
   /** What was let through the gate; undefined = nothing was. */
   #visit: Visit | undefined;
@@ -42,12 +44,12 @@ export class RequestHandler implements ExchangeOwner {
   /** The head has come. @throws {HttpSyntaxError} */
   begin(head: RequestHead): void {
     const { scheme, covers, pool, remoteAddress } = this.side;
-    this.#form = { json: prefersJson(head.fields), headOnly: head.method === 'HEAD' };
+    this.#head = head;
     const decision = decide(this.#context, head, { scheme, peer: remoteAddress, covers, isKept: (entry, address) => pool.has(entry, address) });
     this.address = decision.address;
     switch (decision.kind) {
       case 'refuse':
-        if (decision.refusal === 'notListed') this.#form = { ...this.#form, form: formFor(head, decision.place) };
+        if (decision.refusal === 'notListed') this.#form = { ...formOf(head), form: formFor(head, decision.place) };
         return this.#refuseRequest(decision.refusal, decision.reason, decision.entry);
       case 'challenge': return this.#answer(challengeResponse(decision.answer));
       case 'redirect': return this.#answer(httpsRedirect(decision.place, this.#context.httpsPort));
@@ -67,14 +69,14 @@ export class RequestHandler implements ExchangeOwner {
   }
 
   #forward(head: RequestHead, { entry, origin, place }: Of<'forward'>): void {
-    const { method, minor } = head;
+    const { method } = head;
     const bodyless = this.side.requestOver;
     const exchange = Exchange.open(this, entry, this.#context, { method, upgrade: upgradeOf(head) !== undefined, bodyless });
     if (!exchange) return this.#refuseRequest('offline', 'the agent takes no connection', entry);
     this.#entry = entry;
     this.#visit = { address: this.address, kept: true, head };
     this.#begin(exchange);
-    exchange.request(formatHead(`${method} ${place.path} HTTP/1.${minor}`, fieldsForTarget(head, entry.fields, origin)));
+    exchange.request(this.side.heads.write(head, place.path, entry.fields, origin));
     if (bodyless) exchange.requestSent();
   }
 
@@ -169,7 +171,8 @@ export class RequestHandler implements ExchangeOwner {
 
   #refusal(refusal: Refusal, reason: string): OwnResponse {
     const id = this.#context.refusals.note({ refusal, reason, hostId: this.#entry?.id, address: this.address });
-    return refusalResponse(refusal, { id, ...this.#form });
+    const form = this.#form ?? (this.#head ? formOf(this.#head) : A_PAGE);
+    return refusalResponse(refusal, { id, ...form });
   }
 
   /** It took too long. */
@@ -179,4 +182,9 @@ export class RequestHandler implements ExchangeOwner {
     else if (waiting === 'nothing') this.side.cutOff();
     else this.refuse('timeout', `the request did not arrive in time (${waiting})`);
   }
+}
+
+/** How a refusal of a request has to look. */
+function formOf({ fields, method }: RequestHead): Pick<RefusalForm, 'json' | 'headOnly'> {
+  return { json: prefersJson(fields), headOnly: method === 'HEAD' };
 }

@@ -1,6 +1,7 @@
 import { resolvedPath } from '../../rules/request-path.ts';
 import { valuesOf } from '../http/field.ts';
 import type { RequestHead } from '../http/head.ts';
+import { PlainRequestHead } from '../http/plain-head.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
 
 /** Where a request goes. */
@@ -12,7 +13,9 @@ export interface RequestPlace {
 }
 
 /** Where a request goes: by its target in absolute form, else by its Host field. @throws {HttpSyntaxError} */
-export function placeOf({ target, minor, fields, method }: RequestHead): RequestPlace {
+export function placeOf(head: RequestHead): RequestPlace {
+  if (head instanceof PlainRequestHead) return { host: head.host, path: pathOf(head.target) };
+  const { target, minor, fields, method } = head;
   const [host, ...more] = valuesOf(fields, 'host');
   if (more.length > 0) throw new HttpSyntaxError('more than one Host');
   if (host === undefined && minor === 1) throw new HttpSyntaxError('no Host');
@@ -28,7 +31,11 @@ export function placeOf({ target, minor, fields, method }: RequestHead): Request
 function placeAt(host: string, sent: string): RequestPlace {
   // Nothing that a target could take for the end of the host.
   if (/[^\x21-\x7e]|[/\\?#@]/.test(host)) throw new HttpSyntaxError('the Host is malformed');
+  return { host, path: pathOf(sent) };
+}
+
+function pathOf(sent: string): string {
   const path = resolvedPath(sent);
   if (path === undefined) throw new HttpSyntaxError('the path means different things to different programs');
-  return { host, path };
+  return path;
 }

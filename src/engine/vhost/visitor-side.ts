@@ -1,5 +1,6 @@
 import type { Framing } from '../http/body.ts';
 import type { ResponseHead } from '../http/head.ts';
+import type { HeadsForTarget } from './head-for-target.ts';
 import type { OwnResponse } from './own-response.ts';
 import type { Patience } from './patience.ts';
 import type { TargetPool } from './target-pool.ts';
@@ -32,6 +33,8 @@ export interface VisitorSide extends ResponseSide {
   /** Connections to targets that the visitor's earlier requests left open. */
   readonly pool: TargetPool;
   readonly patience: Patience;
+  /** Writes the heads of the visitor's requests. */
+  readonly heads: HeadsForTarget;
   /** All of the request has come. */
   readonly requestOver: boolean;
   pauseVisitor(): void;
