@@ -38,8 +38,8 @@ module.exports = {
     room('legacy', 'The legacy endpoints run GraphQL operations; they reach neither store, engine nor resolvers.', ['rules/', 'settings/settings\\.ts$', 'schema/errors\\.ts$']),
     room('http', 'HTTP mounts what others made.', ['rules/', 'settings/', 'schema/', 'legacy/']),
     {
-      name: 'only-the-roots-compose', severity: 'error', comment: 'server.ts and main.ts alone put things together.',
-      from: { path: '^src/[^/]+/' }, to: { path: '^src/(server|main)\\.ts$' },
+      name: 'only-the-roots-compose', severity: 'error', comment: 'server.ts, command-line.ts and main.ts alone put things together.',
+      from: { path: '^src/[^/]+/' }, to: { path: '^src/(server|command-line|main)\\.ts$' },
     },
   ],
   options: {

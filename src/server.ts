@@ -15,6 +15,7 @@ import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import { createLogger } from './log.ts';
 import { openPorts } from './open-ports.ts';
+import { selfTestCommand } from './own-program.ts';
 import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
 import { reloadOnHangup } from './reload.ts';
@@ -58,11 +59,11 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   const opened: Array<() => Promise<unknown>> = [];
   try {
     if (settings.databaseUrl === '') opened.push(lockDataDir(settings.dataDir));
-    const choosing = chooseSockets(settings.sockets);
+    const choosing = chooseSockets(settings.sockets, selfTestCommand(), (problem) => log.warn(problem));
     const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log, onLost: endAtOnce });
     opened.push(() => store.close());
     const sockets = await choosing;
-    log.info({ sockets: sockets.name }, 'how sockets are read');
+    log.info({ sockets: sockets.name }, 'how sockets are had');
     const identity = await bridgeIdentity(settings);
     const attempts = new Attempts();
     const engine = new Engine({

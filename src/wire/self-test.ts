@@ -1,52 +1,22 @@
-import { createHash, randomBytes } from 'node:crypto';
 import process from 'node:process';
-import { onreadBackend } from './onread-socket.ts';
-import type { ByteSocket } from './socket.ts';
+import { BACKEND_NAMES, socketsBy } from './backends.ts';
+import { socketTrials } from './socket-trials.ts';
 
 /**
- * A program: says "works" when sockets that read into one buffer do on this Node. Several connections at once, both directions, each
- * paused and resumed, each direction ended by itself; every byte is looked at.
+ * Says "works" when the way to get sockets that the first word names does on this Node, all that the byte paths rely on. What doesn't is said on
+ * stderr, exit code 1; a call inside Node that is wrong ends the process by itself.
  */
-
-const CONNECTIONS = 4;
-const BYTES = 600_000;
-
-/** Sends `sent`, reads up to the end. @returns the hash of what was read */
-function exchange(socket: ByteSocket, sent: Buffer): Promise<string> {
-  const seen = createHash('sha256');
-  let ended = false;
-  return new Promise((resolve, reject) => {
-    socket.attach({
-      borrows: true,
-      onData(chunk) {
-        seen.update(chunk);
-        socket.pause();
-        setImmediate(() => socket.resume());
-      },
-      onEnd() { ended = true; },
-      onDrain() { /* everything was queued at once */ },
-      onClose(error) {
-        if (error || !ended) reject(error ?? new Error('closed before its end'));
-        else resolve(seen.digest('hex'));
-      },
-    });
-    socket.write(sent);
-    socket.end();
-  });
+export async function selfTest([word]: readonly string[]): Promise<void> {
+  const name = BACKEND_NAMES.find((each) => each === word);
+  try {
+    if (name === undefined) throw new Error(`there is no ${word}, only ${BACKEND_NAMES.join(', ')}`);
+    const sockets = await socketsBy(name);
+    for (const [what, trial] of Object.entries(socketTrials)) {
+      await trial(sockets).catch((error: unknown) => { throw new Error(`${what}: ${String(error)}`, { cause: error }); });
+    }
+    process.stdout.write('works');
+  } catch (error) {
+    process.stderr.write(`sockets by ${word}: ${String(error)}\n`);
+    process.exit(1);
+  }
 }
-
-const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-const up = Array.from({ length: CONNECTIONS }, () => randomBytes(BYTES));
-const down = randomBytes(BYTES);
-const received: Promise<string>[] = [];
-const server = await onreadBackend.listen({
-  host: '127.0.0.1', port: 0,
-  onSocket: (socket) => received.push(exchange(socket, down)),
-  onError: (error) => { throw error; },
-});
-const answers = await Promise.all(up.map(async (bytes) => exchange(await onreadBackend.connect({ host: '127.0.0.1', port: server.port, timeoutMs: 5000 }), bytes)));
-const seen = await Promise.all(received);
-await server.close();
-const whole = answers.every((hash) => hash === hashOf(down)) && up.every((bytes) => seen.includes(hashOf(bytes)));
-if (whole) process.stdout.write('works');
-else process.exitCode = 1;

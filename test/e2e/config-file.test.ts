@@ -34,7 +34,7 @@ afterAll(async () => {
 
 /** The program as an agent; nothing is waited for. */
 function adit(...args: string[]): Child {
-  const child = new Child(process.execPath, [program, 'agent', ...args], { ADIT_SOCKETS: 'onread', ADIT_RUNTIME_DIR: runtime });
+  const child = new Child(process.execPath, [program, 'agent', ...args], { ADIT_SOCKETS: 'captured', ADIT_RUNTIME_DIR: runtime });
   agents.add(child);
   return child;
 }

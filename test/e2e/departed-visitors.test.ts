@@ -5,6 +5,7 @@ import tls from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { SocksClient } from 'socks';
 import { parseTarget } from '../../src/rules/targets.ts';
+import { BACKEND_NAMES } from '../../src/wire/backends.ts';
 import { covering } from '../support/certificates.ts';
 import { endChildren, type Child } from '../support/child.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
@@ -97,7 +98,7 @@ async function twice({ server, clientId, programs }: Awaited<ReturnType<typeof s
   }
 }
 
-describe.each(['net', 'onread'])('visitors of a silent target who are gone, with sockets by %s', (sockets) => {
+describe.each(BACKEND_NAMES)('visitors of a silent target who are gone, with sockets by %s', (sockets) => {
   test.each([
     ['that reset their connections', async (socket: net.Socket) => reset(socket)],
     ['that ended their direction and then reset their connections', async (socket: net.Socket) => {
@@ -159,10 +160,10 @@ describeWith('ip', 'visitors who vanish', () => {
     network?.remove();
   });
 
-  (mayMakeNetworks ? test : test.skip)('without a word, with either way of sockets: their connections are free after keep-alive has found nobody there', async () => {
+  (mayMakeNetworks ? test : test.skip)('without a word, with every way of sockets: their connections are free after keep-alive has found nobody there', async () => {
     network = new VanishingNetwork();
     const target = await startTarget();
-    const rigs = await Promise.all(['net', 'onread'].map(async (sockets) => {
+    const rigs = await Promise.all(BACKEND_NAMES.map(async (sockets) => {
       const { server, agent, clientId, tunnel } = await serve(target.address, { environment: { ADIT_SOCKETS: sockets }, client: { max_conn: VISITORS } });
       const programs = [server.child, agent];
       return { server, clientId, port: tunnel.port, programs, before: programs.map(descriptors) };

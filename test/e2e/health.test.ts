@@ -53,7 +53,7 @@ test('targets that the configuration file has checked go out of turn and come ba
     renameSync(`${file}.new`, file);
   };
   save(1);
-  const agent = new Child(process.execPath, [program, 'agent', '--config', file], { ADIT_SOCKETS: 'onread', ADIT_RUNTIME_DIR: path.dirname(file) });
+  const agent = new Child(process.execPath, [program, 'agent', '--config', file], { ADIT_SOCKETS: 'captured', ADIT_RUNTIME_DIR: path.dirname(file) });
 
   const list = async () => listed.parse(await call(server, '/index/gettunnel/', { client_id: id, limit: 10 })).rows;
   /** The tunnel's row when these targets are out of turn, of the tunnel and of the host. */
@@ -111,7 +111,7 @@ test('a p2p tunnel and its visitors, directly and by relay, go to the targets in
     const file = path.join(scratchDirectory(), `${name}.toml`);
     writeFileSync(file, `server = "127.0.0.1:${server.bridgePort}"\nvkey = "the key of ${name}"
       [tunnels.web]\ntype = "p2p"\npassword = "${name}"\ntargets = ["${a.address}", "${b.address}"]\nhealth = { type = "http", interval = 1, max_failed = 1 }\n`);
-    const agent = new Child(process.execPath, [program, 'agent', '--config', file], { ADIT_SOCKETS: 'onread', ADIT_RUNTIME_DIR: path.dirname(file), ...environment });
+    const agent = new Child(process.execPath, [program, 'agent', '--config', file], { ADIT_SOCKETS: 'captured', ADIT_RUNTIME_DIR: path.dirname(file), ...environment });
     await agent.says(/tunnel web: .*\(id/);
     return { agent, visitor: await startVisitorProcess(server, 'p2p', name, environment) };
   };

@@ -9,8 +9,10 @@ const ownRoot = path.resolve(import.meta.dirname, '../..');
 /** Signs the calls of this process, and is every server's. */
 export const authKey = 'the key of the processes';
 
-/** The way that `auto` finds on the Node versions we know, without the self-test at each start. */
-const fast = { ADIT_SOCKETS: 'onread' };
+/** The way that `auto` finds on the Node versions we know, without the self-test at each start. Another checkout may not know it. */
+function fast(root: string): ServerOptions['environment'] {
+  return root === ownRoot ? { ADIT_SOCKETS: 'captured' } : {};
+}
 
 /** The program as `adit server`, in a process of its own. */
 export interface ServerProcess {
@@ -26,6 +28,8 @@ export interface ServerProcess {
   readonly secureHostsPort: number;
   /** The checkout whose compiled program it is: its agents and visitors are of the same. */
   readonly root: string;
+  /** The Node that runs it, and its agents. */
+  readonly node: string;
 }
 
 /** How a server is started; left out = a new data directory, any free port. */
@@ -38,36 +42,39 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** The root of a compiled checkout; left out = this one. */
   readonly root?: string;
+  /** Left out = the Node that runs this. */
+  readonly node?: string;
 }
 
-function programOf(root: string): string {
+/** The compiled program of a checkout. */
+export function programOf(root = ownRoot): string {
   return path.join(root, 'dist/main.js');
 }
 
 /** Starts a server and waits for its ready message. */
-export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot }: ServerOptions = {}): Promise<ServerProcess> {
-  const child = new Child(process.execPath, [programOf(root), 'server'], {
+export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot, node = process.execPath }: ServerOptions = {}): Promise<ServerProcess> {
+  const child = new Child(node, [programOf(root), 'server'], {
     ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
     ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0', ADIT_P2P_PORT: '0',
-    ADIT_AUTH_KEY: authKey, ...fast, ...environment,
+    ADIT_AUTH_KEY: authKey, ...fast(root), ...environment,
   });
   const [, http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(
     /API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/);
-  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint, hostsPort: Number(hosts), secureHostsPort: Number(secureHosts), root };
+  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint, hostsPort: Number(hosts), secureHostsPort: Number(secureHosts), root, node };
 }
 
 /** How an agent goes to the server: in the clear unless the server wants TLS, or over TLS with the server's certificate pinned. */
 export type AgentWay = 'plain' | 'pinned';
 
 /** What an agent has to know of a server. */
-export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerProcess, 'tlsPort' | 'fingerprint' | 'root'>>;
+export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerProcess, 'tlsPort' | 'fingerprint' | 'root' | 'node'>>;
 
 /** Starts an agent and waits until it is connected. @param more flags */
 export async function startAgent(
-  { bridgePort, tlsPort, fingerprint, root = ownRoot }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain', more: readonly string[] = [],
+  { bridgePort, tlsPort, fingerprint, root = ownRoot, node = process.execPath }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain', more: readonly string[] = [],
 ): Promise<Child> {
   const flags = way === 'plain' ? ['--server', `127.0.0.1:${bridgePort}`] : ['--server', `127.0.0.1:${tlsPort}`, '--tls-fingerprint', `${fingerprint}`];
-  const child = new Child(process.execPath, [programOf(root), 'agent', ...flags, ...more], { ...fast, ...environment, ADIT_VKEY: vkey });
+  const child = new Child(node, [programOf(root), 'agent', ...flags, ...more], { ...fast(root), ...environment, ADIT_VKEY: vkey });
   await child.says(/connected to/);
   return child;
 }

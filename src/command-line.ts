@@ -1,0 +1,146 @@
+import path from 'node:path';
+import process from 'node:process';
+import { Command, CommanderError, Option } from 'commander';
+import { z } from 'zod';
+import { createLogger } from './log.ts';
+import { selfTestCommand } from './own-program.ts';
+import { readAgentOptions, type AgentFlags } from './settings/agent-options.ts';
+import { loadSettings, readSettings } from './settings/load.ts';
+import { printSettings } from './settings/print.ts';
+import { defaultOf, fileKey, flagName, infoOf, settingNames, type SettingName } from './settings/settings.ts';
+import { SettingsError } from './settings/sources.ts';
+import { readVisitOptions, type VisitFlags } from './settings/visit-options.ts';
+import { version } from './version.ts';
+
+/** The command line: `adit server`, `adit agent`, `adit visit`. What a command needs is loaded only when it runs. */
+const program = new Command('adit')
+  .description('Reach programs behind NAT and firewalls: a reverse-tunnel server and its agent.')
+  .version(version)
+  .configureHelp({ showGlobalOptions: false })
+  .exitOverride();
+
+const serverOptions = z.object({ config: z.string().optional(), printConfig: z.boolean().default(false) }).catchall(z.string());
+
+const server = program.command('server')
+  .summary('run the server that agents connect to')
+  .description('Runs the server: the API, the bridge that agents connect to, and the tunnels. Every setting can be given as a flag, '
+    + 'as an environment variable (--http-port is ADIT_HTTP_PORT) or in the settings file (http_port = 8080); the first of these '
+    + 'that gives it counts.')
+  .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
+  .option('--print-config', 'print the settings in force, secrets masked, and end')
+  // Unknown flags and words are reported by the settings, together with everything else that is wrong.
+  .allowUnknownOption()
+  .allowExcessArguments()
+  .action(async (options: unknown, command: Command) => {
+    const { config, printConfig, ...given } = serverOptions.parse(options);
+    const known = Object.entries(given).map(([name, value]): [string, unknown] => [flagName(name), value]);
+    const flags = Object.fromEntries([...known, ...unknownFlags(command)]);
+    const input = { flags, environment: process.env, configFile: config };
+    if (printConfig) {
+      process.stdout.write(printSettings(readSettings(input)));
+      return;
+    }
+    const loaded = loadSettings(input);
+    const { runServer } = await import('./server.ts');
+    await runServer(loaded);
+  });
+
+for (const name of settingNames) addSettingOptions(name);
+
+program.command('agent')
+  .summary('run the agent beside the programs that are to be reached')
+  .description('Connects to a server and opens the connections that its tunnels ask for. Reconnects until it is stopped.')
+  .option('--config <FILE>', 'a file with all of this and with tunnels, hosts and visitors of its own (docs/agent.md); flags go before it')
+  .option('--check', 'check the configuration file, say what it would do, and end')
+  .option('--status', "say how this user's running agents stand, and end")
+  .option('--json', 'tell changes of state, or what --check and --status find, as a line of JSON each')
+  .option('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
+  .option('--tls', 'speak TLS 1.3 to the server; give its TLS port')
+  .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the vkey's proof vouches for the server")
+  .option('--vkey <KEY>', "the client's verification key (better: ADIT_VKEY or --vkey-file, for others on this machine can see flags)")
+  .option('--vkey-file <FILE>', 'a file that holds the key (or ADIT_VKEY_FILE)')
+  .option('--allow-files <DIR>', 'a directory whose files tunnels may serve, with all below it; can be given more than once (default: none)', (directory: string, before: readonly string[] | undefined) => [...before ?? [], directory])
+  .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
+  .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
+  .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
+  .action(async (flags: AgentFlags) => {
+    const { runAgent, checkConfig, agentStatus } = await import('./agent/program.ts');
+    if (flags.status) {
+      const text = await agentStatus(flags.config === undefined ? undefined : path.resolve(flags.config), flags.json === true);
+      process.stdout.write(text ?? (flags.json ? '' : 'no agent of this user is running\n'));
+      if (text === undefined) process.exitCode = 1;
+      return;
+    }
+    const { session, config, json, sockets, ...logging } = readAgentOptions(flags, process.env);
+    if (flags.check) {
+      if (config === undefined) throw new SettingsError(['--check: give the file with --config FILE']);
+      const { ok, text } = await checkConfig(config, session, json);
+      (ok || json ? process.stdout : process.stderr).write(text);
+      if (!ok) process.exitCode = 1;
+      return;
+    }
+    const { chooseSockets } = await import('./wire/choose-sockets.ts');
+    const log = createLogger(logging, json);
+    await runAgent({ session, config, version, sockets: await chooseSockets(sockets, selfTestCommand(), (problem) => log.warn(problem)), log });
+  });
+
+program.command('visit')
+  .summary('open a local port that leads to a tunnel without a port of its own')
+  .description('Proves the password of a secret or p2p tunnel to the server, and opens a local port that leads to its targets. '
+    + 'Reconnects until it is stopped.')
+  .requiredOption('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
+  .requiredOption('--type <TYPE>', "the tunnel's type: secret or p2p")
+  .option('--password <TEXT>', "the tunnel's password (better: ADIT_VISIT_PASSWORD or --password-file, for others on this machine can see flags)")
+  .option('--password-file <FILE>', 'a file that holds the password (or ADIT_VISIT_PASSWORD_FILE)')
+  .requiredOption('--listen <[HOST:]PORT>', 'the local port to open (host: 127.0.0.1 unless given)')
+  .option('--tls', 'speak TLS 1.3 to the server; give its TLS port')
+  .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the password's proof vouches for the server")
+  .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
+  .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
+  .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
+  .addOption(new Option('--half-closed-seconds <SECONDS>', `${infoOf('halfClosedSeconds').help} (default: 300)`))
+  .action(async (flags: VisitFlags) => {
+    const { server: address, tls, type, password, listen, sockets, halfClosedSeconds, ...logging } = readVisitOptions(flags, process.env);
+    const { chooseSockets } = await import('./wire/choose-sockets.ts');
+    const { runVisitor } = await import('./agent/visitor.ts');
+    const log = createLogger(logging);
+    const backend = await chooseSockets(sockets, selfTestCommand(), (problem) => log.warn(problem));
+    await runVisitor({ server: address, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
+  });
+
+/** The flag of a setting, and for a secret also the one that names a file. */
+function addSettingOptions(name: SettingName): void {
+  const { help, value, secret = false } = infoOf(name);
+  const fallback = defaultOf(name) ?? '';
+  const description = fallback === '' ? help : `${help} (default: ${fallback})`;
+  const flag = value === 'BOOLEAN' ? new Option(`${flagName(name)} [${value}]`, description).preset('true') : new Option(`${flagName(name)} <${value}>`, description);
+  server.addOption(flag);
+  if (secret) server.addOption(new Option(`${flagName(`${name}File`)} <FILE>`, `file that holds ${fileKey(name)}`));
+}
+
+/** What commander couldn't place; the settings refuse it by name. */
+function unknownFlags(command: Command): [string, string][] {
+  const flags = command.args.filter((word) => word.startsWith('-'));
+  return (flags.length > 0 ? flags : command.args).map((word) => [word.split('=')[0] ?? word, '']);
+}
+
+/** Whether a failed start is the operator's to mend: a port that is taken, a database that can't be used. */
+function isOperators(error: unknown): error is Error {
+  return error instanceof Error && ('syscall' in error || error.name === 'StoreError' || error.name === 'PortError');
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2; // it has said what is wrong
+  else if (error instanceof SettingsError) {
+    for (const problem of error.problems) process.stderr.write(`adit: ${problem}\n`);
+    process.exitCode = 2;
+  } else if (error instanceof Error && error.name === 'ConfigError') {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  } else if (isOperators(error)) {
+    process.stderr.write(`adit: ${error.message}\n`);
+    process.exitCode = 1;
+  } else throw error;
+}

@@ -1,0 +1,192 @@
+import { strict as assert } from 'node:assert';
+import { createHash, randomBytes } from 'node:crypto';
+import process from 'node:process';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ByteSocket, SocketBackend, SocketServer, SocketSink } from './socket.ts';
+
+/** What the byte paths rely on, each tried by itself, and where a way to get sockets would break first. */
+
+const HOST = '127.0.0.1';
+const TIMEOUT_MS = 5000;
+const IDLE: SocketSink = { onData: () => undefined, onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined };
+const MANY = 64;
+
+/** Two ends of one connection. */
+interface Pair {
+  readonly dialled: ByteSocket;
+  readonly accepted: ByteSocket;
+}
+
+const listening = (sockets: SocketBackend, onSocket: (socket: ByteSocket) => void): Promise<SocketServer> =>
+  sockets.listen({ host: HOST, port: 0, onSocket, onError: (error) => { throw error; } });
+
+async function pairs(sockets: SocketBackend, count: number): Promise<Pair[]> {
+  const accepted: ByteSocket[] = [];
+  const server = await listening(sockets, (socket) => accepted.push(socket));
+  const all = await Promise.all(Array.from({ length: count }, () => sockets.connect({ host: HOST, port: server.port, timeoutMs: TIMEOUT_MS })));
+  while (accepted.length < count) await turn();
+  await server.close();
+  return all.map((dialled) => {
+    const other = accepted.find(({ remoteAddress, remotePort }) => remoteAddress === dialled.local?.address && remotePort === dialled.local.port);
+    assert(other, 'an accepted socket has the address of the one that dialled');
+    return { dialled, accepted: other };
+  });
+}
+
+async function pair(sockets: SocketBackend): Promise<Pair> {
+  const [only] = await pairs(sockets, 1);
+  assert(only);
+  return only;
+}
+
+/** What a socket was given up to its end. */
+function whole(socket: ByteSocket, { slow = false, borrows }: { readonly slow?: boolean; readonly borrows?: true } = {}): Promise<string> {
+  const hash = createHash('sha256');
+  return awaited(new Promise((resolve, reject) => {
+    socket.attach({
+      ...IDLE,
+      ...borrows && { borrows },
+      onData(chunk) {
+        hash.update(chunk);
+        if (!slow) return;
+        socket.pause();
+        setImmediate(() => socket.resume());
+      },
+      onEnd: () => resolve(hash.digest('hex')),
+      onClose: (error) => reject(error ?? new Error('closed before its end')),
+    });
+  }));
+}
+
+/** A promise that is awaited later: another failure may come first. */
+function awaited<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** What a connection ended with; undefined = in good order. */
+const lost = (socket: ByteSocket): Promise<Error | undefined> => new Promise((resolve) => socket.attach({ ...IDLE, onEnd: () => resolve(undefined), onClose: resolve }));
+
+const closed = (socket: ByteSocket): Promise<Error | undefined> => new Promise((resolve) => socket.attach({ ...IDLE, onClose: resolve }));
+
+const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+async function bothDirections(sockets: SocketBackend): Promise<void> {
+  await Promise.all((await pairs(sockets, 4)).map(async ({ dialled, accepted }, n) => {
+    const [up, down] = [randomBytes(600_000), randomBytes(300_000)];
+    dialled.write(up);
+    dialled.end();
+    const answer = whole(dialled, { slow: true, borrows: true });
+    assert.equal(await whole(accepted, n % 2 === 0 ? { slow: true, borrows: true } : {}), hashOf(up));
+    // One direction is over, the other one goes on.
+    for (let at = 0; at < down.length; at += 10_000) accepted.write(down.subarray(at, at + 10_000));
+    accepted.end();
+    assert.equal(await answer, hashOf(down));
+    assert.equal(await closed(accepted), undefined);
+  }));
+}
+
+async function backPressure(sockets: SocketBackend): Promise<void> {
+  const { dialled, accepted } = await pair(sockets);
+  const bytes = randomBytes(1_000_000);
+  const hash = createHash('sha256');
+  let written = 0;
+  let taken = 0;
+  const drained = awaited(new Promise<void>((resolve, reject) => dialled.attach({ ...IDLE, onDrain: resolve, onClose: (error) => reject(error ?? new Error('closed')) })));
+  // Loopback takes some MB.
+  while (taken === written || written < 10) {
+    hash.update(bytes);
+    written++;
+    dialled.write(bytes, () => { taken++; });
+    await turn();
+  }
+  assert(dialled.pending > 0, 'what the kernel does not take is pending');
+  const read = whole(accepted, { borrows: true });
+  await drained;
+  assert.deepEqual({ taken, pending: dialled.pending }, { taken: written, pending: 0 });
+  dialled.end();
+  assert.equal(await read, hash.digest('hex'));
+  accepted.end();
+  await closed(dialled);
+}
+
+async function handingOver(sockets: SocketBackend): Promise<void> {
+  const { dialled, accepted } = await pair(sockets);
+  const sent = randomBytes(50_000);
+  const seen: Buffer[] = [];
+  const done = new Promise<void>((resolve) => {
+    const sink = (): SocketSink => ({
+      ...IDLE,
+      onData(chunk) {
+        const most = Math.ceil(chunk.length * 0.7);
+        seen.push(Buffer.from(chunk.subarray(0, most)));
+        if (most < chunk.length) accepted.unread(Buffer.from(chunk.subarray(most)));
+        accepted.attach(sink());
+      },
+      onEnd: resolve,
+    });
+    accepted.attach(sink());
+  });
+  for (let at = 0; at < sent.length; at += 5000) {
+    dialled.write(sent.subarray(at, at + 5000));
+    await turn();
+  }
+  dialled.end();
+  await done;
+  assert.equal(hashOf(Buffer.concat(seen)), hashOf(sent));
+  accepted.end();
+  await closed(dialled);
+}
+
+async function resets(sockets: SocketBackend): Promise<void> {
+  const [plain, ended, writing] = await pairs(sockets, 3);
+  assert(plain && ended && writing);
+  const told = [lost(plain.accepted), lost(writing.accepted)];
+  plain.dialled.destroy(true);
+  ended.dialled.end();
+  ended.dialled.destroy(true);
+  writing.dialled.write(Buffer.alloc(20_000_000));
+  writing.dialled.destroy(true);
+  for (const error of await Promise.all(told)) assert.equal(Reflect.get(error ?? {}, 'code'), 'ECONNRESET');
+  for (const { dialled } of [plain, ended, writing]) assert.equal(await closed(dialled), undefined);
+  ended.accepted.destroy();
+}
+
+async function refused(sockets: SocketBackend): Promise<void> {
+  const gone = await listening(sockets, () => undefined);
+  await gone.close();
+  for (const host of [HOST, 'localhost']) {
+    await assert.rejects(sockets.connect({ host, port: gone.port, timeoutMs: TIMEOUT_MS }), { code: 'ECONNREFUSED' });
+  }
+}
+
+async function many(sockets: SocketBackend): Promise<void> {
+  await Promise.all((await pairs(sockets, MANY)).map(async ({ dialled, accepted }, n) => {
+    const word = Buffer.from(`number ${n}`);
+    accepted.attach({ ...IDLE, onData: (chunk) => { accepted.write(Buffer.from(chunk)); }, onEnd: () => accepted.end() });
+    const answer = whole(dialled);
+    dialled.write(word);
+    dialled.end();
+    assert.equal(await answer, hashOf(word));
+  }));
+}
+
+/** After all the others. */
+async function nothingLeft(): Promise<void> {
+  const until = performance.now() + TIMEOUT_MS;
+  while (process.getActiveResourcesInfo().includes('TCPSocketWrap')) {
+    assert(performance.now() < until, 'all connections are closed in the end');
+    await turn();
+  }
+}
+
+/** What is tried, in this order; each rejects with what is wrong. */
+export const socketTrials: Readonly<Record<string, (sockets: SocketBackend) => Promise<void>>> = {
+  'both directions, pauses, half close': bothDirections,
+  'back-pressure': backPressure,
+  'handing over': handingOver,
+  'resets': resets,
+  'refused connections': refused,
+  'many connections': many,
+  'nothing is left': nothingLeft,
+};
