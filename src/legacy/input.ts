@@ -42,17 +42,18 @@ const parameterLimit = 200;
 /**
  * Reads and merges the parameters of a request. The body wins over the query string, and the first of several values of
  * one parameter wins (contract section 0). A body of another encoding is ignored where the query string holds the signature.
+ * @param address the caller's
  * @param room where the memory for large bodies comes from
  * @throws {UnreadableRequest} 413 for a body over 3 MB, 503 when there is no room for it, 415 for one in no known encoding, 400 for a broken one.
  * @throws {RequestAborted}
  */
-export async function readInput(request: IncomingMessage & { readonly ip?: string | undefined }, room: LargeBodies): Promise<Input> {
+export async function readInput(request: IncomingMessage, address: string, room: LargeBodies): Promise<Input> {
   const input = new CollectedInput();
   const url = request.url ?? '';
   const start = url.indexOf('?');
   const query = start < 0 ? '' : url.slice(start + 1);
   if (hasBody(request.headers)) {
-    const body = await readBody(request, room);
+    const body = await readBody(request, address, room);
     input.bodyBytes = body.length;
     if (body.length > 0) await addBody(input, request.headers, body, query);
   }
@@ -64,8 +65,7 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-function readBody(request: IncomingMessage & { readonly ip?: string | undefined }, room: LargeBodies): Promise<Buffer> {
-  const address = request.ip ?? '';
+function readBody(request: IncomingMessage, address: string, room: LargeBodies): Promise<Buffer> {
   let taken = 0;
   return new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];

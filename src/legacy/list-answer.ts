@@ -42,7 +42,12 @@ export async function sendList(response: Response, list: ListAnswer, context: Op
     let sent = 0;
     for (let count = firstRows; ;) {
       await context.turn();
-      const { rows, ...rest } = await list.next(count);
+      const all = await list.next(count);
+      if (sent === 0 && list.ended) {
+        response.end(JSON.stringify(all));
+        return;
+      }
+      const { rows, ...rest } = all;
       const part = rows.length === 0 ? '' : JSON.stringify(rows).slice(1, -1);
       text += sent > 0 && part !== '' ? `,${part}` : part;
       sent += rows.length;

@@ -47,11 +47,12 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, turn
   const room = new LargeBodies();
 
   async function answer({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
-    const input = await readInput(request, room);
-    await turn(request.ip ?? '');
+    const address = request.ip ?? '';
+    const input = await readInput(request, address, room);
+    await turn(address);
     if (route.access === 'anyone') {
       onlyUsual(input);
-      const context = contextFor({ kind: 'anonymous', address: request.ip ?? '' }, request);
+      const context = contextFor({ kind: 'anonymous', address }, request);
       return reply(response, await run({ request, response, input, context }));
     }
     const identified = await callers.identify(request, input);

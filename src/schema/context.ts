@@ -71,7 +71,7 @@ export class Context {
       if (this.#walk === undefined) return await page(query);
       // A long list would otherwise fill the memory with what it has looked up.
       this.#loaders = undefined;
-      return await this.#walk.next((limit) => pages({ ...query, limit }), query.limit);
+      return await this.#walk.next({ page: (limit) => page({ ...query, limit }), pages: (limit) => pages({ ...query, limit }) }, query.limit);
     } finally {
       end?.();
     }

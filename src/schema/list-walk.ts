@@ -1,7 +1,12 @@
 import type { Page } from '../store/hot/page.ts';
 
-/** Reads a list page by page. @param limit the most rows of all pages together; undefined = all */
-type ReadPages<Row> = (limit: number | undefined) => AsyncGenerator<Page<Row>, void, undefined>;
+/** Reads a list. @param limit the most rows of all pages together; undefined = all */
+export interface ReadList<Row> {
+  /** As one page. */
+  readonly page: (limit: number) => Promise<Page<Row>>;
+  /** Page by page. */
+  readonly pages: (limit: number | undefined) => AsyncGenerator<Page<Row>, void, undefined>;
+}
 
 /** Characters of the rows of one run, about: rows with long texts take as long as many others. */
 const runCharacters = 64 * 1024;
@@ -26,9 +31,14 @@ export class ListWalk {
   }
 
   /** The next rows. @param count the most of this run */
-  async next<Row extends Readonly<Record<string, unknown>>>(read: ReadPages<Row>, count: number): Promise<Page<Row>> {
-    const pages = this.#pages ??= read(this.#most);
+  async next<Row extends Readonly<Record<string, unknown>>>(read: ReadList<Row>, count: number): Promise<Page<Row>> {
     let over = false;
+    if (this.#pages === undefined && this.#most !== undefined && this.#most <= count) {
+      ({ rows: this.#rows, total: this.#total } = await read.page(this.#most));
+      this.#pages = none();
+      over = true;
+    }
+    const pages = this.#pages ??= read.pages(this.#most);
     // One more than wanted, so that the last run knows that it is.
     while (!over && this.#rows.length <= count) {
       const { value, done } = await pages.next();
@@ -45,6 +55,9 @@ export class ListWalk {
     return { rows: rows as Row[], total: this.#total };
   }
 }
+
+/** What is left of a list that was one page. */
+async function* none(): AsyncGenerator<never, void, undefined> {}
 
 /** How many rows, one at least, have no more text than a run may have. */
 function short(rows: ReadonlyArray<Readonly<Record<string, unknown>>>): number {

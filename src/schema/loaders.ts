@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import type { CertificateQuestion, CertificateState, ClientState, EngineFace, HostState, TunnelState } from '../engine/face.ts';
 import type { Client, Host, Tunnel, User } from '../store/generated/sqlite/client.ts';
 import type { Store } from '../store/store.ts';
+import { StateBatch } from './state-batch.ts';
 
 /** A stretch of the tunnels or hosts of one client, or of the clients of one user. */
 export interface OfParent {
@@ -21,16 +22,16 @@ export class Loaders {
   readonly clientsOfUsers: DataLoader<OfParent, Client[], string>;
 
   /** Running state, the same throughout a request. undefined = the engine doesn't know it */
-  readonly clientStates: DataLoader<number, ClientState | undefined>;
-  readonly tunnelStates: DataLoader<number, TunnelState | undefined>;
-  readonly hostStates: DataLoader<number, HostState | undefined>;
+  readonly clientStates: StateBatch<ClientState>;
+  readonly tunnelStates: StateBatch<TunnelState>;
+  readonly hostStates: StateBatch<HostState>;
   readonly certificates: DataLoader<CertificateQuestion, CertificateState | undefined, string>;
 
   constructor(store: Store, engine: EngineFace) {
     const { db } = store;
-    this.clientStates = new DataLoader((ids) => engine.clientStates(ids));
-    this.tunnelStates = new DataLoader((ids) => engine.tunnelStates(ids));
-    this.hostStates = new DataLoader((ids) => engine.hostStates(ids));
+    this.clientStates = new StateBatch((ids) => engine.clientStates(ids));
+    this.tunnelStates = new StateBatch((ids) => engine.tunnelStates(ids));
+    this.hostStates = new StateBatch((ids) => engine.hostStates(ids));
     this.certificates = new DataLoader((questions) => engine.hostCertificates(questions), { cacheKeyFn: ({ id, name }) => `${id} ${name ?? ''}` });
     this.clients = byId((ids) => db.client.findMany({ where: { id: { in: ids } } }));
     this.tunnels = byId((ids) => db.tunnel.findMany({ where: { id: { in: ids } } }));

@@ -10,7 +10,7 @@ import { anyText, cases, hold, hostileTexts } from '../support/outside-input.ts'
 const room = new LargeBodies();
 /** Answers the parameters it read, or why it couldn't. Connections stay open while a test keeps the processor to itself. */
 const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
-  readInput(request, room).then(
+  readInput(request, '192.0.2.1', room).then(
     (input) => response.end(JSON.stringify(Object.fromEntries(input))),
     (error: unknown) => {
       if (error instanceof RequestAborted) aborted();
@@ -74,7 +74,7 @@ function arrived(url: string, type: string, body: Uint8Array | string): Incoming
 async function inputOf(request: IncomingMessage): Promise<Record<string, string> | undefined> {
   const start = performance.now();
   try {
-    return Object.fromEntries(await readInput(request, room));
+    return Object.fromEntries(await readInput(request, '192.0.2.1', room));
   } catch (error) {
     if (!(error instanceof UnreadableRequest)) throw error;
     return undefined;

@@ -52,7 +52,7 @@ export const Client = builder.prismaObject('Client', {
     runtime: t.field({
       type: ClientRuntime,
       description: 'What it is doing now.',
-      resolve: async (row, _args, { loaders }) => clientRuntime(row, await loaders.clientStates.load(row.id)),
+      resolve: (row, _args, { loaders }) => loaders.clientStates.load(row.id).then((state) => clientRuntime(row, state)),
     }),
   }),
 });

@@ -56,7 +56,7 @@ export const Host = builder.prismaObject('Host', {
     runtime: t.field({
       type: HostRuntime,
       description: 'What it is doing now.',
-      resolve: async (row, _args, { loaders }) => hostRuntime(row, await loaders.hostStates.load(row.id)),
+      resolve: (row, _args, { loaders }) => loaders.hostStates.load(row.id).then((state) => hostRuntime(row, state)),
     }),
     client: t.field({
       type: Client,

@@ -47,7 +47,7 @@ export const Tunnel = builder.prismaObject('Tunnel', {
     runtime: t.field({
       type: TunnelRuntime,
       description: 'What it is doing now.',
-      resolve: async (row, _args, { loaders }) => tunnelRuntime(row, await loaders.tunnelStates.load(row.id)),
+      resolve: (row, _args, { loaders }) => loaders.tunnelStates.load(row.id).then((state) => tunnelRuntime(row, state)),
     }),
   }),
 });
