@@ -13,7 +13,7 @@ export type Differences = Record<string, Row | null>;
 /** What is written without anybody asking for it. */
 const ignored: Readonly<Record<string, readonly string[]>> = { ApiToken: ['lastUsedAt'], Session: ['lastSeenAt'] };
 /** History: it grows with every change. */
-const history: ReadonlySet<string> = new Set(['AuditEntry', 'Total audit', 'TrafficSample', 'sqlite_sequence']);
+const history: ReadonlySet<string> = new Set(['AuditEntry', 'Total audit', 'TrafficSample', 'SearchSegment', 'sqlite_sequence']);
 
 const tableNames = z.array(z.object({ name: z.string() }));
 const dataVersion = z.tuple([z.object({ data_version: z.number() })]);
@@ -39,7 +39,8 @@ export class StoreCopy {
     const tables = tableNames.parse(database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '_prisma_migrations' ORDER BY name <> 'Client'`).all())
       .map(({ name }) => name);
     for (const table of tables) database.exec(`CREATE TEMP TABLE "copy of ${table}" AS SELECT * FROM main."${table}"`);
-    const others = tables.filter((table) => table !== 'Total');
+    // Triggers make the stamps of segments anew.
+    const others = tables.filter((table) => table !== 'Total' && table !== 'SearchSegment');
     const counts = (table: string, columns: string) => `UPDATE main."${table}" SET (${columns}) = (SELECT ${columns} FROM "copy of ${table}" c WHERE c.id = main."${table}".id)`;
     this.#restore = [
       'BEGIN IMMEDIATE', ...others.map((table) => `DELETE FROM main."${table}"`), ...others.map((table) => `INSERT INTO main."${table}" SELECT * FROM "copy of ${table}"`),

@@ -1,6 +1,6 @@
 import type { Client, Host, Tunnel } from '../generated/sqlite/client.ts';
 import { isBounded } from './page.ts';
-import { Binder } from './reader.ts';
+import { Binder } from './binder.ts';
 import type { HotReader } from './reader.ts';
 
 /** A stretch of what each of several clients (or users, of clients) has, by id. */

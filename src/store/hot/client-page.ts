@@ -1,8 +1,8 @@
 import type { Client } from '../generated/sqlite/client.ts';
-import { counted, equals, type OwnerFilter } from './filters.ts';
+import { counted, filterOf, type OwnerFilter } from './filters.ts';
 import { folded, plain, readPage, readPages, working } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
-import type { Binder, HotReader } from './reader.ts';
+import type { HotReader } from './reader.ts';
 
 /** What each order of clients sorts by. */
 const orders = {
@@ -41,16 +41,13 @@ export function clientPages(reader: HotReader, query: ClientPageQuery): AsyncGen
 
 /** The list that a query means. */
 export function clientSource({ ownerId, clientId }: ClientPageQuery): PageSource<ClientOrder> {
-  const filter = (binder: Binder) => [...equals(binder, 'userId', ownerId), ...equals(binder, 'id', clientId)];
+  const where = filterOf({ userId: ownerId, id: clientId });
   return {
     table: 'Client',
     orders,
-    searchText: ['vkey', 'remark'],
-    secretText: ['vkey'],
-    searchNumbers: ['id'],
-    filter,
+    where,
     total(binder) {
-      if (clientId !== undefined || ownerId === null) return counted('Client', filter(binder));
+      if (clientId !== undefined || ownerId === null) return counted('Client', where, binder);
       return ownerId === undefined
         ? `SELECT value AS total FROM "Total" WHERE name = 'clients'`
         : `SELECT "clientCount" AS total FROM "User" WHERE id = ${binder.bind(ownerId)}`;

@@ -1,6 +1,6 @@
 import type { Client, Host, Tunnel, User } from '../generated/sqlite/client.ts';
 import type { HotReader } from './reader.ts';
-import { Binder } from './reader.ts';
+import { Binder } from './binder.ts';
 
 const clientColumns = [
   'id', 'vkey', 'enabled', 'expiresAt', 'basicUser', 'basicPassword', 'crypt', 'compress', 'configAllowed', 'rateLimit', 'flowLimit',

@@ -1,17 +1,28 @@
-import type { Binder } from './reader.ts';
+import { equals, type Binder } from './binder.ts';
+import type { Where } from '../search/search.ts';
 
 /** Whose records a list shows; absent = everybody's, null = those of clients that nobody owns. */
 export type OwnerFilter = number | null | undefined;
 
-/** The condition that a column equals a value; null = has none, undefined = no condition. */
-export function equals(binder: Binder, column: string, value: string | number | null | undefined): string[] {
-  if (value === undefined) return [];
-  return [value === null ? `"${column}" IS NULL` : `"${column}" = ${binder.bind(value)}`];
+/** What a list is filtered by. @param values by column; undefined = no condition */
+export function filterOf(values: Readonly<Record<string, string | number | null | undefined>>): Where {
+  const where: Record<string, string | number | null> = {};
+  for (const column in values) {
+    const value = values[column];
+    if (value !== undefined) where[column] = value;
+  }
+  return where;
+}
+
+/** A filter as it stands behind WHERE; '' = everything. */
+export function conditions(where: Where, binder: Binder): string {
+  const all = Object.entries(where).map(([column, value]) => equals(binder, column, value));
+  return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
 }
 
 /**
  * The query that counts the rows of a list where no total is kept: it reads an index, no rows, in proportion to what it counts.
  */
-export function counted(table: string, conditions: readonly string[]): string {
-  return `SELECT count(*) AS total FROM "${table}" WHERE ${conditions.join(' AND ')}`;
+export function counted(table: string, where: Where, binder: Binder): string {
+  return `SELECT count(*) AS total FROM "${table}"${conditions(where, binder)}`;
 }

@@ -1,8 +1,8 @@
 import type { Host } from '../generated/sqlite/client.ts';
-import { counted, equals, type OwnerFilter } from './filters.ts';
+import { counted, filterOf, type OwnerFilter } from './filters.ts';
 import { folded, plain, readPage, readPages } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
-import type { Binder, HotReader } from './reader.ts';
+import type { HotReader } from './reader.ts';
 
 /** What each order of hosts sorts by. */
 const orders = {
@@ -40,19 +40,16 @@ export function hostPages(reader: HotReader, query: HostPageQuery): AsyncGenerat
 
 /** The list that a query means. */
 export function hostSource({ clientId, ownerId }: HostPageQuery): PageSource<HostOrder> {
-  const filter = (binder: Binder) => [...equals(binder, 'clientId', clientId), ...equals(binder, 'ownerId', ownerId)];
+  const where = filterOf({ clientId, ownerId });
   return {
     table: 'Host',
     orders,
-    searchText: ['host', 'remark', 'clientKey'],
-    secretText: ['clientKey'],
-    searchNumbers: ['id'],
-    filter,
+    where,
     total(binder) {
       if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = 'hosts'`;
       if (ownerId === undefined) return `SELECT "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;
       if (clientId === undefined && ownerId !== null) return `SELECT "hostCount" AS total FROM "User" WHERE id = ${binder.bind(ownerId)}`;
-      return counted('Host', filter(binder));
+      return counted('Host', where, binder);
     },
   };
 }

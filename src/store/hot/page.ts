@@ -1,6 +1,8 @@
-import { Binder, idsOf } from './reader.ts';
-import type { HotQuery, HotReader } from './reader.ts';
 import type { Dialect } from '../migrations.ts';
+import type { Found, Search, SearchedTable, Stretch, Where } from '../search/search.ts';
+import { Binder, idsOf, type HotQuery } from './binder.ts';
+import { conditions } from './filters.ts';
+import type { HotReader } from './reader.ts';
 
 /** Which part of a list is wanted (contract 2.1, D4). */
 export interface PageQuery<Order extends string> {
@@ -25,17 +27,11 @@ export interface Page<Row> {
 
 /** A list as the page needs it. */
 export interface PageSource<Order extends string> {
-  readonly table: 'Client' | 'Tunnel' | 'Host' | 'User';
+  readonly table: SearchedTable;
   /** What each order sorts by; an index has to begin with it (test/store/page-indexes.test.ts). */
   readonly orders: Readonly<Record<Order, SqlExpression>>;
-  /** Columns whose text is searched. */
-  readonly searchText: readonly string[];
-  /** Those of them that hold a secret. */
-  readonly secretText?: readonly string[];
-  /** Columns that a search for a number must equal. */
-  readonly searchNumbers: readonly string[];
-  /** Conditions of the list, besides the search. */
-  filter(binder: Binder): string[];
+  /** What the list is filtered by, besides the search. */
+  readonly where: Where;
   /** The kept total of the list without a search. */
   total(binder: Binder): string;
 }
@@ -64,26 +60,27 @@ export async function readPage<Row extends { readonly id: number }, Order extend
   reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Page<Row>> {
   // PostgreSQL can't store this character and refuses to look for it.
   if (query.search?.includes('\0')) return { rows: [], total: 0 };
-  if (query.search) return foundPage(reader, source, query, await foundIds(reader, source, query));
+  if (query.search) {
+    const { ids, total } = await found(reader, source, query);
+    return { rows: ids.length === 0 ? [] : await rowsOf(reader, source.table, Array.from(ids)), total };
+  }
   const rows = query.limit === 0 ? [] : await reader.rows<Row>(pageQuery(reader.dialect, source, query));
   return { rows, total: await totalOf(reader, source) };
 }
 
-/** The page of what a search has found. @param found in the order of the list */
-async function foundPage<Row extends { readonly id: number }, Order extends string>(
-  reader: HotReader, source: PageSource<Order>, { offset, limit }: PageQuery<Order>, found: readonly number[]): Promise<Page<Row>> {
-  const wanted = found.slice(offset, limit === undefined ? undefined : offset + limit);
-  return { rows: wanted.length === 0 ? [] : await rowsOf(reader, source.table, wanted), total: found.length };
+/** The ids of the page of what a search finds, in the order of the list. */
+async function found<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Found> {
+  const { desc = false, offset, limit } = query;
+  if (query.orderBy === undefined || query.orderBy === 'ID') return reader.search(searchOf(source, query, { desc, offset, ...(limit !== undefined && { limit }) }));
+  const { ids, total } = await reader.search(searchOf(source, query));
+  if (total === 0 || limit === 0) return { ids: new Int32Array(), total };
+  const binder = new Binder(reader.dialect);
+  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, Array.from(ids))}) ORDER BY ${orderOf(reader.dialect, source, query)}${stretchSql(binder, query)}`;
+  return { ids: Int32Array.from(await reader.rows<{ id: number }>({ text, values: binder.values }), ({ id }) => id), total };
 }
 
-/** The ids of all that a search finds, in the order of the list. */
-async function foundIds<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<number[]> {
-  const found = await reader.search(searchQuery(reader.dialect, source, query));
-  if (found.length < 2) return found;
-  if (query.orderBy === undefined || query.orderBy === 'ID') return query.desc === true ? found.toReversed() : found;
-  const binder = new Binder(reader.dialect);
-  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, found)}) ORDER BY ${orderOf(reader.dialect, source, query)}`;
-  return (await reader.rows<{ id: number }>({ text, values: binder.values })).map(({ id }) => id);
+function searchOf<Order extends string>({ table, where }: PageSource<Order>, { search = '', withoutSecrets = false }: PageQuery<Order>, stretch?: Stretch): Search {
+  return { table, text: search, withoutSecrets, where, ...(stretch && { stretch }) };
 }
 
 /** Reads rows by their ids, in the order of these; one that is gone is left out. */
@@ -103,11 +100,10 @@ export const pagesRows = 100;
 export async function* readPages<Row extends { readonly id: number }, Order extends string>(
   reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): AsyncGenerator<Page<Row>, void, undefined> {
   if ((query.limit !== undefined && query.limit <= pagesRows) || query.search?.includes('\0')) return yield await readPage(reader, source, query);
-  const found = query.search
-    ? await foundIds(reader, source, query)
-    : (await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, query, '"id"'))).map(({ id }) => id);
-  const total = query.search ? found.length : await totalOf(reader, source);
-  const ids = Uint32Array.from(query.search ? found.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit) : found);
+  const { ids, total } = query.search ? await found(reader, source, query) : {
+    ids: Int32Array.from(await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, query, '"id"')), ({ id }) => id),
+    total: await totalOf(reader, source),
+  };
   if (ids.length === 0) return yield { rows: [], total };
   for (let start = 0; start < ids.length; start += pagesRows) {
     yield { rows: await rowsOf<Row>(reader, source.table, Array.from(ids.subarray(start, start + pagesRows))), total };
@@ -148,41 +144,11 @@ function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Orde
 /** The query for the rows of a page. Exported for the test that looks at its plan. */
 export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>, columns = '*'): HotQuery {
   const binder = new Binder(dialect);
-  const where = conditions(source, binder);
-  const all = dialect === 'sqlite' ? -1 : null;
-  const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)} LIMIT ${binder.bind(query.limit ?? all)} OFFSET ${binder.bind(query.offset)}`;
+  const where = conditions(source.where, binder);
+  const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)}${stretchSql(binder, query)}`;
   return { text, values: binder.values, bounded: isBounded(query) };
 }
 
-function conditions<Order extends string>(source: PageSource<Order>, binder: Binder): string {
-  const all = source.filter(binder);
-  return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
-}
-
-/** The query for the ids of all rows that hold a text: on SQLite of one part of the table, see {@link HotReader.search}. Exported for the test of its plan. */
-export function searchQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, { search = '', withoutSecrets }: PageQuery<Order>): HotQuery {
-  const binder = new Binder(dialect);
-  const searched = source.searchText.filter((column) => withoutSecrets !== true || source.secretText?.includes(column) !== true);
-  const holds = searched.map((column) => contains(dialect, column, search, binder));
-  if (isInt(search)) holds.push(...source.searchNumbers.map((column) => `"${column}" = ${binder.bind(Number(search))}`));
-  const found = `(${holds.join(' OR ')})`;
-  const filter = source.filter(binder);
-  if (dialect === 'postgresql') {
-    return { text: `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM "${source.table}" WHERE ${[...filter, found].join(' AND ')}`, values: binder.values };
-  }
-  const part = `SELECT id, ${found} AS found FROM "${source.table}" WHERE ${[...filter, 'id > ?'].join(' AND ')} ORDER BY id LIMIT ?`;
-  // As text, not as JSON inside JSON.
-  return { text: `SELECT count(*), max(id), '' || json_group_array(id) FILTER (WHERE found) AS ids FROM (${part})`, values: binder.values };
-}
-
-function contains(dialect: Dialect, column: string, search: string, binder: Binder): string {
-  if (dialect === 'postgresql') return `strpos(lower("${column}"), lower(${binder.bind(search)})) > 0`;
-  // LIKE takes a time that grows with the square of the text's length where the search nearly matches. SQLite's lower() is the quickest, but
-  // folds ASCII only; `fold` knows all alphabets and calls back into JavaScript for each row.
-  const ascii = /^[\0-\x7f]*$/.test(search);
-  return `instr(${ascii ? 'lower' : 'fold'}("${column}"), ${binder.bind(search.toLowerCase())}) > 0`;
-}
-
-function isInt(text: string): boolean {
-  return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 31;
+function stretchSql(binder: Binder, { limit, offset }: Pick<PageQuery<string>, 'limit' | 'offset'>): string {
+  return ` LIMIT ${binder.bind(limit ?? (binder.dialect === 'sqlite' ? -1 : null))} OFFSET ${binder.bind(offset)}`;
 }

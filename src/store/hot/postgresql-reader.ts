@@ -1,6 +1,14 @@
 import pg from 'pg';
+import { z } from 'zod';
 import { SearchTooBroadError } from '../errors.ts';
-import { idList, type HotQuery, type HotReader } from './reader.ts';
+import { together } from '../search/search-index.ts';
+import { stretchOf, type Found, type Search, type SearchedTable } from '../search/search.ts';
+import { rowsSql, searchSql, stampsSql } from '../search/search-sql.ts';
+import type { IndexRequest } from '../sqlite/protocol.ts';
+import { WorkerLink } from '../sqlite/worker-link.ts';
+import type { HotQuery } from './binder.ts';
+import type { HotReader } from './reader.ts';
+import { Refreshes } from './refreshes.ts';
 
 /** PostgreSQL's code for a statement that took too long. */
 const queryCanceled = '57014';
@@ -15,13 +23,18 @@ const types = {
   },
 };
 
-/** Reads on the pool that the Prisma client uses too, with prepared statements. */
+const idList = z.array(z.number());
+
+/** Reads on the pool that the Prisma client uses too, with prepared statements. Searches go to a worker that holds the texts. */
 export class PostgresqlReader implements HotReader {
   readonly dialect = 'postgresql';
   readonly #pool: pg.Pool;
   readonly #searchPool: pg.Pool;
   /** Statement names by text: there are as many as the lists have orders and filters. */
   readonly #names = new Map<string, string>();
+  /** Made when it is needed; undefined also when it has died: the next search starts another one, which gets all texts anew. */
+  #worker: WorkerLink<IndexRequest> | undefined;
+  readonly #refreshes = new Refreshes((table: SearchedTable) => this.#refresh(table));
 
   /** @param searchPool for searches alone, whose connections end a statement after `searchMs` */
   constructor(pool: pg.Pool, searchPool: pg.Pool) {
@@ -33,13 +46,46 @@ export class PostgresqlReader implements HotReader {
     return this.#query(this.#pool, query);
   }
 
-  async search(query: HotQuery): Promise<number[]> {
+  async search(search: Search): Promise<Found> {
     try {
-      const [found] = await this.#query<{ ids: string }>(this.#searchPool, query);
-      return idList.parse(JSON.parse(found?.ids ?? '[]'));
+      const worker = await this.#refreshes.after(search.table);
+      const found = await worker.ask('find', search);
+      if (found === undefined) return stretchOf(await this.#inDatabase(search), search.stretch);
+      const { ids, total, long } = found;
+      return long.length === 0 ? { ids, total } : together(ids, await this.#inDatabase(search, long), search);
     } catch (error) {
       throw error instanceof pg.DatabaseError && error.code === queryCanceled ? new SearchTooBroadError() : error;
     }
+  }
+
+  /** The other pool ends with the Prisma client. */
+  async close(): Promise<void> {
+    await this.#worker?.close();
+    if (!this.#searchPool.ended) await this.#searchPool.end();
+  }
+
+  #index(): WorkerLink<IndexRequest> {
+    return this.#worker ??= new WorkerLink('', 'index', () => { this.#worker = undefined; });
+  }
+
+  /** Brings what the worker holds of a table up to date. The texts pass through this thread as they come, unread. @returns the worker: another one would know nothing */
+  async #refresh(table: SearchedTable): Promise<WorkerLink<IndexRequest>> {
+    const worker = this.#index();
+    const stale = await worker.ask('stale', table, await this.#json(stampsSql('postgresql', table)));
+    for (const stamp of stale ?? []) {
+      if (!await worker.ask('put', table, stamp, await this.#json(rowsSql('postgresql', table, stamp[0])))) break;
+    }
+    return worker;
+  }
+
+  async #json(query: HotQuery): Promise<string> {
+    const [row] = await this.#query<{ json: string }>(this.#searchPool, query);
+    return row?.json ?? '[]';
+  }
+
+  async #inDatabase(search: Search, among?: Int32Array): Promise<number[]> {
+    const [found] = await this.#query<{ ids: string }>(this.#searchPool, searchSql('postgresql', search, among));
+    return idList.parse(JSON.parse(found?.ids ?? '[]'));
   }
 
   async #query<Row>(pool: pg.Pool, { text, values }: HotQuery): Promise<Row[]> {
@@ -50,10 +96,5 @@ export class PostgresqlReader implements HotReader {
     }
     // oxlint-disable-next-line typescript/no-unsafe-return -- the caller vouches for the columns
     return (await pool.query({ name, text, values: [...values], types })).rows;
-  }
-
-  /** The other pool ends with the Prisma client. */
-  async close(): Promise<void> {
-    if (!this.#searchPool.ended) await this.#searchPool.end();
   }
 }

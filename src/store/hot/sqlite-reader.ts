@@ -4,7 +4,9 @@ import { HotConnection, type HotRows } from '../sqlite/hot-connection.ts';
 import type { ReaderRequest } from '../sqlite/protocol.ts';
 import { StatementError, WorkerLink } from '../sqlite/worker-link.ts';
 import { SearchTooBroadError } from '../errors.ts';
-import { idList, searchMs, type HotQuery, type HotReader } from './reader.ts';
+import type { Found, Search } from '../search/search.ts';
+import type { HotQuery } from './binder.ts';
+import { searchMs, type HotReader } from './reader.ts';
 
 type Stored = string | number;
 type Decoded = Stored | bigint | boolean | Date;
@@ -61,9 +63,9 @@ export class SqliteReader implements HotReader {
     return (rows ?? await this.#rowsOfWorker(query)) as Wanted[];
   }
 
-  async search({ text, values }: HotQuery): Promise<number[]> {
+  async search(search: Search): Promise<Found> {
     try {
-      return idList.parse(JSON.parse(await this.#reading().ask('search', text, values, searchMs)));
+      return await this.#reading().ask('search', search, searchMs);
     } catch (error) {
       throw error instanceof StatementError && error.failure.tooLong ? new SearchTooBroadError() : error;
     }

@@ -1,9 +1,9 @@
 import type { Tunnel } from '../generated/sqlite/client.ts';
 import { tunnelTotal } from '../totals.ts';
-import { counted, equals, type OwnerFilter } from './filters.ts';
+import { counted, filterOf, type OwnerFilter } from './filters.ts';
 import { folded, plain, readPage, readPages } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
-import type { Binder, HotReader } from './reader.ts';
+import type { HotReader } from './reader.ts';
 
 /** What each order of tunnels sorts by. */
 const orders = {
@@ -44,23 +44,18 @@ export function tunnelPages(reader: HotReader, query: TunnelPageQuery): AsyncGen
 
 /** The list that a query means. */
 export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): PageSource<TunnelOrder> {
-  const filter = (binder: Binder) => [
-    ...equals(binder, 'clientId', clientId), ...equals(binder, 'ownerId', ownerId), ...equals(binder, 'mode', mode),
-  ];
+  const where = filterOf({ clientId, ownerId, mode });
   return {
     table: 'Tunnel',
     orders,
-    searchText: ['password', 'remark', 'target'],
-    secretText: ['password'],
-    searchNumbers: ['id', 'port'],
-    filter,
+    where,
     total(binder) {
       if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = ${binder.bind(tunnelTotal(mode))}`;
       if (mode === undefined && ownerId === undefined) return `SELECT "tunnelCount" - "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;
       if (mode === undefined && clientId === undefined && ownerId !== null) {
         return `SELECT "tunnelCount" - "hostCount" AS total FROM "User" WHERE id = ${binder.bind(ownerId ?? null)}`;
       }
-      return counted('Tunnel', filter(binder));
+      return counted('Tunnel', where, binder);
     },
   };
 }

@@ -36,9 +36,7 @@ export function userSource(): PageSource<keyof typeof orders> {
   return {
     table: 'User',
     orders,
-    searchText: ['username', 'remark'],
-    searchNumbers: ['id'],
-    filter: () => [],
+    where: {},
     total: () => `SELECT value AS total FROM "Total" WHERE name = 'users'`,
   };
 }

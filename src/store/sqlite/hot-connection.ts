@@ -1,3 +1,4 @@
+import { foldCase } from '../search/search.ts';
 import { openDatabase, type SqliteColumn, type SqliteDatabase, type SqliteStatement, type SqliteValue } from './binding.ts';
 import { checked } from './connection.ts';
 
@@ -24,7 +25,7 @@ export class HotConnection {
   constructor(file: string) {
     this.#database = openDatabase(file, { readOnly: true });
     // SQLite's own lower() knows ASCII only.
-    this.#database.function('fold', { deterministic: true }, (text) => String(text).toLowerCase());
+    this.#database.function('fold', { deterministic: true }, (text) => foldCase(String(text)));
   }
 
   /** Runs a query. */

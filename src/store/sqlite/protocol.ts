@@ -2,6 +2,8 @@ import type { SqliteColumn, SqliteValue } from './binding.ts';
 import type { RowSet } from './connection.ts';
 import type { GuardMemory } from './exit-guard.ts';
 import type { Failure } from './failure.ts';
+import type { FoundInMemory, Stamp } from '../search/search-index.ts';
+import type { Found, Search, SearchedTable } from '../search/search.ts';
 
 /*
  * What the main thread and a database worker send each other. A request has one answer, in any order, and its number is the answer's. Rows
@@ -27,9 +29,20 @@ export type ReaderRequest =
   /** The rows of a query, a part at a time. */
   | readonly [what: 'rows', sql: string, values: readonly SqliteValue[]]
   | readonly [what: 'next', next: number]
-  /** The ids that a search finds, as JSON text; `sql` ends with two placeholders (`HotReader.search`). */
-  | readonly [what: 'search', sql: string, values: readonly SqliteValue[], mostMs: number]
+  | readonly [what: 'search', search: Search, mostMs: number]
   | readonly [what: 'close'];
+
+/** What the worker with PostgreSQL's search index is asked for, which reads nothing by itself (`SearchIndex`). */
+export type IndexRequest =
+  /** Which segments have to be put in; `stamps` is the JSON text of all. */
+  | readonly [what: 'stale', table: SearchedTable, stamps: string]
+  /** `rows` is the JSON text of the segment's rows. */
+  | readonly [what: 'put', table: SearchedTable, stamp: Stamp, rows: string]
+  | readonly [what: 'find', search: Search]
+  | readonly [what: 'close'];
+
+/** What a database worker is asked for. */
+export type AnyRequest = WriterRequest | ReaderRequest | IndexRequest;
 
 /** What a request is answered with. */
 export interface Answers {
@@ -39,18 +52,22 @@ export interface Answers {
   readonly execute: number;
   readonly rows: Part;
   readonly next: Part;
-  readonly search: string;
+  readonly search: Found;
+  readonly stale: Stamp[] | undefined;
+  readonly put: boolean;
+  readonly find: FoundInMemory | undefined;
 }
 
 /** A request as it travels. */
-export type Request<Asked extends WriterRequest | ReaderRequest> = readonly [id: number, request: Asked];
+export type Request<Asked extends AnyRequest> = readonly [id: number, request: Asked];
 
 /** An answer as it travels. */
 export type Answer = readonly [id: number, failure: Failure | null, result?: unknown];
 
 /** What a worker is started with. */
 export interface WorkerSettings {
+  /** '' where it reads none. */
   readonly file: string;
-  readonly role: 'writer' | 'reader';
+  readonly role: 'writer' | 'reader' | 'index';
   readonly guard: GuardMemory;
 }

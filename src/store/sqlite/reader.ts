@@ -2,7 +2,7 @@ import type { SqliteColumn } from './binding.ts';
 import { HotConnection } from './hot-connection.ts';
 import type { Part, ReaderRequest } from './protocol.ts';
 import { settle, type Reply } from './reply.ts';
-import { runSearch } from './search.ts';
+import { Searches } from './search.ts';
 
 /** The most that a part of an answer holds: what decoding it costs is how long the main thread does nothing else. */
 const PART_ROWS = 500;
@@ -18,7 +18,7 @@ interface Rest {
 export class Reader {
   readonly #connection: HotConnection;
   readonly #rests = new Map<number, Rest>();
-  readonly #guarded: (work: () => void) => void;
+  readonly #searches: Searches;
   #last = 0;
 
   /**
@@ -26,8 +26,8 @@ export class Reader {
    * @throws SQLite's error when the file can't be opened
    */
   constructor(file: string, guarded: (work: () => void) => void) {
-    this.#guarded = guarded;
     this.#connection = new HotConnection(file);
+    this.#searches = new Searches(this.#connection, (work) => setImmediate(() => guarded(work)));
   }
 
   serve(request: ReaderRequest, reply: Reply): void {
@@ -48,8 +48,8 @@ export class Reader {
         });
       }
       case 'search': {
-        const [, sql, values, mostMs] = request;
-        return runSearch(this.#connection, { sql, values, mostMs }, reply, (work) => setImmediate(() => this.#guarded(work)));
+        const [, search, mostMs] = request;
+        return this.#searches.run(search, mostMs, reply);
       }
       case 'close': return settle(reply, () => this.#connection.close());
     }

@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import type { SqliteValue } from './binding.ts';
+import type { Found, Search } from '../search/search.ts';
+import { rowsSql, searchSql, stampsSql } from '../search/search-sql.ts';
+import { SearchIndex, together, type Stamp } from '../search/search-index.ts';
+import { stretchOf } from '../search/search.ts';
+import type { SegmentRow } from '../search/segment.ts';
 import { TooLongError } from './failure.ts';
 import type { HotConnection } from './hot-connection.ts';
 import type { Reply } from './reply.ts';
@@ -10,44 +14,88 @@ const MOST_ROWS = 4096;
 /** How long a part should take, in ms: others wait for its end, and the limit is looked at then. */
 const PART_MS = 10;
 
-/** A search as the reader is asked for it; the statement ends with two placeholders (`HotReader.search`). */
-export interface Search {
-  readonly sql: string;
-  readonly values: readonly SqliteValue[];
-  /** The most that it may work, in ms. */
-  readonly mostMs: number;
-}
+const looked = z.tuple([z.number(), z.number().nullable(), z.string()]);
+const oneText = z.tuple([z.string()]);
+const idList = z.array(z.number());
 
-const part = z.tuple([z.number(), z.number().nullable(), z.string()]);
+/** Runs searches, part by part, each part in a turn of the event loop of its own, so that several go on side by side. */
+export class Searches {
+  readonly #connection: HotConnection;
+  readonly #index: SearchIndex;
+  readonly #later: (work: () => void) => void;
 
-/**
- * Runs a search part by part, each in a turn of the event loop of its own, so that several go on side by side.
- * @param later runs something in another turn
- */
-export function runSearch(connection: HotConnection, { sql, values, mostMs }: Search, reply: Reply, later: (work: () => void) => void): void {
-  const found: string[] = [];
-  let last = 0;
-  let rows = LEAST_ROWS;
-  let worked = 0;
-  const next = (): void => {
-    const began = performance.now();
-    const [looked, end, ids] = part.parse(JSON.parse(connection.rows(sql, [...values, last, rows]).rows[0] ?? ''));
-    const took = performance.now() - began;
-    worked += took;
-    if (ids !== '[]') found.push(ids.slice(1, -1));
-    if (looked < rows || end === null) return reply.resolve(`[${found.join(',')}]`);
-    if (worked > mostMs) throw new TooLongError('the search took too long');
-    last = end;
-    if (took < PART_MS / 2) rows = Math.min(rows * 2, MOST_ROWS);
-    else if (took > PART_MS * 2) rows = Math.max(rows >> 1, LEAST_ROWS);
-    later(attempt);
-  };
-  const attempt = (): void => {
-    try {
-      next();
-    } catch (error) {
-      reply.reject(error);
+  /** @param later runs something in another turn */
+  constructor(connection: HotConnection, later: (work: () => void) => void, index = new SearchIndex()) {
+    this.#connection = connection;
+    this.#index = index;
+    this.#later = later;
+  }
+
+  /** Answers with {@link Found}. @param mostMs the most that it may work, in ms */
+  run(search: Search, mostMs: number, reply: Reply): void {
+    const steps = this.#steps(search);
+    let worked = 0;
+    const part = (): void => {
+      const began = performance.now();
+      let took = 0;
+      try {
+        while (took < PART_MS) {
+          const { done, value } = steps.next();
+          took = performance.now() - began;
+          if (done === true) return reply.resolve(value);
+          if (worked + took > mostMs) throw new TooLongError('the search took too long');
+        }
+      } catch (error) {
+        return reply.reject(error);
+      }
+      worked += took;
+      this.#later(part);
+    };
+    part();
+  }
+
+  *#steps(search: Search): Generator<void, Found> {
+    const { table } = search;
+    const stale = this.#index.stale(table, this.#stamps(search));
+    for (const stamp of stale ?? []) {
+      if (!this.#index.put(table, stamp, this.#rows(search, stamp))) break;
+      yield;
     }
-  };
-  attempt();
+    const found = stale && this.#index.find(search);
+    if (found === undefined) return stretchOf(yield* this.#inDatabase(search), search.stretch);
+    const { ids, total, long } = found;
+    return long.length === 0 ? { ids, total } : together(ids, yield* this.#inDatabase(search, long), search);
+  }
+
+  #stamps({ table }: Search): Stamp[] {
+    const { text, values } = stampsSql('sqlite', table);
+    const [json] = oneText.parse(JSON.parse(this.#connection.rows(text, values).rows[0] ?? ''));
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement makes it so
+    return JSON.parse(json) as Stamp[];
+  }
+
+  #rows({ table }: Search, [segment]: Stamp): SegmentRow[] {
+    const { text, values } = rowsSql('sqlite', table, segment);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement makes it so
+    return JSON.parse(`[${this.#connection.rows(text, values).rows.join(',')}]`) as SegmentRow[];
+  }
+
+  /** The ids of what SQLite finds, ascending. @param among the rows that are looked at; absent = all */
+  *#inDatabase(search: Search, among?: Int32Array): Generator<void, number[]> {
+    const { text, values } = searchSql('sqlite', search, among);
+    const found: number[] = [];
+    let last = 0;
+    let rows = LEAST_ROWS;
+    for (;;) {
+      const began = performance.now();
+      const [count, end, ids] = looked.parse(JSON.parse(this.#connection.rows(text, [...values, last, rows]).rows[0] ?? ''));
+      const took = performance.now() - began;
+      if (ids !== '[]') for (const id of idList.parse(JSON.parse(ids))) found.push(id);
+      if (count < rows || end === null) return found;
+      last = end;
+      if (took < PART_MS / 2) rows = Math.min(rows * 2, MOST_ROWS);
+      else if (took > PART_MS * 2) rows = Math.max(rows >> 1, LEAST_ROWS);
+      yield;
+    }
+  }
 }

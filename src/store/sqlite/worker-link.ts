@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { forgetHalt, guardMemory, halt, haltAtExit } from './exit-guard.ts';
 import { adapterError, type Failure } from './failure.ts';
-import type { Answer, Answers, ReaderRequest, WorkerSettings, WriterRequest } from './protocol.ts';
+import type { Answer, Answers, AnyRequest, WorkerSettings } from './protocol.ts';
 
 /** Compiled: the same place from src/store/sqlite, from where tests run, and from dist/store/sqlite. */
 const program = new URL('../../../dist/store/sqlite/worker.js', import.meta.url);
@@ -16,7 +16,7 @@ interface Waiting {
 type ResultOf<Asked> = Asked extends readonly [infer What, ...unknown[]] ? What extends keyof Answers ? Answers[What] : void : never;
 
 /** A database worker, seen from the main thread. Whatever it is asked is answered in a turn of the event loop of its own. */
-export class WorkerLink<Asked extends WriterRequest | ReaderRequest> {
+export class WorkerLink<Asked extends AnyRequest> {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   readonly #guard = guardMemory();
@@ -81,7 +81,7 @@ export class WorkerLink<Asked extends WriterRequest | ReaderRequest> {
     await exit;
   }
 
-  #send(id: number, request: WriterRequest | ReaderRequest): void {
+  #send(id: number, request: AnyRequest): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker, not a window
     this.#worker.postMessage([id, request]);
   }

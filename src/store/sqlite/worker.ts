@@ -1,8 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { guarded } from './exit-guard.ts';
 import { failureOf } from './failure.ts';
-import type { Answer, ReaderRequest, Request, WorkerSettings, WriterRequest } from './protocol.ts';
+import type { Answer, AnyRequest, IndexRequest, ReaderRequest, Request, WorkerSettings, WriterRequest } from './protocol.ts';
+import { SearchIndex } from '../search/search-index.ts';
 import { Reader } from './reader.ts';
+import { serveIndex } from './index-server.ts';
 import type { Reply } from './reply.ts';
 import { Writer } from './writer.ts';
 
@@ -17,7 +19,7 @@ const { file, role, guard } = workerData as WorkerSettings;
 const send = (answer: Answer) => port.postMessage(answer);
 
 /** Its exit is the answer to `close`. */
-const replyTo = (id: number, [what]: WriterRequest | ReaderRequest): Reply => ({
+const replyTo = (id: number, [what]: AnyRequest): Reply => ({
   resolve: (result) => what === 'close' ? port.close() : send([id, null, result]),
   reject: (error) => send([id, failureOf(error)]),
 });
@@ -27,8 +29,11 @@ const later = (work: () => void) => guarded(guard, work);
 if (role === 'writer') {
   const writer = new Writer(file, later);
   port.on('message', ([id, request]: Request<WriterRequest>) => guarded(guard, () => writer.serve(request, replyTo(id, request))));
-} else {
+} else if (role === 'reader') {
   const reader = new Reader(file, later);
   port.on('message', ([id, request]: Request<ReaderRequest>) => guarded(guard, () => reader.serve(request, replyTo(id, request))));
+} else {
+  const index = new SearchIndex();
+  port.on('message', ([id, request]: Request<IndexRequest>) => serveIndex(index, request, replyTo(id, request)));
 }
 send([0, null]);

@@ -1,0 +1,38 @@
+import type { Dialect } from '../migrations.ts';
+
+/** SQL with its values; the placeholders are those of the reader's database. */
+export interface HotQuery {
+  readonly text: string;
+  readonly values: readonly HotValue[];
+  /** It reads few rows by an index: on SQLite such a query runs on the main thread, all others in a worker. */
+  readonly bounded?: boolean;
+}
+
+/** What a hot query may be given. */
+export type HotValue = string | number | null;
+
+/** Collects the values of a query while its text is written: `bind` returns the placeholder. Bind in the order of the text. */
+export class Binder {
+  readonly values: HotValue[] = [];
+  readonly dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.dialect = dialect;
+  }
+
+  bind(value: HotValue): string {
+    this.values.push(value);
+    return this.dialect === 'sqlite' ? '?' : `$${this.values.length}`;
+  }
+}
+
+/** The query for given ids, for after `IN`. One value holds them all: the statement's text stays the same, so that it is prepared once. */
+export function idsOf(binder: Binder, ids: readonly number[]): string {
+  const value = binder.bind(JSON.stringify(ids));
+  return binder.dialect === 'sqlite' ? `SELECT value FROM json_each(${value})` : `SELECT value::int FROM json_array_elements_text(${value}::json)`;
+}
+
+/** The condition that a column equals a value; null = has none. */
+export function equals(binder: Binder, column: string, value: HotValue): string {
+  return value === null ? `"${column}" IS NULL` : `"${column}" = ${binder.bind(value)}`;
+}

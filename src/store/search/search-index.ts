@@ -1,0 +1,93 @@
+import { foldCase, searched, stretchOf, type Found, type Search, type SearchedTable } from './search.ts';
+import { Segment, type SegmentRow } from './segment.ts';
+
+/** Says which state of a segment's rows one has: it changes with each of them. */
+export type Stamp = readonly [segment: number, stamp: number];
+
+/** What is found in memory, and what has to be looked at in the database. */
+export interface FoundInMemory extends Found {
+  /** The ids of rows with long texts; if there are any, `ids` has all that was found, ascending. */
+  readonly long: Int32Array;
+}
+
+interface Held {
+  readonly stamp: number;
+  readonly segment: Segment;
+}
+
+/** The most that all tables together may take in memory, in bytes. */
+export const INDEX_BYTES = 64 * 1024 * 1024;
+/** How long a table that was too large is searched in the database, before it is tried again, in ms. */
+const TRY_AGAIN_MS = 600_000;
+
+/**
+ * The texts of all rows in memory, a segment of neighbouring ids at a time. It knows nothing of the database: whoever has it asks which segments are
+ * another than it has, and puts these in before a search.
+ */
+export class SearchIndex {
+  readonly #most: number;
+  readonly #tables = new Map<SearchedTable, Map<number, Held>>();
+  /** Until when tables are not held that were too large, by the monotonic clock. */
+  readonly #tooLarge = new Map<SearchedTable, number>();
+  #bytes = 0;
+
+  /** @param most bytes of all tables together */
+  constructor(most = INDEX_BYTES) {
+    this.#most = most;
+  }
+
+  /** Forgets the segments that are gone. @returns those to be put in; undefined = the table is too large, and searched in the database */
+  stale(table: SearchedTable, stamps: readonly Stamp[]): Stamp[] | undefined {
+    if ((this.#tooLarge.get(table) ?? 0) > performance.now()) return undefined;
+    this.#tooLarge.delete(table);
+    const held = this.#held(table);
+    const current = new Set(stamps.map(([segment]) => segment));
+    for (const number of held.keys()) if (!current.has(number)) this.#forget(held, number);
+    return stamps.filter(([segment, stamp]) => held.get(segment)?.stamp !== stamp);
+  }
+
+  /** Puts a segment in, with rows that are at least as new as its stamp. @returns false = the table is too large now */
+  put(table: SearchedTable, [number, stamp]: Stamp, rows: readonly SegmentRow[]): boolean {
+    if (this.#tooLarge.has(table)) return false;
+    const held = this.#held(table);
+    this.#forget(held, number);
+    const segment = new Segment(searched[table], rows);
+    held.set(number, { stamp, segment });
+    this.#bytes += segment.bytes;
+    if (this.#bytes <= this.#most) return true;
+    for (const number of held.keys()) this.#forget(held, number);
+    this.#tooLarge.set(table, performance.now() + TRY_AGAIN_MS);
+    return false;
+  }
+
+  /** Searches what was put in. @returns undefined = the table is too large */
+  find(search: Search): FoundInMemory | undefined {
+    const { table, text, stretch } = search;
+    if (this.#tooLarge.has(table)) return undefined;
+    const folded = foldCase(text);
+    const found: number[] = [];
+    const long: number[] = [];
+    // Segments were put in in any order.
+    for (const [, { segment }] of Array.from(this.#held(table)).toSorted(([a], [b]) => a - b)) {
+      segment.find(search, folded, found);
+      for (const id of segment.long) long.push(id);
+    }
+    return { ...stretchOf(found, long.length > 0 ? undefined : stretch), long: Int32Array.from(long) };
+  }
+
+  #held(table: SearchedTable): Map<number, Held> {
+    let held = this.#tables.get(table);
+    if (held === undefined) this.#tables.set(table, held = new Map<number, Held>());
+    return held;
+  }
+
+  #forget(held: Map<number, Held>, number: number): void {
+    this.#bytes -= held.get(number)?.segment.bytes ?? 0;
+    held.delete(number);
+  }
+}
+
+/** What was found in memory and among the long rows of the database, as it was asked for. */
+export function together(inMemory: Int32Array, among: readonly number[], { stretch }: Search): Found {
+  return stretchOf([...inMemory, ...among].toSorted((a, b) => a - b), stretch);
+}

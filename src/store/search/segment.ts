@@ -1,0 +1,110 @@
+import { foldCase, numberIn, type Search, type SearchedColumns } from './search.ts';
+
+/** A segment has the rows whose ids agree in all but so many bits: 512. The triggers of the migrations repeat it. */
+export const SEGMENT_BITS = 9;
+/** Rows with longer texts are not kept in memory. */
+export const LONG_CHARACTERS = 1024;
+
+/** A row as `rowsSql` reads it: id, whether its texts are left out, the texts, the numbers, what lists are filtered by. */
+export type SegmentRow = readonly [id: number, long: number, ...values: (string | number | null)[]];
+
+/** The texts of some columns of all rows as one string, in which every text is found in one go. No text holds a NUL, and no search. */
+class Texts {
+  readonly #text: string;
+  readonly #starts: Int32Array;
+
+  constructor(rows: readonly (readonly string[])[]) {
+    const parts = rows.map((texts) => texts.map(foldCase).join('\0'));
+    this.#starts = new Int32Array(parts.length);
+    let at = 0;
+    for (const [row, part] of parts.entries()) {
+      this.#starts[row] = at;
+      at += part.length + 1;
+    }
+    this.#text = parts.join('\0');
+  }
+
+  /** In characters. */
+  get length(): number {
+    return this.#text.length;
+  }
+
+  /** Marks the rows that hold a text. @param search folded */
+  mark(search: string, hits: Uint8Array): void {
+    let row = 0;
+    for (let at = this.#text.indexOf(search); at >= 0; at = this.#text.indexOf(search, this.#starts[row])) {
+      row = this.#rowAt(at, row);
+      hits[row++] = 1;
+      if (row === hits.length) return;
+    }
+  }
+
+  /** The row that a character belongs to. @param low it is none before this one */
+  #rowAt(at: number, low: number): number {
+    const starts = this.#starts;
+    let step = 1;
+    while ((starts[low + step] ?? Infinity) <= at) step *= 2;
+    let high = Math.min(starts.length - 1, low + step);
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((starts[middle] ?? Infinity) <= at) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+type Value = string | number | null;
+
+/** Some neighbouring rows of a table, as a search needs them. */
+export class Segment {
+  readonly #ids: Int32Array;
+  readonly #open: Texts;
+  readonly #secret: Texts;
+  /** Of each row, by column. */
+  readonly #numbers: readonly (readonly Value[])[];
+  readonly #filters: ReadonlyMap<string, readonly Value[]>;
+  /** The ids of rows with long texts, which are searched in the database. */
+  readonly long: readonly number[];
+  /** What it takes in memory, about. */
+  readonly bytes: number;
+
+  constructor({ open, secret, numbers, filters }: SearchedColumns, rows: readonly SegmentRow[]) {
+    const short = rows.filter(([, long]) => long === 0);
+    this.long = rows.filter(([, long]) => long !== 0).map(([id]) => id);
+    this.#ids = Int32Array.from(short, ([id]) => id);
+    let column = 2;
+    const textsOf = (columns: readonly string[]) => {
+      const from = column;
+      column += columns.length;
+      return new Texts(short.map((row) => row.slice(from, column).map(String)));
+    };
+    this.#open = textsOf(open);
+    this.#secret = textsOf(secret);
+    const values = () => {
+      const at = column++;
+      return short.map((row) => row[at] ?? null);
+    };
+    this.#numbers = numbers.map(values);
+    this.#filters = new Map([['id', short.map(([id]) => id)], ...filters.map((name): [string, Value[]] => [name, values()])]);
+    this.bytes = 500 + 2 * (this.#open.length + this.#secret.length) + (24 + 8 * (numbers.length + filters.length)) * short.length + 8 * this.long.length;
+  }
+
+  /** Adds the ids of what is found, without the long rows. @param folded the text that is looked for */
+  find({ withoutSecrets, where, text }: Search, folded: string, found: number[]): void {
+    const hits = new Uint8Array(this.#ids.length);
+    this.#open.mark(folded, hits);
+    if (!withoutSecrets) this.#secret.mark(folded, hits);
+    const number = numberIn(text);
+    if (number !== undefined) for (const values of this.#numbers) mark(values, number, hits);
+    const filters = Object.entries(where).map(([name, value]) => ({ values: this.#filters.get(name) ?? [], value }));
+    for (let row = hits.indexOf(1); row >= 0; row = hits.indexOf(1, row + 1)) {
+      const id = this.#ids[row];
+      if (id !== undefined && filters.every(({ values, value }) => values[row] === value)) found.push(id);
+    }
+  }
+}
+
+function mark(values: readonly Value[], wanted: number, hits: Uint8Array): void {
+  for (let row = values.indexOf(wanted); row >= 0; row = values.indexOf(wanted, row + 1)) hits[row] = 1;
+}

@@ -1,0 +1,13 @@
+import path from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { endChildren } from '../support/child.ts';
+import { startServer } from '../support/processes.ts';
+
+afterEach(endChildren);
+
+test('a server whose writing worker dies ends with one line, since nobody knows what of its last write is stored', async () => {
+  const { child } = await startServer({ environment: { NODE_OPTIONS: `--import ${path.join(import.meta.dirname, '../support/mortal-writer.mjs')}` } });
+  child.kill('SIGUSR2');
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(child.output).toMatch(/\nadit: the database writer has ended: exit code 1; this server ends\n$/);
+});
