@@ -41,7 +41,12 @@ export const frames = {
   ping: (): Buffer => frame(PING, 0, 0, Buffer.alloc(8)),
   settings: (): Buffer => frame(SETTINGS, 0, 0),
   request: (stream: number, fields: readonly RawField[]): Buffer => frame(HEADERS, END_STREAM | END_HEADERS, stream, block(fields)),
-  reset: (stream: number): Buffer => frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, 8])),
+  /** A request whose body is still to come. */
+  begun: (stream: number, fields: readonly RawField[]): Buffer => frame(HEADERS, END_HEADERS, stream, block(fields)),
+  /** A piece of a body, not the last one. */
+  data: (stream: number, piece: string): Buffer => frame(DATA, 0, stream, Buffer.from(piece, 'latin1')),
+  /** @param code why; 8 = it is no longer wanted */
+  reset: (stream: number, code = 8): Buffer => frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, code])),
 } as const;
 
 /** A visitor who has said that he speaks HTTP/2, and reads nothing. */

@@ -69,6 +69,19 @@ const notInTrailers = new Set([
   'forwarded', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host',
 ]);
 
+/** The fields of a trailer to pass on, of one that came in other ways than as bytes. @throws {HttpSyntaxError} when it is too long */
+export function passedTrailer(fields: readonly Field[]): Field[] {
+  if (fields.length > MAX_FIELDS) throw new HttpSyntaxError('the trailer has too many fields');
+  let bytes = 0;
+  for (const { name, value } of fields) bytes += name.length + value.length + 4;
+  if (bytes > MAX_TRAILER) throw new HttpSyntaxError('the trailer is too long');
+  return fields.filter(mayTrail);
+}
+
+function mayTrail({ variable }: Field): boolean {
+  return !notInTrailers.has(variable);
+}
+
 /** Some bytes of a body. */
 export interface BodyPiece {
   /** How many of the bytes that came belong to the body. */
@@ -186,7 +199,7 @@ export class BodyEnd {
       this.#trailerBytes += line.length;
       if (++this.#trailerFields > MAX_FIELDS) throw new HttpSyntaxError('the trailer has too many fields');
       const field = Field.parse(line);
-      if (!notInTrailers.has(field.variable)) this.#trailer.push(field);
+      if (mayTrail(field)) this.#trailer.push(field);
     }
   }
 }

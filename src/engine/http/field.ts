@@ -44,10 +44,10 @@ export class Field {
     return new Field(name, lower, value);
   }
 
-  /** A field that came in parts, as over HTTP/2; undefined = it can't be one. */
+  /** A field that came in parts, as over HTTP/2, whose value loses the blanks around it; undefined = it can't be one. */
   static received(name: string, value: string): Field | undefined {
     const lower = lowerCase(name);
-    return lower === '' || !printable.test(value) ? undefined : new Field(name, lower, value);
+    return lower === '' || !printable.test(value) ? undefined : new Field(name, lower, trim(value, 0));
   }
 
   /** A field of our own. @param value one character for each byte (rules/octets.ts) @throws {TypeError} when the name can't be one */

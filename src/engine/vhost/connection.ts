@@ -24,12 +24,10 @@ export interface VhostConnectionOptions {
   readonly context: VhostContext;
   /** The visitor's. */
   readonly pool: TargetPool;
-  /** Whether it may ask for a host: the certificate of its HTTP/2 session is for it. Absent = for any. */
-  readonly covers?: (host: string) => boolean;
   /** Called once, when no request follows any more. */
-  readonly onOver?: (() => void) | undefined;
+  readonly onOver: () => void;
   /** Called once, when its socket is closed. */
-  readonly onGone: (connection: VhostConnection) => void;
+  readonly onGone: () => void;
 }
 
 /**
@@ -37,6 +35,7 @@ export interface VhostConnectionOptions {
  * them. One request at a time; those that are sent ahead wait unread.
  */
 export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
+  readonly covers = undefined;
   readonly patience = new Patience();
   readonly heads = new HeadsForTarget();
   readonly #visitor: ByteSocket;
@@ -140,10 +139,6 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
 
   get remotePort(): number {
     return this.#visitor.remotePort;
-  }
-
-  get covers(): ((host: string) => boolean) | undefined {
-    return this.#options.covers;
   }
 
   get pool(): TargetPool {
@@ -267,13 +262,13 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
     this.#over = true;
     this.#handler.close();
     this.#requests.stop();
-    this.#options.onOver?.();
+    this.#options.onOver();
   }
 
   #leave(): void {
     if (this.#gone) return;
     this.#gone = true;
-    this.#options.onGone(this);
+    this.#options.onGone();
   }
 }
 

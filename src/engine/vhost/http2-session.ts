@@ -1,15 +1,18 @@
 import http2 from 'node:http2';
 import type net from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { Pace, type PaceRules } from '../../rules/pace.ts';
 import { Http2Outbound } from './http2-outbound.ts';
 
 /** What one visitor's connection may hold. */
 const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: 256 * 1024, enablePush: false };
-const NOTHING = Buffer.alloc(0);
 /** How long a visitor may take for the end of a response that is complete here, in ms. */
 const TAIL_MS = 60_000;
 /** What all streams of a session together may send before some of it was taken. */
 const SESSION_WINDOW = 1024 * 1024;
+
+/** Requests that a visitor may take back, or make so that they can't be served. nghttp2 bears twice as many at once, and then keeps the connection. */
+const TAKEN_BACK: PaceRules = { atOnce: 500, perSecond: 33 };
 
 /** How long an HTTP/2 session may take, in ms. */
 export interface Http2Timing {
@@ -22,18 +25,22 @@ export interface Http2Timing {
 /** The times in use. */
 export const HTTP2_TIMING: Http2Timing = { idleMs: 60_000, lingerMs: 30_000 };
 
-/** What is known of a request beside its head. */
-export interface Http2RequestInfo {
-  /** It has no body. */
-  readonly ended: boolean;
-  readonly outbound: Http2Outbound;
-}
+/**
+ * Takes a request.
+ * @param ended it has no body
+ * @returns what to call when the stream is closed, which says whether the visitor took the request back; undefined = nothing, it was refused
+ */
+export type OnHttp2Stream = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, ended: boolean) => (() => boolean) | undefined;
 
-/** Takes a request. */
-export type OnHttp2Stream = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, info: Http2RequestInfo) => void;
+/** A stream that fails is closed by that: there is nothing else to be done. */
+function ignored(): void {
+  // See above.
+}
 
 /** A visitor's HTTP/2 connection, from the handshake to the end of its socket. */
 export class Http2Session {
+  /** What waits for the visitor beside the bodies of responses. */
+  readonly outbound: Http2Outbound;
   readonly #session: http2.ServerHttp2Session;
   readonly #socket: TLSSocket;
   readonly #carrier: net.Socket;
@@ -42,9 +49,11 @@ export class Http2Session {
   #timer: NodeJS.Timeout | undefined;
   /** Those that are open, and since when all of their response waits for the visitor; 0 = not yet. */
   readonly #streams = new Map<http2.ServerHttp2Stream, number>();
+  readonly #taken = new Pace(TAKEN_BACK);
+  #ending = false;
   /** Bytes that had gone to the visitor when he last took some, and when that was seen. */
-  #taken = 0;
-  #takenAt = 0;
+  #bytes = 0;
+  #bytesAt = 0;
   /** Something waited for the visitor when that was looked at, and has not gone out since. */
   #waits = false;
 
@@ -66,23 +75,34 @@ export class Http2Session {
       // One that still has something to send would wait for that.
       for (const stream of this.#streams.keys()) stream.destroy();
     });
-    const outbound = new Http2Outbound(this.#session);
+    this.outbound = new Http2Outbound(this.#session);
     this.#session.on('stream', (stream, headers, flags) => {
-      this.#begun(stream);
-      onStream(stream, headers, { ended: (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0, outbound });
+      stream.on('error', ignored);
+      // Taken back along with the request.
+      if (stream.destroyed) return this.#takenBack();
+      this.#begin(stream, onStream(stream, headers, (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0));
     });
     this.#rest();
   }
 
-  #begun(stream: http2.ServerHttp2Stream): void {
+  #begin(stream: http2.ServerHttp2Stream, onClosed: (() => boolean) | undefined): void {
     this.#streams.set(stream, 0);
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    stream.on('error', () => stream.destroy());
     stream.once('close', () => {
+      if (onClosed?.() !== false) this.#takenBack();
       this.#streams.delete(stream);
       if (this.#streams.size === 0) this.#rest();
     });
+  }
+
+  /** Whoever makes requests only to take them back wants the work done, not the answers. */
+  #takenBack(): void {
+    if (this.#ending || this.#taken.begin(performance.now())) return;
+    this.#ending = true;
+    if (!this.#session.destroyed) this.#session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    // By then that was sent.
+    setImmediate(() => this.cutOff());
   }
 
   /** Nothing is under way. */
@@ -112,18 +132,25 @@ export class Http2Session {
       if (since === 0) this.#streams.set(stream, now);
       else if (now - since > TAIL_MS) stream.destroy();
     }
-    const taken = this.#carrier.bytesWritten;
+    const bytes = this.#carrier.bytesWritten;
     // What is on its way to the system is no longer seen to wait: only when it has gone does the session wait for nothing.
-    this.#waits = waits || (this.#waits && taken === this.#taken);
-    if (!this.#waits || taken !== this.#taken) {
-      this.#taken = taken;
-      this.#takenAt = now;
-    } else if (now - this.#takenAt > stallMs) {
+    this.#waits = waits || (this.#waits && bytes === this.#bytes);
+    if (!this.#waits || bytes !== this.#bytes) {
+      this.#bytes = bytes;
+      this.#bytesAt = now;
+    } else if (now - this.#bytesAt > stallMs) {
       this.cutOff();
     } else {
-      // A write that fails because the visitor is gone tells the session nothing. An empty one of our own destroys the socket.
-      this.#carrier.write(NOTHING);
+      this.#probe();
     }
+  }
+
+  /**
+   * A write that fails because the visitor is gone tells the session nothing; an empty one of our own tells us. libuv leaves what was queued behind
+   * a write that failed where it is, until there is another one: so none may wait in the socket's own queue for the one before.
+   */
+  #probe(): void {
+    this.#carrier._write('', 'latin1', (error) => { if (error) this.cutOff(); });
   }
 
   /** Ends at once. A destroyed session alone leaves the socket open while something waits to be written, which is for ever when the visitor is gone. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import net from 'node:net';
 import tls from 'node:tls';
 import type { Logger } from 'pino';
@@ -11,7 +12,8 @@ import { requestedHost } from '../../rules/host-name.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import { coveredHosts } from './covered-hosts.ts';
 import type { HostEntry } from './hosts.ts';
-import { bridgeHttp2 } from './http2-bridge.ts';
+import { HeadsForTarget } from './head-for-target.ts';
+import type { Http2Visitor } from './http2-request.ts';
 import { Http2Session, type Http2Timing } from './http2-session.ts';
 import type { TargetPool } from './target-pool.ts';
 import { readTlsStart, type TlsHello } from './tls-start.ts';
@@ -48,10 +50,11 @@ export interface HttpsContext {
   /** The connections to targets that the requests of one HTTP/2 session share. */
   newPool(): TargetPool;
   /**
-   * Takes over one request of an HTTP/2 session, as an HTTP/1.1 connection.
-   * @param covers whether the session may ask for a host: its certificate is for it
+   * Takes over one request of an HTTP/2 session.
+   * @param ended it has no body
+   * @returns what to call when the stream is closed, which says whether the visitor took the request back; undefined = nothing, it was refused
    */
-  serveStream(socket: ByteSocket, pool: TargetPool, covers: (host: string) => boolean): void;
+  serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ended: boolean, visitor: Http2Visitor): (() => boolean) | undefined;
   /** Takes over a connection whose TLS the target speaks itself. */
   passThrough(entry: HostEntry, socket: ByteSocket): void;
 }
@@ -208,8 +211,8 @@ export class HttpsFront {
     const covers = coveredHosts(asked, socket);
     // What the target's own TLS is for is not to be had past it.
     const serves = (host: string): boolean => covers(host) && (host === asked || !this.#passesThrough(host));
-    const serve = (connection: ByteSocket): void => this.#context.serveStream(connection, pool, serves);
-    const session = new Http2Session(socket, carrier, bridgeHttp2(visitor, serve), this.#context.http2Timing);
+    const session = new Http2Session(socket, carrier, (stream, headers, ended) => this.#context.serveStream(stream, headers, ended, requests), this.#context.http2Timing);
+    const requests: Http2Visitor = { origin: visitor, pool, covers: serves, outbound: session.outbound, heads: new HeadsForTarget() };
     this.#sessions.add(session);
     socket.once('close', () => {
       this.#sessions.delete(session);

@@ -1,5 +1,5 @@
-import type { VhostConnection } from './connection.ts';
 import type { Http2Session } from './http2-session.ts';
+import type { Patience } from './patience.ts';
 
 /** How long a visitor and a target may take, in ms. */
 export interface VhostTiming {
@@ -22,15 +22,24 @@ const BODY_FLOOR = 500;
 /** How often all connections are looked at: cheaper than a timer for each. */
 const LOOK_MS = 1000;
 
+/** Someone who may take too long: a connection, or a request over HTTP/2. */
+export interface TimedVisitor {
+  readonly patience: Patience;
+  /** Bytes of the response that wait for the visitor. */
+  readonly pending: number;
+  /** Gives up. */
+  expire(): void;
+}
+
 /** Ends the connections that take too long: every one holds a file descriptor and memory. */
 export class SlowVisitors {
-  readonly #connections: ReadonlySet<VhostConnection>;
+  readonly #visitors: ReadonlySet<TimedVisitor>;
   readonly #sessions: ReadonlySet<Http2Session>;
   readonly #timing: VhostTiming;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(connections: ReadonlySet<VhostConnection>, sessions: ReadonlySet<Http2Session>, timing: VhostTiming) {
-    this.#connections = connections;
+  constructor(visitors: ReadonlySet<TimedVisitor>, sessions: ReadonlySet<Http2Session>, timing: VhostTiming) {
+    this.#visitors = visitors;
     this.#sessions = sessions;
     this.#timing = timing;
   }
@@ -46,15 +55,14 @@ export class SlowVisitors {
 
   /** @param now by the monotonic clock */
   look(now: number): void {
-    for (const connection of this.#connections) {
-      if (this.#isLate(connection, now)) connection.expire();
+    for (const visitor of this.#visitors) {
+      if (this.#isLate(visitor, now)) visitor.expire();
     }
     for (const session of this.#sessions) session.look(now, this.#timing.stallMs);
   }
 
-  #isLate(connection: VhostConnection, now: number): boolean {
+  #isLate({ patience, pending }: TimedVisitor, now: number): boolean {
     const { headMs, idleMs, responseMs, stallMs } = this.#timing;
-    const { patience } = connection;
     const { waiting, since, drainedAt } = patience;
     const waited = now - since;
     switch (waiting) {
@@ -62,7 +70,7 @@ export class SlowVisitors {
       case 'idle': return waited > idleMs;
       case 'response': return waited > responseMs;
       case 'body': return waited > stallMs && patience.tooSlow(waited / 1000 * BODY_FLOOR);
-      case 'nothing': return now - drainedAt > stallMs && connection.pending > 0;
+      case 'nothing': return now - drainedAt > stallMs && pending > 0;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Logger } from 'pino';
 import type { HostRequest } from '../../rules/host-route.ts';
 import type { PairOrigin } from '../../wire/socket-pair.ts';
@@ -6,14 +7,16 @@ import { splice } from '../../wire/splice.ts';
 import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { HeadLimits } from '../http/head.ts';
-import { VhostConnection, type VhostConnectionOptions } from './connection.ts';
+import { VhostConnection } from './connection.ts';
 import type { HostEntry, Hosts } from './hosts.ts';
+import { requestHead } from './http2-head.ts';
+import { Http2Request, type Http2Visitor } from './http2-request.ts';
 import { HTTP2_TIMING, type Http2Timing } from './http2-session.ts';
 import { HttpsFront } from './https-front.ts';
 import { ProxiedSockets } from './proxied-sockets.ts';
 import type { Refusal } from './refusal.ts';
 import { RefusalLog } from './refusal-log.ts';
-import { SlowVisitors, type VhostTiming } from './slow-visitors.ts';
+import { SlowVisitors, type TimedVisitor, type VhostTiming } from './slow-visitors.ts';
 import { TargetPool } from './target-pool.ts';
 import type { VhostContext, Visit } from './vhost-context.ts';
 
@@ -56,6 +59,8 @@ export class VhostServer implements VhostContext {
   readonly refusals: RefusalLog;
   readonly #options: VhostOptions;
   readonly #connections = new Set<VhostConnection>();
+  /** They, and the requests that are under way over HTTP/2. */
+  readonly #timed = new Set<TimedVisitor>();
   readonly #shares: ConnectionShares;
   readonly #slow: SlowVisitors;
   readonly #https: HttpsFront;
@@ -83,10 +88,10 @@ export class VhostServer implements VhostContext {
       enter: (address) => this.#enter(address),
       serve: (socket) => this.#serve(socket, 'https'),
       newPool: () => new TargetPool(IDLE_OF_SESSION, options.timing.targetIdleMs),
-      serveStream: (socket, pool, covers) => this.#serveWith(socket, { scheme: 'https', pool, covers }),
+      serveStream: (stream, headers, ended, visitor) => this.#serveStream(stream, headers, ended, visitor),
       passThrough: (entry, socket) => this.#passThrough(entry, socket),
     });
-    this.#slow = new SlowVisitors(this.#connections, this.#https.sessions, options.timing);
+    this.#slow = new SlowVisitors(this.#timed, this.#https.sessions, options.timing);
   }
 
   /** Resolves to the ports. @throws the system's error when one can't be bound */
@@ -108,23 +113,41 @@ export class VhostServer implements VhostContext {
   }
 
   #serve(socket: ByteSocket, scheme: 'http' | 'https'): void {
-    const pool = new TargetPool(1, this.#options.timing.targetIdleMs);
-    this.#serveWith(socket, { scheme, pool, onOver: () => pool.close() });
-  }
-
-  #serveWith(socket: ByteSocket, made: Pick<VhostConnectionOptions, 'scheme' | 'pool' | 'covers' | 'onOver'>): void {
     const leave = this.#enter(socket.remoteAddress);
     if (!leave) {
       socket.destroy(true);
       return;
     }
-    this.#connections.add(new VhostConnection(socket, {
-      ...made, context: this,
-      onGone: (connection) => {
+    const pool = new TargetPool(1, this.#options.timing.targetIdleMs);
+    const connection = new VhostConnection(socket, {
+      scheme, pool, context: this,
+      onOver: () => pool.close(),
+      onGone: () => {
         this.#connections.delete(connection);
+        this.#timed.delete(connection);
         leave();
       },
-    }));
+    });
+    this.#connections.add(connection);
+    this.#timed.add(connection);
+  }
+
+  /** @returns what to call when the stream is closed, which says whether the visitor took the request back; undefined = it was refused */
+  #serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ended: boolean, visitor: Http2Visitor): (() => boolean) | undefined {
+    const head = requestHead(headers, ended);
+    const leave = head && this.#enter(visitor.origin.remoteAddress);
+    if (!leave) {
+      stream.close(head ? constants.NGHTTP2_REFUSED_STREAM : constants.NGHTTP2_PROTOCOL_ERROR);
+      return undefined;
+    }
+    const request = new Http2Request(stream, visitor, this, ended);
+    this.#timed.add(request);
+    request.begin(head);
+    return () => {
+      this.#timed.delete(request);
+      leave();
+      return request.onClosed();
+    };
   }
 
   #passThrough(entry: HostEntry, socket: ByteSocket): void {

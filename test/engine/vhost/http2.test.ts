@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import { covering, other } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type RawField, sendHttp2 } from '../../support/http2-frames.ts';
+import { frames, type RawField, sendHttp2, silentHttp2 } from '../../support/http2-frames.ts';
 import { secureHostRequests } from '../../support/soak/web.ts';
 import { closed } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
@@ -99,6 +99,19 @@ test('trailers pass in both directions, without what would change where a messag
   }
   session.close();
   expect(origin.received.join('').match(/\r\n0\r\n[^]*?\r\n\r\n/g)).toEqual(Array.from({ length: 2 }, () => '\r\n0\r\nx-up: yes\r\n\r\n'));
+});
+
+test.each([0, 8])('a body that the visitor takes back (code %d) is not complete for the target', async (code) => {
+  const origin = await startRawOrigin(() => undefined);
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const visitor = await silentHttp2(httpsPort, 'x.p.example.com');
+  visitor.write(Buffer.concat([frames.begun(1, [[':method', 'POST'], [':scheme', 'https'], [':path', '/'], [':authority', 'x.p.example.com']]), frames.data(1, 'a part')]));
+  await eventually(() => origin.received.join(''), (text) => text.includes('a part'));
+  visitor.write(frames.reset(1, code));
+  await eventually(() => server.connections, (count) => count === 1);
+  visitor.destroy();
+  await eventually(() => server.connections, (count) => count === 0);
+  expect(origin.received.join('')).toMatch(/\r\n\r\n6\r\na part\r\n$/);
 });
 
 test('a session that is idle for long ends; a visitor who keeps the connection all the same loses it, and one who waits for an answer does not', async () => {

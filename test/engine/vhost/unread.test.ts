@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import tls from 'node:tls';
 import { afterEach, expect, test } from '@jest/globals';
 import { covering } from '../../support/certificates.ts';
@@ -106,13 +107,19 @@ test('an HTTP/2 session whose visitor reads nothing is cut off, with its streams
   await closed(raw);
 });
 
-test('the streams of a session end with its socket, those too whose answers wait', async () => {
+test('the streams of sessions end with their sockets, those too whose answers wait, within seconds', async () => {
   const { httpsPort, server, origin } = await answering(4_000_000, 60_000);
-  const { raw, stop, ask } = await session(httpsPort);
-  stop();
-  for (let index = 0; index < 20; index++) ask();
-  await eventually(() => origin.received.length, (count) => count === 20);
-  raw.resetAndDestroy();
+  const raws: net.Socket[] = [];
+  for (let visitor = 1; visitor <= 10; visitor++) {
+    const { raw, stop, ask } = await session(httpsPort);
+    stop();
+    for (let index = 0; index < 10; index++) ask();
+    await eventually(() => origin.received.length, (count) => count === 10 * visitor);
+    raws.push(raw);
+  }
+  // Some looks later there is one that waits behind what the system does not take.
+  await delay(2500);
+  for (const raw of raws) raw.resetAndDestroy();
   expect(await eventually(() => server.connections, (count) => count === 0, 5000)).toBe(0);
 });
 
@@ -162,3 +169,20 @@ test.each([
   await flood(visitor, make);
   expect(await eventually(() => server.connections, (count) => count === 0)).toBe(0);
 }, 90_000);
+
+test('a visitor who takes requests back as fast as it makes them is told so and disconnected at once', async () => {
+  const silent = await startRawOrigin(() => undefined);
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })]);
+  const visitor = await silentHttp2(httpsPort, host);
+  let text = '';
+  visitor.setEncoding('latin1').on('data', (chunk: string) => { text += chunk; }).resume();
+  // All at once: what the server had not read when it closes the connection would take its last words along.
+  visitor.write(Buffer.concat(Array.from({ length: 700 }, (_, index) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1, index % 2 === 0 ? 8 : 2)]))));
+  await once(visitor, 'close');
+  // Most of them nobody had to begin with.
+  expect(silent.received.length).toBeLessThan(350);
+  await eventually(() => server.connections, (count) => count === 0);
+  // GOAWAY, with the last stream and the reason: ENHANCE_YOUR_CALM.
+  const goaway = text.indexOf(Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0]).toString('latin1'));
+  expect([goaway >= 0, text.charCodeAt(goaway + 16)]).toEqual([true, 11]);
+}, 10_000);

@@ -1,0 +1,229 @@
+import http2 from 'node:http2';
+import type { PairOrigin } from '../../wire/socket-pair.ts';
+import { type Framing, passedTrailer, requestFraming } from '../http/body.ts';
+import type { Field } from '../http/field.ts';
+import { formatTrailer, type RequestHead, type ResponseHead } from '../http/head.ts';
+import { HttpSyntaxError } from '../http/syntax-error.ts';
+import type { HeadsForTarget } from './head-for-target.ts';
+import { checkRequestHead, receivedFields } from './http2-head.ts';
+import type { Http2Outbound } from './http2-outbound.ts';
+import { Http2Response } from './http2-response.ts';
+import type { OwnResponse } from './own-response.ts';
+import { Patience } from './patience.ts';
+import { RequestHandler } from './request-handler.ts';
+import type { TargetPool } from './target-pool.ts';
+import type { VhostContext } from './vhost-context.ts';
+import type { VisitorSide } from './visitor-side.ts';
+
+/** What all requests of an HTTP/2 session have in common. */
+export interface Http2Visitor {
+  readonly origin: PairOrigin;
+  /** The session's. */
+  readonly pool: TargetPool;
+  /** Whether the session may ask for a host: its certificate is for it. */
+  readonly covers: (host: string) => boolean;
+  readonly outbound: Http2Outbound;
+  readonly heads: HeadsForTarget;
+}
+
+const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = http2.constants;
+const LAST_CHUNK = Buffer.from('0\r\n');
+const CRLF = Buffer.from('\r\n');
+
+/** A request over HTTP/2: a stream, with the body of the request towards the target and the response on its way back. */
+export class Http2Request implements VisitorSide {
+  readonly scheme = 'https';
+  readonly patience = new Patience();
+  requestOver: boolean;
+  readonly #stream: http2.ServerHttp2Stream;
+  readonly #visitor: Http2Visitor;
+  readonly #context: VhostContext;
+  readonly #handler: RequestHandler;
+  readonly #response: Http2Response;
+  /** Bytes of the body that are still to come; undefined = it has no length and goes on in chunks. */
+  #missing: number | undefined;
+  #trailer: readonly Field[] = [];
+  /** The stream is read: its request has a body. */
+  #reads = false;
+  #answered = false;
+  #cut = false;
+
+  /** @param ended the request has no body */
+  constructor(stream: http2.ServerHttp2Stream, visitor: Http2Visitor, context: VhostContext, ended: boolean) {
+    this.#stream = stream;
+    this.#visitor = visitor;
+    this.#context = context;
+    this.requestOver = ended;
+    this.#handler = new RequestHandler(this, context);
+    this.#response = new Http2Response(stream, visitor.outbound, () => {
+      this.patience.drained();
+      this.#handler.resume();
+    });
+  }
+
+  /** The head has come: finds out who answers. */
+  begin(head: RequestHead): void {
+    try {
+      checkRequestHead(head, this.#context.headLimits);
+      this.#expect(requestFraming(head));
+      this.#handler.begin(head);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  #refuse(error: unknown): void {
+    if (!(error instanceof HttpSyntaxError)) throw error;
+    this.#handler.refuseMalformed(error);
+  }
+
+  // The request's body
+
+  #expect(framing: Framing): void {
+    if (framing.kind === 'length') {
+      this.#missing = framing.bytes;
+      if (this.requestOver && framing.bytes > 0) throw new HttpSyntaxError('there is no body, which has a length');
+      this.requestOver = framing.bytes === 0;
+    }
+    if (this.requestOver) return;
+    this.#reads = true;
+    this.#stream.on('data', (chunk: Buffer) => this.#onData(chunk));
+    // They come before the end does.
+    this.#stream.on('trailers', (headers) => this.#onTrailers(headers));
+    this.#stream.on('end', () => this.#onEnd());
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#answered) return;
+    if (this.#missing === undefined) return this.#handler.body(Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`, 'latin1'), chunk, CRLF]));
+    this.#missing -= chunk.length;
+    if (this.#missing < 0) return this.#fail();
+    this.requestOver = this.#missing === 0;
+    this.#handler.body(chunk);
+    if (this.requestOver) this.#handler.bodyOver();
+  }
+
+  #onTrailers(headers: http2.IncomingHttpHeaders): void {
+    const fields = receivedFields(headers);
+    if (!fields) return this.#fail();
+    try {
+      this.#trailer = passedTrailer(fields);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  #onEnd(): void {
+    if (this.#answered || this.requestOver) return;
+    // A stream that the visitor took back (RST_STREAM without an error) ends for Node as a body does.
+    if (this.#missing !== undefined || this.#stream.closed) return this.#fail();
+    this.requestOver = true;
+    this.#handler.body(Buffer.concat([LAST_CHUNK, formatTrailer(this.#trailer)]));
+    this.#handler.bodyOver();
+  }
+
+  /** The body is not what the head says. */
+  #fail(): void {
+    this.#handler.close();
+    this.#stream.close(NGHTTP2_PROTOCOL_ERROR);
+  }
+
+  /** The stream is closed. @returns whether the visitor took the request back */
+  onClosed(): boolean {
+    this.#handler.close();
+    return !this.#cut && (!this.#answered || this.#stream.rstCode !== NGHTTP2_NO_ERROR);
+  }
+
+  // VisitorSide
+
+  get remoteAddress(): string {
+    return this.#visitor.origin.remoteAddress;
+  }
+
+  get remotePort(): number {
+    return this.#visitor.origin.remotePort;
+  }
+
+  get heads(): HeadsForTarget {
+    return this.#visitor.heads;
+  }
+
+  get covers(): (host: string) => boolean {
+    return this.#visitor.covers;
+  }
+
+  get pool(): TargetPool {
+    return this.#visitor.pool;
+  }
+
+  /** Bytes of the response that wait for the visitor. What is left of a whole one is looked after by the session. */
+  get pending(): number {
+    return this.#answered ? 0 : this.#response.pending;
+  }
+
+  pauseVisitor(): void {
+    this.patience.held = true;
+    this.#stream.pause();
+  }
+
+  resumeVisitor(): void {
+    this.patience.held = false;
+    if (this.#reads) this.#stream.resume();
+  }
+
+  interim(head: ResponseHead): boolean {
+    this.#response.interim(head);
+    return true;
+  }
+
+  head(head: ResponseHead, body: Framing): void {
+    this.#response.head(head, body);
+  }
+
+  body(piece: Buffer, last: boolean): boolean {
+    return this.#response.body(piece, last);
+  }
+
+  flush(): boolean {
+    return this.#response.flush();
+  }
+
+  end(): void {
+    // Only after 101, which HTTP/2 has no place for.
+  }
+
+  upgraded(): void {
+    // No request asks for that over HTTP/2.
+  }
+
+  answer(response: OwnResponse): void {
+    this.#response.own(response);
+    this.#over();
+  }
+
+  answered(): void {
+    this.#response.finish();
+    this.#over();
+  }
+
+  /** What is still to come of the request has nobody to read it. */
+  #over(): void {
+    this.#answered = true;
+    // One that is held would never end.
+    if (this.#reads) this.#stream.resume();
+    if (this.requestOver) return;
+    if (this.#stream.writableFinished) this.#stream.close(NGHTTP2_NO_ERROR);
+    else this.#stream.once('finish', () => this.#stream.close(NGHTTP2_NO_ERROR));
+  }
+
+  /** `close` with an error code would end the body in good order first, so that a part of it looked like all. */
+  cutOff(): void {
+    this.#cut = true;
+    this.#stream.destroy(new Error('the answer was cut off'));
+  }
+
+  /** Gives up: it took too long. */
+  expire(): void {
+    if (!this.#answered) this.#handler.expire();
+  }
+}
