@@ -30,6 +30,7 @@ import { schema } from './schema/schema.ts';
 import { createServices, type Services } from './schema/services.ts';
 import { nameFormerTokens } from './schema/token/notice.ts';
 import { acmeOptions } from './settings/acme.ts';
+import { ticketSecret } from './settings/ticket-secret.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
@@ -44,6 +45,8 @@ import { chooseSockets } from './wire/choose-sockets.ts';
 const API_SHARES: ShareLimits = { total: 4096, perAddress: 512 };
 /** How often history that is older than is to be kept is deleted, in ms. */
 const PRUNE_MS = 3_600_000;
+/** How often it is seen whether the secret of session tickets is due for another one, in ms. */
+const TICKETS_MS = 600_000;
 /** How often expiries that have passed are made known, in ms (contract D13). */
 const SWEEP_MS = 60_000;
 
@@ -74,6 +77,8 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
       sockets, attempts, log,
     });
     opened.push(() => engine.close());
+    const tickets = regularly(TICKETS_MS, async () => engine.sealTickets(await ticketSecret(settings.dataDir, Date.now())), log, 'the secret of TLS session tickets could not be kept; tried again in ten minutes');
+    opened.push(() => tickets.stop());
     await store.forgetRunningState();
     await nameFormerTokens(store, log);
     await store.forgetDeclared();

@@ -205,6 +205,11 @@ export class Engine {
     return this.#certificates.lookAtAll(true);
   }
 
+  /** What session tickets of the hosts' TLS are sealed with from now on. */
+  sealTickets(secret: Buffer): void {
+    this.#certificates.tickets.use(secret);
+  }
+
   /** Where agents in configuration-file mode keep what they bring along; until then they are told to come back. */
   keepDeclared(declarations: Declarations): void {
     this.#declarations = declarations;

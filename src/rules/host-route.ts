@@ -37,6 +37,8 @@ interface Bucket<Rule> {
   readonly locations: Map<string, Rule[]>;
   /** No longer beginning of a path has to be looked up. */
   longest: number;
+  /** Who answers for HTTPS, of all rules and of those that an administrator named; absent = to be found. */
+  secure?: { readonly any: Rule | undefined; readonly byAdmin: Rule | undefined } | undefined;
 }
 
 /**
@@ -50,9 +52,12 @@ export class HostTable<Rule extends HostRule> {
   ownNames: OwnNames;
   readonly #buckets = new Map<string, Bucket<Rule>>();
   readonly #rules = new Map<number, Rule>();
+  readonly #rank: (rule: Rule) => number;
 
-  constructor(rules: Iterable<Rule> = [], ownNames = new OwnNames()) {
+  /** @param rank of the rules of one pattern the one with the lowest answers for HTTPS */
+  constructor(rules: Iterable<Rule> = [], ownNames = new OwnNames(), rank: (rule: Rule) => number = () => 0) {
     this.ownNames = ownNames;
+    this.#rank = rank;
     for (const rule of rules) this.set(rule);
   }
 
@@ -64,6 +69,7 @@ export class HostTable<Rule extends HostRule> {
     if (bucket === undefined) this.#buckets.set(rule.host, bucket = { locations: new Map(), longest: 0 });
     const location = routedLocation(rule.location);
     bucket.longest = Math.max(bucket.longest, location.length);
+    bucket.secure = undefined;
     const rules = bucket.locations.get(location) ?? [];
     bucket.locations.set(location, [...rules, rule].toSorted((a, b) => a.id - b.id));
   }
@@ -75,6 +81,7 @@ export class HostTable<Rule extends HostRule> {
     if (rule === undefined || bucket === undefined) return;
     this.#rules.delete(id);
     const location = routedLocation(rule.location);
+    bucket.secure = undefined;
     const rest = bucket.locations.get(location)?.filter((other) => other.id !== id) ?? [];
     if (rest.length > 0) bucket.locations.set(location, rest);
     else bucket.locations.delete(location);
@@ -93,6 +100,30 @@ export class HostTable<Rule extends HostRule> {
       if (rules.length > 0) return rules;
     }
     return [];
+  }
+
+  /** The started rule that answers for a name in TLS, before any path is known. What it costs doesn't depend on the number of rules, unless one has changed. */
+  secure(host: string): Rule | undefined {
+    const own = this.ownNames.has(host);
+    for (const pattern of patternsFor(host)) {
+      const bucket = this.#buckets.get(pattern);
+      if (bucket === undefined) continue;
+      const { any, byAdmin } = bucket.secure ??= this.#secureOf(bucket);
+      const rule = own ? byAdmin : any;
+      if (rule !== undefined) return rule;
+    }
+    return undefined;
+  }
+
+  #secureOf({ locations }: Bucket<Rule>): NonNullable<Bucket<Rule>['secure']> {
+    const started = [...locations.values()].flat().filter(({ enabled, scheme }) => enabled && scheme !== 'http');
+    return { any: this.#best(started), byAdmin: this.#best(started.filter(({ namedByAdmin }) => namedByAdmin)) };
+  }
+
+  #best(rules: readonly Rule[]): Rule | undefined {
+    let best: Rule | undefined;
+    for (const rule of rules) if (best === undefined || this.#rank(rule) < this.#rank(best)) best = rule;
+    return best;
   }
 
   /** The rule that a request goes to. */

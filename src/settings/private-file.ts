@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { mkdir, open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 
@@ -14,4 +15,18 @@ export function writePrivately(file: string, text: string): void {
   fsyncSync(descriptor);
   closeSync(descriptor);
   renameSync(temporary, file);
+}
+
+/** The same for a file that is written while the server runs: the disk keeps nobody waiting. @throws the system's error */
+export async function keepPrivately(file: string, text: string): Promise<void> {
+  const temporary = `${file}.${process.pid}`;
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const handle = await open(temporary, 'w', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, file);
 }

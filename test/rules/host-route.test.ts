@@ -152,6 +152,20 @@ describe('routing', () => {
     }), cases);
   });
 
+  test('who answers for HTTPS is the best rule of the pattern that serves a name, whatever changes between the questions', () => {
+    const rank = ({ id }: HostRule): number => id * 7 % 3;
+    fc.assert(fc.property(rules, name, fc.array(fc.nat(11)), fc.boolean(), (all, host, removed, own) => {
+      const table = new HostTable<HostRule>(all.map((one) => ({ ...one, namedByAdmin: one.id % 2 === 0 })), new OwnNames(own ? [host] : []), rank);
+      for (const index of [undefined, ...removed]) {
+        if (index !== undefined) table.delete(index + 1);
+        if (index === 3) table.set(rule(host, { id: 100 }));
+        const serving = table.named(host, 'https');
+        const least = Math.min(...serving.map(rank));
+        hold(table.secure(host) === serving.find((one) => rank(one) === least), 'is the one that a scan finds');
+      }
+    }), cases);
+  });
+
   test('costs with 10,000 rules what it costs with 10', () => {
     const tableOf = (count: number) => new HostTable(Array.from({ length: count }, (_, n) => rule(n % 2 ? `h${n}.example.com` : 'same.example.com', { location: `/app/${n}` })));
     const [few, many] = [tableOf(10), tableOf(10_000)];

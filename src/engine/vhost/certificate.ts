@@ -2,11 +2,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { CertificateFault, type CertificateFacts, certificatePair, isPem } from '../../rules/certificate.ts';
+import type { TicketKeys } from './ticket-keys.ts';
 
 /** Files are looked at again at the first handshake after so many ms: a new pair is in use within 2 s. */
 const LOOK_MS = 1000;
 /** The most bytes of a certificate or key file (contract D32). */
 const MAX_BYTES = 64 * 1024;
+/** How long a session may be resumed, in seconds: at most as long as its ticket's key is in use. */
+const SESSION_SECONDS = 12 * 60 * 60;
 /** What is wrong with a file that isn't there or can't be read. */
 const MISSING = 'cannot load';
 
@@ -16,6 +19,14 @@ export interface CertificateSource {
   readonly privateKey: string;
   /** The name that it is got for by ACME: it may not be there yet. */
   readonly acmeName?: string;
+}
+
+/** What certificates need. */
+export interface CertificateNeeds {
+  readonly log: Logger;
+  /** ms since the epoch */
+  readonly now: () => number;
+  readonly tickets: TicketKeys;
 }
 
 /** How a pair stands. */
@@ -29,6 +40,11 @@ export interface CertificateStatus {
 interface Loaded {
   readonly context: SecureContext;
   readonly facts: CertificateFacts;
+  /** PEM texts. */
+  readonly cert: string;
+  readonly key: string;
+  /** Of the ticket keys that the context has. */
+  readonly tickets: number;
 }
 
 /** A certificate with its key. Once there was a good pair, a bad one never takes its place. */
@@ -36,6 +52,7 @@ export class Certificate {
   readonly source: CertificateSource;
   readonly #log: Logger;
   readonly #now: () => number;
+  readonly #tickets: TicketKeys;
   readonly #onChange: () => void;
   #loaded: Loaded | undefined;
   #problem = '';
@@ -45,16 +62,20 @@ export class Certificate {
   #looking: Promise<void> | undefined;
 
   /** @param onChange another pair is in use, or one was refused */
-  constructor(source: CertificateSource, log: Logger, now: () => number, onChange: () => void) {
+  constructor(source: CertificateSource, { log, now, tickets }: CertificateNeeds, onChange: () => void) {
     this.source = source;
     this.#log = log;
     this.#now = now;
+    this.#tickets = tickets;
     this.#onChange = onChange;
   }
 
   /** What the next handshake is to use; undefined = there was never a good pair. */
   async context(): Promise<SecureContext | undefined> {
     await this.look();
+    const loaded = this.#loaded;
+    // The ticket keys of a context can't be changed.
+    if (loaded && loaded.tickets !== this.#tickets.version) this.#loaded = this.#load(loaded);
     return this.#loaded?.context;
   }
 
@@ -94,10 +115,16 @@ export class Certificate {
     const now = this.#now();
     // Before there is another one even an expired certificate tells a visitor more than no answer.
     if (this.#loaded && (facts.validFrom.getTime() > now || facts.validTo.getTime() <= now)) throw new CertificateFault('not yet valid or expired');
-    this.#loaded = { context: contextOf(cert, key), facts };
+    this.#loaded = this.#load({ facts, cert, key });
     this.#problem = '';
     this.#log.info({ subject: facts.x509.subject, expiresAt: facts.validTo }, 'a certificate is in use');
     this.#onChange();
+  }
+
+  /** @throws {CertificateFault} */
+  #load({ facts, cert, key }: Pick<Loaded, 'facts' | 'cert' | 'key'>): Loaded {
+    const { fingerprint256 } = facts.x509;
+    return { context: contextOf({ cert, key, fingerprint: fingerprint256, ticketKeys: this.#tickets.keyFor(fingerprint256) }), facts, cert, key, tickets: this.#tickets.version };
   }
 
   /** What was bad is gone again: the files are those in use. */
@@ -120,9 +147,11 @@ export class Certificate {
 }
 
 /** @throws {CertificateFault} when the chain is broken, or OpenSSL finds the key too weak */
-function contextOf(cert: string, key: string): SecureContext {
+function contextOf({ cert, key, fingerprint, ticketKeys }: { readonly cert: string; readonly key: string; readonly fingerprint: string; readonly ticketKeys: Buffer }): SecureContext {
   try {
-    return createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+    // A session is resumed only for the certificate that it began with.
+    const sessionIdContext = fingerprint.replaceAll(':', '').slice(0, 32);
+    return createSecureContext({ cert, key, minVersion: 'TLSv1.2', ticketKeys, sessionIdContext, sessionTimeout: SESSION_SECONDS });
   } catch (error) {
     throw new CertificateFault(`unusable: ${error instanceof Error ? error.message : String(error)}`);
   }

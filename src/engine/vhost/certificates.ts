@@ -4,6 +4,7 @@ import { acmeFault } from '../../rules/acme-name.ts';
 import type { Acme } from '../acme/acme.ts';
 import type { CertificateState, WantedHost } from '../face.ts';
 import { Certificate, type CertificateSource } from './certificate.ts';
+import { TicketKeys } from './ticket-keys.ts';
 
 /** How often all certificates are looked at, in ms, so that what happens to files is told without a visitor. */
 const ROUND_MS = 30_000;
@@ -19,6 +20,8 @@ interface Shared {
 export class Certificates {
   /** A certificate is another one, was refused, or has come of age. */
   onChange: (certificate: Certificate) => void = () => undefined;
+  /** What the sessions of all of them are resumed by. */
+  readonly tickets = new TicketKeys();
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #acme: Acme | undefined;
@@ -71,7 +74,7 @@ export class Certificates {
   }
 
   #share(source: CertificateSource): Shared {
-    const certificate = new Certificate(source, this.#log, this.#now, () => this.onChange(certificate));
+    const certificate = new Certificate(source, { log: this.#log, now: this.#now, tickets: this.tickets }, () => this.onChange(certificate));
     if (source.acmeName !== undefined) this.#acme?.want(source.acmeName);
     return { certificate, users: 0, standing: undefined };
   }

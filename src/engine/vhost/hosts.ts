@@ -66,7 +66,7 @@ export class Hosts {
   readonly #visitors: Visitors;
   readonly #certificates: Certificates;
   readonly #dialMs: number;
-  readonly #table = new HostTable<HostEntry>();
+  readonly #table = new HostTable<HostEntry>([], undefined, certificateRank);
   readonly #entries = new Map<number, HostEntry>();
   readonly #ofClient = new Map<number, Set<number>>();
   readonly #publicUrl: string;
@@ -212,8 +212,7 @@ export class Hosts {
    * @param name "" = the visitor named none, as is usual when he asks for an address: the server's own is meant (contract 4.7)
    */
   named(name: string): HostEntry | undefined {
-    const entries = this.#table.named(name === '' ? this.serverName : name, 'https');
-    return entries.find(({ wanted, certificate }) => certificate && wanted.certificate !== '') ?? entries.find(({ certificate }) => certificate) ?? entries[0];
+    return this.#table.secure(name === '' ? this.serverName : name);
   }
 
   /**
@@ -236,4 +235,10 @@ export class Hosts {
     const error = !entry.enabled ? '' : this.#mayAnswer(entry.wanted) ? blocked(entry.wanted) : OWN_NAME;
     return { running: entry.enabled && error === '', error, refusals, connections, rate, inletBytes: inlet, exportBytes: exported, health: entry.health?.state(entry.wanted.targets) ?? null };
   }
+}
+
+/** Of the rules of one name first goes one with a certificate of its own, then one with one by ACME. */
+function certificateRank({ wanted, certificate }: HostEntry): number {
+  if (!certificate) return 2;
+  return wanted.certificate === '' ? 1 : 0;
 }
