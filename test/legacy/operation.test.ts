@@ -1,0 +1,64 @@
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
+import { expect, test } from '@jest/globals';
+import { execute, parse } from 'graphql';
+import * as operations from '../../src/legacy/generated/graphql.ts';
+import { compileOperation } from '../../src/legacy/operation.ts';
+import { createContext } from '../../src/schema/context.ts';
+import { schema } from '../../src/schema/schema.ts';
+import { testDatabases } from '../support/database.ts';
+import { openTestSchema } from '../support/schema.ts';
+import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
+
+const databases = testDatabases('sqlite');
+const document = (source: string) => parse(source) as TypedDocumentNode<object, Record<string, unknown>>;
+
+const reads: ReadonlyArray<readonly [string, TypedDocumentNode<object, Record<string, unknown>>, Record<string, unknown>]> = [
+  ['ListClients', operations.ListClientsDocument, { limit: 3, search: 'office', orderBy: 'REMARK', order: 'DESC' }],
+  ['GetClient', operations.GetClientDocument, { id: 1 }],
+  ['GetClient of none', operations.GetClientDocument, { id: 99 }],
+  ['ListTunnels', operations.ListTunnelsDocument, { offset: 1 }],
+  ['GetTunnel', operations.GetTunnelDocument, { id: 1 }],
+  ['ListHosts', operations.ListHostsDocument, { limit: null }],
+  ['GetHost', operations.GetHostDocument, { id: 1 }],
+  ['ListUsers', operations.ListUsersDocument, {}],
+  ['GetGlobal', operations.GetGlobalDocument, {}],
+  ['ApiKeyStatus', operations.ApiKeyStatusDocument, {}],
+].map(([name, operation, variables]) => [name, operation, variables] as unknown as [string, TypedDocumentNode<object, Record<string, unknown>>, Record<string, unknown>]);
+
+test.each(reads)('the compiled %s answers what GraphQL answers', async (_, operation, variables) => {
+  const { services } = await openTestSchema(databases);
+  const { store } = services;
+  await seedUsers(store, 2);
+  const [client = 0] = await seedClients(store, 4, (n) => ({ userId: n % 2 === 0 ? 1 : null, expiresAt: n === 3 ? new Date(0) : null, blackIpList: '192.0.2.1\n192.0.2.2', inletBytes: 2n ** 40n }));
+  await seedTunnels(store, client, 3, () => ({ target: '127.0.0.1:1\n127.0.0.1:2' }));
+  await seedHosts(store, client, 2);
+  const context = () => createContext(services, { kind: 'admin' }, 'test');
+  const wanted = await execute({ schema, document: operation, contextValue: context(), variableValues: variables });
+  const settled = await compileOperation(schema, operation)(context(), variables).then((data) => ({ data }), (error: unknown) => ({ error }));
+  if (wanted.errors?.[0]) expect(settled).toMatchObject({ error: { message: wanted.errors[0].message } });
+  else expect(JSON.parse(JSON.stringify(settled))).toEqual(JSON.parse(JSON.stringify({ data: wanted.data })));
+});
+
+test('a compiled operation fails with what a field failed with, when the others have ended', async () => {
+  const { services } = await openTestSchema(databases);
+  const run = compileOperation(schema, document('{ clients(limit: 1000) { total } server { bridgePort } }'));
+  await expect(run(createContext(services, { kind: 'admin' }, 'test'), {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  const refused = compileOperation(schema, document('{ users { total } }'));
+  await expect(refused(createContext(services, { kind: 'anonymous', address: '' }, 'test'), {})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+});
+
+test('variables of another type are refused', async () => {
+  const { services } = await openTestSchema(databases);
+  const run = compileOperation(schema, document('query ($id: Int!) { client(id: $id) { id } }'));
+  for (const variables of [{}, { id: 'one' }, { id: null }, { id: undefined }]) {
+    await expect(run(createContext(services, { kind: 'admin' }, 'test'), variables)).rejects.toThrow(/\$id/);
+  }
+});
+
+test.each([
+  ['a field that there is not', '{ nothing }', /does not fit the schema/],
+  ['a directive', '{ clients { total @include(if: true) } }', /directives/],
+  ['several mutations', 'mutation { a: deleteClient(id: 1) b: deleteClient(id: 2) }', /several mutations/],
+])('an operation with %s is refused when it is compiled', (_, source, message) => {
+  expect(() => compileOperation(schema, document(source))).toThrow(message);
+});
