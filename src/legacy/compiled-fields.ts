@@ -81,9 +81,26 @@ function fieldsOf(compiling: Compiling, type: GraphQLObjectType, sets: readonly 
 }
 
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): Arguments {
-  if (node.arguments && node.arguments.length > 0) return ({ variables }) => getArgumentValues(field, node, variables);
-  const defaults = Object.freeze(getArgumentValues(field, node));
-  return () => defaults;
+  if (!node.arguments || node.arguments.length === 0) {
+    const defaults = Object.freeze(getArgumentValues(field, node));
+    return () => defaults;
+  }
+  const given = new Map(node.arguments.map(({ name, value }) => [name.value, value]));
+  const plain = field.args.map(({ name, type, defaultValue }) => {
+    const value = given.get(name);
+    return isNonNullType(type) || (value && value.kind !== Kind.VARIABLE) ? undefined : { name, defaultValue, variable: value?.name.value };
+  });
+  if (plain.includes(undefined)) return ({ variables }) => getArgumentValues(field, node, variables);
+  const known = plain.filter((each) => each !== undefined);
+  // Most arguments are variables that may be null: their values are those of the variables, which were looked at.
+  return ({ variables }) => {
+    const values: Record<string, unknown> = {};
+    for (const { name, defaultValue, variable } of known) {
+      if (variable !== undefined && Object.hasOwn(variables, variable)) values[name] = variables[variable];
+      else if (defaultValue !== undefined) values[name] = defaultValue;
+    }
+    return values;
+  };
 }
 
 /** What resolvers are told of their field. Those of this schema ask neither for the path nor for variables, so no request collects them. */
