@@ -89,6 +89,8 @@ function dialled(parts: CapturedParts, address: string, port: number, timeoutMs:
 
 /** Dials an IP address. */
 function dial(parts: CapturedParts, { address, port, timeoutMs }: { readonly address: string; readonly port: number; readonly timeoutMs: number }, onDialled: OnDialled): void {
+  // A handle takes any number for a port, and what is none ends the process.
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new RangeError(`${port} is no port`);
   const handle = new parts.Tcp(SOCKET);
   const request = new parts.Connect();
   let over = false;

@@ -1,12 +1,28 @@
-import { afterEach } from '@jest/globals';
+import process from 'node:process';
+import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { EngineOptions, StoredState } from '../../src/engine/engine-options.ts';
 import type { BridgeAddress } from '../../src/engine/bridge/bridge.ts';
 import type { WantedClient, WantedTunnel } from '../../src/engine/face.ts';
 import { transportOf } from '../../src/rules/tunnel-mode.ts';
+import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
 import { covering } from './certificates.ts';
 import { LogRecorder } from './log-recorder.ts';
+
+/** The way to get sockets that the program chooses here; `ADIT_TEST_SOCKETS` for another one. */
+const usual = BACKEND_NAMES.find((name) => name === process.env['ADIT_TEST_SOCKETS']) ?? 'captured';
+/** Those of engines and agents under test, unless a test says otherwise. */
+let sockets = await socketsBy(usual);
+
+/** Runs tests with the sockets of every backend in turn. */
+export function onEveryBackend(tests: () => void): void {
+  describe.each(BACKEND_NAMES)('with sockets by %s', (name) => {
+    beforeAll(async () => { sockets = await socketsBy(name); });
+    afterAll(async () => { sockets = await socketsBy(usual); });
+    tests();
+  });
+}
 
 const running: Array<() => Promise<unknown>> = [];
 
@@ -33,7 +49,7 @@ export const fresh = { inletBytes: 0, exportBytes: 0 };
 /** Starts an engine on ephemeral ports; it is closed when the test is done. */
 export async function startEngine(options: Partial<EngineOptions> & { readonly stored?: Partial<StoredState> } = {}): Promise<TestEngine> {
   const log = new LogRecorder();
-  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger, ...options });
+  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger, sockets, ...options });
   running.push(() => engine.close());
   await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], serverName: '', ...options.stored });
   return { engine, bridge: await engine.listen(), log };
@@ -60,7 +76,7 @@ export async function startAgent({ bridge }: Reached, options: Partial<AgentOpti
 /** Starts an agent without waiting for anything. */
 export function launchAgent({ bridge }: Reached, options: Partial<AgentOptions> = {}): TestAgent {
   const log = new LogRecorder();
-  const agent = new Agent({ server: bridge, vkey: CLIENT.vkey, log: log.logger, version: '0.0.1', ...options });
+  const agent = new Agent({ server: bridge, vkey: CLIENT.vkey, log: log.logger, version: '0.0.1', sockets, ...options });
   const ran = agent.run();
   running.push(async () => {
     await agent.stop();

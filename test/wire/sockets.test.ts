@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
 import { chooseSockets } from '../../src/wire/choose-sockets.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { ByteSocket, SocketBackend, SocketSink } from '../../src/wire/socket.ts';
+import { LOOK_MS } from '../../src/wire/socket-watch.ts';
 import { socketTrials } from '../../src/wire/socket-trials.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedPort, startTarget } from '../support/target.ts';
@@ -46,6 +47,13 @@ function reading(socket: ByteSocket, { slow = false, borrows }: { slow?: boolean
       onClose: (error) => reject(error ?? new Error('closed before its end')),
     });
   });
+}
+
+/** Whether the kernel's timer of a connection is that of keep-alive. */
+function keepsAlive({ local }: ByteSocket): boolean {
+  const ours = `0100007F:${(local?.port ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+  const open = readFileSync('/proc/net/tcp', 'utf8').split('\n').map((line) => line.trim().split(/\s+/)).find((fields) => fields[1] === ours && fields[3] === '01');
+  return open?.[5]?.startsWith('02:') ?? false;
 }
 
 describe.each(await Promise.all(BACKEND_NAMES.map(socketsBy)))('sockets by $name', (backend) => {
@@ -201,6 +209,18 @@ describe.each(await Promise.all(BACKEND_NAMES.map(socketsBy)))('sockets by $name
     expect(accepted.remoteAddress).toBe('127.0.0.1');
     expect(dialled.remoteAddress).toBe('127.0.0.1');
     expect(accepted.remotePort).not.toBe(dialled.remotePort);
+    dialled.destroy();
+    accepted.destroy();
+  });
+
+  test.each([70_000, -1, 1.5, Number.NaN])('%p is no port, and connecting to it fails like anything else', async (port) => {
+    await expect(backend.connect({ host: '127.0.0.1', port, timeoutMs: 1000 })).rejects.toBeInstanceOf(RangeError);
+  });
+
+  (process.platform === 'linux' ? test : test.skip)('both ends ask by keep-alive whether the other one is there', async () => {
+    const { dialled, accepted } = await pair();
+    for (const socket of [dialled, accepted]) socket.attach(IDLE);
+    await eventually(() => [dialled, accepted].map((socket) => keepsAlive(socket)), (both) => both.every(Boolean), 5 * LOOK_MS);
     dialled.destroy();
     accepted.destroy();
   });
