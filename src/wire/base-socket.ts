@@ -24,6 +24,8 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
   watchPlace = NOT_WATCHED;
   turn = -1;
   turnBytes = 0;
+  level = 0;
+  levelAt = 0;
   #sink: SocketSink | undefined;
   /** What it reads into, unless that is the shared buffer. */
   #large: LargeBuffer | undefined;
@@ -109,7 +111,7 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
       this.#unread = Buffer.concat(this.#unread ? [this.#unread, chunk] : [chunk]);
       return;
     }
-    if (!this.#yielding && readTurns.read(this, chunk.length)) {
+    if (!this.#yielding && readTurns.read(this, chunk.length, this.#sink?.shared)) {
       this.#yielding = true;
       this.stopReading();
     }
@@ -129,7 +131,8 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
     this.receive((large?.bytes ?? sharedBuffer).subarray(0, length), true);
     LargeBuffer.lend(undefined);
     this.#large = LargeBuffer.next(large, length);
-    return this.#large?.bytes ?? sharedBuffer;
+    if (!this.#large) return sharedBuffer;
+    return readTurns.amongOthers ? this.#large.part : this.#large.bytes;
   }
 
   goOn(): void {

@@ -2,6 +2,8 @@ import type { ByteSocket } from './socket.ts';
 
 /** What a socket that carries much reads at once. */
 const LARGE_BYTES = 256 * 1024;
+/** The same while others wait for it. */
+const PART_BYTES = 64 * 1024;
 /** Large buffers of a process, those that writes keep included. Without one a socket reads less at once, and what it read is copied. */
 const MOST = 64;
 /** A read of this much gets its socket a large buffer, one of less than that little takes it back. */
@@ -23,6 +25,8 @@ export class LargeBuffer {
 
   /** What is read into. */
   readonly bytes: Buffer = Buffer.allocUnsafeSlow(LARGE_BYTES);
+  /** Its beginning, to be read into while others wait. */
+  readonly part: Buffer = this.bytes.subarray(0, PART_BYTES);
   #writes = 0;
   #left = false;
 

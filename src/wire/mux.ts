@@ -48,6 +48,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   /** Whether data is compressed before it is sent. Streams stay on the mux as long as that gains something. */
   compress: boolean;
   readonly borrows = true;
+  readonly shared = true;
   readonly #socket: ByteSocket;
   readonly #side: Side;
   readonly #handlers: MuxHandlers;

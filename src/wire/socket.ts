@@ -7,6 +7,8 @@
 export interface SocketSink {
   /** Chunks may be lent: they are valid only until onData returns, and copied when they are needed longer. Absent = each is the sink's own. */
   readonly borrows?: true;
+  /** Many streams come from it: it neither waits for other sockets nor lets those that carry much wait. */
+  readonly shared?: true;
   /** Bytes arrived. */
   onData(chunk: Buffer): void;
   /** The peer ended its direction; no more onData. */
