@@ -32,9 +32,10 @@ export async function openSqlite(dataDir: string, onLost: (error: Error) => void
     const writer = new WorkerLink<WriterRequest>(file, 'writer', onLost);
     const reader = new SqliteReader(file);
     await writer.started();
-    const db = new PrismaClient({ ...clientOptions, adapter: new SqliteAdapterFactory(writer) });
+    const savepoints = new SqliteAdapterFactory(writer);
+    const db = new PrismaClient({ ...clientOptions, adapter: savepoints });
     await db.$connect();
-    return { db, reader, applied, where: file };
+    return { db, reader, applied, where: file, savepoints };
   } catch (error) {
     if (error instanceof StoreError) throw new StoreError(`${file}: ${error.message}`, { cause: error });
     throw new StoreError(`can't open the database ${file}: ${messageOf(error)}`, { cause: error });

@@ -22,7 +22,7 @@ import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
 import type { Reading } from './reading.ts';
-import { transactions } from './transaction.ts';
+import { plainSavepoints, transactions } from './transaction.ts';
 import { WriteHealth } from './write-health.ts';
 import type { RunTransaction } from './transaction.ts';
 
@@ -115,7 +115,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
   const lock = 'lock' in opened ? opened.lock : undefined;
-  const health = new WriteHealth(transactions(db, async () => lock?.held()), (run) => tryWrite(run, dialect));
+  const health = new WriteHealth(transactions(db, async () => lock?.held(), 'savepoints' in opened ? opened.savepoints : plainSavepoints), (run) => tryWrite(run, dialect));
   const { transaction } = health;
   return {
     db,

@@ -23,6 +23,23 @@ export interface WriteOptions<T> {
 /** Runs a function in a transaction. */
 export type RunTransaction = <T>(run: (tx: Transaction) => Promise<T>, options?: WriteOptions<T>) => Promise<T>;
 
+/** How a part of a transaction is made to be undone by itself. One savepoint at a time, of the transaction that runs. */
+export interface Savepoints {
+  set(tx: Transaction): Promise<void>;
+  /** Undoes what came since. */
+  undo(tx: Transaction): Promise<void>;
+}
+
+/** By statements of their own. */
+export const plainSavepoints: Savepoints = {
+  async set(tx) {
+    await tx.$executeRaw`SAVEPOINT write`;
+  },
+  async undo(tx) {
+    await tx.$executeRaw`ROLLBACK TO SAVEPOINT write`;
+  },
+};
+
 /** A write that waits, or is under way. Neither `publish` nor `fail` throws. */
 interface Job {
   readonly alone: boolean;
@@ -49,7 +66,7 @@ const mostTogether = 16;
  * Inside, use `tx` only. What `run` throws rolls back all it wrote.
  * @param claimed asked before each commit: resolves while no other server has the database; what it throws, the writes fail with
  */
-export function transactions(db: PrismaClient, claimed: () => Promise<void>): RunTransaction {
+export function transactions(db: PrismaClient, claimed: () => Promise<void>, savepoints: Savepoints): RunTransaction {
   const inside = new AsyncLocalStorage<true>();
   const waiting: Job[] = [];
   let running = false;
@@ -85,11 +102,11 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>): Ru
   /** Makes a write part of a transaction, unless it fails by itself. */
   const join = async (jobs: Set<Job>, job: Job, tx: Transaction): Promise<void> => {
     jobs.add(job);
-    await tx.$executeRaw`SAVEPOINT write`;
+    await savepoints.set(tx);
     try {
       await inside.run(true, () => job.run(tx));
     } catch (error) {
-      await tx.$executeRaw`ROLLBACK TO SAVEPOINT write`;
+      await savepoints.undo(tx);
       jobs.delete(job);
       await job.fail(error);
     }

@@ -23,7 +23,7 @@ eachDialect('a new tunnel', (databases) => {
     await store.db.client.create({ data: { vkey: 'k' } });
     const statements = await statementsOf(store, () => Promise.all(Array.from({ length: 8 }, () => api.ok(createTunnel, { input: { clientId: 1, mode: 'tcp' } }))));
     expect(statements.filter((text) => text === 'COMMIT')).toHaveLength(1);
-    expect(statements.length).toBeLessThan(8 * 6);
+    expect(statements.length).toBeLessThan(8 * 4);
     expect(await store.db.tunnel.count()).toBe(8);
   });
 });

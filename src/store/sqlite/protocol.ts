@@ -15,7 +15,9 @@ export type WriterRequest =
   /** A statement outside of transactions that only reads. It sees what was committed, and waits for no transaction. */
   | readonly [what: 'read', sql: string, args: readonly SqliteValue[]]
   /** A statement that may write: outside of transactions, or inside the one with this number, which its first statement begins. */
-  | readonly [what: 'query' | 'execute', sql: string, args: readonly SqliteValue[], transaction?: number]
+  | readonly [what: 'query' | 'execute', sql: string, args: readonly SqliteValue[], transaction?: number, behindSavepoint?: true]
+  /** Undoes what a transaction has done since its last savepoint. */
+  | readonly [what: 'undo', transaction: number]
   /** Any number of statements outside of transactions. */
   | readonly [what: 'script', sql: string]
   | readonly [what: 'commit' | 'rollback', transaction: number]

@@ -43,14 +43,18 @@ export class Writer {
       }
       case 'query':
       case 'execute': {
-        const [what, sql, args, transaction] = request;
-        const run = () => what === 'query' ? this.#writing.rows(sql, args) : this.#writing.execute(sql, args);
+        const [what, sql, args, transaction, behindSavepoint] = request;
+        const run = () => {
+          if (behindSavepoint) this.#writing.execute('SAVEPOINT write', []);
+          return what === 'query' ? this.#writing.rows(sql, args) : this.#writing.execute(sql, args);
+        };
         return transaction === undefined ? this.#write(reply, run) : this.#transactions.run(transaction, reply, run);
       }
       case 'script': {
         const [, sql] = request;
         return this.#write(reply, () => this.#writing.database.exec(sql));
       }
+      case 'undo': return this.#transactions.run(request[1], reply, () => { this.#writing.execute('ROLLBACK TO SAVEPOINT write', []); });
       case 'commit': return this.#transactions.commit(request[1], reply);
       case 'rollback': return this.#transactions.rollback(request[1], reply);
       case 'close': return this.#write(reply, () => {
