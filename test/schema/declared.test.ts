@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { AgentRecords } from '../../src/engine/face.ts';
 import { AgentDeclarations } from '../../src/schema/declared/agent-records.ts';
-import type { DeclaredHost, DeclaredTunnel } from '../../src/wire/declared.ts';
 import { eachDialect } from '../support/database.ts';
+import { MAX_DECLARED, type DeclaredHost, type DeclaredTunnel } from '../../src/wire/declared.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const TUNNEL: DeclaredTunnel = { mode: 'tcp', port: 0, serverIp: '', targets: ['127.0.0.1:1'], password: '', localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' };
@@ -41,6 +41,22 @@ eachDialect('what agents bring along', (databases) => {
     expect(api.engine.wantedTunnels.size + api.engine.wantedHosts.size).toBe(0);
     expect(api.engine.openLeases.size).toBe(0);
   });
+
+  test('is at most 1,000 tunnels and hosts of an agent; those that it has may be changed, and one that goes makes room', async () => {
+    const api = await openTestSchema(databases);
+    const records = new AgentDeclarations(api.services).open(await newClient(api), '');
+    expect((await host(records, 'a')).error).toBe('');
+    const made = await Promise.all(Array.from({ length: MAX_DECLARED - 1 }, (_, count) => tunnel(records, `t${count}`)));
+    expect(made.filter(({ error }) => error !== '')).toEqual([]);
+    const more = await Promise.all([tunnel(records, 'more'), host(records, 'more', { host: 'b.example' })]);
+    expect(more.map(({ id, error }) => ({ id, error }))).toEqual(Array(2).fill({ id: 0, error: expect.stringContaining('tunnel') }));
+    expect(await tunnel(records, 't0', { targets: ['127.0.0.1:2'] })).toEqual(made[0]);
+    expect(await counts(api)).toMatchObject({ tunnels: MAX_DECLARED - 1, hosts: 1 });
+    await records.withdraw('tunnel', 't1');
+    expect((await tunnel(records, 'more')).error).toBe('');
+    expect((await tunnel(records, 'yet more')).error).not.toBe('');
+    expect(await counts(api)).toMatchObject({ tunnels: MAX_DECLARED - 1, hosts: 1 });
+  }, 60_000);
 
   test('is held to every rule, and what is refused stays as it was', async () => {
     const api = await openTestSchema(databases);
