@@ -1,3 +1,4 @@
+import { ChosenKeys } from './chosen-keys.ts';
 import { FailureLimit } from './failure-limit.ts';
 import { networkOf as networkOfBits } from './ip-address.ts';
 import { KnownSources } from './known-sources.ts';
@@ -31,7 +32,7 @@ export type Credential = NamedCredential | 'vkey';
 export interface Lockout {
   readonly credential: Credential;
   readonly kind: 'address' | 'name';
-  /** The address (of IPv6 its /56 network), or the name that was tried. Of a tunnel password the address, `#` and the caller. */
+  /** The address (of IPv6 its /56 network), or the name that was tried. Of a tunnel password the address, `#` and the tunnel's owner. */
   readonly source: string;
   /** When nothing is held against it any more. */
   readonly until: Date;
@@ -69,6 +70,8 @@ export class Attempts {
   readonly #limits: Readonly<Record<NamedCredential, Limits>> = {
     login: newLimits(), password: newLimits(), ipWhitePassword: newLimits(), basic: newLimits(), tunnelPassword: newLimits(),
   };
+  /** The passwords that owners choose for their tunnels. */
+  readonly chosenKeys = new ChosenKeys();
   readonly #agents = new Penalties();
   readonly #watchers = new Set<(suspicion: Suspicion) => void>();
 

@@ -72,6 +72,27 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await message('still free')).toBeUndefined();
   });
 
+  test('are tried no faster by those that turn out to be free, whichever client of a user asks; such as were had before are no guess', async () => {
+    let now = Date.now();
+    const api = await openTestSchema(databases, {}, () => now);
+    const { hers, alice } = await world(api);
+    const second = await api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: alice.userId } });
+    const own = await api.id(create, { input: { clientId: hers, mode: 'secret', password: 'own', targets } });
+    const change = (password: string, caller: Caller = alice) => api.code(update, { id: own, input: { password } }, caller);
+    for (const password of ['had', 'has']) expect(await change(password)).toBeUndefined();
+    // As 998 of them of them would, without the writes.
+    const { chosenKeys } = api.services.attempts;
+    while (chosenKeys.mayChoose(`user ${alice.userId}`, 'any', now));
+    expect(await change('one more')).toBe('TUNNEL_KEY_DUPLICATE');
+    expect(await change('had')).toBeUndefined();
+    const records = new AgentDeclarations(api.services).open(second, '198.51.100.1');
+    const declare = async (password: string) => (await records.declare({ kind: 'tunnel', name: 't', tunnel: { mode: 'secret', port: 0, serverIp: '', targets, password, localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' } })).error;
+    expect(await declare('another')).toBe('secret mode keys another must be unique');
+    expect(await declare('has')).toBe('');
+    now += 1000;
+    expect([await change('one more'), await change('two more')]).toEqual([undefined, 'TUNNEL_KEY_DUPLICATE']);
+  }, 60_000);
+
   test('are not guessed by declarations of an agent either', async () => {
     const api = await openTestSchema(databases);
     const { hers } = await world(api);

@@ -43,8 +43,9 @@ function addTunnel(context: Context, plan: (tx: Transaction) => Promise<NewTunne
   return writeWithPort(context, async (tx, changed, leasePort) => {
     const { columns, port, known } = await plan(tx);
     const lease = await leasePort({ ...columns, port });
-    checkSlot(await usableClient(context, tx, columns.clientId));
-    const after = await withUniqueKey(context, columns, known, () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } }));
+    const client = await usableClient(context, tx, columns.clientId);
+    checkSlot(client);
+    const after = await withUniqueKey(context, client, columns, known, () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } }));
     changed({ resource: 'tunnel', action: 'create', after, lease });
     return after;
   });

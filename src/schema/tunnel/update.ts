@@ -22,7 +22,7 @@ export async function updateTunnel(context: Context, id: number, input: TunnelVa
     const lease = input.port === 0 || !sameListener(before, next) ? await leasePort({ ...next, replaces: id }) : undefined;
     if (to !== undefined) checkSlot(to, from.userId);
     const data = { ...columns, ...next, port: lease?.port ?? next.port };
-    const after = await withUniqueKey(context, next, before, () => tx.tunnel.update({ where: { id }, data }));
+    const after = await withUniqueKey(context, to ?? from, next, before, () => tx.tunnel.update({ where: { id }, data }));
     changed({ resource: 'tunnel', action: 'update', before, after, lease });
     return after;
   }, { alone: true });
