@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type RequestHandler, Router } from 'express';
 import { describeApi } from '../legacy/openapi.ts';
@@ -9,7 +10,9 @@ import { hashOf } from './page.ts';
  * nothing but that description and calls as whoever is logged in, or with a token that is typed into it.
  */
 export function apiDescriptionRoutes(options: { readonly basePath: string; readonly version: string }): RequestHandler {
-  const description = JSON.stringify(describeApi(routes, options));
+  // Made once, its ETag too: strangers may ask for it as often as they like.
+  const description = Buffer.from(JSON.stringify(describeApi(routes, options)));
+  const tag = `"${createHash('sha256').update(description).digest('base64url')}"`;
   const [html = '', style = '', script = ''] = ['page.html', 'page.css', 'page.js'].map((name) => readFileSync(new URL(`try-api/${name}`, import.meta.url), 'utf8'));
   const page = `<!doctype html>
 <html lang="en" data-base="${options.basePath}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Adit API</title>
@@ -23,7 +26,7 @@ ${html}</body></html>
   ].join('; ');
   return Router()
     .get('/openapi.json', (_request, response) => {
-      response.set('Cache-Control', 'no-cache').type('json').send(description);
+      response.set({ 'Cache-Control': 'no-cache', ETag: tag }).type('json').send(description);
     })
     .get('/api', (_request, response) => {
       response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache' }).type('html').send(page);

@@ -93,7 +93,10 @@ test('what the body readers refuse is one clear line', async () => {
 
 test('the legacy API is described and can be tried below the base path, by a page that loads nothing from elsewhere', async () => {
   const app = await start({ settings: { basePath: '/base', trustedProxies: [] } });
-  const description: unknown = await (await fetch(`${app.url}/openapi.json`)).json();
+  const described = await fetch(`${app.url}/openapi.json`);
+  expect(described.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(described.headers.get('etag')).toMatch(/^"[\w-]{43}"$/);
+  const description: unknown = await described.json();
   expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: '/base' }], paths: { '/client/list/': { post: {} } } });
   const response = await fetch(`${app.url}/api`);
   const html = await response.text();
