@@ -32,8 +32,8 @@ const socksHello = Buffer.from([5, 1, 0]);
 const socksAssociate = Buffer.from([5, 3, 0, 1, 0, 0, 0, 0, 0, 0]);
 
 test.each([
-  ['httpProxy', (target: number) => `CONNECT 127.0.0.1:${target} HTTP/1.1\r\nHost: x\r\n\r\n`, /^HTTP\/1\.1 200 /],
-  ['socks5', () => socksHello, /^\x05\x00/],
+  ['httpProxy', (target: number) => `CONNECT 127.0.0.1:${target} HTTP/1.1\r\nHost: x\r\n\r\n`, 'HTTP/1.1 200 '],
+  ['socks5', () => socksHello, '\x05\x00'],
 ] as const)('256 visitors of one address who say nothing to an %s leave the others theirs', async (mode, hello, answer) => {
   const server = await startEngine();
   await startAgent(server);
@@ -46,7 +46,7 @@ test.each([
   expect(crowd.filter((socket) => socket.destroyed)).toHaveLength(0);
   const other = from('127.0.0.3', port);
   other.write(hello(target));
-  expect(String(await firstOf(other))).toMatch(answer);
+  expect(String(await firstOf(other)).startsWith(answer)).toBe(true);
   crowd[0]?.destroy();
   for (;;) {
     const again = from('127.0.0.2', port);

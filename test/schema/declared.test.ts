@@ -49,7 +49,7 @@ eachDialect('what agents bring along', (databases) => {
     const made = await Promise.all(Array.from({ length: MAX_DECLARED - 1 }, (_, count) => tunnel(records, `t${count}`)));
     expect(made.filter(({ error }) => error !== '')).toEqual([]);
     const more = await Promise.all([tunnel(records, 'more'), host(records, 'more', { host: 'b.example' })]);
-    expect(more.map(({ id, error }) => ({ id, error }))).toEqual(Array(2).fill({ id: 0, error: expect.stringContaining('tunnel') }));
+    for (const outcome of more) expect(outcome).toMatchObject({ id: 0, error: expect.stringContaining('tunnel') });
     expect(await tunnel(records, 't0', { targets: ['127.0.0.1:2'] })).toEqual(made[0]);
     expect(await counts(api)).toMatchObject({ tunnels: MAX_DECLARED - 1, hosts: 1 });
     await records.withdraw('tunnel', 't1');
