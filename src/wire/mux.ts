@@ -91,12 +91,16 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     return this.#out.congested;
   }
 
-  /** Opens a stream without waiting for the peer; undefined = the session is over or has too many, or the peer reads too little. */
-  open(payload: Uint8Array): Stream | undefined {
+  /**
+   * Opens a stream without waiting for the peer; undefined = the session is over or has too many, or the peer reads too little.
+   * @param dataFollows as for `Opener.open`
+   */
+  open(payload: Uint8Array, dataFollows = false): Stream | undefined {
     if (this.#closed || this.#streams.size >= MAX_STREAMS || this.#out.full) return undefined;
     const stream = new Stream(this.#freeId(), this);
     this.#streams.set(stream.id, stream);
-    this.#out.frame(Frame.OPEN, stream.id, payload);
+    if (dataFollows) this.#out.frameBeforeData(Frame.OPEN, stream.id, payload);
+    else this.#out.frame(Frame.OPEN, stream.id, payload);
     return stream;
   }
 

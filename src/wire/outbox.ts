@@ -30,6 +30,8 @@ export class Outbox {
   #onTaken: (() => void)[] = [];
   #blocked = false;
   #flushing = false;
+  /** It flushes in the next turn, if nothing makes it flush in this one. */
+  #flushingNext = false;
   #closed = false;
 
   /** @param onOverflow so many bytes that are no data wait, which is more than may; may be called again */
@@ -64,30 +66,50 @@ export class Outbox {
   frame(type: FrameType, stream: number, payload?: Uint8Array): void {
     this.#batch.frame(type, stream, payload);
     this.#count(payload?.length ?? 0);
+    this.#flushSoon();
   }
+
+  /**
+   * The same for a frame that data follows, most likely in the next turn of the event loop: it waits for that turn, so that one write takes both.
+   * Whatever else is sent meanwhile takes it along.
+   */
+  frameBeforeData(type: FrameType, stream: number, payload: Uint8Array): void {
+    this.#batch.frame(type, stream, payload);
+    this.#count(payload.length);
+    if (this.#flushing || this.#blocked || this.#flushingNext) return;
+    this.#flushingNext = true;
+    setImmediate(this.#flushNextTurn);
+  }
+
+  readonly #flushNextTurn = (): void => {
+    this.#flushingNext = false;
+    if (this.#batch.size > 0) this.#flushSoon();
+  };
 
   /** The same with one u32 as payload. */
   frameU32(type: FrameType, stream: number, value: number): void {
     this.#batch.frameU32(type, stream, value);
     this.#count(4);
+    this.#flushSoon();
   }
 
   /** Sends a frame before all data that waits: WINDOW, PING, CONTROL. */
   urgentFrame(type: FrameType, stream: number, payload?: Uint8Array): void {
     this.#urgent.frame(type, stream, payload);
     this.#count(payload?.length ?? 0);
+    this.#flushSoon();
   }
 
   /** The same with one u32 as payload. */
   urgentFrameU32(type: FrameType, stream: number, value: number): void {
     this.#urgent.frameU32(type, stream, value);
     this.#count(4);
+    this.#flushSoon();
   }
 
   #count(payloadBytes: number): void {
     this.#waiting += HEADER_BYTES + payloadBytes;
     if (this.#waiting > MOST_WAITING.inAll && !this.#closed) this.#onOverflow(this.#waiting);
-    this.#flushSoon();
   }
 
   /** Calls `next` once when the connection has taken all that waits now. */

@@ -54,8 +54,11 @@ export interface Joinable {
 
 /** Opens what a payload of OPEN asks for: a session with an agent, or the server itself. */
 export interface Opener {
-  /** undefined = it takes no more. */
-  open(payload: Buffer): Joinable | undefined;
+  /**
+   * undefined = it takes no more.
+   * @param dataFollows the visitor speaks first, most likely, and at once: what it says travels together with the payload
+   */
+  open(payload: Buffer, dataFollows?: boolean): Joinable | undefined;
 }
 
 /** The stream ended because one side was cut off. */

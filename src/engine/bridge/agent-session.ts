@@ -61,9 +61,12 @@ export class AgentSession extends BridgeSession {
     this.log.info({ version: start.info.version, tls: this.secure }, 'agent connected');
   }
 
-  /** Opens a stream at once, without waiting for the agent; undefined = the session ends or has too many streams. */
-  open(payload: Buffer): Stream | undefined {
-    return this.#leaving || this.streamCount >= MAX_STREAMS ? undefined : this.mux.open(payload);
+  /**
+   * Opens a stream at once, without waiting for the agent; undefined = the session ends or has too many streams.
+   * @param dataFollows as for `Opener.open`
+   */
+  open(payload: Buffer, dataFollows = false): Stream | undefined {
+    return this.#leaving || this.streamCount >= MAX_STREAMS ? undefined : this.mux.open(payload, dataFollows);
   }
 
   /** Direct paths to a tunnel lead to other targets from their next connection on. */

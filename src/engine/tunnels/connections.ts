@@ -6,6 +6,18 @@ import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { Connection } from './connection.ts';
 
+/** What is special about a connection that is carried. */
+export interface CarryOptions {
+  /** As for `Opener.open`. */
+  readonly dataFollows?: boolean;
+  /** Called once, when the connection is over or was refused. */
+  readonly onOver?: () => void;
+}
+
+/** For visitors that speak first, most likely. */
+export const DATA_FOLLOWS: CarryOptions = { dataFollows: true };
+const NOTHING_SPECIAL: CarryOptions = {};
+
 /** The open visitor connections of one tunnel: carried, counted, limited and closed here whatever the tunnel's mode. */
 export class Connections {
   readonly #tunnel: Meter;
@@ -20,9 +32,8 @@ export class Connections {
   /**
    * Connects `socket` with what `payload` names on the agent's side; the bytes count for the tunnel and for `client`. The socket is
    * reset when the session takes no more, or when the client has as many connections as it may by now.
-   * @param onOver called once, when the connection is over or was refused
    */
-  carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer, onOver?: () => void): void {
+  carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer, { dataFollows, onOver }: CarryOptions = NOTHING_SPECIAL): void {
     const tunnel = this.#tunnel;
     const { remoteAddress: address } = socket;
     if (!this.#visitors.enter(address)) {
@@ -30,7 +41,7 @@ export class Connections {
       onOver?.();
       return;
     }
-    const stream = client.full ? undefined : session.open(payload);
+    const stream = client.full ? undefined : session.open(payload, dataFollows);
     if (!stream) {
       this.#visitors.leave(address);
       this.#refuse(socket, client, client.full ? 'connections' : 'agentCapacity');

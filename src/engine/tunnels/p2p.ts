@@ -57,7 +57,7 @@ class P2pTunnel implements TunnelServer {
     this.#session = carrier.session;
     const payload = encodeOpen({ kind: 'direct', tunnelId: id, password, targets: [...targets], stunPorts: [...stunPorts] });
     this.#traffic.opened();
-    this.#context.connections.carry(socket, carrier.session, carrier.client, payload, () => this.#traffic.closed());
+    this.#context.connections.carry(socket, carrier.session, carrier.client, payload, { onOver: () => this.#traffic.closed() });
   }
 
   believable(reported: DirectBytes): DirectBytes {

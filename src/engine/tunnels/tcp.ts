@@ -1,5 +1,6 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { WantedTunnel } from '../face.ts';
+import { DATA_FOLLOWS } from './connections.ts';
 import { proxyHeader } from './proxy-header.ts';
 import { TargetTurns } from './target-turns.ts';
 import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
@@ -36,7 +37,7 @@ class TcpTunnel implements TunnelServer {
     }
     this.#targets.advance();
     if (header) socket.unread(header);
-    this.#context.connections.carry(socket, carrier.session, carrier.client, payload);
+    this.#context.connections.carry(socket, carrier.session, carrier.client, payload, DATA_FOLLOWS);
   }
 }
 

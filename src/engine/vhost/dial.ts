@@ -1,5 +1,6 @@
 import { type PairOrigin, socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
+import { DATA_FOLLOWS } from '../tunnels/connections.ts';
 import type { TargetTurns } from '../tunnels/target-turns.ts';
 import type { GateContext } from './gate.ts';
 import type { HostEntry } from './hosts.ts';
@@ -14,6 +15,6 @@ export function dialHost(entry: HostEntry, targets: TargetTurns, visitor: PairOr
   if (!carrier || typeof carrier === 'string') return undefined;
   targets.advance();
   const [near, far] = socketPair(visitor);
-  entry.connections.carry(far, carrier.session, carrier.client, payload);
+  entry.connections.carry(far, carrier.session, carrier.client, payload, DATA_FOLLOWS);
   return near;
 }

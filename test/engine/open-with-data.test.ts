@@ -1,0 +1,179 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type net from 'node:net';
+import { describe, expect, test } from '@jest/globals';
+import { capturedBackend } from '../../src/wire/captured-backend.ts';
+import { Frame } from '../../src/wire/frames.ts';
+import { Mux } from '../../src/wire/mux.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { onreadBackend } from '../../src/wire/onread-socket.ts';
+import type { SocketBackend } from '../../src/wire/socket.ts';
+import { WINDOW } from '../../src/wire/stream.ts';
+import { errnoOf } from '../../src/wire/system-error.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
+import { eventually } from '../support/eventually.ts';
+import { closed, readAll, refusedPort, startEcho, startTarget, visit } from '../support/target.ts';
+import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+
+/** Keeps every write apart. */
+class Writes extends EmptySocket {
+  readonly writes: string[] = [];
+  override write(chunk: Buffer, taken?: () => void): boolean {
+    this.writes.push(chunk.toString('latin1'));
+    return super.write(chunk, taken);
+  }
+}
+
+/** How a connection ends: the error's code, '' = in good order. */
+function endOf(socket: net.Socket): Promise<string> {
+  let code = '';
+  return new Promise((resolve) => {
+    socket.on('error', (error) => { code = errnoOf(error); }).on('close', () => resolve(code)).resume();
+  });
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+
+function session() {
+  const socket = new Writes();
+  const mux = new Mux(socket, 'server', { onOpen: (stream) => stream.reset(), onControl: () => undefined, onClose: () => undefined }, { heartbeatMs: 60_000 });
+  return { socket, mux };
+}
+
+test('what a visitor says in the turn after it came goes in one write with the opening of its stream', async () => {
+  const { socket, mux } = session();
+  const visitor = new EmptySocket();
+  mux.open(Buffer.from('tcp'), true)?.join(visitor);
+  await turn();
+  expect(socket.writes).toEqual([]);
+  visitor.sink?.onData(Buffer.from('GET /'));
+  await turn();
+  await turn();
+  expect(socket.writes.map((bytes) => bytes.replace(/[\0\t]/g, ''))).toEqual([`${String.fromCharCode(Frame.OPEN)}\u0001\u0003tcp${String.fromCharCode(Frame.DATA)}\u0001\u0005GET /`]);
+  mux.close('the test is over');
+});
+
+test('a stream is opened although its visitor says nothing', async () => {
+  const { socket, mux } = session();
+  mux.open(Buffer.from('tcp'), true)?.join(new EmptySocket());
+  for (let turns = 0; turns < 3; turns++) await turn();
+  expect(socket.writes.join('')).toContain('tcp');
+  mux.close('the test is over');
+});
+
+test('what is said of a stream never goes before its opening', async () => {
+  const { socket, mux } = session();
+  mux.open(Buffer.from('first'), true);
+  mux.open(Buffer.from('second'), true)?.reset();
+  mux.open(Buffer.from('third'))?.join(new EmptySocket());
+  mux.close('the test is over');
+  const sent = socket.writes.join('');
+  const at = ['first', 'second', `${String.fromCharCode(Frame.RST)}\0\0\0\u0003`, 'third'].map((text) => sent.indexOf(text));
+  expect(at).toEqual(at.toSorted((one, other) => one - other));
+  expect(at).not.toContain(-1);
+});
+
+const backends: readonly (readonly [string, () => SocketBackend | Promise<SocketBackend>])[] = [
+  ['net', () => netBackend], ['onread', () => onreadBackend], ['captured', capturedBackend],
+];
+
+describe.each(backends)('with %s sockets', (_, backend) => {
+  /** A tunnel to a target; the agent's dials wait until they are let go. */
+  async function rig(target: string) {
+    const sockets = await backend();
+    const server = await startEngine({ sockets });
+    const waiting: (() => void)[] = [];
+    let held = false;
+    const dial: SocketBackend['dial'] = (options, onDialled) => {
+      if (held) waiting.push(() => sockets.dial(options, onDialled));
+      else sockets.dial(options, onDialled);
+    };
+    await startAgent(server, { sockets: { ...sockets, dial } });
+    const { port, id } = await openTunnel(server, { targets: [target] });
+    return {
+      port,
+      hold: () => { held = true; },
+      dials: () => waiting.length,
+      letGo: () => { for (const go of waiting.splice(0)) go(); },
+      /** Resolves when nobody's connection is open, for the tunnel and for the client. */
+      idle: () => eventually(() => (server.engine.tunnelState(id)?.connections ?? 0) + (server.engine.clientState(CLIENT.id)?.connections ?? 0), (open) => open === 0),
+    };
+  }
+
+  test('what visitors say at once arrives whole and in order, and so do the answers', async () => {
+    const { port, idle } = await rig((await startEcho()).address);
+    const seen = await Promise.all(Array.from({ length: 40 }, async (_each, number) => {
+      const sent = randomBytes(1 + number ** 3 * 20);
+      const visitor = await visit(port);
+      visitor.write(sent.subarray(0, 1));
+      visitor.end(sent.subarray(1));
+      const got = createHash('sha256').update(await readAll(visitor)).digest('hex');
+      return got === createHash('sha256').update(sent).digest('hex');
+    }));
+    expect(seen).toEqual(seen.map(() => true));
+    expect(await idle()).toBe(0);
+  });
+
+  test('a target that speaks first is heard by a visitor that says nothing', async () => {
+    const { port } = await rig((await startTarget((socket) => socket.end('welcome'))).address);
+    expect((await readAll(await visit(port))).toString()).toBe('welcome');
+  });
+
+  test('visitors of a target that refuses are reset, whatever they have said', async () => {
+    const { port, idle } = await rig(`127.0.0.1:${await refusedPort()}`);
+    for (const bytes of [0, 1, 2 * WINDOW]) {
+      const visitor = await visit(port);
+      const end = endOf(visitor);
+      if (bytes > 0) visitor.write(Buffer.alloc(bytes));
+      expect(await end).toBe('ECONNRESET');
+    }
+    expect(await idle()).toBe(0);
+  });
+
+  test('more than a window waits for a dial that fails, and is given up with it', async () => {
+    const { port, hold, dials, letGo, idle } = await rig(`127.0.0.1:${await refusedPort()}`);
+    hold();
+    const visitor = await visit(port);
+    const end = endOf(visitor);
+    visitor.write(Buffer.alloc(4 * WINDOW));
+    await eventually(dials, (count) => count === 1);
+    letGo();
+    expect(await end).toBe('ECONNRESET');
+    expect(await idle()).toBe(0);
+  });
+
+  test('a visitor that ends at once gets its answer', async () => {
+    const { port, hold, dials, letGo } = await rig((await startTarget(async (socket) => { socket.end(`got ${(await readAll(socket)).toString()}`); })).address);
+    hold();
+    const [silent, brief] = [await visit(port), await visit(port)];
+    silent.end();
+    brief.end('all of it');
+    await eventually(dials, (count) => count === 2);
+    const answers = Promise.all([silent, brief].map(async (visitor) => (await readAll(visitor)).toString()));
+    letGo();
+    expect(await answers).toEqual(['got ', 'got all of it']);
+  });
+
+  test('a visitor that is gone before the dial is answered leaves nothing behind', async () => {
+    const target = await startTarget();
+    const accepted = target.accepted();
+    const { port, hold, dials, letGo, idle } = await rig(target.address);
+    hold();
+    const visitor = await visit(port);
+    visitor.write('never mind');
+    await eventually(dials, (count) => count === 1);
+    visitor.resetAndDestroy();
+    expect(await idle()).toBe(0);
+    letGo();
+    await closed((await accepted).on('error', () => undefined));
+  });
+
+  test('visitors that reset their connection right after they came leave nothing behind', async () => {
+    const { port, idle } = await rig((await startEcho()).address);
+    await Promise.all(Array.from({ length: 50 }, async (_each, number) => {
+      const visitor = await visit(port);
+      if (number % 2 === 0) visitor.write('hello');
+      visitor.resetAndDestroy();
+    }));
+    expect(await idle()).toBe(0);
+  });
+});
