@@ -6,6 +6,7 @@ import { Outbox } from './outbox.ts';
 import { unpack } from './packing.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
 import { Stream, type StreamHost } from './stream.ts';
+import { UnreadBudget } from './unread-budget.ts';
 
 export type { Side } from './data-connections.ts';
 export type { Stream, StreamHooks } from './stream.ts';
@@ -54,6 +55,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   readonly #handlers: MuxHandlers;
   readonly #reader = new FrameReader(this);
   readonly #streams = new Map<number, Stream>();
+  readonly #unread = new UnreadBudget(() => this.#streams.values());
   readonly #connections: DataConnections;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #silenceMs: number;
@@ -180,6 +182,14 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   }
 
   // StreamHost
+
+  get tight(): boolean {
+    return this.#unread.tight;
+  }
+
+  holds(bytes: number): void {
+    this.#unread.add(bytes);
+  }
 
   park(stream: Stream): void {
     this.#out.park(stream);

@@ -3,11 +3,14 @@ import type { DataConnection, RawReader, RawWriter } from './data-connection.ts'
 import { Packer } from './packing.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
 import { writeLent } from './spare-buffers.ts';
+import type { UnreadHolder } from './unread-budget.ts';
 
 /** Bytes a direction may have under way on the mux before the receiver's socket took them. */
 export const WINDOW = 1024 * 1024;
 /** Taken bytes are given back as credit in steps of this size: a short stream needs no WINDOW frame at all. */
 const GRANT_STEP = 256 * 1024;
+/** While the streams of a session hold much together: the window of each, and the step. A socket that takes more than the difference at once says when it took it. */
+const TIGHT = { window: 256 * 1024, step: 64 * 1024 } as const;
 /** A direction that carried this much on the mux moves to a data connection. */
 const PROMOTE_AFTER = 512 * 1024;
 
@@ -27,6 +30,10 @@ export interface StreamHost {
   readonly congested: boolean;
   /** What goes to the peer is to be compressed. */
   readonly compress: boolean;
+  /** The session's streams hold so much for their local sockets that none is to get more credit than it needs to go on. */
+  readonly tight: boolean;
+  /** The stream holds so many bytes more for its local socket, or less. */
+  holds(bytes: number): void;
   park(stream: Stream): void;
   sendData(id: number, payload: Buffer): void;
   /** DATA whose payload is compressed. */
@@ -70,7 +77,7 @@ export class StreamResetError extends Error {
  * One visitor connection on the mux, joined with a local socket: bytes both ways with back-pressure from end to end, each
  * direction ending by itself, and both moving to a data connection when they carry much.
  */
-export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
+export class Stream implements Joinable, SocketSink, RawReader, RawWriter, UnreadHolder {
   readonly borrows = true;
   readonly id: number;
   readonly #host: StreamHost;
@@ -100,6 +107,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   #allowance = WINDOW;
   /** Received and not yet given back as credit. */
   #ungranted = 0;
+  /** Bytes that wait for the local socket, as the host knows it. */
+  #told = 0;
   #inbound: DataConnection | undefined;
   /** The peer's direction goes on over a data connection, which may not be there yet. */
   #inMoved = false;
@@ -151,6 +160,18 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
     this.#ungranted += piece.length;
     if (this.#local) this.#deliver(piece);
     else this.#early.push(Buffer.from(piece));
+    this.#account();
+  }
+
+  recount(): number {
+    this.#told = this.#closed ? 0 : this.#local ? this.#local.pending : this.#ungranted;
+    return this.#told;
+  }
+
+  #account(): void {
+    const before = this.#told;
+    const more = this.recount() - before;
+    if (more !== 0) this.#host.holds(more);
   }
 
   #deliver(piece: Buffer): void {
@@ -161,11 +182,15 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
 
   /** Gives credit back for what the local socket took. */
   #grant(): void {
-    const taken = this.#ungranted - (this.#local?.pending ?? 0);
-    if (taken < GRANT_STEP || this.#inDone || this.#inMoved) return;
-    this.#ungranted -= taken;
-    this.#allowance += taken;
-    this.#host.sendWindow(this.id, taken);
+    if (this.#inDone || this.#inMoved) return;
+    const { tight } = this.#host;
+    const waits = this.#local?.pending ?? 0;
+    const taken = this.#ungranted - waits;
+    const granted = tight ? Math.min(taken, TIGHT.window - this.#allowance - waits) : taken;
+    if (granted < (tight ? TIGHT.step : GRANT_STEP)) return;
+    this.#ungranted -= granted;
+    this.#allowance += granted;
+    this.#host.sendWindow(this.id, granted);
   }
 
   /**
@@ -294,6 +319,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
   }
 
   onDrain(): void {
+    this.#account();
     if (this.#inbound) this.#inbound.resume();
     else this.#grant();
   }
@@ -353,6 +379,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter {
     this.#closed = true;
     this.#early = [];
     this.#held = undefined;
+    this.#account();
     this.#host.forget(this);
     this.#hooks.onClose?.(error);
   }

@@ -1,0 +1,138 @@
+import { expect, test } from '@jest/globals';
+import { Batch } from '../../src/wire/batch.ts';
+import { Frame, FrameReader } from '../../src/wire/frames.ts';
+import { Mux } from '../../src/wire/mux.ts';
+import type { Stream } from '../../src/wire/stream.ts';
+import { UNREAD, UnreadBudget } from '../../src/wire/unread-budget.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
+
+const KB = 1024;
+const MB = 1024 * KB;
+
+/** A visitor who takes bytes only when the test says so. */
+class SlowSocket extends EmptySocket {
+  override pending = 0;
+  override write(chunk: Buffer, taken?: () => void): boolean {
+    this.pending += chunk.length;
+    taken?.();
+    return this.pending <= 64 * KB;
+  }
+
+  take(bytes: number): void {
+    const full = this.pending > 64 * KB;
+    this.pending -= bytes;
+    if (full && this.pending === 0) this.sink?.onDrain();
+  }
+}
+
+function framesOf(write: (batch: Batch) => void): Buffer {
+  const batch = new Batch();
+  write(batch);
+  const all: Buffer[] = [];
+  batch.drainTo((bytes) => all.push(Buffer.from(bytes)));
+  return Buffer.concat(all);
+}
+
+const piece = Buffer.alloc(32 * KB);
+const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+
+/** A server's session whose agent sends what the test says. */
+function session() {
+  const socket = new EmptySocket();
+  const credit = new Map<number, number>();
+  const resets: number[] = [];
+  const sent = new FrameReader({
+    onDataFrame: () => undefined,
+    onFrame: (type, id, payload) => {
+      if (type === Frame.WINDOW) credit.set(id, (credit.get(id) ?? 0) + payload.readUInt32BE());
+      if (type === Frame.RST) resets.push(id);
+    },
+  });
+  socket.write = (chunk: Buffer, taken?: () => void): boolean => {
+    sent.push(chunk);
+    taken?.();
+    return true;
+  };
+  const ended: string[] = [];
+  const mux = new Mux(socket, 'server', { onOpen: (stream) => stream.reset(), onControl: () => undefined, onClose: (reason) => ended.push(reason) }, { heartbeatMs: 60_000 });
+  const visitors: Array<{ readonly stream: Stream; readonly local: SlowSocket }> = [];
+  const visit = (): { readonly stream: Stream; readonly local: SlowSocket } => {
+    const stream = mux.open(Buffer.from('{}'));
+    if (!stream) throw new Error('the session takes no more');
+    const local = new SlowSocket();
+    stream.join(local);
+    const visitor = { stream, local };
+    visitors.push(visitor);
+    return visitor;
+  };
+  const send = (stream: Stream, bytes: number): void => {
+    for (let left = bytes; left > 0; left -= piece.length) mux.onData(framesOf((batch) => batch.frame(Frame.DATA, stream.id, piece.subarray(0, Math.min(left, piece.length)))));
+  };
+  const held = (): number => visitors.reduce((sum, { stream, local }) => sum + (stream.over ? 0 : local.pending), 0);
+  return { mux, visit, send, held, visitors, credit, resets, ended };
+}
+
+test('a session of streams that nobody reads holds no more than its budget: those that hold most are reset, others live on', async () => {
+  const { mux, visit, send, held, visitors, resets, ended } = session();
+  const small = visit();
+  send(small.stream, 100 * KB);
+  let most = 0;
+  for (let index = 0; index < 200; index++) {
+    const { stream } = visit();
+    send(stream, MB);
+    most = Math.max(most, held());
+  }
+  await turn();
+  expect(most).toBeLessThanOrEqual(UNREAD.most + 4 * MB);
+  expect(resets.length).toBeGreaterThan(30);
+  expect(visitors.filter(({ stream }) => stream.over).length).toBe(resets.length);
+  expect(small.stream.over).toBe(false);
+  expect(ended).toEqual([]);
+  mux.close('');
+});
+
+test('while much waits a stream gets a small window, and every stream whose visitor reads goes on', async () => {
+  const { mux, visit, send, credit, resets } = session();
+  const reader = visit();
+  for (let index = 0; index < 20; index++) send(visit().stream, MB);
+  send(reader.stream, MB);
+  reader.local.take(MB);
+  await turn();
+  expect(credit.get(reader.stream.id)).toBe(256 * KB);
+  for (let round = 1; round <= 20; round++) {
+    send(reader.stream, 256 * KB);
+    reader.local.take(256 * KB);
+    await turn();
+    expect(credit.get(reader.stream.id)).toBe(256 * KB * (round + 1));
+  }
+  expect(resets).toEqual([]);
+  mux.close('');
+});
+
+test('a stream alone has the whole window, and gets back all that its visitor took', async () => {
+  const { mux, visit, send, credit } = session();
+  const { stream, local } = visit();
+  send(stream, MB);
+  local.take(MB);
+  await turn();
+  expect(credit.get(stream.id)).toBe(MB);
+  mux.close('');
+});
+
+test('what was counted too much is looked at again before anything is reset', () => {
+  const reset: number[] = [];
+  const unread = Array.from({ length: 10 }, () => 1);
+  const held = unread.map((_, index) => ({
+    recount: () => unread[index] ?? 0,
+    reset: () => {
+      reset.push(index);
+      budget.add(-(unread[index] ?? 0));
+    },
+  }));
+  const budget: UnreadBudget = new UnreadBudget(() => held, { tight: 100, most: 200 });
+  budget.add(1000);
+  expect([budget.tight, reset]).toEqual([false, []]);
+  unread.fill(100, 0, 3);
+  budget.add(1000);
+  expect([budget.tight, reset]).toEqual([true, [0, 1]]);
+});
