@@ -30,11 +30,16 @@ export function hashOf(bytes: number, seed: number): string {
   return hash.digest('hex');
 }
 
-/** Sends a payload at the receiver's pace and ends the direction. */
-export async function sendPayload(socket: Writable, bytes: number, seed: number): Promise<void> {
+/** Sends a payload at the receiver's pace. */
+export async function writePayload(socket: Writable, bytes: number, seed: number): Promise<void> {
   for (const block of payload(bytes, seed)) {
     if (!socket.write(block)) await once(socket, 'drain');
   }
+}
+
+/** Sends a payload at the receiver's pace and ends the direction. */
+export async function sendPayload(socket: Writable, bytes: number, seed: number): Promise<void> {
+  await writePayload(socket, bytes, seed);
   socket.end();
 }
 

@@ -8,7 +8,7 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import type { WantedTunnel } from '../../src/engine/face.ts';
 import type { SocketBackend } from '../../src/wire/socket.ts';
 import { covering } from './certificates.ts';
-import { hashOf, payload, receive, type Received, sendPayload } from './payload.ts';
+import { hashOf, payload, receive, type Received, sendPayload, writePayload } from './payload.ts';
 import { scratchDirectory } from './scratch.ts';
 import { answer, type Kind, runOn, type Seen, startPartner, type Stream } from './streams.ts';
 import { visit } from './target.ts';
@@ -157,8 +157,9 @@ async function startOrigin(seen: Seen): Promise<string> {
   const server = http.createServer((request, response) => {
     const [, kind, bytes, seed, slow] = request.url?.split('/') ?? [];
     const receiving = receive(request, slow === 'true').then(({ hash }) => seen.set(Number(seed), hash));
-    if (kind === 'upload') void receiving.then(() => response.end());
-    else void sendPayload(response, Number(bytes), Number(seed));
+    const sending = kind === 'upload' ? Promise.resolve() : writePayload(response, Number(bytes), Number(seed));
+    // Who has the whole answer may close, which can cut off what is still on its way to us.
+    void Promise.all([receiving, sending]).then(() => response.end());
   }).on('upgrade', (_, socket) => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: streams\r\n\r\n');
     answer(socket, seen).catch(() => socket.destroy());
