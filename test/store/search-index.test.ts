@@ -148,6 +148,42 @@ eachDialect('the search in memory', (databases) => {
   });
 });
 
+describe('long rows', () => {
+  const databases = testDatabases('sqlite');
+
+  test('are looked at by the searches of those lists alone that have them', async () => {
+    const database = await databases.create();
+    const store = await database.open();
+    const long = 'x'.repeat(1100);
+    await seedUsers(store, 2);
+    const [mine = 0, other = 0] = await seedClients(store, 2, (n) => ({ userId: n, remark: long }));
+    await seedHosts(store, other, 3000, () => ({ remark: long }));
+    const [hostId = 0] = await seedHosts(store, mine, 3, (n) => ({ host: `mine${n}.example.com`, ...(n === 1 && { remark: long }) }));
+    const connection = new HotConnection(path.join(database.dataDir, databaseFileName));
+    const searches = new Searches(connection, setImmediate);
+    const find = (search: Pick<Search, 'table' | 'text' | 'where'>) => new Promise<Found>((resolve, reject) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer to a search
+      searches.run({ ...search, withoutSecrets: true }, 10_000, { resolve: (result) => resolve(result as Found), reject });
+    });
+    const ofMine = [
+      [{ table: 'Host', text: 'mine', where: { ownerId: 1 } }, 3, [hostId]],
+      [{ table: 'Host', text: 'mine', where: { clientId: mine, ownerId: 2 } }, 0, []],
+      [{ table: 'Client', text: 'xxx', where: { id: mine } }, 1, [mine]],
+      [{ table: 'Client', text: 'xxx', where: { userId: null } }, 0, []],
+    ] as const;
+    for (const [search] of ofMine) await find(search);
+    const read = jest.spyOn(connection, 'rows');
+    for (const [search, total, lookedAt] of ofMine) {
+      read.mockClear();
+      expect((await find(search)).total).toBe(total);
+      const among = read.mock.calls.flatMap(([sql, values]) => sql.includes('json_each') ? values.filter((value) => typeof value === 'string' && value.startsWith('[')) : []);
+      expect(among).toEqual(lookedAt.length === 0 ? [] : [JSON.stringify(lookedAt)]);
+    }
+    expect((await find({ table: 'Host', text: 'xxx', where: {} })).total).toBe(3001);
+    connection.close();
+  }, 60_000);
+});
+
 describe('a table that is too large for the memory', () => {
   const databases = testDatabases('sqlite');
 

@@ -6,7 +6,7 @@ export type Stamp = readonly [segment: number, stamp: number];
 
 /** What is found in memory, and what has to be looked at in the database. */
 export interface FoundInMemory extends Found {
-  /** The ids of rows with long texts; if there are any, `ids` has all that was found, ascending. */
+  /** The ids of the list's rows with long texts; if there are any, `ids` has all that was found, ascending. */
   readonly long: Int32Array;
 }
 
@@ -69,8 +69,7 @@ export class SearchIndex {
     const long: number[] = [];
     // Segments were put in in any order.
     for (const [, { segment }] of Array.from(this.#held(table)).toSorted(([a], [b]) => a - b)) {
-      segment.find(search, folded, found);
-      for (const id of segment.long) long.push(id);
+      segment.find(search, folded, found, long);
     }
     return { ...stretchOf(found, long.length > 0 ? undefined : stretch), long: Int32Array.from(long) };
   }

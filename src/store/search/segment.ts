@@ -1,4 +1,4 @@
-import { foldCase, numberIn, type Search, type SearchedColumns } from './search.ts';
+import { foldCase, numberIn, type Search, type SearchedColumns, type Where } from './search.ts';
 
 /** A segment has the rows whose ids agree in all but so many bits: 512. The triggers of the migrations repeat it. */
 export const SEGMENT_BITS = 9;
@@ -56,6 +56,22 @@ class Texts {
 
 type Value = string | number | null;
 
+/** What lists are filtered by, of some rows. */
+class Filters {
+  readonly #columns: ReadonlyMap<string, readonly Value[]>;
+
+  /** @param first the column of the first name in the rows */
+  constructor(names: readonly string[], rows: readonly SegmentRow[], first: number) {
+    this.#columns = new Map([['id', rows.map(([id]) => id)], ...names.map((name, n): [string, Value[]] => [name, rows.map((row) => row[first + n] ?? null)])]);
+  }
+
+  /** Says of a row whether it is in the list. */
+  of(where: Where): (row: number) => boolean {
+    const wanted = Object.entries(where).map(([name, value]) => ({ values: this.#columns.get(name) ?? [], value }));
+    return (row) => wanted.every(({ values, value }) => values[row] === value);
+  }
+}
+
 /** Some neighbouring rows of a table, as a search needs them. */
 export class Segment {
   readonly #ids: Int32Array;
@@ -63,15 +79,17 @@ export class Segment {
   readonly #secret: Texts;
   /** Of each row, by column. */
   readonly #numbers: readonly (readonly Value[])[];
-  readonly #filters: ReadonlyMap<string, readonly Value[]>;
+  readonly #filters: Filters;
   /** The ids of rows with long texts, which are searched in the database. */
-  readonly long: readonly number[];
+  readonly #long: Int32Array;
+  readonly #longFilters: Filters;
   /** What it takes in memory, about. */
   readonly bytes: number;
 
   constructor({ open, secret, numbers, filters }: SearchedColumns, rows: readonly SegmentRow[]) {
-    const short = rows.filter(([, long]) => long === 0);
-    this.long = rows.filter(([, long]) => long !== 0).map(([id]) => id);
+    const short = rows.filter(([, isLong]) => isLong === 0);
+    const long = rows.filter(([, isLong]) => isLong !== 0);
+    this.#long = Int32Array.from(long, ([id]) => id);
     this.#ids = Int32Array.from(short, ([id]) => id);
     let column = 2;
     const textsOf = (columns: readonly string[]) => {
@@ -81,27 +99,32 @@ export class Segment {
     };
     this.#open = textsOf(open);
     this.#secret = textsOf(secret);
-    const values = () => {
+    this.#numbers = numbers.map(() => {
       const at = column++;
       return short.map((row) => row[at] ?? null);
-    };
-    this.#numbers = numbers.map(values);
-    this.#filters = new Map([['id', short.map(([id]) => id)], ...filters.map((name): [string, Value[]] => [name, values()])]);
-    this.bytes = 500 + 2 * (this.#open.length + this.#secret.length) + (24 + 8 * (numbers.length + filters.length)) * short.length + 8 * this.long.length;
+    });
+    this.#filters = new Filters(filters, short, column);
+    this.#longFilters = new Filters(filters, long, column);
+    this.bytes = 500 + 2 * (this.#open.length + this.#secret.length) + (24 + 8 * (numbers.length + filters.length)) * short.length + (12 + 8 * filters.length) * long.length;
   }
 
-  /** Adds the ids of what is found, without the long rows. @param folded the text that is looked for */
-  find({ withoutSecrets, where, text }: Search, folded: string, found: number[]): void {
+  /**
+   * Adds the ids of what is found, and of those long rows of the list that are to be looked at in the database.
+   * @param folded the text that is looked for
+   */
+  find({ withoutSecrets, where, text }: Search, folded: string, found: number[], long: number[]): void {
     const hits = new Uint8Array(this.#ids.length);
     this.#open.mark(folded, hits);
     if (!withoutSecrets) this.#secret.mark(folded, hits);
     const number = numberIn(text);
     if (number !== undefined) for (const values of this.#numbers) mark(values, number, hits);
-    const filters = Object.entries(where).map(([name, value]) => ({ values: this.#filters.get(name) ?? [], value }));
+    const listed = this.#filters.of(where);
     for (let row = hits.indexOf(1); row >= 0; row = hits.indexOf(1, row + 1)) {
       const id = this.#ids[row];
-      if (id !== undefined && filters.every(({ values, value }) => values[row] === value)) found.push(id);
+      if (id !== undefined && listed(row)) found.push(id);
     }
+    const longListed = this.#longFilters.of(where);
+    for (const [row, id] of this.#long.entries()) if (longListed(row)) long.push(id);
   }
 }
 
