@@ -214,4 +214,18 @@ describe('a table that is too large for the memory', () => {
     expect(index.stale('User', [[0, 1]])).toEqual([[0, 1]]);
     expect(index.put('User', [0, 1], [[1, 0, 'name', 'remark', 1]])).toBe(true);
   });
+
+  test('pushes no smaller one out', () => {
+    const index = new SearchIndex(100_000);
+    const search = { text: 'remark', withoutSecrets: true, where: {} };
+    const hosts = (from: number) => Array.from({ length: 512 }, (_, n) => [from + n, 0, 'host', 'a long remark that fills the memory', '', from + n, 1, 1] as const);
+    expect(index.put('Host', [0, 1], hosts(0))).toBe(true);
+    expect(index.put('User', [0, 1], Array.from({ length: 128 }, (_, n) => [n, 0, 'name', 'a remark', n] as const))).toBe(true);
+    const clients = Array.from({ length: 256 }, (_, n) => [n, 0, 'a remark of some length', 'key', n, null] as const);
+    expect([0, 1].map((segment) => index.put('Client', [segment, 1], clients))).toEqual([true, true]);
+    expect(index.find({ table: 'Host', ...search })).toBeUndefined();
+    expect(index.put('Host', [1, 1], hosts(512))).toBe(false);
+    expect(index.find({ table: 'Client', ...search })?.total).toBe(512);
+    expect(index.find({ table: 'User', ...search })?.total).toBe(128);
+  });
 });

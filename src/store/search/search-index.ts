@@ -46,7 +46,11 @@ export class SearchIndex {
     return stamps.filter(([segment, stamp]) => held.get(segment)?.stamp !== stamp);
   }
 
-  /** Puts a segment in, with rows that are at least as new as its stamp. @returns false = the table is too large now */
+  /**
+   * Puts a segment in, with rows that are at least as new as its stamp. While all tables together are too large, the largest goes: one that takes less
+   * than its even share stays, whatever the others hold.
+   * @returns false = the table is too large now
+   */
   put(table: SearchedTable, [number, stamp]: Stamp, rows: readonly SegmentRow[]): boolean {
     if (this.#tooLarge.has(table)) return false;
     const held = this.#held(table);
@@ -54,10 +58,8 @@ export class SearchIndex {
     const segment = new Segment(searched[table], rows);
     held.set(number, { stamp, segment });
     this.#bytes += segment.bytes;
-    if (this.#bytes <= this.#most) return true;
-    for (const number of held.keys()) this.#forget(held, number);
-    this.#tooLarge.set(table, performance.now() + TRY_AGAIN_MS);
-    return false;
+    while (this.#bytes > this.#most) this.#dropLargest();
+    return !this.#tooLarge.has(table);
   }
 
   /** Searches what was put in. @returns undefined = the table is too large */
@@ -80,10 +82,23 @@ export class SearchIndex {
     return held;
   }
 
+  #dropLargest(): void {
+    const sizes = Array.from(this.#tables, ([table, held]) => ({ table, held, bytes: bytesOf(held) }));
+    const { table, held } = sizes.reduce((largest, each) => each.bytes > largest.bytes ? each : largest);
+    for (const number of held.keys()) this.#forget(held, number);
+    this.#tooLarge.set(table, performance.now() + TRY_AGAIN_MS);
+  }
+
   #forget(held: Map<number, Held>, number: number): void {
     this.#bytes -= held.get(number)?.segment.bytes ?? 0;
     held.delete(number);
   }
+}
+
+function bytesOf(held: ReadonlyMap<number, Held>): number {
+  let bytes = 0;
+  for (const { segment } of held.values()) bytes += segment.bytes;
+  return bytes;
 }
 
 /** What was found in memory and among the long rows of the database, as it was asked for. */
