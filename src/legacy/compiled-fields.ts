@@ -32,7 +32,6 @@ export function compileObject(compiling: Compiling, type: GraphQLObjectType, set
   const scope: Scope = { isPromise };
   const before: string[] = [];
   const members: string[] = [];
-  const after: string[] = [];
   for (const [key, nodes] of fieldsOf(compiling, type, sets)) {
     const n = members.length;
     const [node] = nodes;
@@ -48,11 +47,13 @@ export function compileObject(compiling: Compiling, type: GraphQLObjectType, set
     scope[`resolve${n}`] = resolve;
     scope[`given${n}`] = argumentsOf(field, node);
     scope[`info${n}`] = infoOf(compiling, type, field, nodes);
-    before.push(`const value${n} = resolve${n}(source, given${n}(execution), execution.context, info${n}), later${n} = isPromise(value${n});`);
+    // A promise is waited for before anything else can throw: nobody would handle its rejection, which ends the process.
+    // When it has resolved, `made` is there, or the operation has failed.
+    before.push(`const value${n} = resolve${n}(source, given${n}(execution), execution.context, info${n}), later${n} = isPromise(value${n});
+      if (later${n}) execution.wait(value${n}, (value) => { made[${member}] = complete${n}(value, execution); });`);
     members.push(`${member}: later${n} ? null : complete${n}(value${n}, execution)`);
-    after.push(`if (later${n}) execution.wait(value${n}, (value) => { made[${member}] = complete${n}(value, execution); });`);
   }
-  const body = `const { ${Object.keys(scope).join(', ')} } = scope; return (source, execution) => { ${before.join('\n')} const made = { ${members.join(',\n')} }; ${after.join('\n')} return made; };`;
+  const body = `const { ${Object.keys(scope).join(', ')} } = scope; return (source, execution) => { ${before.join('\n')} const made = { ${members.join(',\n')} }; return made; };`;
   // Written of the names in our own documents and schema alone.
   // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-type-assertion
   return (new Function('scope', body) as (scope: Scope) => MakeObject)(scope);
@@ -139,10 +140,10 @@ function ofType(compiling: Compiling, type: GraphQLOutputType, nodes: readonly F
     return (list, execution) => {
       if (!Array.isArray(list)) throw new Error(`${name} is no list`);
       const made: unknown[] = [];
-      for (const [index, item] of list.entries() as ArrayIterator<[number, unknown]>) {
-        if (isPromise(item)) execution.wait(item, (value) => { made[index] = complete(value, execution); });
-        made.push(isPromise(item) ? null : complete(item, execution));
-      }
+      const items: readonly unknown[] = list;
+      // All promises first, as for the fields of an object.
+      for (const [index, item] of items.entries()) if (isPromise(item)) execution.wait(item, (value) => { made[index] = complete(value, execution); });
+      for (const item of items) made.push(isPromise(item) ? null : complete(item, execution));
       return made;
     };
   }

@@ -11,30 +11,30 @@ export class Execution {
     this.variables = variables;
   }
 
-  /** Some of its fields have no value yet. */
-  get waiting(): boolean {
-    return this.#waiting > 0;
-  }
-
-  /** Hands a value on when it is there. What `use` throws, the operation fails with. */
+  /** Hands a value on when it is there, unless the operation has failed. What `use` throws, it fails with. */
   wait(value: PromiseLike<unknown>, use: (value: unknown) => void): void {
     this.#waiting++;
     value.then((result) => {
       try {
-        use(result);
+        if (!this.#failure) use(result);
       } catch (error) {
-        this.#failure ??= { error };
+        this.fail(error);
       }
       this.#settled();
     }, (error: unknown) => {
-      this.#failure ??= { error };
+      this.fail(error);
       this.#settled();
     });
   }
 
+  /** Says that a field has failed. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+  }
+
   /** Resolves when nothing of it goes on any more. @throws what its first field failed with */
   async ended(): Promise<void> {
-    await new Promise<void>((resolve) => { this.#end = resolve; });
+    if (this.#waiting > 0) await new Promise<void>((resolve) => { this.#end = resolve; });
     if (this.#failure) throw this.#failure.error;
   }
 

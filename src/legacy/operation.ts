@@ -1,7 +1,7 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { type GraphQLSchema, Kind, OperationTypeNode, validate } from 'graphql';
 import { getVariableValues } from 'graphql/execution/values.js';
-import { compileObject } from './compiled-fields.ts';
+import { compileObject, type MakeObject } from './compiled-fields.ts';
 import { Execution } from './execution.ts';
 
 /** Runs an operation in process, as the caller that `context` holds. Rejects with the first error, whatever data there is. */
@@ -27,11 +27,21 @@ export function compileOperation<Result, Variables extends object>(
     const { coerced, errors } = getVariableValues(schema, variableDefinitions, withoutAbsent(variables));
     if (errors !== undefined) throw errors[0] ?? new Error('the variables of an operation do not fit it');
     const execution = new Execution(context, coerced);
-    const data = compiled(undefined, execution);
-    if (execution.waiting) await execution.ended();
+    const data = start(compiled, execution);
+    await execution.ended();
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its type is generated from the document
     return data as Result;
   };
+}
+
+/** Starts an operation, which fails with what is thrown once the fields that have begun are done. @returns what it answers when it has ended */
+function start(compiled: MakeObject, execution: Execution): object | undefined {
+  try {
+    return compiled(undefined, execution);
+  } catch (error) {
+    execution.fail(error);
+    return undefined;
+  }
 }
 
 /** Leaves out what is undefined: a key that is there without a value would be null, which clears a value where an absent one keeps it. */

@@ -1,6 +1,6 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
-import { expect, test } from '@jest/globals';
-import { execute, parse } from 'graphql';
+import { expect, jest, test } from '@jest/globals';
+import { execute, GraphQLInt, GraphQLList, GraphQLObjectType, GraphQLSchema, parse } from 'graphql';
 import * as operations from '../../src/legacy/generated/graphql.ts';
 import { compileOperation } from '../../src/legacy/operation.ts';
 import { createContext } from '../../src/schema/context.ts';
@@ -45,6 +45,61 @@ test('a compiled operation fails with what a field failed with, when the others 
   await expect(run(createContext(services, { kind: 'admin' }, 'test'), {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   const refused = compileOperation(schema, document('{ users { total } }'));
   await expect(refused(createContext(services, { kind: 'anonymous', address: '' }, 'test'), {})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+});
+
+/** An operation whose fields end so: by a promise's rejection, by a throw, or with a list of promises that an invalid item interrupts. */
+function failing(source: string, ended: string[]) {
+  const late = (message: string) => new Promise<never>((_, reject) => setImmediate(() => {
+    ended.push(message);
+    reject(new Error(message));
+  }));
+  const now = () => { throw new Error('forbidden'); };
+  const item = new GraphQLObjectType({ name: 'Item', fields: { late: { type: GraphQLInt, resolve: () => late('late') }, now: { type: GraphQLInt, resolve: now } } });
+  const query = new GraphQLObjectType({
+    name: 'Query',
+    fields: {
+      late: { type: GraphQLInt, resolve: () => late('late') },
+      now: { type: GraphQLInt, resolve: now },
+      invalid: { type: GraphQLInt, resolve: () => 'no number' },
+      list: { type: new GraphQLList(GraphQLInt), resolve: () => [late('first'), 'no number', late('last')] },
+      item: { type: item, resolve: () => Promise.resolve({}) },
+      items: { type: new GraphQLList(item), resolve: () => [{}, {}] },
+    },
+  });
+  return compileOperation(new GraphQLSchema({ query }), document(source))({}, {});
+}
+
+test.each([
+  ['a field that throws at once', '{ late now }', 'forbidden', ['late']],
+  ['an invalid value', '{ late invalid }', /Int cannot represent/, ['late']],
+  ['an invalid item of a list', '{ list }', /Int cannot represent/, ['first', 'last']],
+  ['a field of an object that came later', '{ late item { late now } }', 'forbidden', ['late', 'late']],
+  ['a field of an item', '{ items { late now } }', 'forbidden', ['late']],
+])('a compiled operation with %s fails when what had begun has ended, whose rejections are handled', async (_, source, message, wanted) => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  try {
+    const ended: string[] = [];
+    await expect(failing(source, ended)).rejects.toThrow(message);
+    expect(ended).toEqual(wanted);
+    // Rejections are reported before the next turn begins.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', note);
+  }
+});
+
+test('a compiled operation that has failed resolves nothing of what comes later', async () => {
+  const resolved = jest.fn();
+  const item = new GraphQLObjectType({ name: 'Item', fields: { value: { type: GraphQLInt, resolve: resolved } } });
+  const query = new GraphQLObjectType({
+    name: 'Query',
+    fields: { item: { type: item, resolve: () => new Promise((resolve) => setImmediate(resolve, {})) }, refused: { type: GraphQLInt, resolve: () => Promise.reject(new Error('forbidden')) } },
+  });
+  await expect(compileOperation(new GraphQLSchema({ query }), document('{ item { value } refused }'))({}, {})).rejects.toThrow('forbidden');
+  expect(resolved).not.toHaveBeenCalled();
 });
 
 test('variables of another type are refused', async () => {
