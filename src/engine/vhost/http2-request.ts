@@ -104,6 +104,7 @@ export class Http2Request implements VisitorSide {
   }
 
   #onTrailers(headers: http2.IncomingHttpHeaders): void {
+    if (this.#answered) return;
     const fields = receivedFields(headers);
     if (!fields) return this.#fail();
     try {
@@ -206,9 +207,10 @@ export class Http2Request implements VisitorSide {
     this.#over();
   }
 
-  /** What is still to come of the request has nobody to read it. */
+  /** What is still to come of the request has nobody to read it, and what a target would still answer has nowhere to go. */
   #over(): void {
     this.#answered = true;
+    this.#handler.close();
     // One that is held would never end.
     if (this.#reads) this.#stream.resume();
     if (this.requestOver) return;

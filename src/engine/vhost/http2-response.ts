@@ -14,13 +14,15 @@ interface WaitingHead {
   readonly empty: boolean;
 }
 
-/** Sends the response to one request over HTTP/2. */
+/** Sends the response to one request over HTTP/2: the first one that is begun, and nothing after it. Node throws for a second head. */
 export class Http2Response {
   readonly #stream: http2.ServerHttp2Stream;
   readonly #outbound: Http2Outbound;
   readonly #onDrain: () => void;
   /** Not yet sent: what comes of the body at once tells whether there is a trailer, and whether the response ends with it. */
   #head: WaitingHead | undefined;
+  /** There is a head: no other one may follow, also not while it waits. */
+  #begun = false;
   /** Pieces of the body that wait for the head to be sent. */
   #pieces: Buffer[] = [];
   #dechunker: Dechunker | undefined;
@@ -44,25 +46,33 @@ export class Http2Response {
 
   /** 1xx. They are only hints: a visitor who doesn't read the heads that wait already gets none. */
   interim({ status, fields, length }: ResponseHead): void {
-    if (this.#gone || this.#outbound.full) return;
+    if (this.#begun || this.#gone || this.#outbound.full) return;
     this.#outbound.add(length);
     this.#stream.additionalHeaders(responseHeaders(status, fieldsForVisitor(fields, { status, minor: 1 })));
   }
 
   head({ status, fields, length }: ResponseHead, body: Framing): void {
+    if (this.#begun) return;
     if (body.kind === 'chunked') this.#dechunker = new Dechunker();
-    this.#head = { headers: responseHeaders(status, fieldsForVisitor(fields, { status, minor: 1 })), length, empty: body.kind === 'length' && body.bytes === 0 };
+    this.#begin({ headers: responseHeaders(status, fieldsForVisitor(fields, { status, minor: 1 })), length, empty: body.kind === 'length' && body.bytes === 0 });
   }
 
   /** A response of this server itself. */
   own({ status, fields, body }: OwnResponse): void {
-    this.#head = { headers: responseHeaders(status, fields), length: bytesOf(fields), empty: body === undefined };
+    if (this.#begun) return;
+    this.#begin({ headers: responseHeaders(status, fields), length: bytesOf(fields), empty: body === undefined });
     if (body) this.body(body, true);
     this.finish();
   }
 
+  #begin(head: WaitingHead): void {
+    this.#begun = true;
+    this.#head = head;
+  }
+
   /** @param last it is whole with this piece @returns false = wait for `onDrain` */
   body(piece: Buffer, last: boolean): boolean {
+    if (this.#whole) return true;
     this.#whole = last;
     if (this.#dechunker) this.#dechunker.push(piece, (data) => { this.#pieces.push(data); });
     else this.#pieces.push(piece);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import http2 from 'node:http2';
+import type net from 'node:net';
 import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import { covering, other } from '../../support/certificates.ts';
@@ -9,6 +10,7 @@ import { frames, type RawField, sendHttp2, silentHttp2 } from '../../support/htt
 import { secureHostRequests } from '../../support/soak/web.ts';
 import { closed } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 
 const pem = { certificate: covering.certificate, privateKey: covering.key };
 
@@ -112,6 +114,54 @@ test.each([0, 8])('a body that the visitor takes back (code %d) is not complete 
   visitor.destroy();
   await eventually(() => server.connections, (count) => count === 0);
   expect(origin.received.join('')).toMatch(/\r\n\r\n6\r\na part\r\n$/);
+});
+
+/** A visitor who uploads, and takes heads but no byte of a body until he opens his window: an answer stays unsent. */
+function uploading(httpsPort: number, path: string) {
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate, settings: { initialWindowSize: 0 } });
+  const stream = session.request({ ':method': 'POST', ':path': path }, { waitForTrailers: true });
+  const heads: unknown[] = [];
+  stream.on('headers', (headers) => { heads.push(headers[':status']); }).on('response', (headers) => { heads.push(headers[':status']); });
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'x-a': 'a'.repeat(5000), 'x-b': 'b'.repeat(5000) }));
+  const rest = async (): Promise<string> => {
+    session.settings({ initialWindowSize: 65_535 });
+    return (await stream.setEncoding('latin1').toArray()).join('');
+  };
+  return { session, stream, heads, rest };
+}
+
+test('trailers that are too long, of a request that was answered before, change nothing', async () => {
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', location: '/only', targets: ['127.0.0.1:1'], ...pem })]);
+  const { session, stream, heads, rest } = uploading(httpsPort, '/elsewhere');
+  await once(stream, 'response');
+  stream.end();
+  await once(stream, 'wantTrailers');
+  // Node sends trailers with the next turn; the ping goes after them.
+  await new Promise((resolve) => { setImmediate(() => session.ping(resolve)); });
+  expect(await rest()).toMatch(/<\/html>\n$/);
+  expect(heads).toEqual([404]);
+  session.close();
+});
+
+test.each([
+  ['has too long trailers', 400, 'an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
+  ['has too long trailers', 400, 'an interim response', 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'],
+  ['stops in its body', 408, 'an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
+] as const)('a request that %s is answered %d and taken from its target, whose %s comes too late', async (_, status, _what, late) => {
+  const asked: net.Socket[] = [];
+  const origin = await startRawOrigin((_text, socket) => { asked.push(socket); });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], { timing: { ...VHOST_TIMING, stallMs: 2000 } });
+  const { session, stream, heads, rest } = uploading(httpsPort, '/');
+  await eventually(() => asked.length, (count) => count > 0);
+  const [target] = asked;
+  if (status === 400) stream.end();
+  await once(stream, 'response');
+  target?.write(late);
+  await eventually(() => target?.closed, (gone) => gone === true, 5000);
+  expect(await rest()).toMatch(/<\/html>\n$/);
+  expect(heads).toEqual([status]);
+  session.close();
+  await eventually(() => server.connections, (count) => count === 0);
 });
 
 test('a session that is idle for long ends; a visitor who keeps the connection all the same loses it, and one who waits for an answer does not', async () => {
