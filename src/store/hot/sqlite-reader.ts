@@ -1,6 +1,6 @@
 import type { SqliteColumn } from '../sqlite/binding.ts';
 import { isBusy } from '../sqlite/codes.ts';
-import { HotConnection, type HotRows } from '../sqlite/hot-connection.ts';
+import { HotConnection, type Stored as HotStored } from '../sqlite/hot-connection.ts';
 import type { ReaderRequest } from '../sqlite/protocol.ts';
 import { StatementError, WorkerLink } from '../sqlite/worker-link.ts';
 import { SearchTooBroadError } from '../errors.ts';
@@ -8,7 +8,7 @@ import type { Found, Search } from '../search/search.ts';
 import type { HotQuery } from './binder.ts';
 import { searchMs, type HotReader } from './reader.ts';
 
-type Stored = string | number;
+type Stored = Exclude<HotStored, null>;
 type Decoded = Stored | bigint | boolean | Date;
 type Row = Record<string, Decoded | null>;
 
@@ -84,14 +84,13 @@ export class SqliteReader implements HotReader {
 
   /** undefined = the file is locked, which in WAL mode it hardly ever is for readers. */
   #rowsHere({ text, values }: HotQuery): Row[] | undefined {
-    let read: HotRows;
     try {
-      read = this.#here.rows(text, values);
+      const { columns, rows } = this.#here.page(text, values);
+      return decode(columns, rows);
     } catch (error) {
       if (isBusy(error)) return undefined;
       throw error;
     }
-    return decode(read.columns, `[${read.rows.join(',')}]`);
   }
 
   async #rowsOfWorker({ text, values }: HotQuery): Promise<Row[]> {
@@ -99,20 +98,20 @@ export class SqliteReader implements HotReader {
     const first = await worker.ask('rows', text, values);
     const rows: Row[] = [];
     for (let part = first; ; part = await worker.ask('next', part[2])) {
-      for (const row of decode(first[0], part[1])) rows.push(row);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker made it of arrays
+      for (const row of decode(first[0], JSON.parse(part[1]) as HotStored[][])) rows.push(row);
       if (part[2] === 0) return rows;
     }
   }
 }
 
-type Decode = (rows: readonly (readonly (Stored | null)[])[]) => Row[];
+type Decode = (rows: readonly (readonly HotStored[])[]) => Row[];
 
 /** By the columns of a prepared statement, and by what they are called. */
 const known = new WeakMap<readonly SqliteColumn[], Decode>();
 const decodes = new Map<string, Decode>();
 
-/** @param json of an array of arrays */
-function decode(columns: readonly SqliteColumn[], json: string): Row[] {
+function decode(columns: readonly SqliteColumn[], rows: readonly (readonly HotStored[])[]): Row[] {
   let decode = known.get(columns);
   if (decode === undefined) {
     const key = JSON.stringify(columns);
@@ -120,8 +119,7 @@ function decode(columns: readonly SqliteColumn[], json: string): Row[] {
     decodes.set(key, decode);
     known.set(columns, decode);
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- HotConnection made it of arrays
-  return decode(JSON.parse(json) as (Stored | null)[][]);
+  return decode(rows);
 }
 
 /**

@@ -8,13 +8,27 @@ export interface HotRows {
   readonly rows: readonly string[];
 }
 
+/** A value as a hot query returns it. An integer that no number holds is a text. */
+export type Stored = string | number | null;
+
+/** Rows as arrays, with their columns. */
+export interface HotPage {
+  readonly columns: readonly SqliteColumn[];
+  readonly rows: readonly (readonly Stored[])[];
+}
+
 interface Prepared {
   readonly columns: readonly SqliteColumn[];
-  /** Gives each row as one text: every value that comes out of the driver costs a call, which is most of what a page costs. */
-  readonly asJson: SqliteStatement;
-  /** Gives rows that hold what JSON can't, made when one comes. */
+  /** Returns each row as one text: every value that comes out of the driver costs a call, which is most of what a page costs. */
+  asJson?: SqliteStatement;
+  /** Returns NULL for rows with more text than `MOST_TEXT`. */
+  asShortJson?: SqliteStatement;
+  /** Returns rows that hold what JSON can't, or long texts. */
   asValues?: SqliteStatement;
 }
+
+/** Bytes of text in a row. Writing, copying and parsing longer ones as JSON costs more than the calls for their values. */
+const MOST_TEXT = 2048;
 
 /** A read-only connection for the hot queries. There are as many statements as the lists have orders and filters. */
 export class HotConnection {
@@ -32,14 +46,25 @@ export class HotConnection {
   rows(sql: string, values: readonly SqliteValue[]): HotRows {
     const prepared = this.#prepare(sql);
     const { columns } = prepared;
-    const given = checked(values);
-    try {
-      return { columns, rows: prepared.asJson.all(...given).map(onlyText) };
-    } catch (error) {
-      if (!isNoJson(error)) throw error;
-    }
+    prepared.asJson ??= this.#statement(`SELECT ${arrayOf(columns)} FROM (${sql})`, false);
+    const texts = firstColumn(prepared.asJson, checked(values));
+    return { columns, rows: texts?.map(onlyText) ?? this.#values(prepared, sql, values).map((row) => JSON.stringify(row)) };
+  }
+
+  /** Runs a query for a page, at the least cost to the thread that calls. */
+  page(sql: string, values: readonly SqliteValue[]): HotPage {
+    const prepared = this.#prepare(sql);
+    const { columns } = prepared;
+    prepared.asShortJson ??= this.#statement(`SELECT CASE WHEN ${textOf(columns)} <= ${MOST_TEXT} THEN ${arrayOf(columns)} END FROM (${sql})`, false);
+    const texts = firstColumn(prepared.asShortJson, checked(values));
+    if (texts === undefined || texts.includes(null)) return { columns, rows: this.#values(prepared, sql, values) };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement makes them of arrays
+    return { columns, rows: JSON.parse(`[${texts.join(',')}]`) as Stored[][] };
+  }
+
+  #values(prepared: Prepared, sql: string, values: readonly SqliteValue[]): Stored[][] {
     prepared.asValues ??= this.#statement(sql, true);
-    return { columns, rows: prepared.asValues.all(...given).map((row) => JSON.stringify(row, exact)) };
+    return prepared.asValues.all(...checked(values)).map((row) => arrayIn(row).map(exact));
   }
 
   close(): void {
@@ -50,8 +75,7 @@ export class HotConnection {
   #prepare(sql: string): Prepared {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
-      const columns = this.#database.prepare(sql).columns().map(({ name, type }) => ({ name, type }));
-      prepared = { columns, asJson: this.#statement(`SELECT json_array(${columns.map(inJson).join(', ')}) FROM (${sql})`, false) };
+      prepared = { columns: this.#database.prepare(sql).columns().map(({ name, type }) => ({ name, type })) };
       this.#prepared.set(sql, prepared);
     }
     return prepared;
@@ -65,25 +89,48 @@ export class HotConnection {
   }
 }
 
-/** A column as an element of a JSON array. */
-function inJson({ name, type }: SqliteColumn): string {
-  const column = `"${name.replaceAll('"', '""')}"`;
+/** The expression for a row as JSON. */
+function arrayOf(columns: readonly SqliteColumn[]): string {
   const { MAX_SAFE_INTEGER: most } = Number;
-  return type === 'BIGINT' ? `CASE WHEN ${column} BETWEEN ${-most} AND ${most} THEN ${column} ELSE CAST(${column} AS TEXT) END` : column;
+  const elements = columns.map(({ name, type }) => {
+    const column = quoted(name);
+    return type === 'BIGINT' ? `CASE WHEN ${column} BETWEEN ${-most} AND ${most} THEN ${column} ELSE CAST(${column} AS TEXT) END` : column;
+  });
+  return `json_array(${elements.join(', ')})`;
 }
 
-/** Another program has stored a BLOB. */
-function isNoJson(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('JSON cannot hold BLOB');
+/** The expression for the bytes of text in a row. */
+function textOf(columns: readonly SqliteColumn[]): string {
+  const lengths = columns.filter(({ type }) => type === 'TEXT').map(({ name }) => `ifnull(octet_length(${quoted(name)}), 0)`);
+  return lengths.join(' + ') || '0';
 }
 
-/** Integers that no number holds travel as text. */
-function exact(_key: string, value: unknown): unknown {
-  if (typeof value !== 'bigint') return value;
-  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }
 
-function onlyText(row: unknown): string {
-  if (!Array.isArray(row) || typeof row[0] !== 'string') throw new TypeError('the driver gave a row that is no text');
-  return row[0];
+/** @returns undefined = another program has stored a BLOB, which JSON can't hold */
+function firstColumn(statement: SqliteStatement, values: readonly SqliteValue[]): unknown[] | undefined {
+  try {
+    return statement.all(...values).map((row) => arrayIn(row)[0]);
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('JSON cannot hold BLOB')) return undefined;
+    throw error;
+  }
+}
+
+function arrayIn(row: unknown): unknown[] {
+  if (!Array.isArray(row)) throw new TypeError('the driver returned a row that is no array');
+  return row;
+}
+
+function exact(value: unknown): Stored {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  // What a BLOB shows as is for the columns' decoders.
+  return typeof value === 'string' || typeof value === 'number' || value === null ? value : JSON.stringify(value);
+}
+
+function onlyText(value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError('the driver returned a row that is no text');
+  return value;
 }
