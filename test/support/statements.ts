@@ -24,7 +24,7 @@ export async function statementsOf({ dialect }: Store, work: () => Promise<unkno
   const sent: string[] = [];
   const begun = new Set<unknown>();
   const ask = jest.spyOn(WorkerLink.prototype, 'ask');
-  const read = jest.spyOn(HotConnection.prototype, 'rows');
+  const read = jest.spyOn(HotConnection.prototype, 'page');
   try {
     await work();
     for (const [what, text, , transaction] of ask.mock.calls.map((args: unknown[]) => args)) {

@@ -25,6 +25,8 @@ interface Prepared {
   asShortJson?: SqliteStatement;
   /** Returns rows that hold what JSON can't, or long texts. */
   asValues?: SqliteStatement;
+  /** The last page had long texts, so the next one is likely to. */
+  long?: boolean;
 }
 
 /** Bytes of text in a row. Writing, copying and parsing longer ones as JSON costs more than the calls for their values. */
@@ -55,11 +57,15 @@ export class HotConnection {
   page(sql: string, values: readonly SqliteValue[]): HotPage {
     const prepared = this.#prepare(sql);
     const { columns } = prepared;
-    prepared.asShortJson ??= this.#statement(`SELECT CASE WHEN ${textOf(columns)} <= ${MOST_TEXT} THEN ${arrayOf(columns)} END FROM (${sql})`, false);
-    const texts = firstColumn(prepared.asShortJson, checked(values));
-    if (texts === undefined || texts.includes(null)) return { columns, rows: this.#values(prepared, sql, values) };
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement makes them of arrays
-    return { columns, rows: JSON.parse(`[${texts.join(',')}]`) as Stored[][] };
+    if (prepared.long !== true) {
+      prepared.asShortJson ??= this.#statement(`SELECT CASE WHEN ${textOf(columns)} <= ${MOST_TEXT} THEN ${arrayOf(columns)} END FROM (${sql})`, false);
+      const texts = firstColumn(prepared.asShortJson, checked(values));
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement makes them of arrays
+      if (texts !== undefined && !texts.includes(null)) return { columns, rows: JSON.parse(`[${texts.join(',')}]`) as Stored[][] };
+    }
+    const rows = this.#values(prepared, sql, values);
+    prepared.long = rows.some(hasLongText);
+    return { columns, rows };
   }
 
   #values(prepared: Prepared, sql: string, values: readonly SqliteValue[]): Stored[][] {
@@ -128,6 +134,12 @@ function exact(value: unknown): Stored {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   // What a BLOB shows as is for the columns' decoders.
   return typeof value === 'string' || typeof value === 'number' || value === null ? value : JSON.stringify(value);
+}
+
+function hasLongText(row: readonly Stored[]): boolean {
+  let length = 0;
+  for (const value of row) if (typeof value === 'string') length += value.length;
+  return length > MOST_TEXT;
 }
 
 function onlyText(value: unknown): string {
