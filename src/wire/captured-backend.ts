@@ -14,7 +14,7 @@ const INHERITS = process.platform === 'linux';
 const KEEP_ALIVE_S = TUNED.keepAliveInitialDelay / 1000;
 
 /**
- * Sockets on libuv's handles, without a socket of Node's around each: a connection costs about half as much. What a handle is, Node does
+ * Sockets on libuv's handles, without a socket of Node's around each: a connection costs less CPU and memory (docs/performance.md). What a handle is, Node does
  * not document: to be used only after the self-test said that it works.
  * @throws when this Node's sockets are made in another way than the known ones
  */

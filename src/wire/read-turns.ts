@@ -10,8 +10,9 @@ const COUNT_MS = 5;
 /**
  * While others read, those that carry much rest: `ratio` is the time that they rest beside the time that they may read, `leastMs` and `mostMs` what one
  * rest takes. A process that always has something to do waits longest for its share of the processor, and with it everything small that it carries.
- * A part of a rest costs bulk nothing: its bytes wait in the kernel, and are read faster afterwards. Measured on two cores without rests and with a ratio of 0.25,
- * 0.5, 1: small requests 2,030/s, 2,550, 3,070, 4,160; bulk 3.8 Gbit/s, 3.4, 3.4, 2.8. Reads of 64 KB instead of 256 KB nearly double the former at the same rests.
+ * A part of a rest costs bulk nothing: its bytes wait in the kernel, and are read faster afterwards. Measured on two busy cores without rests and with a ratio of
+ * 0.25, 0.5, 1: small requests 2,030/s, 2,550, 3,070, 4,160; bulk 3.8 Gbit/s, 3.4, 3.4, 2.8. Reads of 64 KB instead of 256 KB served small requests better in one run. On a quiet
+ * machine the present values cost bulk more than half of its speed while small requests run (docs/performance.md): more than they should.
  */
 const REST = { ratio: 0.75, leastMs: 0.1, mostMs: 1 } as const;
 
