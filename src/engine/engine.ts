@@ -338,7 +338,7 @@ export class Engine {
   }
 
   /** What changed since the last call. When it could not be stored, give it back with `restoreDirty`. */
-  takeDirty(): StateBatch {
+  takeDirty(): Promise<StateBatch> {
     return this.#batches.take();
   }
 

@@ -42,7 +42,7 @@ export class LocalFace implements EngineFace {
   }
 
   /** What changed since the last call. When it could not be stored, give it back with `restoreDirty`. */
-  async takeDirty(): Promise<StateBatch> {
+  takeDirty(): Promise<StateBatch> {
     return this.#engine.takeDirty();
   }
 

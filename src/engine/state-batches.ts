@@ -1,8 +1,12 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Clients } from './clients.ts';
 import type { StateBatch } from './face.ts';
 import type { Meter, Ticker } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 import type { Hosts } from './vhost/hosts.ts';
+
+/** Records between two iterations of the event loop: after a start, every tunnel's state has changed. */
+const TOGETHER = 2000;
 
 /** Says what of the running state the store should know next. */
 export class StateBatches {
@@ -20,12 +24,14 @@ export class StateBatches {
     this.#now = now;
   }
 
-  /** What changed since the last call. */
-  take(): StateBatch {
+  /** What changed since the last call, gathered in parts. */
+  async take(): Promise<StateBatch> {
     const clients: Array<StateBatch['clients'][number]> = [];
     const tunnels: Array<StateBatch['tunnels'][number]> = [];
     const hosts: Array<StateBatch['hosts'][number]> = [];
+    let taken = 0;
     for (const meter of this.#ticker.takeChanged()) {
+      if (++taken % TOGETHER === 0) await nextIteration();
       // Late bytes of what was deleted meanwhile are nobody's.
       if (meter.owner === 'client') {
         const entry = this.#clients.get(meter.id);
@@ -33,7 +39,7 @@ export class StateBatches {
       } else if (meter.owner === 'host') {
         if (this.#hosts.get(meter.id)?.meter === meter) hosts.push({ id: meter.id, inletBytes: meter.inlet, exportBytes: meter.export });
       } else if (this.#tunnels.get(meter.id)?.meter === meter) {
-        tunnels.push({ id: meter.id, running: this.#tunnels.get(meter.id)?.state.running === true, inletBytes: meter.inlet, exportBytes: meter.export });
+        tunnels.push({ id: meter.id, running: this.#tunnels.get(meter.id)?.running === true, inletBytes: meter.inlet, exportBytes: meter.export });
       }
     }
     return { clients, tunnels, hosts };

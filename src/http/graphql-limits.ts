@@ -15,7 +15,7 @@ export const limits = {
   /** The same for each event of a subscription. */
   eventCost: 3000,
   /** Words and marks of the text, checked before it is parsed any further. */
-  tokens: 2000,
+  tokens: 1000,
 } as const;
 
 /** Refuses texts that are too large before anything of them runs. What they cost, graphql-operations.ts checks. */

@@ -33,6 +33,8 @@ export function runOperations(services: Services, stalledMs: number): Plugin<Ori
   async function run(args: ExecutionArgs, caller: Caller): Promise<ExecutionResult> {
     const share = shareOf(caller);
     const results = new ResultLimits(turns, share);
+    // Reading and checking its text may have taken this iteration's time.
+    await turns.next(share);
     try {
       return await results.of(execute({ ...args, contextValue: createContext(services, caller, randomUUID(), results) }));
     } catch (error) {

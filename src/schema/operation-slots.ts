@@ -3,7 +3,7 @@ import { AditError } from './errors.ts';
 /** What one caller may have at a time. */
 export const slotLimits = {
   /** Operations under way, until their response was sent. */
-  running: 16,
+  running: 8,
   /** Operations that wait for one of these to end. */
   waiting: 48,
 } as const;

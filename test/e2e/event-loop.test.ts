@@ -33,8 +33,8 @@ const operations: Readonly<Record<string, readonly [query: string, code?: string
   'orders and offsets': [`{ ${aliases(29, (n) => `a${n}: tunnels(orderBy: REMARK, order: DESC, offset: ${4000 - n}, limit: 10) { rows { id } }`)} }`],
   introspection: [getIntrospectionQuery()],
   'introspection with aliases': [`{ __schema { types { ${aliases(25, (n) => `a${n}: fields { name type { name fields { name description args { name } } } }`)} } } }`, 'OPERATION_TOO_COSTLY'],
-  'the same field a thousand times': [`{ server { ${'version '.repeat(1990)} } }`, 'GRAPHQL_VALIDATION_FAILED'],
-  'the same fields in many fragments': [`{ ${aliases(30, (n) => `...F${n}`)} } ${aliases(30, (n) => `fragment F${n} on Query { clients(limit: 1) { rows { ${'id remark verifyKey '.repeat(10)} } } }`)}`],
+  'the same field a thousand times': [`{ server { ${'version '.repeat(990)} } }`, 'GRAPHQL_VALIDATION_FAILED'],
+  'the same fields in many fragments': [`{ ${aliases(28, (n) => `...F${n}`)} } ${aliases(28, (n) => `fragment F${n} on Query { clients(limit: 1) { rows { ${'id remark verifyKey '.repeat(5)} } } }`)}`],
 };
 
 eachDialect('no call holds the event loop for longer than 50 ms of CPU, with 10,000 clients and 50,000 tunnels', (databases) => {
@@ -42,6 +42,7 @@ eachDialect('no call holds the event loop for longer than 50 ms of CPU, with 10,
   let hold: LoopHold;
   let token: string;
   let readOnly: string;
+  let sent = 0;
 
   beforeAll(async () => {
     const database = await databases.create();
@@ -63,7 +64,9 @@ eachDialect('no call holds the event loop for longer than 50 ms of CPU, with 10,
   }
 
   async function graphql(query: string, bearer: string): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` }, body: JSON.stringify({ query }) });
+    // No two texts are the same: the server remembers those that it has read and checked.
+    const body = JSON.stringify({ query: `${query} # ${++sent}` });
+    const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` }, body });
     return response.text();
   }
 

@@ -5,13 +5,13 @@ import { CLIENT, fresh, openTunnel, startAgent, startEngine } from '../support/t
 
 test('counters and last-seen facts of what changed are handed over, and nothing else', async () => {
   const server = await startEngine({ stored: { clients: [{ ...CLIENT, inletBytes: 100, exportBytes: 200 }, { ...CLIENT, id: 2, vkey: 'b', ...fresh }] } });
-  expect(server.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
+  expect(await server.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
   await startAgent(server);
   const { port, id } = await openTunnel(server, { targets: [(await startEcho()).address] });
   await openTunnel(server, {});
-  expect(server.engine.takeDirty().tunnels).toHaveLength(2); // their listeners were opened
+  expect((await server.engine.takeDirty()).tunnels).toHaveLength(2); // their listeners were opened
   await roundTrip(await visit(port), 'hello');
-  const batch = server.engine.takeDirty();
+  const batch = await server.engine.takeDirty();
   expect(batch.tunnels).toEqual([{ id, running: true, inletBytes: 5, exportBytes: 5 }]);
   expect(batch.clients).toEqual([expect.objectContaining({
     id: CLIENT.id, connected: true, rate: expect.any(Number), inletBytes: 105, exportBytes: 205, address: '127.0.0.1', version: '0.0.1', lastOnlineAt: expect.any(Number),
@@ -23,11 +23,11 @@ test('what could not be stored is handed over again', async () => {
   const { agent } = await startAgent(server);
   await agent.stop();
   await server.log.line(/agent disconnected/);
-  const batch = server.engine.takeDirty();
+  const batch = await server.engine.takeDirty();
   expect(batch.clients).toHaveLength(1);
-  expect(server.engine.takeDirty().clients).toHaveLength(0);
+  expect((await server.engine.takeDirty()).clients).toHaveLength(0);
   server.engine.restoreDirty(batch);
-  expect(server.engine.takeDirty().clients).toMatchObject([{ id: CLIENT.id }]);
+  expect((await server.engine.takeDirty()).clients).toMatchObject([{ id: CLIENT.id }]);
 });
 
 test('an agent that comes and goes, and a listener that opens and closes, are told at once and handed over', async () => {
@@ -38,12 +38,12 @@ test('an agent that comes and goes, and a listener that opens and closes, are to
   expect(events).toEqual([{ kind: 'client', id: CLIENT.id }]);
   const tunnel = await openTunnel(server, {});
   expect(events.slice(1)).toEqual([{ kind: 'tunnel', id: tunnel.id }]);
-  expect(server.engine.takeDirty()).toMatchObject({ clients: [{ connected: true }], tunnels: [{ id: tunnel.id, running: true }] });
+  expect(await server.engine.takeDirty()).toMatchObject({ clients: [{ connected: true }], tunnels: [{ id: tunnel.id, running: true }] });
   await agent.stop();
   await server.log.line(/agent disconnected/);
   await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
   expect(events.slice(2)).toEqual([{ kind: 'client', id: CLIENT.id }, { kind: 'tunnel', id: tunnel.id }]);
-  expect(server.engine.takeDirty()).toMatchObject({ clients: [{ connected: false }], tunnels: [{ id: tunnel.id, running: false }] });
+  expect(await server.engine.takeDirty()).toMatchObject({ clients: [{ connected: false }], tunnels: [{ id: tunnel.id, running: false }] });
 });
 
 test('nothing is handed over of what was deleted meanwhile', async () => {
@@ -52,5 +52,5 @@ test('nothing is handed over of what was deleted meanwhile', async () => {
   const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
   await roundTrip(await visit(port), 'hello');
   await server.engine.apply({ kind: 'clientRemoved', id: CLIENT.id });
-  expect(server.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
+  expect(await server.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
 });

@@ -62,5 +62,5 @@ test('a counter that is full stays full, over all clients too', async () => {
   await eventually(() => server.engine.tunnelState(p2p.id)?.inletBytes, (bytes) => bytes === MOST);
   expect(server.engine.clientState(CLIENT.id)).toMatchObject({ inletBytes: MOST, exportBytes: MOST });
   expect(server.engine.traffic()).toMatchObject({ inletBytes: MOST, exportBytes: MOST });
-  expect(server.engine.takeDirty().tunnels).toMatchObject([{ inletBytes: MOST, exportBytes: MOST }]);
+  expect((await server.engine.takeDirty()).tunnels).toMatchObject([{ inletBytes: MOST, exportBytes: MOST }]);
 });

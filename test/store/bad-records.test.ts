@@ -59,7 +59,7 @@ eachDialect('running state', (databases) => {
     await RawPeer.connect(server, { info: { version: '1.0\0\ud800', localAddress: '10.0.0.1\n\u2028\udc00' } });
     await RawPeer.connect(server, { key: 'the-second-vkey', info: { version: '2.0' } });
     const log = new LogRecorder();
-    await new StateSaver({ takeDirty: async () => server.engine.takeDirty(), restoreDirty: async (batch) => server.engine.restoreDirty(batch) }, store, log.logger).save();
+    await new StateSaver({ takeDirty: () => server.engine.takeDirty(), restoreDirty: async (batch) => server.engine.restoreDirty(batch) }, store, log.logger).save();
     expect(log.entries).toEqual([]);
     expect(await store.db.client.findMany({ select: { agentVersion: true, localAddress: true, connected: true }, orderBy: { id: 'asc' } })).toEqual([
       { agentVersion: '1.0\ufffd\ufffd', localAddress: '10.0.0.1\ufffd\ufffd\ufffd', connected: true }, { agentVersion: '2.0', localAddress: '', connected: true },

@@ -76,7 +76,7 @@ export class Meter {
 export class Ticker {
   readonly #watched = new Set<Meter>();
   /** Meters whose totals changed since they were last taken. */
-  readonly #changed = new Set<Meter>();
+  #changed = new Set<Meter>();
   #timer: NodeJS.Timeout | undefined;
 
   watch(meter: Meter): void {
@@ -95,9 +95,10 @@ export class Ticker {
 
   /** Meters whose totals may have changed since the last call. */
   takeChanged(): Set<Meter> {
-    const taken = new Set(this.#changed);
-    for (const meter of taken) {
-      if (!meter.active) this.#changed.delete(meter);
+    const taken = this.#changed;
+    this.#changed = new Set();
+    for (const meter of this.#watched) {
+      if (meter.active) this.#changed.add(meter);
     }
     return taken;
   }

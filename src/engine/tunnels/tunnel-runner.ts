@@ -83,6 +83,10 @@ export class TunnelRunner implements VisitedTunnel {
     return this.#wanted;
   }
 
+  get running(): boolean {
+    return this.#running;
+  }
+
   /** undefined = its targets are not checked. */
   get health(): ReportedHealth | undefined {
     return this.#health;
