@@ -3,7 +3,7 @@ import { authFailureStatus, basePath, boolean, databaseUrl, email, filePath, hos
 
 /** What is to be known of a setting besides its kind and default. */
 export interface SettingInfo {
-  /** What it is for, in the words of `--help` and the README. */
+  /** What it is for, in the words of `--help` and docs/settings.md. */
   readonly help: string;
   /** What stands for its value in `--help`. */
   readonly value: string;

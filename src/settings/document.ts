@@ -1,0 +1,38 @@
+import { defaultOf, environmentName, fileKey, flagName, infoOf, settingNames } from './settings.ts';
+
+const introduction = `# Settings of the server
+
+<!-- Written by "npm run docs:settings" from src/settings/settings.ts. Change the descriptions there. -->
+
+You can give each setting in three places. If several places give it, the first one in this list wins:
+
+1. a flag: \`npm start -- --http-port 80\`, or \`npx adit server --http-port 80\`
+2. an environment variable: \`ADIT_HTTP_PORT=80\`
+3. the settings file: \`http_port = 80\` in \`adit.toml\` in the working directory, or in the file that \`--config FILE\` names
+
+A secret can also be read from a file: add \`-file\` to the flag, \`_FILE\` to the variable or \`_file\` to the key, and give the name of the file
+(\`--auth-key-file FILE\`, \`ADIT_AUTH_KEY_FILE=FILE\`, \`auth_key_file = "FILE"\`).
+
+- Unknown names and invalid values stop the start, with a line for each problem.
+- \`npx adit server --print-config\` prints the settings in force and where each one comes from, secrets masked.
+- Port 0 means any free port. The message at the start names it.
+- Items of a list are separated by commas.
+- Settings are read once, at the start.
+
+What you give the agent and the visitor is in [agent.md](agent.md).
+`;
+
+/** docs/settings.md: every setting with its names, its default and its description, as src/settings/settings.ts declares them. */
+export function settingsDocument(): string {
+  const rows = settingNames.map((name) => {
+    const { value, help, secret = false } = infoOf(name);
+    return `| \`${environmentName(name)}\` | \`${value}\`${secret ? ', secret' : ''} | ${defaultText(defaultOf(name))} | ${help.replaceAll('|', '\\|')} |`;
+  });
+  const table = ['| variable | value | default | description |', '|---|---|---|---|', ...rows].join('\n');
+  return `${introduction}\n## All settings\n\nThe names of \`ADIT_HTTP_PORT\` as a flag and in the file: \`${flagName('httpPort')}\`, \`${fileKey('httpPort')}\`.\n\n${table}\n`;
+}
+
+function defaultText(text: string | undefined): string {
+  if (text === undefined) return 'generated';
+  return text === '' ? 'empty' : `\`${text}\``;
+}

@@ -1,0 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { settingsDocument } from './document.ts';
+
+/*
+ * Writes docs/settings.md: `npm run docs:settings`. A test fails while it is stale.
+ */
+writeFileSync(new URL('../../docs/settings.md', import.meta.url), settingsDocument());
