@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ClientEntry, type Clients, visitorLists } from './clients.ts';
 import type { WantedClient } from './face.ts';
 import { Account } from './limits/account.ts';
@@ -9,6 +10,8 @@ import type { Hosts } from './vhost/hosts.ts';
 
 /** How often expired clients are looked for at least, in ms (contract D13): the clock may be set. Every use checks too. */
 const SWEEP_MS = 60_000;
+/** Tunnels that are synchronised between two iterations of the event loop: a user may own thousands of clients, which expire together. */
+const TOGETHER = 200;
 
 /** What a change of a client has an effect on. */
 export interface ClientChangesContext {
@@ -30,6 +33,7 @@ export interface ClientChangesContext {
 export class ClientChanges {
   readonly #context: ClientChangesContext;
   readonly #expiry: Alarm;
+  #synchronised = 0;
 
   constructor(context: ClientChangesContext) {
     this.#context = context;
@@ -41,8 +45,10 @@ export class ClientChanges {
     const { clients, ticker, admission } = this.#context;
     const account = new Account(ticker, client, stored, () => this.#context.inBackground(async () => admission.enforce(entry)));
     const entry = new ClientEntry(client, await visitorLists(client), account, stored.lastAddress);
+    // It has neither session nor tunnels yet that would have to be closed.
+    entry.suspended = entry.blocked(this.#context.now()) !== '';
     clients.add(entry);
-    this.#awaitExpiry(entry);
+    if (!entry.suspended) this.#awaitExpiry(entry);
   }
 
   /** Takes the settings of a client, new or known; its agent and its connections go when they may not stay. */
@@ -71,7 +77,10 @@ export class ClientChanges {
     const blocked = entry.blocked(this.#context.now());
     entry.suspended = blocked !== '';
     if (blocked !== '') entry.session?.close(blocked);
-    for (const runner of entry.tunnels) await runner.sync();
+    for (const runner of entry.tunnels) {
+      await runner.sync();
+      if (++this.#synchronised % TOGETHER === 0) await nextIteration();
+    }
   }
 
   /** Takes out a client with its tunnels and hosts. */

@@ -7,7 +7,7 @@ import type { ByteSocket } from '../../src/wire/socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { Relay } from '../support/relay.ts';
 import { closed, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
-import { CLIENT, fresh, launchAgent, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
+import { CLIENT, fresh, launchAgent, openTunnel, startAgent, startEngine, type TestEngine, tunnelOf } from '../support/tunnel.ts';
 
 const SECOND = { ...CLIENT, id: 2, vkey: 'the-second-vkey' };
 const both = { stored: { clients: [{ ...CLIENT, ...fresh }, { ...SECOND, ...fresh }] } };
@@ -80,6 +80,38 @@ test('a client that expires is cut off by the next sweep, and is back when its t
   await server.engine.apply({ kind: 'client', client: { ...expiring, expiresAt: null } });
   await back;
   expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true, error: '' });
+});
+
+test('clients that expire together let the event loop go on between their tunnels', async () => {
+  let now = 1000;
+  const clients = Array.from({ length: 500 }, (_, n) => ({ ...CLIENT, ...fresh, id: n + 1, vkey: `vkey-${n}`, expiresAt: 2000 }));
+  const tunnels = clients.flatMap(({ id }) => [1, 2, 3, 4].map((n) => ({ ...tunnelOf({ id: id * 10 + n, clientId: id, mode: 'secret', password: `password-${id}-${n}` }), ...fresh })));
+  const server = await startEngine({ now: () => now, stored: { clients, tunnels } });
+  now = 2000;
+  let iterations = 0;
+  let swept = false;
+  const count = (): void => {
+    iterations++;
+    if (!swept) setImmediate(count);
+  };
+  setImmediate(count);
+  await server.engine.sweep();
+  swept = true;
+  expect(tunnels.filter(({ id }) => server.engine.tunnelState(id)?.running !== false)).toEqual([]);
+  expect(iterations).toBeGreaterThanOrEqual(10);
+});
+
+test('the state of many tunnels is gathered without holding the event loop', async () => {
+  const tunnels = Array.from({ length: 10_000 }, (_, n) => ({ ...tunnelOf({ id: n + 1, mode: 'secret', password: `password-${n}` }), ...fresh }));
+  const server = await startEngine({ stored: { tunnels } });
+  let gathered = false;
+  const gathering = server.engine.takeDirty().then((batch) => {
+    gathered = true;
+    return batch;
+  });
+  await new Promise(setImmediate);
+  expect(gathered).toBe(false);
+  expect((await gathering).tunnels).toHaveLength(tunnels.length);
 });
 
 test('a client that expired between two sweeps is cut off by its next visitor', async () => {
