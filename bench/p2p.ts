@@ -11,7 +11,7 @@ import { cpuSeconds } from './usage.ts';
  * Measures what a p2p tunnel carries on a direct path and through the server, and what that costs: visitor and agent behind a NAT each, made
  * of network namespaces (test/support/nat-rig), so it needs root on Linux, iproute2, nftables, conntrack and curl. The hashes are checked.
  *
- *     node src/prepare.mjs bench p2p [--megabytes 256] [--rounds 3]
+ *     npm run bench:p2p -- [--megabytes 256] [--rounds 3]
  */
 
 const { values: options } = parseArgs({ options: { megabytes: { type: 'string', default: '256' }, rounds: { type: 'string', default: '3' } } });

@@ -4,19 +4,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { postgresqlSchema } from '../src/prepare/prisma.mjs';
 
 /** Where the data model and the migrations of both databases live. */
 export const prismaDir = path.dirname(fileURLToPath(import.meta.url));
-
-/**
- * prisma/schema.prisma as it stands for one of the databases.
- * @param {'sqlite' | 'postgresql'} dialect
- */
-export async function dataModel(dialect) {
-  const source = await readFile(path.join(prismaDir, 'schema.prisma'), 'utf8');
-  return dialect === 'sqlite' ? source : postgresqlSchema(source, 'unused');
-}
 
 /**
  * The SQL that leads from the tables of a database to a data model; '' when they agree. Indexes on expressions and on a

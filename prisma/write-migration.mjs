@@ -8,7 +8,8 @@ import { databaseFileName } from '../src/store/sqlite.ts';
 import { openStore } from '../src/store/store.ts';
 import { startPostgresql } from '../test/support/postgresql.ts';
 import { postgresqlCatalogue, sqliteCatalogue } from './catalogue-adapters.mjs';
-import { dataModel, prismaDir, schemaDiff } from './schema-engine.mjs';
+import { dataModel } from './data-model.mjs';
+import { prismaDir, schemaDiff } from './schema-engine.mjs';
 
 const name = process.argv[2];
 if (name === undefined || !/^[a-z0-9_]+$/.test(name)) {
@@ -35,7 +36,7 @@ try {
 async function missing(dialect, url, adapter) {
   const store = await openStore({ url, dataDir, log: pino({ level: 'silent' }) });
   await store.close();
-  return schemaDiff(adapter, await dataModel(dialect));
+  return schemaDiff(adapter, dataModel(dialect));
 }
 
 async function write(dialect, sql) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { command } from './prepare/command.mjs';
 
 /** `npx adit server | agent ...` in a checkout: prepares what is missing or stale, saying so on stderr, and runs the command. */
 if (process.env.npm_command === 'exec') endWithShell();
-await command(['adit', ...process.argv.slice(2)]);
+process.argv.splice(2, 0, 'adit');
+await import('./prepare.mjs');
 
 /** npx runs us in a shell, and when it is told to end it ends that shell, but not us. */
 function endWithShell() {

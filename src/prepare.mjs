@@ -1,15 +1,56 @@
+// `npm start` and `npm test` on a fresh clone: installs, generates and compiles what is missing or stale, then does the task that the first
+// word names, with the words after it; without one it only prepares. Plain JavaScript without packages, because it runs before there are any.
+import { spawn } from 'node:child_process';
 import process from 'node:process';
-import { command } from './prepare/command.mjs';
+import { PrepareError, root, run, say } from './prepare/run.mjs';
+import { prepare } from './prepare/steps.mjs';
 
-/**
- * `npm start` and `npm test` on a fresh clone: installs, generates and compiles what is missing or stale, then does the task.
- *
- *     node src/prepare.mjs                  only prepare
- *     node src/prepare.mjs start [flags]    run the server with these flags
- *     node src/prepare.mjs test [arguments] lint and every test; with arguments only the tests jest is told to run
- *     node src/prepare.mjs lint             only the lint
- *     node src/prepare.mjs bench <name>     a measurement of bench/
- *
- * Plain JavaScript without packages, because it runs before there are any.
- */
-await command(process.argv.slice(2));
+const tasks = { start: (args) => runProgram(['server', ...args]), adit: runProgram, test, endurance, lint };
+const [name, ...words] = process.argv.slice(2);
+try {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) throw new PrepareError(`Node 20.19 or newer is needed, this is ${process.versions.node} (${process.execPath})`);
+  if (name !== undefined && !(name in tasks)) throw new PrepareError(`there is no task ${name}, only ${Object.keys(tasks).join(', ')}`);
+  await prepare();
+  if (name !== undefined) await tasks[name](words);
+} catch (error) {
+  if (!(error instanceof PrepareError)) throw error;
+  for (const line of error.message.split('\n')) say(line);
+  process.exitCode = 1;
+}
+
+/** Runs the compiled program in this very process, so that signals reach it. */
+async function runProgram(args) {
+  process.argv = [process.execPath, `${root}dist/main.js`, ...args];
+  await import('../dist/main.js');
+}
+
+async function test(args) {
+  if (args.length > 0) say('running the named tests only, without the lint');
+  else await lint();
+  await jest(args);
+}
+
+/** The suites of test/e2e at full length, with those only for this, one after another (some watch memory, some the clock), and 100,000 cases for each parser. */
+async function endurance(args) {
+  process.env.ADIT_ENDURANCE = '1';
+  const suites = args.length > 0 ? args : ['test/e2e', 'test/engine/http/', 'test/engine/socks/', 'test/fuzz/'];
+  await jest(['--runInBand', '--testMatch', '**/test/**/*.(test|endurance).ts', '--', ...suites]);
+}
+
+/** Runs jest on our own terminal; its exit code becomes ours. */
+async function jest(args) {
+  const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', ...args], { cwd: root, stdio: 'inherit' });
+  process.exitCode = await new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));
+}
+
+async function lint() {
+  say('checking the code ...');
+  const checks = await Promise.allSettled([
+    run('The types of tests and benchmarks', 'tsc --project test/tsconfig.json'),
+    run('oxlint', 'oxlint --type-aware --deny-warnings'),
+    run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
+  ]);
+  const failed = checks.filter(({ status }) => status === 'rejected');
+  if (failed.length > 0) throw new PrepareError(failed.map(({ reason }) => reason.message).join('\n'));
+}

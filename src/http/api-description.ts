@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type RequestHandler, Router } from 'express';
 import { describeApi } from '../legacy/openapi.ts';
 import { routes } from '../legacy/routes.ts';
+import { packageFile } from '../package-file.ts';
 import { hashOf } from './page.ts';
 
 /**
@@ -13,7 +14,7 @@ export function apiDescriptionRoutes(options: { readonly basePath: string; reado
   // Made once, its ETag too: strangers may ask for it as often as they like.
   const description = Buffer.from(JSON.stringify(describeApi(routes, options)));
   const tag = `"${createHash('sha256').update(description).digest('base64url')}"`;
-  const [html = '', style = '', script = ''] = ['page.html', 'page.css', 'page.js'].map((name) => readFileSync(new URL(`try-api/${name}`, import.meta.url), 'utf8'));
+  const [html = '', style = '', script = ''] = ['page.html', 'page.css', 'page.js'].map((name) => readFileSync(packageFile(`src/http/try-api/${name}`), 'utf8'));
   const page = `<!doctype html>
 <html lang="en" data-base="${options.basePath}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Adit API</title>
 <style>${style}</style><script type="module">${script}</script></head>

@@ -1,24 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { run } from './run.mjs';
 
-/**
- * Why packages have to be installed, or undefined when node_modules agrees with package-lock.json.
- * @param {string} directory the checkout
- */
+/** Why packages have to be installed in this checkout, or undefined when its node_modules agrees with package-lock.json. */
 export function installReason(directory) {
-  const installed = path.join(directory, 'node_modules', '.package-lock.json');
+  const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) => `${directory}/${name}`);
   if (!existsSync(installed)) return 'node_modules is missing';
-  return lockDifference(readPackages(path.join(directory, 'package-lock.json')), readPackages(installed));
+  return lockDifference(...[wanted, installed].map((file) => JSON.parse(readFileSync(file, 'utf8')).packages));
 }
 
-/**
- * The first package that is wanted and not installed in this version. Optional ones may be missing: they are made for other
- * platforms.
- * @param {Record<string, {version?: string, optional?: boolean, link?: boolean}>} wanted by path: `node_modules/x`
- * @param {Record<string, {version?: string}>} installed
- * @returns {string | undefined}
- */
+/** The first package that is wanted and not installed in this version, both by path. Optional ones may be missing: they are for other platforms. */
 export function lockDifference(wanted, installed) {
   for (const [location, { version, optional = false, link = false }] of Object.entries(wanted)) {
     if (location === '' || link) continue;
@@ -30,24 +20,8 @@ export function lockDifference(wanted, installed) {
   return undefined;
 }
 
-function readPackages(file) {
-  return JSON.parse(readFileSync(file, 'utf8')).packages;
-}
-
-/**
- * Installs exactly what package-lock.json says, the tools for building and testing included, whatever NODE_ENV says. No
- * package runs a script of its own: those with binaries bring them along.
- */
-export async function install() {
-  await npm('Installing packages', ['ci', '--include=dev', '--ignore-scripts'], 'The npm registry must be reachable, and package-lock.json must fit package.json.');
-}
-
-function npm(what, args, hint) {
-  return run(what, [...npmProgram(), ...args, '--no-audit', '--no-fund', '--loglevel=error'], { hint });
-}
-
-/** The npm that runs us, or else the one on PATH. */
-function npmProgram() {
-  const running = process.env.npm_execpath;
-  return running !== undefined && path.basename(running) === 'npm-cli.js' ? [process.execPath, running] : ['npm'];
+/** Installs what package-lock.json says, tools included, whatever NODE_ENV says. Packages run no script: those with binaries bring them along. */
+export function install() {
+  const hint = 'The npm registry must be reachable, and package-lock.json must fit package.json.';
+  return run('Installing packages', 'npm ci --include=dev --ignore-scripts --no-audit --no-fund --loglevel=error', { hint });
 }

@@ -8,18 +8,12 @@ const silentMs = 30_000;
 
 /**
  * Does something that two processes must not do to one checkout at a time, such as installing packages. Another process
- * that holds the lock is waited for; a lock whose holder has died is taken over.
- * @template T
- * @param {string} directory the lock: it exists while somebody holds it
- * @param {() => Promise<T>} work
- * @param {{pollMs?: number, onWait?: () => void}} options `onWait` is called once, when somebody else is inside
- * @returns {Promise<T>}
+ * that holds the lock, a directory, is waited for; that of a dead process is taken over. Node has no lock that ends with its process.
  */
 export async function withLock(directory, work, { pollMs = 200, onWait = () => say('waiting for another adit command that prepares this checkout ...') } = {}) {
-  if (!take(directory)) {
-    onWait();
-    do await delay(pollMs);
-    while (!take(directory));
+  for (let tries = 0; !take(directory); tries++) {
+    if (tries === 0) onWait();
+    await delay(pollMs);
   }
   const heartbeat = setInterval(() => existsSync(directory) && utimesSync(directory, new Date(), new Date()), 2000);
   try {
@@ -32,47 +26,31 @@ export async function withLock(directory, work, { pollMs = 200, onWait = () => s
 
 function take(directory) {
   mkdirSync(path.dirname(directory), { recursive: true });
-  try {
-    mkdirSync(directory);
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error;
-    if (!isStale(directory)) return false;
+  if (failure(() => mkdirSync(directory), 'EEXIST')) {
     // Of several that find it stale one succeeds in moving it away; then all try to take it anew.
-    removeStale(directory);
+    const away = `${directory}.${process.pid}`;
+    if (isStale(directory) && !failure(() => renameSync(directory, away), 'ENOENT')) rmSync(away, { recursive: true, force: true });
     return false;
   }
   writeFileSync(path.join(directory, 'pid'), String(process.pid));
   return true;
 }
 
-function removeStale(directory) {
-  const away = `${directory}.${process.pid}`;
-  try {
-    renameSync(directory, away);
-  } catch (error) {
-    if (error.code === 'ENOENT') return;
-    throw error;
-  }
-  rmSync(away, { recursive: true, force: true });
-}
-
 /** Whether the holder of a lock is gone. Without a readable id, only its silence tells. */
 export function isStale(directory, now = Date.now()) {
-  try {
-    if (now - statSync(directory).mtimeMs > silentMs) return true;
-    return !isAlive(Number(readFileSync(path.join(directory, 'pid'), 'utf8')));
-  } catch (error) {
-    if (error.code === 'ENOENT') return false; // just taken or just given back
-    throw error;
-  }
+  const touched = statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? now;
+  let pid = 0; // just taken, half written or just given back
+  failure(() => { pid = Number(readFileSync(path.join(directory, 'pid'), 'utf8')); }, 'ENOENT');
+  return now - touched > silentMs || (pid > 0 && failure(() => process.kill(pid, 0), 'ESRCH', 'EPERM') === 'ESRCH');
 }
 
-function isAlive(pid) {
-  if (!(pid > 0)) return true; // half written
+/** Which of these errors something failed with, if it did. */
+function failure(work, ...codes) {
   try {
-    process.kill(pid, 0);
-    return true;
+    work();
+    return undefined;
   } catch (error) {
-    return error.code !== 'ESRCH';
+    if (!codes.includes(error.code)) throw error;
+    return error.code;
   }
 }

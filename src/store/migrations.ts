@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageFile } from '../package-file.ts';
 import { messageOf, StoreError } from './errors.ts';
 
 /** The databases that a store runs on. */
@@ -28,8 +29,7 @@ export interface MigrationDatabase {
 
 /** The program's migrations for a database, in the order of their names. */
 export async function readMigrations(dialect: Dialect): Promise<readonly Migration[]> {
-  // Two levels up from src/store and from dist/store alike.
-  const directory = fileURLToPath(new URL(`../../prisma/migrations/${dialect}`, import.meta.url));
+  const directory = fileURLToPath(packageFile(`prisma/migrations/${dialect}`));
   const names = (await readdir(directory)).toSorted();
   return Promise.all(names.map(async (name) => ({ name, sql: await readFile(path.join(directory, name, 'migration.sql'), 'utf8') })));
 }

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { dataModel } from '../../prisma/data-model.mjs';
 import { installReason, lockDifference } from '../../src/prepare/install.mjs';
 import { isStale, withLock } from '../../src/prepare/lock.mjs';
-import { postgresqlSchema } from '../../src/prepare/prisma.mjs';
 import { runStep, staleReason } from '../../src/prepare/stamp.mjs';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -114,18 +114,13 @@ describe('the lock of a checkout', () => {
   });
 });
 
-describe('the schema for PostgreSQL', () => {
-  const source = readFileSync(path.resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
-
-  test('is the one schema with another provider and output, and without the types for Pothos', () => {
-    const schema = postgresqlSchema(source, '/out');
-    expect(schema).toContain('provider = "postgresql"');
-    expect(schema).toMatch(/output\s+= "\/out"/);
-    expect(schema).not.toMatch(/provider\s*=\s*"(sqlite|prisma-pothos-types)"/);
-    expect(schema.match(/^model \w+/gm)).toEqual(source.match(/^model \w+/gm));
-  });
-
-  test('is refused rather than wrong when the schema no longer has what is to be replaced', () => {
-    expect(() => postgresqlSchema(source.replace('"sqlite"', '"mysql"'), '/out')).toThrow('finds nothing');
+describe('the data model', () => {
+  test('has the same models for both databases, and types for Pothos of one', () => {
+    const [sqlite, postgresql] = [dataModel('sqlite'), dataModel('postgresql')];
+    expect(sqlite.match(/^model \w+/gm)).not.toBeNull();
+    expect(sqlite.match(/^model \w+/gm)).toEqual(postgresql.match(/^model \w+/gm));
+    expect(sqlite).toMatch(/provider\s*=\s*"sqlite"/);
+    expect(postgresql).toMatch(/provider\s*=\s*"postgresql"/);
+    expect(postgresql).not.toMatch(/prisma-pothos-types|sqlite"/);
   });
 });

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { postgresqlCatalogue, sqliteCatalogue } from '../../prisma/catalogue-adapters.mjs';
-import { dataModel, schemaDiff } from '../../prisma/schema-engine.mjs';
+import { dataModel } from '../../prisma/data-model.mjs';
+import { schemaDiff } from '../../prisma/schema-engine.mjs';
 import { databaseFileName } from '../../src/store/sqlite.ts';
 import { eachDialect, type TestDatabase } from '../support/database.ts';
 
@@ -12,7 +13,7 @@ eachDialect('the migrations', (databases) => {
   beforeAll(async () => {
     database = await databases.create();
     await (await database.open()).close();
-    model = await dataModel(databases.dialect);
+    model = dataModel(databases.dialect);
   });
 
   const diff = (wanted: string) => schemaDiff(

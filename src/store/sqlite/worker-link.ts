@@ -1,12 +1,13 @@
 import { Worker } from 'node:worker_threads';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../package-file.ts';
 import { forgetHalt, guardMemory, halt, haltAtExit } from './exit-guard.ts';
 import { adapterError, type Failure } from './failure.ts';
 import type { Answer, Answers, AnyRequest, WorkerSettings } from './protocol.ts';
 
-/** Compiled: the same place from src/store/sqlite, from where tests run, and from dist/store/sqlite. */
-const program = new URL('../../../dist/store/sqlite/worker.js', import.meta.url);
+/** Compiled, also when tests run the sources. */
+const program = packageFile('dist/store/sqlite/worker.js');
 
 interface Waiting {
   readonly resolve: (result: unknown) => void;

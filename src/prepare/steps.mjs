@@ -1,0 +1,84 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { dataModel } from '../../prisma/data-model.mjs';
+import { install, installReason } from './install.mjs';
+import { withLock } from './lock.mjs';
+import { root, run, say } from './run.mjs';
+import { runStep, staleReason } from './stamp.mjs';
+
+const cache = path.join(root, '.cache');
+const where = { root, stamps: path.join(cache, 'stamps') };
+
+/** What is made, in this order: the later ones are made from the earlier ones, and all by programs of packages. */
+const steps = [
+  step('prisma', 'generating the database clients', generateClients, () => files('prisma', /^[^/\\]+\.prisma$/),
+    'src/store/generated/sqlite/client.ts', 'src/store/generated/postgresql/client.ts', 'src/schema/generated/pothos.ts'),
+  step('codegen', 'generating the GraphQL operations', () => run('Generating the GraphQL operations', 'graphql-codegen-cjs --config codegen.ts'),
+    () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot('src/schema/schema.graphql', 'codegen.ts')], 'src/legacy/generated/graphql.ts'),
+  step('build', 'compiling', build, () => [...files('src', /\.ts$/), ...inRoot('tsconfig.json', 'src/prepare/steps.mjs')], 'dist/main.js'),
+];
+
+/** Installs, generates and compiles what is missing or stale, and says so. When nothing is, it costs a few milliseconds and says nothing. */
+export async function prepare() {
+  const all = [{ doing: 'installing packages', reason: () => installReason(root), run: install }, ...steps];
+  if (all.every(({ reason }) => reason() === undefined)) return;
+  await withLock(path.join(cache, 'lock'), async () => {
+    for (const { doing, reason, run: make } of all) {
+      const why = reason();
+      if (why === undefined) continue;
+      say(`${doing} (${why}) ...`);
+      await make();
+    }
+  });
+}
+
+/** What is made from files, and anew from other packages. */
+function step(name, doing, make, inputs, ...outputs) {
+  const made = { name, run: make, inputs: () => [...inputs(), ...inRoot('package-lock.json')], outputs: () => inRoot(...outputs) };
+  return { doing, reason: () => staleReason(made, where), run: () => runStep(made, where) };
+}
+
+/**
+ * Generates the clients for SQLite (with Pothos' types) and PostgreSQL. `prisma generate` downloads a schema engine that it does not
+ * run, unless it is told of one: any existing file keeps it content, so that nothing but the npm registry is needed.
+ */
+async function generateClients() {
+  const env = { PRISMA_SCHEMA_ENGINE_BINARY: path.join(root, 'package.json'), CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' };
+  mkdirSync(path.join(cache, 'prisma'), { recursive: true });
+  await Promise.all(['sqlite', 'postgresql'].map((dialect) => {
+    writeFileSync(path.join(cache, 'prisma', `${dialect}.prisma`), dataModel(dialect));
+    return run('Generating the database client', `prisma generate --no-hints --schema .cache/prisma/${dialect}.prisma`, { env });
+  }));
+}
+
+/** Packages that read files of their own, are made for one machine, or are loaded late by those who need them at all. */
+const external = [
+  '@photostructure/sqlite', '@node-rs/argon2', 'udx-native', 'pg-native', 'serve-index', 'acme-client', 'selfsigned', 'emitter',
+  '@graphql-yoga/render-graphiql', '@prisma/client/runtime/query_compiler*',
+];
+
+/**
+ * Checks the types, and puts the program into a few files in place of the 1,300 of its own and of its packages: it starts in less than half
+ * the time, and reads only what a command needs. The old dist stays until the new one is whole.
+ */
+async function build() {
+  await run('Compiling', 'tsc --noEmit --project tsconfig.json');
+  const [dist, fresh, old] = inRoot('dist', '.cache/dist', '.cache/dist.old');
+  for (const directory of [fresh, old]) rmSync(directory, { recursive: true, force: true });
+  const esbuild = await import('esbuild');
+  await esbuild.build({
+    absWorkingDir: root, entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts'], outbase: 'src', outdir: fresh, chunkNames: 'part-[name]-[hash]',
+    bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', external, logLevel: 'error',
+    banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" }, // what packages of the older kind expect
+  });
+  if (existsSync(dist)) renameSync(dist, old);
+  renameSync(fresh, dist);
+  rmSync(old, { recursive: true, force: true });
+}
+
+const inRoot = (...names) => names.map((name) => path.join(root, name));
+
+/** The files below a directory whose path from there matches. */
+function files(directory, pattern) {
+  return readdirSync(path.join(root, directory), { recursive: true }).filter((name) => pattern.test(name)).map((name) => path.join(root, directory, name));
+}
