@@ -2,7 +2,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { Command, CommanderError, Option } from 'commander';
 import { z } from 'zod';
-import { createLogger } from './log.ts';
+import { createLogs } from './log.ts';
 import { selfTestCommand } from './own-program.ts';
 import { readAgentOptions, type AgentFlags } from './settings/agent-options.ts';
 import { loadSettings, readSettings } from './settings/load.ts';
@@ -60,7 +60,7 @@ program.command('agent')
   .option('--vkey <KEY>', "the client's verification key (better: ADIT_VKEY or --vkey-file, for others on this machine can see flags)")
   .option('--vkey-file <FILE>', 'a file that holds the key (or ADIT_VKEY_FILE)')
   .option('--allow-files <DIR>', 'a directory whose files tunnels may serve, with all below it; can be given more than once (default: none)', (directory: string, before: readonly string[] | undefined) => [...before ?? [], directory])
-  .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
+  .addOption(new Option('--log-level <LEVELS>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
   .action(async (flags: AgentFlags) => {
@@ -80,7 +80,7 @@ program.command('agent')
       return;
     }
     const { chooseSockets } = await import('./wire/choose-sockets.ts');
-    const log = createLogger(logging, json);
+    const log = createLogs(logging, json)('agent');
     await runAgent({ session, config, version, sockets: await chooseSockets(sockets, selfTestCommand(), (problem) => log.warn(problem)), log });
   });
 
@@ -95,7 +95,7 @@ program.command('visit')
   .requiredOption('--listen <[HOST:]PORT>', 'the local port to open (host: 127.0.0.1 unless given)')
   .option('--tls', 'speak TLS 1.3 to the server; give its TLS port')
   .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the password's proof vouches for the server")
-  .addOption(new Option('--log-level <LEVEL>', `${infoOf('logLevel').help} (default: info)`))
+  .addOption(new Option('--log-level <LEVELS>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
   .addOption(new Option('--half-closed-seconds <SECONDS>', `${infoOf('halfClosedSeconds').help} (default: 300)`))
@@ -103,7 +103,7 @@ program.command('visit')
     const { server: address, tls, type, password, listen, sockets, halfClosedSeconds, ...logging } = readVisitOptions(flags, process.env);
     const { chooseSockets } = await import('./wire/choose-sockets.ts');
     const { runVisitor } = await import('./agent/visitor.ts');
-    const log = createLogger(logging);
+    const log = createLogs(logging)('agent');
     const backend = await chooseSockets(sockets, selfTestCommand(), (problem) => log.warn(problem));
     await runVisitor({ server: address, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
   });

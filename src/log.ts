@@ -1,25 +1,29 @@
 import pino, { type Logger } from 'pino';
 import { z } from 'zod';
+import type { LogModule } from './rules/log-levels.ts';
 import type { Settings } from './settings/settings.ts';
 
 /** Properties that never reach the log, wherever they stand in an entry. */
 const secretKeys = ['authKey', 'auth_key', 'authCryptKey', 'adminPassword', 'password', 'vkey', 'authorization', 'cookie', 'databaseUrl'];
 
-const entrySchema = z.looseObject({ time: z.string(), level: z.string(), msg: z.string().default(''), err: z.unknown().optional(), state: z.looseObject({}).optional() });
+const entrySchema = z.looseObject({ time: z.string(), level: z.string(), msg: z.string().default(''), module: z.string().optional(), err: z.unknown().optional(), state: z.looseObject({}).optional() });
+
+/** The logs of the program: each module's names it in its entries and has its own level. */
+export type Logs = (module: LogModule) => Logger;
 
 /**
  * The log of the program: one line for each entry, on stderr (stdout is for the ready message).
  * @param states changes of state (the field `state`) are lines of JSON on stdout instead
  */
-export function createLogger({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 'logFormat'>, states = false): Logger {
+export function createLogs({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 'logFormat'>, states = false): Logs {
   const write = (entry: string): void => {
     const state = states ? stateLine(entry) : undefined;
     if (state !== undefined) process.stdout.write(state);
     else process.stderr.write(logFormat === 'json' ? entry : textLine(entry));
   };
-  return pino(
+  const root = pino(
     {
-      level: logLevel,
+      level: logLevel.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
@@ -27,22 +31,24 @@ export function createLogger({ logLevel, logFormat }: Pick<Settings, 'logLevel' 
     },
     logFormat === 'json' && !states ? process.stderr : { write },
   );
+  return (module) => root.child({ module }, { level: logLevel.modules[module] ?? logLevel.level });
 }
 
 /**
- * `{"level":"info","time":"2026-11-21T09:30:00.000Z","port":8024,"msg":"listening"}` for people:
- * `2026-11-21T09:30:00.000Z INFO  listening port=8024`. What a stranger sent can't start a line of its own or move the cursor.
+ * `{"level":"info","time":"2026-11-21T09:30:00.000Z","module":"bridge","port":8024,"msg":"listening"}` for people:
+ * `2026-11-21T09:30:00.000Z INFO  bridge: listening port=8024`. What a stranger sent can't start a line of its own or move the cursor.
  * @param entry one entry in JSON
  */
 export function textLine(entry: string): string {
-  const { time, level, msg, err, state: _, ...rest } = entrySchema.parse(JSON.parse(entry));
+  const { time, level, msg, module, err, state: _, ...rest } = entrySchema.parse(JSON.parse(entry));
   const details = Object.entries(rest).map(([key, value]) => ` ${key}=${detail(value)}`);
-  return `${time} ${level.toUpperCase().padEnd(5)} ${printable(msg)}${details.join('')}${stackOf(err)}\n`;
+  const text = module === undefined ? msg : `${module}: ${msg}`;
+  return `${time} ${level.toUpperCase().padEnd(5)} ${printable(text)}${details.join('')}${stackOf(err)}\n`;
 }
 
 /** An entry that tells of a change of state, for machines; undefined = it tells of something else. */
 function stateLine(entry: string): string | undefined {
-  const { time, level: _, msg, err: __, state, ...rest } = entrySchema.parse(JSON.parse(entry));
+  const { time, level: _, module: __, msg, err: ___, state, ...rest } = entrySchema.parse(JSON.parse(entry));
   return state && `${JSON.stringify({ time, ...rest, ...state, text: msg })}\n`;
 }
 

@@ -13,7 +13,7 @@ import { metricsRoute } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
-import { createLogger } from './log.ts';
+import { createLogs, type Logs } from './log.ts';
 import { openPorts } from './open-ports.ts';
 import { selfTestCommand } from './own-program.ts';
 import { readyMessage } from './ready-message.ts';
@@ -56,14 +56,15 @@ const SWEEP_MS = 60_000;
  * @throws what stops the start, such as a port that is taken; nothing stays open then
  */
 export async function runServer({ settings, generated, notices }: LoadedSettings): Promise<void> {
-  const log = createLogger(settings);
+  const logs = createLogs(settings);
+  const log = logs('server');
   for (const notice of notices) log.warn(notice);
   const stopping = new AbortController();
   const opened: Array<() => Promise<unknown>> = [];
   try {
     if (settings.databaseUrl === '') opened.push(lockDataDir(settings.dataDir));
     const choosing = chooseSockets(settings.sockets, selfTestCommand(), (problem) => log.warn(problem));
-    const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log, onLost: endAtOnce });
+    const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log: logs('store'), onLost: endAtOnce });
     opened.push(() => store.close());
     const sockets = await choosing;
     log.info({ sockets: sockets.name }, 'how sockets are had');
@@ -74,7 +75,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
       allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, halfClosedMs: settings.halfClosedSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 },
       vhostTiming: { headMs: settings.vhostHeadSeconds * 1000, idleMs: settings.vhostIdleSeconds * 1000, responseMs: settings.vhostResponseSeconds * 1000 },
       vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders }, trustedProxies: settings.trustedProxies, publicUrl: settings.publicUrl, acme: acmeOptions(settings),
-      sockets, attempts, log,
+      sockets, attempts, log: logs('engine'), bridgeLog: logs('bridge'), visitorLog: logs('visitors'),
     });
     opened.push(() => engine.close());
     const tickets = regularly(TICKETS_MS, async () => engine.sealTickets(await ticketSecret(settings.dataDir, Date.now())), log, 'the secret of TLS session tickets could not be kept; tried again in ten minutes');
@@ -84,14 +85,14 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     await store.forgetDeclared();
     await engine.load(wantedState(await store.loadEngineState()));
     const face = new LocalFace(engine);
-    const saver = new StateSaver(face, store, log);
+    const saver = new StateSaver(face, store, logs('store'));
     saver.start();
     opened.push(() => saver.stop());
     const pruning = regularly(PRUNE_MS, () => store.prune(retentionOf(settings)), log, 'old history could not be deleted; tried again in an hour');
     opened.push(() => pruning.stop());
     let bridge: BridgeAddress | undefined;
     const services = createServices({
-      store, engine: face, attempts, log, now: Date.now, freshState: () => saver.fresh(),
+      store, engine: face, attempts, log: logs('schema'), now: Date.now, freshState: () => saver.fresh(),
       settings: { version, get bridge() { return listening(bridge); }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername, publicUrl: settings.publicUrl },
     });
     const declarations = new AgentDeclarations(services);
@@ -99,7 +100,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => declarations.stop());
     const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be told of; tried again in a minute');
     opened.push(() => sweep.stop());
-    const created = createHttp(settings, services, face, stopping.signal);
+    const created = createHttp(settings, services, face, logs, stopping.signal);
     // Last of all: what answers is ready, and a crowd of agents that waits for it finds the event loop free.
     bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
     const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
@@ -134,8 +135,8 @@ function listening(bridge: BridgeAddress | undefined): BridgeAddress {
   return bridge;
 }
 
-function createHttp(settings: Settings, services: Services, engine: LocalFace, stopping: AbortSignal): http.Server {
-  const { store, live, log } = services;
+function createHttp(settings: Settings, services: Services, engine: LocalFace, logs: Logs, stopping: AbortSignal): http.Server {
+  const { store, live } = services;
   stopping.addEventListener('abort', () => live.close());
   const callers = createCallers({ services, settings });
   let requests = 0;
@@ -143,7 +144,7 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, s
     settings,
     graphql: createGraphql({ services, settings, callers }),
     legacy: createLegacyRouter({
-      schema, settings, callers, log, turn: (address) => services.turns.next(address), contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
+      schema, settings, callers, log: logs('legacy'), turn: (address) => services.turns.next(address), contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
     metrics: metricsRoute(engine, callers, version),
     health: {
       database: () => store.ping().catch((error: unknown) => {
@@ -153,7 +154,7 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, s
       server: () => { if (stopping.aborted) throw new Error('the server is stopping'); },
     },
     version,
-    log,
+    log: logs('http'),
   });
   const server = createHttpServer(app);
   holdToShares(server, API_SHARES, settings.trustedProxies);

@@ -23,6 +23,10 @@ export interface EngineOptions {
   /** Ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
   readonly log: Logger;
+  /** Of agents and visitors' programs that connect; left out = `log`. */
+  readonly bridgeLog?: Logger;
+  /** At level debug it follows every visitor's connection; left out = `log`. */
+  readonly visitorLog?: Logger;
   readonly sockets?: SocketBackend;
   /** Most visitor connections at once, all tunnels and hosts together. */
   readonly visitorShares?: ShareLimits | undefined;

@@ -101,7 +101,7 @@ export class Engine {
     this.#vhost = this.#makeVhost(forVisitors, halfClosedMs, options);
     this.#rendezvous = new Rendezvous({ sockets, log: options.log, host: options.bridgeHost, port: options.p2pPort });
     this.#bridge = new Bridge({
-      sockets, log: options.log, now: this.#now, clients: this.#clients, attempts: this.#attempts, timing: options.bridgeTiming ?? {},
+      sockets, log: options.bridgeLog ?? options.log, now: this.#now, clients: this.#clients, attempts: this.#attempts, timing: options.bridgeTiming ?? {},
       declarations: () => this.#declarations,
       overview: (entry) => overviewOf(entry, this.#hosts, (id) => this.hostState(id)),
       visited: (keyId) => this.#tunnels.visited(keyId),

@@ -1,3 +1,4 @@
+import { formatLogLevels } from '../rules/log-levels.ts';
 import { formatPortRanges } from '../rules/port-range.ts';
 import type { ReadSettings } from './load.ts';
 import { fileKey, infoOf, settingNames, type SettingName } from './settings.ts';
@@ -7,7 +8,7 @@ export function printSettings({ settings, origins, missing }: ReadSettings): str
   const ungenerated: readonly SettingName[] = missing;
   const lines = settingNames.map((name) => {
     if (ungenerated.includes(name)) return [`# ${fileKey(name)}`, 'generated at the first start'];
-    const value = name === 'allowPorts' ? formatPortRanges(settings.allowPorts) : settings[name];
+    const value = name === 'allowPorts' ? formatPortRanges(settings.allowPorts) : name === 'logLevel' ? formatLogLevels(settings.logLevel) : settings[name];
     const masked = infoOf(name).secret === true && value !== '' ? '********' : value;
     return [`${fileKey(name)} = ${JSON.stringify(masked)}`, origins.get(name) ?? 'default'];
   });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { authFailureStatus, basePath, boolean, databaseUrl, email, filePath, host, httpsUrl, integer, networks, oneOf, optionalFilePath, port, portRanges, secret, text, webUrl } from './values.ts';
+import { logLevels as logLevelNames, logModules } from '../rules/log-levels.ts';
+import { authFailureStatus, basePath, boolean, databaseUrl, email, filePath, host, httpsUrl, integer, logLevels, networks, oneOf, optionalFilePath, port, portRanges, secret, text, webUrl } from './values.ts';
 
 /** What is to be known of a setting besides its kind and default. */
 export interface SettingInfo {
@@ -46,7 +47,7 @@ export const settingsSchema = z.object({
   allowLocalProxy: boolean.prefault(false).register(settingInfo, { value: 'BOOLEAN', help: "whether tunnels may lead to the server's own machine (local_proxy)" }),
   allowVkeyLogin: boolean.prefault(false).register(settingInfo, { value: 'BOOLEAN', help: "whether an agent's key opens a login as `user` to its client, when no user owns it" }),
   trustedProxies: networks.prefault('').register(settingInfo, { value: 'LIST', help: 'IP addresses and networks of proxies in front of the API and the hosts, whose X-Forwarded-For is believed, and to the hosts their PROXY protocol' }),
-  logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).prefault('info').register(settingInfo, { value: 'LEVEL', help: 'trace, debug, info, warn, error, fatal or silent' }),
+  logLevel: logLevels.prefault('info').register(settingInfo, { value: 'LEVELS', help: `${logLevelNames.join(', ')}; or levels of modules before it, such as engine:debug,info; modules: ${logModules.join(', ')}` }),
   logFormat: oneOf(['text', 'json']).prefault('text').register(settingInfo, { value: 'FORMAT', help: 'text or json, one line for each entry, on stderr' }),
   sockets: oneOf(['auto', 'net', 'onread', 'captured']).prefault('auto').register(settingInfo, { value: 'WAY', help: 'how sockets are had: captured and onread are faster and rely on what Node does not document; auto = the fastest that passes a self-test at the start; net always works' }),
   apiAuthFailureStatus: authFailureStatus.prefault('401').register(settingInfo, { value: 'STATUS', help: 'answer to API calls without a valid signature: 401, or the 302 to the login page that older servers gave' }),

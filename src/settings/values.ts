@@ -1,6 +1,7 @@
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { LogLevelsError, parseLogLevels } from '../rules/log-levels.ts';
 import { parsePortRanges, PortRangeError } from '../rules/port-range.ts';
 
 /**
@@ -75,6 +76,17 @@ export const portRanges = z.union([z.string(), z.int().transform(String)], { err
       return z.NEVER;
     }
   });
+
+/** Log levels by module (`engine:debug,info`), as src/rules/log-levels.ts reads them. */
+export const logLevels = z.string('must be a text').transform((list, context) => {
+  try {
+    return parseLogLevels(list);
+  } catch (error) {
+    if (!(error instanceof LogLevelsError)) throw error;
+    context.addIssue({ code: 'custom', message: `must be log levels like info or engine:debug,info (${error.message})` });
+    return z.NEVER;
+  }
+});
 
 /** "" = SQLite in the data directory, or the URL of a PostgreSQL database. */
 export const databaseUrl = z.string('must be a text')

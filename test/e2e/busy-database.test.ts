@@ -33,7 +33,7 @@ function callsOf(server: ServerProcess) {
 /** What the log has said since the start, without the times. */
 const logOf = ({ child }: ServerProcess) => child.output.split('\n').filter((line) => / (WARN|ERROR) |^ +at |Invalid/.test(line)).map((line) => line.replace(/^\S+ /, ''));
 /** The refused write and each question whether the server is ready have a line of their own. */
-const busyLog = expect.arrayContaining([expect.stringMatching(/^WARN {2}\D+ failed .*code=DATABASE_BUSY reason="[^"]+"$/), 'WARN  not ready code=DATABASE_BUSY check=database']);
+const busyLog = expect.arrayContaining([expect.stringMatching(/^WARN {2}\w+: \D+ failed .*code=DATABASE_BUSY reason="[^"]+"$/), 'WARN  http: not ready code=DATABASE_BUSY check=database']);
 
 const notReady = [503, { status: 'not ready', failed: ['database'], codes: { database: 'DATABASE_BUSY' } }];
 

@@ -146,7 +146,7 @@ describeInRig('p2p between NATs', () => {
     await rig.cut();
     const cutAt = Date.now();
     // Whichever side notices first tells the other, through the server.
-    const lost = /^(\S+) WARN +direct path lost: (?:no sign of life for \d\.\d s|the server or the agent ended it); 1 connection on it cut, new ones go through the server/m;
+    const lost = /^(\S+) WARN +agent: direct path lost: (?:no sign of life for \d\.\d s|the server or the agent ended it); 1 connection on it cut, new ones go through the server/m;
     const [, noticed = ''] = await visitor.says(lost);
     expect(Date.parse(noticed) - cutAt).toBeLessThan(5000);
     expect(await download.outcome()).toBe('failed: read ECONNRESET');

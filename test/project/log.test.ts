@@ -1,5 +1,6 @@
-import { expect, test } from '@jest/globals';
-import { textLine } from '../../src/log.ts';
+import { expect, jest, test } from '@jest/globals';
+import { createLogs, textLine } from '../../src/log.ts';
+import { parseLogLevels } from '../../src/rules/log-levels.ts';
 
 const time = '2026-11-21T09:30:00.000Z';
 const line = (entry: object) => textLine(JSON.stringify({ level: 'info', time, ...entry }));
@@ -7,6 +8,27 @@ const line = (entry: object) => textLine(JSON.stringify({ level: 'info', time, .
 test('an entry is one line that people can read', () => {
   expect(line({ port: 8024, address: '127.0.0.1', note: 'two words', msg: 'listening' }))
     .toBe(`${time} INFO  listening port=8024 address=127.0.0.1 note="two words"\n`);
+});
+
+test('a module is named before its text', () => {
+  expect(line({ module: 'bridge', port: 1, msg: 'agent connected' })).toBe(`${time} INFO  bridge: agent connected port=1\n`);
+});
+
+test("each module's log has its own level, and its children have it too", () => {
+  const write = jest.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  try {
+    const logs = createLogs({ logLevel: parseLogLevels('engine:debug,store:error,warn'), logFormat: 'text' });
+    for (const module of ['engine', 'store', 'http'] as const) {
+      const log = logs(module).child({ clientId: 1 });
+      for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level](`at ${level}`);
+    }
+    expect(write.mock.calls.map(([text]) => String(text).replace(/^\S+ \w+ +/, '').trimEnd())).toEqual([
+      'engine: at debug clientId=1', 'engine: at info clientId=1', 'engine: at warn clientId=1', 'engine: at error clientId=1',
+      'store: at error clientId=1', 'http: at warn clientId=1', 'http: at error clientId=1',
+    ]);
+  } finally {
+    write.mockRestore();
+  }
 });
 
 test('an error brings its stack', () => {

@@ -20,6 +20,7 @@ import { hostOfUrl, hostPattern, requestedHost } from '../../src/rules/host-name
 import { addressSet, turnedAwayBy } from '../../src/rules/ip-access.ts';
 import { cleanIpList } from '../../src/rules/ip-list.ts';
 import { platformPrefix, platformWildcard } from '../../src/rules/platform-domain.ts';
+import { LogLevelsError, parseLogLevels } from '../../src/rules/log-levels.ts';
 import { parsePortRanges, PortRangeError } from '../../src/rules/port-range.ts';
 import { resolvedPath, routedLocation, routedPath } from '../../src/rules/request-path.ts';
 import { setsSessionCookie, withoutSessionCookies } from '../../src/rules/session-cookie.ts';
@@ -89,7 +90,7 @@ const inputs: Parser[] = [
 const rules: Parser[] = [
   ['expire_time', parseExpireTime], ['an address list', (text) => cleanIpList([text])], ['a target', parseTarget],
   ['targets', (text) => [targetLines([text]), malformedTarget([text]), dialTargets(text)]],
-  ['port ranges', parsePortRanges, PortRangeError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['the host of a URL', hostOfUrl], ['a location', hostLocation],
+  ['port ranges', parsePortRanges, PortRangeError], ['log levels', parseLogLevels, LogLevelsError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['the host of a URL', hostOfUrl], ['a location', hostLocation],
   ['a path', (text) => [resolvedPath(`/${text}`), routedPath(`/${text}`), routedLocation(`/${text}`)]],
   ['the path of the longest head', (text) => resolvedPath(`/${text}/..`.repeat(Math.max(1, Math.floor(32_768 / (text.length + 4)))))],
   ['cookies', (text) => [withoutSessionCookies(`${text}; beegosessionID=${text}`), setsSessionCookie(`${text}beegosessionID=${text}`)]],

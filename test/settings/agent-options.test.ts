@@ -13,7 +13,7 @@ test.each([
   ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the server %s is understood', (server, expected) => {
-  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ session: { server: expected, tls: undefined, vkey: 'k', allowFiles: [] }, config: undefined, json: false, logLevel: 'info', logFormat: 'text', sockets: 'auto' });
+  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ session: { server: expected, tls: undefined, vkey: 'k', allowFiles: [] }, config: undefined, json: false, logLevel: { level: 'info', modules: {} }, logFormat: 'text', sockets: 'auto' });
 });
 
 test('the directories that may be served are made absolute', () => {
@@ -49,7 +49,7 @@ test('everything that is wrong is said at once, and the key is not shown', () =>
   expect(() => readAgentOptions({ server: 'h', vkey: 'hush', vkeyFile, logLevel: 'loud' }, {})).toThrow(new SettingsError([
     '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
     '--vkey-file: must not be given together with --vkey',
-    '--log-level: must be one of trace, debug, info, warn, error, fatal, silent',
+    '--log-level: must be log levels like info or engine:debug,info ("loud" is not a level: there are trace, debug, info, warn, error, fatal, silent)',
   ]));
   expect(() => readAgentOptions({ server: 'h:1' }, {})).toThrow('the key is missing');
   expect(() => readAgentOptions({ server: 'h:1' }, { ADIT_VKEY: '' })).toThrow('ADIT_VKEY: the key must not be empty');

@@ -44,7 +44,7 @@ describe('a setting', () => {
     expect(read({}).settings).toMatchObject({
       httpHost: '127.0.0.1', httpPort: 8080, basePath: '', bridgeHost: '0.0.0.0', bridgePort: 8024, bridgeTlsPort: 8025, bridgeTlsCert: '', bridgeTlsKey: '',
       vhostHost: '0.0.0.0', vhostHttpPort: 8000, vhostHttpsPort: 8443, p2pPort: 6000, databaseUrl: '', adminUsername: 'admin', allowPorts: [],
-      allowLocalProxy: false, trustedProxies: [], logLevel: 'info', logFormat: 'text', sockets: 'auto', apiAuthFailureStatus: 401, udpIdleSeconds: 60, halfClosedSeconds: 300, dialTimeoutSeconds: 10, drainSeconds: 30,
+      allowLocalProxy: false, trustedProxies: [], logLevel: { level: 'info', modules: {} }, logFormat: 'text', sockets: 'auto', apiAuthFailureStatus: 401, udpIdleSeconds: 60, halfClosedSeconds: 300, dialTimeoutSeconds: 10, drainSeconds: 30,
     });
   });
 

@@ -9,13 +9,13 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const directory = temporaryDirectory();
 const configFile = path.join(directory, 'adit.toml');
 writeFileSync(configFile, 'http_port = 80\nallow_ports = "9003, 9001-9002"');
-const input = { configFile, flags: { '--data-dir': directory, '--log-level': 'warn' }, environment: { ADIT_DATABASE_URL: 'postgresql://u:hush@h/d', ADIT_AUTH_KEY: 'hush' } };
+const input = { configFile, flags: { '--data-dir': directory, '--log-level': 'warn, engine: debug' }, environment: { ADIT_DATABASE_URL: 'postgresql://u:hush@h/d', ADIT_AUTH_KEY: 'hush' } };
 
 test('the settings are printed as TOML with the source of each', () => {
   const printed = printSettings(readSettings(input));
-  expect(parse(printed)).toMatchObject({ http_port: 80, bridge_port: 8024, allow_ports: '9001-9003', log_level: 'warn', trusted_proxies: [] });
+  expect(parse(printed)).toMatchObject({ http_port: 80, bridge_port: 8024, allow_ports: '9001-9003', log_level: 'engine:debug,warn', trusted_proxies: [] });
   expect(printed).toMatch(new RegExp(`^http_port = 80 +# http_port \\(${configFile}\\)$`, 'm'));
-  expect(printed).toMatch(/^log_level = "warn" +# --log-level \(command line\)$/m);
+  expect(printed).toMatch(/^log_level = "engine:debug,warn" +# --log-level \(command line\)$/m);
   expect(printed).toMatch(/^bridge_port = 8024 +# default$/m);
 });
 
