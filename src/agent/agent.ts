@@ -1,6 +1,6 @@
 import os from 'node:os';
 import type { Logger } from 'pino';
-import { FileServer } from '../requests/files/file-server.ts';
+import { FileServer } from '../stream-handlers/files/file-server.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend, TlsTrust } from '../wire/socket.ts';
 import type { Declared } from '../wire/declared.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { Answerer } from '../requests/answerer.ts';
-import type { FileServer } from '../requests/files/file-server.ts';
+import { Answerer } from '../stream-handlers/answerer.ts';
+import type { FileServer } from '../stream-handlers/files/file-server.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
 import type { Declared } from '../wire/declared.ts';
 import type { OverviewPart } from '../wire/overview.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Answerer } from '../requests/answerer.ts';
+import { Answerer } from '../stream-handlers/answerer.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
 import { joinedEnds } from '../wire/joined-ends.ts';
 import type { SocketBackend } from '../wire/socket.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The tunnel or host that asks ("tunnel 5"): new requests of each begin by turns (requests/turns.ts). */
+/** The tunnel or host that asks ("tunnel 5"): new requests of each begin by turns (stream-handlers/turns.ts). */
 const by = z.string().max(24).optional();
 
 const openRequest = z.discriminatedUnion('kind', [

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { type CheckedEntry, HealthChecks } from '../../src/agent/health/health-checks.ts';
 import { Link } from '../../src/agent/link.ts';
 import type { EngineEvent, HealthState } from '../../src/engine/face.ts';
-import { FileServer } from '../../src/requests/files/file-server.ts';
+import { FileServer } from '../../src/stream-handlers/files/file-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { type VisitedTunnel, VisitorSession } from '../../src/engine/bridge/visitor-session.ts';
 import { MAX_VISITS, Visits } from '../../src/engine/tunnels/visits.ts';
-import { Turns } from '../../src/requests/turns.ts';
+import { Turns } from '../../src/stream-handlers/turns.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 
 test('a tunnel has 1,000 visitors, and room again when one goes', () => {

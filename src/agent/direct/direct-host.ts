@@ -5,7 +5,7 @@ import type { OpenRequest } from '../../wire/open.ts';
 import type { AgentMessage } from '../../wire/session-messages.ts';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { messageOf } from '../../wire/system-error.ts';
-import { dial } from '../../requests/dial-target.ts';
+import { dial } from '../../stream-handlers/dial-target.ts';
 import { openPath } from './open-path.ts';
 import { Signal } from './signal.ts';
 

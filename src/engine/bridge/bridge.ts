@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Turns } from '../../requests/turns.ts';
+import { Turns } from '../../stream-handlers/turns.ts';
 import type { Attempts } from '../../rules/attempts.ts';
 import { HandshakeError, type Refusal } from '../../wire/handshake-error.ts';
 import { acceptHandshake, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';

@@ -1,4 +1,4 @@
-import type { Turns } from '../../requests/turns.ts';
+import type { Turns } from '../../stream-handlers/turns.ts';
 import type { Stream } from '../../wire/mux.ts';
 import { socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';

@@ -1,12 +1,12 @@
 import { dialFailure, encodeDialResult } from '../wire/dial-result.ts';
 import { MessageSocket } from '../wire/message-socket.ts';
 import { dialFirst } from './dial-target.ts';
-import type { RequestHandler } from './request-handler.ts';
+import type { StreamHandler } from './stream-handler.ts';
 
 const connected = encodeDialResult('connected');
 
 /** Joins the stream with the first target that answers and says first what became of the dial: a proxy has to tell its visitor. */
-export const answerDial: RequestHandler<'dial'> = ({ targets, timeoutMs }, stream, { sockets, hold }, answered) => {
+export const answerDial: StreamHandler<'dial'> = ({ targets, timeoutMs }, stream, { sockets, hold }, answered) => {
   dialFirst(sockets, targets, timeoutMs, (outcome) => {
     if (outcome instanceof Error) {
       stream.join(new MessageSocket(encodeDialResult(dialFailure(outcome.cause))));

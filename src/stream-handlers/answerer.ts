@@ -5,7 +5,7 @@ import { messageOf } from '../wire/system-error.ts';
 import { Turns } from './turns.ts';
 import { NoTargetError } from './dial-target.ts';
 import { answerRequest } from './registry.ts';
-import type { RequestContext } from './request-handler.ts';
+import type { StreamContext } from './stream-handler.ts';
 
 /** Requests being answered at once (targets being dialled, mostly): what a flood of visitors may cost here. */
 const MAX_ANSWERING = 4096;
@@ -16,7 +16,7 @@ const WARNING_MS = 10_000;
 
 /** Answers requests, a limited number at a time: connects streams with what they ask for. */
 export class Answerer {
-  readonly #context: RequestContext;
+  readonly #context: StreamContext;
   readonly #log: Logger;
   readonly #turns = new Turns<string>(MAX_OF_ONE);
   /** How many are being answered, by who asked. */
@@ -24,7 +24,7 @@ export class Answerer {
   #allAnswering = 0;
   #lastWarning = Number.NEGATIVE_INFINITY;
 
-  constructor(context: RequestContext, log: Logger) {
+  constructor(context: StreamContext, log: Logger) {
     this.#context = context;
     this.#log = log;
   }

@@ -2,7 +2,7 @@ import { MessageSocket } from '../wire/message-socket.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { dial } from './dial-target.ts';
-import { awaited } from './request-handler.ts';
+import { awaited } from './stream-handler.ts';
 
 /** Tries a target and says what came of it. */
 export const answerProbe = awaited<'probe'>(async ({ target, timeoutMs }, stream, { sockets }) => {

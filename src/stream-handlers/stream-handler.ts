@@ -5,7 +5,7 @@ import type { SocketBackend } from '../wire/socket.ts';
 import type { FileServer } from './files/file-server.ts';
 
 /** What answering a request may need of the session it came in. */
-export interface RequestContext {
+export interface StreamContext {
   readonly sockets: SocketBackend;
   /** What the datagrams of all its sessions may have waiting. */
   readonly datagrams: DatagramBudget;
@@ -24,12 +24,12 @@ export interface RequestContext {
 export type Answered = (error?: unknown) => void;
 
 /** Answers one kind of request: joins the stream with what was asked for. Requests are limited in number until they are `answered`. */
-export type RequestHandler<K extends OpenKind> = (request: OpenRequest<K>, stream: Joinable, context: RequestContext, answered: Answered) => void;
+export type StreamHandler<K extends OpenKind> = (request: OpenRequest<K>, stream: Joinable, context: StreamContext, answered: Answered) => void;
 
 /** Makes a handler of one that resolves when the stream is joined, for requests that are rarer than visitors' connections. */
 export function awaited<K extends OpenKind>(
-  answer: (request: OpenRequest<K>, stream: Joinable, context: RequestContext) => Promise<void>,
-): RequestHandler<K> {
+  answer: (request: OpenRequest<K>, stream: Joinable, context: StreamContext) => Promise<void>,
+): StreamHandler<K> {
   return (request, stream, context, answered) => {
     answer(request, stream, context).then(() => answered(), answered);
   };

@@ -1,5 +1,5 @@
 import { socketPair } from '../wire/socket-pair.ts';
-import { awaited } from './request-handler.ts';
+import { awaited } from './stream-handler.ts';
 
 /** Joins the stream with an HTTP server for a directory of this machine. */
 export const answerFile = awaited<'file'>(async ({ path, stripPrefix }, stream, { files, hold }) => {

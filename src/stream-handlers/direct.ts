@@ -1,4 +1,4 @@
-import { awaited } from './request-handler.ts';
+import { awaited } from './stream-handler.ts';
 
 /** Opens a direct path with a visitor; the stream carries what the two say to each other about it. */
 export const answerDirect = awaited<'direct'>(async (request, stream, { direct }) => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Answerer } from '../../src/requests/answerer.ts';
+import { Answerer } from '../../src/stream-handlers/answerer.ts';
 import { DatagramBudget } from '../../src/wire/datagram-socket.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { encodeOpen } from '../../src/wire/open.ts';

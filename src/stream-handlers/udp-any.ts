@@ -1,8 +1,13 @@
+import { lookup } from 'node:dns/promises';
 import { DatagramSocket } from '../wire/datagram-socket.ts';
 import { readSocksAddress, socksAddress } from '../wire/socks-address.ts';
 import { UdpSocket } from '../wire/udp-socket.ts';
-import { NameCache } from './name-cache.ts';
-import { awaited } from './request-handler.ts';
+import { awaited } from './stream-handler.ts';
+
+/** How long a name's address is used without asking again, in ms. */
+const KEEP_MS = 30_000;
+/** Names that are remembered, the oldest forgotten first. */
+const MAX_NAMES = 256;
 
 /** Datagrams that wait until the name they go to is known; more are dropped. */
 const MAX_RESOLVING = 256;
@@ -40,3 +45,22 @@ export const answerUdpAny = awaited<'udpAny'>(async (_request, stream, { datagra
   });
   stream.join(local);
 });
+
+/** Names that were resolved lately, and those that are being resolved. */
+class NameCache {
+  readonly #names = new Map<string, { readonly address: Promise<string | undefined>; readonly until: number }>();
+
+  /** The address of a name; undefined = it has none. Asks once for all who want to know meanwhile. */
+  resolve(name: string): Promise<string | undefined> {
+    const known = this.#names.get(name);
+    const now = performance.now();
+    if (known && known.until > now) return known.address;
+    // What is wrong with the name does not matter to anybody: a datagram is lost without a word.
+    const address = lookup(name).then((found) => found.address, () => undefined);
+    this.#names.delete(name);
+    this.#names.set(name, { address, until: now + KEEP_MS });
+    const [oldest] = this.#names.keys();
+    if (this.#names.size > MAX_NAMES && oldest !== undefined) this.#names.delete(oldest);
+    return address;
+  }
+}

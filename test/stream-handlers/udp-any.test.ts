@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { answerRequest } from '../../src/requests/registry.ts';
+import { answerRequest } from '../../src/stream-handlers/registry.ts';
 import { DatagramBudget, DatagramSocket } from '../../src/wire/datagram-socket.ts';
 import { Mux } from '../../src/wire/mux.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';

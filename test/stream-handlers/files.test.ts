@@ -7,7 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
 import type { WantedTunnel } from '../../src/engine/face.ts';
-import { FileServer } from '../../src/requests/files/file-server.ts';
+import { FileServer } from '../../src/stream-handlers/files/file-server.ts';
 import { socketPair } from '../../src/wire/socket-pair.ts';
 import { eventually } from '../support/eventually.ts';
 import { programPath } from '../support/find-program.ts';

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
-import { dial } from '../../src/requests/dial-target.ts';
+import { dial } from '../../src/stream-handlers/dial-target.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 
 const servers: net.Server[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Turns } from '../../src/requests/turns.ts';
+import { Turns } from '../../src/stream-handlers/turns.ts';
 
 /** Resolves after one turn of the event loop. */
 const turn = () => new Promise<void>((resolve) => { setImmediate(resolve); });

@@ -4,13 +4,13 @@ import { answerDial } from './dial.ts';
 import { answerDirect } from './direct.ts';
 import { answerFile } from './file.ts';
 import { answerProbe } from './probe.ts';
-import type { Answered, RequestContext, RequestHandler } from './request-handler.ts';
+import type { Answered, StreamContext, StreamHandler } from './stream-handler.ts';
 import { answerTcp } from './tcp.ts';
 import { answerUdp } from './udp.ts';
 import { answerUdpAny } from './udp-any.ts';
 
 /** What is done for each kind of request. */
-const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
+const handlers: { readonly [K in OpenKind]: StreamHandler<K> } = {
   tcp: answerTcp,
   probe: answerProbe,
   udp: answerUdp,
@@ -21,6 +21,6 @@ const handlers: { readonly [K in OpenKind]: RequestHandler<K> } = {
 };
 
 /** Answers a request. @param answered told why when it can't; the stream is then still to be reset */
-export function answerRequest<K extends OpenKind>(request: OpenRequest<K>, stream: Joinable, context: RequestContext, answered: Answered): void {
+export function answerRequest<K extends OpenKind>(request: OpenRequest<K>, stream: Joinable, context: StreamContext, answered: Answered): void {
   handlers[request.kind](request, stream, context, answered);
 }
