@@ -20,7 +20,11 @@ const config: CodegenConfig = {
         // What the operations run on is in-process execution: results hold serialised scalars, variables are given as such.
         scalars: {
           DateTime: 'string',
-          ByteCount: 'number',
+          ID: { input: 'string | number', output: 'string' },
+          Bytes: 'number',
+          BytesPerSecond: 'number',
+          KibPerSecond: 'number',
+          Mebibytes: 'number',
           Port: 'number',
         },
       },

@@ -31,7 +31,7 @@ mutation NewTunnel($input: TunnelInput!) {
   }
 }
 `,
-    variables: JSON.stringify({ input: { clientId: 1, mode: 'tcp', port: 0, targets: ['127.0.0.1:22'] } }, null, 2),
+    variables: JSON.stringify({ input: { clientId: 1, mode: 'TCP', port: 0, targets: ['127.0.0.1:22'] } }, null, 2),
   },
   {
     query: `# The tunnels with their clients
@@ -58,7 +58,7 @@ mutation NewHost($input: HostInput!) {
   {
     query: `# Why does a domain not answer? Every gate in order, with a try of the target through the agent
 query Diagnosis($host: String!) {
-  diagnoseHost(host: $host, scheme: http, probe: true) {
+  diagnoseHost(host: $host, scheme: HTTP, probe: true) {
     rule { id host location client { id remark } }
     stoppedBy { name explanation remedy }
     gates { name outcome explanation }

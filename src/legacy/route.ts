@@ -102,7 +102,8 @@ const post = ['POST'] as const;
 export function write<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
   readonly variables: (values: Values<P>) => NoInfer<Variables>;
   readonly success: string;
-  readonly createdId?: (result: Result) => number;
+  /** The id of what was made, as GraphQL has it; the legacy API has numbers. */
+  readonly createdId?: (result: Result) => string;
   readonly extra?: (result: Result) => object;
   readonly fields?: FieldNames;
   readonly panel?: true;
@@ -114,7 +115,7 @@ export function write<P extends Parameters, Result, Variables extends object>(ro
       const run = compileOperation(schema, row.operation);
       return async ({ input, context, caller }) => {
         const result = await run(context, variables(readParameters(row.parameters, input, caller?.kind === 'admin')));
-        return { status: 1, msg: row.success, ...(createdId && { id: createdId(result) }), ...extra?.(result) };
+        return { status: 1, msg: row.success, ...(createdId && { id: Number(createdId(result)) }), ...extra?.(result) };
       };
     },
   };

@@ -1,4 +1,4 @@
-/** The most that a counter of bytes can say: beyond it numbers are not exact. Both databases, GraphQL's ByteCount and JSON take it. */
+/** The most that a counter of bytes can say: beyond it numbers are not exact. Both databases, GraphQL's Bytes and JSON take it. */
 export const MOST_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** The one way in which counters of bytes grow: the sum, or the most that a counter can say. Both at least 0. */

@@ -39,7 +39,11 @@ export const builder = new SchemaBuilder<{
   AuthScopes: Scopes;
   Scalars: {
     DateTime: { Input: Date; Output: Date };
-    ByteCount: { Input: number; Output: number | bigint };
+    Bytes: { Input: number; Output: number | bigint };
+    BytesPerSecond: { Input: number; Output: number };
+    KibPerSecond: { Input: number; Output: number };
+    Mebibytes: { Input: number; Output: number };
+    ID: { Input: string; Output: string | number };
     Port: { Input: number; Output: number };
   };
 }>({

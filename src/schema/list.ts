@@ -5,11 +5,12 @@ import { seesSecrets } from './access/secret-field.ts';
 import type { Context } from './context.ts';
 import { AditError } from './errors.ts';
 import { stretchOf } from './page.ts';
+import { idOf } from './ids.ts';
 
 /** What every list of clients, tunnels or hosts can be asked for. */
 interface ListArgs<Order extends string> {
-  readonly clientId?: number | null;
-  readonly ownerId?: number | null;
+  readonly clientId?: string | null;
+  readonly ownerId?: string | null;
   readonly unassigned?: boolean | null;
   readonly search?: string | null;
   readonly orderBy?: Order | null;
@@ -40,7 +41,7 @@ const secretOrders: ReadonlySet<string> = new Set(['VERIFY_KEY', 'PASSWORD']);
 export async function listQuery<Order extends string>(context: Context, args: ListArgs<Order>) {
   const withoutSecrets = !seesSecrets(context.caller);
   if (withoutSecrets && args.orderBy && secretOrders.has(args.orderBy)) throw new AditError('FORBIDDEN');
-  const scope = await listScope(context, args.clientId);
+  const scope = await listScope(context, idOf('clientId', args.clientId));
   if (args.orderBy && runningOrders.has(args.orderBy)) await context.freshState();
   return {
     ...ownerFilter(context.caller, args),
@@ -55,5 +56,5 @@ export async function listQuery<Order extends string>(context: Context, args: Li
 
 function ownerFilter(caller: Caller, { ownerId, unassigned }: Pick<ListArgs<string>, 'ownerId' | 'unassigned'>): { ownerId?: OwnerFilter } {
   if (caller.kind !== 'admin') return {};
-  return { ownerId: unassigned === true ? null : ownerId ?? undefined };
+  return { ownerId: unassigned === true ? null : idOf('ownerId', ownerId) ?? undefined };
 }

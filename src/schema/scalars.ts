@@ -2,6 +2,9 @@ import { GraphQLError } from 'graphql';
 import { byteCount, MOST_BYTES } from '../rules/byte-count.ts';
 import { builder } from './builder.ts';
 
+/** The largest number of a limit: what its column holds. */
+const MOST_INT = 2 ** 31 - 1;
+
 /** RFC 3339: with the zone, so that a time means the same wherever it is read. */
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i;
 
@@ -17,25 +20,38 @@ builder.scalarType('DateTime', {
   },
 });
 
-builder.scalarType('ByteCount', {
+builder.scalarType('Bytes', {
   description: 'A number of bytes: a whole number from 0 to 9007199254740991.',
   // Whatever a row holds, its list is readable.
   serialize: byteCount,
-  parseValue: givenByteCount,
+  parseValue: (value) => wholeNumber('Bytes', value, MOST_BYTES),
+});
+
+builder.scalarType('BytesPerSecond', {
+  description: 'A rate in bytes per second: a whole number from 0 to 9007199254740991.',
+  serialize: byteCount,
+  parseValue: (value) => wholeNumber('BytesPerSecond', value, MOST_BYTES),
+});
+
+builder.scalarType('KibPerSecond', {
+  description: `A limit of a rate in KiB (1024 bytes) per second: a whole number from 0 to ${MOST_INT}.`,
+  serialize: (value) => value,
+  parseValue: (value) => wholeNumber('KibPerSecond', value, MOST_INT),
+});
+
+builder.scalarType('Mebibytes', {
+  description: `An amount of traffic in MiB (1048576 bytes): a whole number from 0 to ${MOST_INT}.`,
+  serialize: (value) => value,
+  parseValue: (value) => wholeNumber('Mebibytes', value, MOST_INT),
 });
 
 builder.scalarType('Port', {
   description: 'A port: a whole number from 0 to 65535.',
-  serialize: (value) => port(value),
-  parseValue: port,
+  serialize: (value) => wholeNumber('Port', value, 65_535),
+  parseValue: (value) => wholeNumber('Port', value, 65_535),
 });
 
-function givenByteCount(value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_BYTES) return value;
-  throw new GraphQLError('ByteCount: expected a whole number from 0 to 9007199254740991');
-}
-
-function port(value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 65535) return value;
-  throw new GraphQLError('Port: expected a whole number from 0 to 65535');
+function wholeNumber(scalar: string, value: unknown, most: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw new GraphQLError(`${scalar}: expected a whole number from 0 to ${most}`);
 }

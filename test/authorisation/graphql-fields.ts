@@ -80,15 +80,15 @@ const queries: Readonly<Record<string, ExpectedField>> = {
   globalSettings: { least: 'administrator', field: () => 'globalSettings { serverUrl }', value: () => ({ serverUrl: 'https://adit.example.com' }) },
   diagnoseHost: {
     least: 'client login', notTheirs: { data: { matched: false, rule: null } }, notThere: { data: { matched: false, rule: null } },
-    field: (id) => `diagnoseHost(host: "host${id}.example.com", scheme: http) { matched rule { id } }`, value: (id) => ({ matched: true, rule: { id } }),
+    field: (id) => `diagnoseHost(host: "host${id}.example.com", scheme: HTTP) { matched rule { id } }`, value: (id) => ({ matched: true, rule: { id } }),
   },
   diagnoseTunnel: { ...read, field: (id) => `diagnoseTunnel(id: ${id}) { tunnel { id } }`, value: (id) => ({ tunnel: { id } }) },
   traffic: {
-    ...changed, field: (id) => `traffic(resource: client, id: ${id}, step: day, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`,
+    ...changed, field: (id) => `traffic(resource: CLIENT, id: ${id}, step: DAY, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`,
     value: (id) => [{ inletBytes: 100 * id }],
   },
   connections: { ...changed, field: (id) => `connections(clientId: ${id}) { total rows { id address tunnel { id } host { id } } }`, value: (id) => ({ total: 1, rows: [{ id, address: '192.0.2.1', tunnel: { id }, host: null }] }) },
-  'traffic of a user': { ...account, field: (id) => `traffic(resource: user, id: ${id}, step: day, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`, value: () => [] },
+  'traffic of a user': { ...account, field: (id) => `traffic(resource: USER, id: ${id}, step: DAY, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`, value: () => [] },
   wall: {
     least: 'wall', field: () => 'wall { total rows { id remark enabled connected tunnelCount hostCount connections rate inletBytes exportBytes } }',
     value: (_id, caller) => ({
@@ -143,7 +143,7 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
   deleteClient: { ...changed, least: 'user', field: (id) => `deleteClient(id: ${id})`, value: (id) => id, does: (id) => effects.clientDeleted(id) },
 
   createTunnel: {
-    ...changed, field: (id) => `createTunnel(input: { clientId: ${id}, mode: tcp, targets: ["22"] }) { id client { id } }`, value: (id) => ({ id: 4, client: { id } }),
+    ...changed, field: (id) => `createTunnel(input: { clientId: ${id}, mode: TCP, targets: ["22"] }) { id client { id } }`, value: (id) => ({ id: 4, client: { id } }),
     does: (id) => effects.tunnelMade(id),
   },
   copyTunnel: { ...changed, field: (id) => `copyTunnel(id: ${id}) { id client { id } }`, value: (id) => ({ id: 4, client: { id } }), does: (id) => effects.tunnelMade(id) },

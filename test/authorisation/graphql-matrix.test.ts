@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { schema } from '../../src/schema/schema.ts';
 import { testApis } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
+import { parseWithNumbers } from '../support/record-ids.ts';
 import { type ExpectedField, expectedFields, type Outcome } from './graphql-fields.ts';
 import { isAdministrator, isAtLeast, isTheirs, isUnknown, isWall } from './roles.ts';
 import { callers, openWorld, patienceMs, targetNames, targets, type CallerName, type Target, type World } from './world.ts';
@@ -23,7 +24,7 @@ async function outcomeOf(operation: string, caller: CallerName): Promise<Outcome
   const response = await fetch(`${world.api.url}/graphql?${search}`, {
     method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query: operation }),
   });
-  const { data, errors } = answer.parse(await response.json());
+  const { data, errors } = answer.parse(parseWithNumbers(await response.text()));
   const [error] = errors ?? [];
   return error === undefined ? { data: Object.values(data ?? {})[0] } : error.extensions?.code ?? error.message;
 }

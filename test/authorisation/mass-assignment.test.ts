@@ -109,7 +109,7 @@ test.each(reservedFields.map(({ name, type }) => [name, getNamedType(type).name]
       method: 'POST', headers: { 'content-type': 'application/json', ...world.as(caller).headers },
       body: JSON.stringify({ query: `mutation { updateClient(id: 1, input: { remark: "mine", ${name}: ${values[name]} }) { id } }` }),
     });
-    expect([caller, await response.json()]).toEqual([caller, { data: { updateClient: { id: 1 } } }]);
+    expect([caller, await response.json()]).toEqual([caller, { data: { updateClient: { id: '1' } } }]);
     expect([caller, world.differences()]).toEqual([caller, { 'Client 1': { remark: 'mine' } }]);
   }
 });

@@ -27,7 +27,7 @@ const expected: Readonly<Record<string, Expected>> = {
   hostChanged: { least: 'client login', field: (id) => `hostChanged(id: ${id}) { id host { enabled } }`, told: (id) => [{ id, host: { enabled: false } }] },
   trafficEverySecond: {
     least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
-    field: (id) => `trafficEverySecond(resource: client, id: ${id}) { inletBytes }`, told: (id) => [{ inletBytes: 100 * id }],
+    field: (id) => `trafficEverySecond(resource: CLIENT, id: ${id}) { inletBytes }`, told: (id) => [{ inletBytes: 100 * id }],
   },
   connectionsEverySecond: {
     least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,

@@ -63,7 +63,7 @@ test('the pair of a platform domain is replaced under load; a bad one is refused
   const hears = async (status: string) => { while (!JSON.stringify(await told.next() ?? 'the end').includes(`"status":"${status}"`)); };
   await hears('REFUSED');
   const problem = 'the new certificate cannot be used (unusable pair): the one before stays';
-  expect(await graphql(server, `query ($id: Int!) {
+  expect(await graphql(server, `query ($id: ID!) {
     host(id: $id) { certificate { origin status problem names daysRemaining } }
     platformDomains { certificate { status } certificateInUse { status problem names } }
   }`, { id })).toMatchObject({
@@ -123,7 +123,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'a server with ACME', () => {
     const told = await subscribe({ url: `http://127.0.0.1:${server.httpPort}` }, 'subscription { hostChanged { host { certificate { status acme { status problem nextAttemptAt } } } } }', {}, {}, search());
     await pebble.lead('shop.example.com', '127.0.0.8');
     const fields = 'id acme certificate { origin status problem fingerprint names acme { status problem nextAttemptAt } }';
-    expect(await graphql(server, `mutation ($input: HostInput!) { createHost(input: $input) { ${fields} } }`, { input: { clientId, host: 'shop.example.com', scheme: 'https', targets: ['127.0.0.1:1'], acme: true } })).toMatchObject({
+    expect(await graphql(server, `mutation ($input: HostInput!) { createHost(input: $input) { ${fields} } }`, { input: { clientId, host: 'shop.example.com', scheme: 'HTTPS', targets: ['127.0.0.1:1'], acme: true } })).toMatchObject({
       createHost: { id: 1, acme: true, certificate: { origin: 'ACME', status: 'MISSING', problem: '', fingerprint: null, names: [] } },
     });
     let event = '';

@@ -29,7 +29,7 @@ async function start() {
 test('the schema works over a real engine of which only plain data comes, and late', async () => {
   const { api, open } = await start();
   const events = api.services.live.states({ kind: 'admin' }, 'tunnel');
-  const { id, port, runtime } = await open({ mode: 'tcp', serverIp: '127.0.0.1' });
+  const { id, port, runtime } = await open({ mode: 'TCP', serverIp: '127.0.0.1' });
   expect(runtime).toEqual({ running: true });
   expect((await events.next()).value).toMatchObject({ kind: 'tunnel', id });
   await events.return?.();
@@ -65,12 +65,12 @@ test('a lease is a number and a port: taken over, released, and refused in words
   await face.releasePort(lease.id);
   expect(await refusal(lease.port)).toBe('ECONNREFUSED');
 
-  const { id, port } = await open({ mode: 'tcp', serverIp: '127.0.0.1' });
+  const { id, port } = await open({ mode: 'TCP', serverIp: '127.0.0.1' });
   const occupied = await occupyPort();
-  expect(await api.code('mutation ($id: Int!, $port: Port!) { updateTunnel(id: $id, input: { port: $port }) { id } }', { id, port: occupied.port })).toBe('PORT_UNAVAILABLE');
+  expect(await api.code('mutation ($id: ID!, $port: Port!) { updateTunnel(id: $id, input: { port: $port }) { id } }', { id, port: occupied.port })).toBe('PORT_UNAVAILABLE');
   expect(api.logged).toContainEqual(expect.objectContaining({ reason: `port ${occupied.port} is occupied` }));
-  await api.ok('mutation ($id: Int!) { stopTunnel(id: $id) { id } }', { id });
-  await api.ok('mutation ($id: Int!) { startTunnel(id: $id) { id } }', { id });
+  await api.ok('mutation ($id: ID!) { stopTunnel(id: $id) { id } }', { id });
+  await api.ok('mutation ($id: ID!) { startTunnel(id: $id) { id } }', { id });
   expect(await roundTrip(await visit(port), 'back')).toBe('back');
 
   const unused = await face.reservePort({ mode: 'tcp', port: 0, serverIp: '127.0.0.1' });
@@ -93,7 +93,7 @@ test('visitors, certificates and counted refusals come as plain data, too', asyn
   expect(await face.hostCertificates([{ id: 1 }, { id: 9 }])).toEqual([expect.objectContaining({ inUse: expect.objectContaining({ validTo: expect.any(Date) }) }), undefined]);
   expect(await face.hostStates([9, 1])).toEqual([undefined, expect.objectContaining({ running: true })]);
 
-  const { id, port } = await open({ mode: 'tcp', serverIp: '127.0.0.1', targets: [] });
+  const { id, port } = await open({ mode: 'TCP', serverIp: '127.0.0.1', targets: [] });
   const [before] = await face.tunnelStates([id]);
   await refusal(port);
   const [after] = await eventuallyAsync(() => face.tunnelStates([id]), ([state]) => state?.refusals.noTarget === 1);

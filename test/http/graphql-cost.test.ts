@@ -28,7 +28,7 @@ describe('what an operation costs', () => {
     expect(cost('{ clients(limit: 10) { rows { tunnels(limit: 7) { rows { id } } } } }')).toBe(2 + 10 * (2 + 7));
     expect(cost('{ client(id: 1) { tunnels(limit: 3) { rows { port client { id } } } } }')).toBe(1 + 2 + 3 * 3);
     expect(cost('{ tunnels(limit: 200) { rows { targets } } }')).toBe(2 + 200);
-    expect(cost('{ traffic(resource: client, id: 1, step: minute, from: "2026-01-01T00:00:00Z") { at } }')).toBe(1 + 2000);
+    expect(cost('{ traffic(resource: CLIENT, id: 1, step: MINUTE, from: "2026-01-01T00:00:00Z") { at } }')).toBe(1 + 2000);
     expect(cost('subscription { connectionsEverySecond(clientId: 1) { rows { id } } }')).toBe(2 + 200);
   });
 

@@ -45,7 +45,7 @@ test('tunnels and hosts that are changed, stopped and deleted are told, one alon
   const [first = 0, second = 0] = await seedTunnels(app.api.services.store, client, 2);
   const [host = 0] = await seedHosts(app.api.services.store, client, 1);
   const all = await subscribe(app, 'subscription { tunnelChanged { id tunnel { enabled } } }', basic());
-  const one = await subscribe(app, 'subscription ($id: Int) { tunnelChanged(id: $id) { id tunnel { enabled } } }', basic(), { id: second });
+  const one = await subscribe(app, 'subscription ($id: ID) { tunnelChanged(id: $id) { id tunnel { enabled } } }', basic(), { id: second });
   const hosts = await subscribe(app, 'subscription { hostChanged { id host { enabled } } }', basic());
   await app.graphql({ query: `mutation { stopTunnel(id: ${first}) { id } }` });
   expect(await all.next()).toEqual({ data: { tunnelChanged: { id: first, tunnel: { enabled: false } } } });
@@ -89,7 +89,7 @@ test('a user hears of what is theirs, of nothing else, and that it was taken awa
   expect(await events.next()).toMatchObject({ data: { clientChanged: { id: hers, client: null } } });
   const audit = await subscribe(app, 'subscription { auditAdded { id } }', alice.headers);
   expect((await audit.next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
-  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: client, id: ${his}) { rate } }`, alice.headers);
+  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: CLIENT, id: ${his}) { rate } }`, alice.headers);
   expect((await traffic.next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
 });
 
@@ -107,13 +107,13 @@ test('traffic comes every second; the audit log as it is written', async () => {
   const app = await start();
   const [id = 0] = await seedClients(app.api.services.store, 1);
   app.api.engine.clients.set(id, online);
-  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: client, id: ${id}) { rate connections inletBytes exportBytes } }`, basic());
+  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: CLIENT, id: ${id}) { rate connections inletBytes exportBytes } }`, basic());
   const audit = await subscribe(app, 'subscription { auditAdded { action resource resourceId callerKind method } }', basic());
   for (let n = 0; n < 2; n++) {
     expect(await traffic.next()).toEqual({ data: { trafficEverySecond: { rate: 1000, connections: 2, inletBytes: 600, exportBytes: 400 } } });
   }
-  const host = z.object({ data: z.object({ createHost: z.object({ id: z.number() }) }) }).parse(await (await app.graphql({ query: `mutation { createHost(input: { clientId: ${id}, host: "a.example.com", targets: ["80"] }) { id } }` })).json()).data.createHost.id;
-  const ofHost = await subscribe(app, `subscription { trafficEverySecond(resource: host, id: ${host}) { rate connections } }`, basic());
+  const host = z.object({ data: z.object({ createHost: z.object({ id: z.coerce.number() }) }) }).parse(await (await app.graphql({ query: `mutation { createHost(input: { clientId: ${id}, host: "a.example.com", targets: ["80"] }) { id } }` })).json()).data.createHost.id;
+  const ofHost = await subscribe(app, `subscription { trafficEverySecond(resource: HOST, id: ${host}) { rate connections } }`, basic());
   expect(await ofHost.next()).toEqual({ data: { trafficEverySecond: { rate: 0, connections: 0 } } });
   expect(await audit.next()).toMatchObject({ data: { auditAdded: { action: 'create', resource: 'host' } } });
   await app.graphql({ query: `mutation { deleteClient(id: ${id}) }` });
@@ -127,7 +127,7 @@ test("every second the sum of a user's clients as they come and go, for the user
   const ids = await seedClients(services.store, 3, (n) => ({ userId: n < 3 ? alice.id : bob.id }));
   for (const id of ids) engine.clients.set(id, online);
   const sums = (n: number) => ({ rate: n * 1000, connections: n * 2, inletBytes: n * 600, exportBytes: n * 400 });
-  const traffic = (id: number) => `subscription { trafficEverySecond(resource: user, id: ${id}) { rate connections inletBytes exportBytes } }`;
+  const traffic = (id: number) => `subscription { trafficEverySecond(resource: USER, id: ${id}) { rate connections inletBytes exportBytes } }`;
   const hers = await subscribe(app, traffic(alice.id), alice.headers);
   expect(await hers.next()).toEqual({ data: { trafficEverySecond: sums(2) } });
   expect((await (await subscribe(app, traffic(bob.id), alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { nameFormerTokens } from '../../src/schema/token/notice.ts';
 import { type Api, type CallParameters, testAdminPassword, testApis } from '../support/api.ts';
 import { eachDialect } from '../support/database.ts';
+import { parseWithNumbers } from '../support/record-ids.ts';
 
 const key = z.object({ status: z.literal(1), msg: z.literal('regenerate success'), api_token: z.string() });
 
@@ -29,7 +30,7 @@ eachDialect('API tokens', (databases) => {
 
   async function graphql(query: string, headers: Record<string, string>): Promise<unknown> {
     const response = await fetch(`${api.url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query }) });
-    return response.json();
+    return parseWithNumbers(await response.text());
   }
 
   test('the legacy key of a user: made, replaced, looked at and revoked; stored as a digest', async () => {

@@ -45,7 +45,7 @@ eachDialect('the audit log', (databases) => {
     const api = await openTestSchema(databases);
     const planted = ['vkey-PLANTED', 'basic-PLANTED', 'web-PLANTED', 'white-PLANTED', 'visitor-PLANTED', 'header-PLANTED', 'basic-PLANTED-2'];
     await api.ok(`mutation { createClient(input: { verifyKey: "vkey-PLANTED", basicPassword: "basic-PLANTED", webUsername: "w", webPassword: "web-PLANTED", ipWhitePassword: "white-PLANTED" }) { id } }`);
-    await api.ok('mutation { createTunnel(input: { clientId: 1, mode: secret, password: "visitor-PLANTED" }) { id } }');
+    await api.ok('mutation { createTunnel(input: { clientId: 1, mode: SECRET, password: "visitor-PLANTED" }) { id } }');
     await api.ok('mutation { createHost(input: { clientId: 1, host: "a.example.com", headers: ["Authorization: header-PLANTED"] }) { id } }');
     await api.ok('mutation { updateClient(id: 1, input: { basicPassword: "basic-PLANTED-2" }) { id } }');
     const { rows } = await auditOf(api);
@@ -73,7 +73,7 @@ eachDialect('the audit log', (databases) => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '', clients: { create: { vkey: 'k' } } } });
-    const add = 'mutation { createTunnel(input: { clientId: 1, mode: secret, password: "in use" }) { id } }';
+    const add = 'mutation { createTunnel(input: { clientId: 1, mode: SECRET, password: "in use" }) { id } }';
     await api.ok(add);
     expect(await api.code(add, {}, { kind: 'user', userId, address: '203.0.113.7' })).toBe('TUNNEL_KEY_DUPLICATE');
     await eventuallyAsync(() => store.auditPage({ offset: 0, limit: 1 }), ({ rows }) => rows[0]?.resource === 'failedAttempt', 5000);

@@ -6,7 +6,7 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const createClient = 'mutation ($input: ClientInput!) { createClient(input: $input) { id } }';
 const createTunnel = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
-const updateTunnel = 'mutation ($id: Int!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
+const updateTunnel = 'mutation ($id: ID!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
 
 /** What the engine was told is what is stored, for every client and tunnel. */
 async function expectAgreement({ services, engine }: TestSchema): Promise<void> {
@@ -21,13 +21,13 @@ eachDialect('changes', (databases) => {
   test('changes of the same tunnel at once leave store and engine agreeing, however long the engine takes for each', async () => {
     const api = await openTestSchema(databases);
     const clientId = await api.id(createClient, { input: {} });
-    const id = await api.id(createTunnel, { input: { clientId, mode: 'tcp' } });
+    const id = await api.id(createTunnel, { input: { clientId, mode: 'TCP' } });
     let turns = 9;
     // The first change takes the engine longest: applied in the order of their ends, the first would be the last.
     api.engine.beforeApply = async () => {
       for (let turn = turns--; turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
     };
-    const mutation = (name: string) => `mutation ($id: Int!) { ${name}(id: $id) { id } }`;
+    const mutation = (name: string) => `mutation ($id: ID!) { ${name}(id: $id) { id } }`;
     await Promise.all([
       api.run(updateTunnel, { id, input: { port: 9001, targets: ['10.0.0.1:1'] } }),
       api.run(mutation('stopTunnel'), { id }),
@@ -37,14 +37,14 @@ eachDialect('changes', (databases) => {
       api.run(updateTunnel, { id, input: { port: 9001 } }),
     ]);
     await expectAgreement(api);
-    expect(await api.record('query ($id: Int!) { tunnel(id: $id) { port targets enabled } }', { id })).toEqual({ port: 9001, targets: ['10.0.0.1:2'], enabled: true });
+    expect(await api.record('query ($id: ID!) { tunnel(id: $id) { port targets enabled } }', { id })).toEqual({ port: 9001, targets: ['10.0.0.1:2'], enabled: true });
   });
 
   test('a client that is deleted while tunnels are added to it leaves none behind', async () => {
     const api = await openTestSchema(databases);
     const clientId = await api.id(createClient, { input: {} });
-    const add = () => api.code(createTunnel, { input: { clientId, mode: 'tcp' } });
-    const codes = await Promise.all([add(), add(), api.code('mutation ($clientId: Int!) { deleteClient(id: $clientId) }', { clientId }), add(), add()]);
+    const add = () => api.code(createTunnel, { input: { clientId, mode: 'TCP' } });
+    const codes = await Promise.all([add(), add(), api.code('mutation ($clientId: ID!) { deleteClient(id: $clientId) }', { clientId }), add(), add()]);
     expect(codes).toEqual([undefined, undefined, undefined, 'NOT_FOUND', 'NOT_FOUND']);
     await expectAgreement(api);
     expect(await api.record('{ tunnels { total } }')).toEqual({ total: 0 });
@@ -53,7 +53,7 @@ eachDialect('changes', (databases) => {
   test('what is asked for at once and does not go together ends with one of the two, everywhere the same', async () => {
     const api = await openTestSchema(databases);
     const clientId = await api.id(createClient, { input: {} });
-    const codes = await Promise.all([1, 2, 3, 4].map(() => api.code(createTunnel, { input: { clientId, mode: 'tcp', port: 9001 } })));
+    const codes = await Promise.all([1, 2, 3, 4].map(() => api.code(createTunnel, { input: { clientId, mode: 'TCP', port: 9001 } })));
     expect(codes.filter((code) => code === undefined)).toHaveLength(1);
     await expectAgreement(api);
   });
@@ -63,10 +63,10 @@ eachDialect('changes', (databases) => {
     const told: Change[] = [];
     api.services.changes.subscribe((change) => void told.push(change));
     const clientId = await api.id(createClient, { input: { remark: 'a', verifyKey: 'k' } });
-    await api.ok('mutation ($id: Int!, $input: ClientInput!) { updateClient(id: $id, input: $input) { id } }', { id: clientId, input: { remark: 'b' } });
+    await api.ok('mutation ($id: ID!, $input: ClientInput!) { updateClient(id: $id, input: $input) { id } }', { id: clientId, input: { remark: 'b' } });
     await api.code(createClient, { input: { verifyKey: 'k' } });
-    const id = await api.id(createTunnel, { input: { clientId, mode: 'tcp' } });
-    await api.ok('mutation ($id: Int!) { deleteTunnel(id: $id) }', { id });
+    const id = await api.id(createTunnel, { input: { clientId, mode: 'TCP' } });
+    await api.ok('mutation ($id: ID!) { deleteTunnel(id: $id) }', { id });
     const always = { caller: { kind: 'admin' }, at: expect.any(Date) };
     expect(told).toEqual([
       { ...always, resource: 'client', action: 'create', after: expect.objectContaining({ id: clientId, remark: 'a', user: null }) },
@@ -79,7 +79,7 @@ eachDialect('changes', (databases) => {
   test('what a failed write has bound is free again for the next, and nothing of it is told', async () => {
     const api = await openTestSchema(databases);
     const clientId = await api.id(createClient, { input: { maxTunnels: 1 } });
-    const add = (port: number) => api.code(createTunnel, { input: { clientId, mode: 'tcp', port } });
+    const add = (port: number) => api.code(createTunnel, { input: { clientId, mode: 'TCP', port } });
     expect(await Promise.all([add(9001), add(9002)])).toEqual([undefined, 'CLIENT_TUNNEL_QUOTA']);
     expect(api.engine.openLeases.size).toBe(0);
     expect((await api.services.store.auditPage({ offset: 0, limit: 9 })).rows.map(({ resource }) => resource)).toEqual(['tunnel', 'client']);

@@ -8,11 +8,11 @@ const create = `mutation ($input: ClientInput!) { createClient(input: $input) {
   id verifyKey remark enabled basicUser hasBasicPassword compress crypt configAllowed rateLimit flowLimit maxConnections maxTunnels
   webUsername hasWebPassword blackIpList ipWhite hasIpWhitePassword ipWhiteList expiresAt effectiveExpiresAt owner { id username }
 } }`;
-const update = `mutation ($id: Int!, $input: ClientInput!) { updateClient(id: $id, input: $input) {
+const update = `mutation ($id: ID!, $input: ClientInput!) { updateClient(id: $id, input: $input) {
   id verifyKey remark hasBasicPassword webUsername hasWebPassword hasIpWhitePassword blackIpList ipWhiteList rateLimit expiresAt effectiveExpiresAt owner { id }
 } }`;
-const enable = 'mutation ($id: Int!, $enabled: Boolean!) { setClientEnabled(id: $id, enabled: $enabled) { id enabled } }';
-const remove = 'mutation ($id: Int!) { deleteClient(id: $id) }';
+const enable = 'mutation ($id: ID!, $enabled: Boolean!) { setClientEnabled(id: $id, enabled: $enabled) { id enabled } }';
+const remove = 'mutation ($id: ID!) { deleteClient(id: $id) }';
 
 const newClient = (api: TestSchema, input: Record<string, unknown> = {}) => api.id(create, { input });
 
@@ -122,7 +122,7 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const ownerId = await newUser(api, { maxTunnels: 1 });
     const id = await newClient(api);
-    for (const port of [9001, 9002]) await api.ok('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'tcp', port } });
+    for (const port of [9001, 9002]) await api.ok('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'TCP', port } });
     expect(await api.code(update, { id, input: { ownerId } })).toBe('USER_TUNNEL_QUOTA');
     expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: ownerId } })).toMatchObject({ clientCount: 0, tunnelCount: 0 });
   });
@@ -148,7 +148,7 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const ownerId = await newUser(api);
     const id = await newClient(api, { ownerId });
-    await api.ok('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'tcp' } });
+    await api.ok('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'TCP' } });
     expect(await api.ok(remove, { id })).toEqual({ deleteClient: id });
     expect(await api.ok('{ clients { total } tunnels { total rows { id } } }')).toEqual({ clients: { total: 0 }, tunnels: { total: 0, rows: [] } });
     expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: ownerId } })).toMatchObject({ clientCount: 0, tunnelCount: 0 });

@@ -62,7 +62,7 @@ eachDialect('what agents bring along', (databases) => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { maxTunnels: 3 });
     const other = await newClient(api);
-    await api.id('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: other, mode: 'secret', password: 'taken', targets: ['1'] } });
+    await api.id('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: other, mode: 'SECRET', password: 'taken', targets: ['1'] } });
     await api.id('mutation ($input: HostInput!) { createHost(input: $input) { id } }', { input: { clientId: other, host: 'taken.example', targets: ['1'] } });
     api.engine.taken.add(9001);
     const records = new AgentDeclarations(api.services).open(clientId, '');
@@ -93,9 +93,9 @@ eachDialect('what agents bring along', (databases) => {
     const declarations = new AgentDeclarations(api.services);
     const records = declarations.open(clientId, '');
     const made = await tunnel(records, 'a');
-    await api.ok('mutation ($id: Int!) { deleteTunnel(id: $id) }', { id: made.id });
+    await api.ok('mutation ($id: ID!) { deleteTunnel(id: $id) }', { id: made.id });
     expect((await tunnel(records, 'a')).id).toBeGreaterThan(made.id);
-    await api.ok('mutation ($id: Int!) { deleteClient(id: $id) }', { id: clientId });
+    await api.ok('mutation ($id: ID!) { deleteClient(id: $id) }', { id: clientId });
     expect((await tunnel(records, 'b')).error).toBe('permission denied');
     records.close();
     await declarations.stop();

@@ -10,13 +10,13 @@ const ask = `query ($host: String!, $path: String, $scheme: RequestScheme!, $fro
     host path scheme matched reason target rule { id } gates { ${gate} } stoppedBy { name explanation remedy } probes { target reached error }
   }
 }`;
-const askTunnel = `query ($id: Int!, $from: String, $probe: Boolean) {
+const askTunnel = `query ($id: ID!, $from: String, $probe: Boolean) {
   diagnoseTunnel(id: $id, visitorAddress: $from, probe: $probe) { tunnel { id } gates { ${gate} } stoppedBy { name explanation } probes { target reached error } }
 }`;
 const online = { connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, lastOnlineAt: Date.now() };
 const newClient = (api: TestSchema, input = {}) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
 const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) => api.id('mutation ($input: HostInput!) { createHost(input: $input) { id } }', { input });
-const diagnosis = (api: TestSchema, variables: Readonly<Record<string, unknown>>) => api.record(ask, { scheme: 'http', ...variables });
+const diagnosis = (api: TestSchema, variables: Readonly<Record<string, unknown>>) => api.record(ask, { scheme: 'HTTP', ...variables });
 
 eachDialect('diagnosis', (databases) => {
   test('finds the rule that takes a request, and says which gate is in the way', async () => {
@@ -25,7 +25,7 @@ eachDialect('diagnosis', (databases) => {
     const id = await newHost(api, { clientId, host: '*.example.com', location: '/api', targets: ['10.0.0.1:80', '81'] });
     const asked = { host: 'A.Example.com:8000', path: '/api/x?y' };
     expect(await diagnosis(api, asked)).toMatchObject({
-      host: 'a.example.com', path: '/api/x?y', scheme: 'http', matched: true, reason: '', rule: { id }, target: '10.0.0.1:80', probes: [],
+      host: 'a.example.com', path: '/api/x?y', scheme: 'HTTP', matched: true, reason: '', rule: { id }, target: '10.0.0.1:80', probes: [],
       stoppedBy: { name: 'AGENT', explanation: `the agent of client ${clientId} is not connected` },
     });
     api.engine.clients.set(clientId, online);
@@ -44,7 +44,7 @@ eachDialect('diagnosis', (databases) => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const id = await newHost(api, { clientId, host: 'a.com', targets: ['10.0.0.1:80', '81'] });
-    const tunnelId = await api.id('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId, mode: 'tcp', targets: ['10.0.0.1:80', '81'] } });
+    const tunnelId = await api.id('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId, mode: 'TCP', targets: ['10.0.0.1:80', '81'] } });
     api.engine.clients.set(clientId, online);
     const tell = (second: boolean) => {
       for (const key of [`host ${id}`, `tunnel ${tunnelId}`]) {
@@ -66,7 +66,7 @@ eachDialect('diagnosis', (databases) => {
   test('says why no rule takes a request', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
-    const id = await newHost(api, { clientId, host: 'a.com', location: '/x', scheme: 'https' });
+    const id = await newHost(api, { clientId, host: 'a.com', location: '/x', scheme: 'HTTPS' });
     const reason = async (variables: Readonly<Record<string, unknown>>) => {
       const { matched, reason, rule, stoppedBy } = await diagnosis(api, variables);
       expect({ matched, rule, stoppedBy }).toMatchObject({ matched: false, rule: null, stoppedBy: { name: 'ROUTE', explanation: reason, remedy: expect.stringMatching(/./) } });
@@ -75,18 +75,18 @@ eachDialect('diagnosis', (databases) => {
     expect(await reason({ host: 'b.com' })).toBe('no host rule matches');
     expect(await reason({ host: 'not a host/' })).toBe('no host rule matches');
     expect(await reason({ host: 'a.com', path: '/x' })).toBe('the scheme differs from that of the matching rules');
-    expect(await reason({ host: 'a.com', path: '/xy', scheme: 'https' })).toBe('the path does not match the location of any started rule');
-    await api.ok('mutation ($id: Int!) { stopHost(id: $id) { id } }', { id });
-    expect(await reason({ host: 'a.com', path: '/x', scheme: 'https' })).toBe('all matching rules are stopped');
-    await api.ok('mutation ($id: Int!) { startHost(id: $id) { id } }', { id });
-    expect(await diagnosis(api, { host: 'a.com', path: '/x', scheme: 'https' })).toMatchObject({
+    expect(await reason({ host: 'a.com', path: '/xy', scheme: 'HTTPS' })).toBe('the path does not match the location of any started rule');
+    await api.ok('mutation ($id: ID!) { stopHost(id: $id) { id } }', { id });
+    expect(await reason({ host: 'a.com', path: '/x', scheme: 'HTTPS' })).toBe('all matching rules are stopped');
+    await api.ok('mutation ($id: ID!) { startHost(id: $id) { id } }', { id });
+    expect(await diagnosis(api, { host: 'a.com', path: '/x', scheme: 'HTTPS' })).toMatchObject({
       matched: true, reason: 'the rule matches, but there is no usable target', target: '',
     });
   });
 
   test('refuses what is no request', async () => {
     const api = await openTestSchema(databases);
-    const refusal = async (variables: Readonly<Record<string, unknown>>) => (await api.run(ask, { host: 'a.com', scheme: 'http', ...variables })).errors[0];
+    const refusal = async (variables: Readonly<Record<string, unknown>>) => (await api.run(ask, { host: 'a.com', scheme: 'HTTP', ...variables })).errors[0];
     expect(await refusal({ host: ' ' })).toMatchObject({ code: 'DIAGNOSIS_REQUEST_INVALID', message: 'host empty', extensions: { field: 'host' } });
     expect(await refusal({ path: 'x' })).toMatchObject({ message: 'path must start with /' });
     for (const path of ['/a b', '/%zz', '/\0']) expect(await refusal({ path })).toMatchObject({ message: 'bad path', extensions: { field: 'path' } });
@@ -149,7 +149,7 @@ eachDialect('diagnosis', (databases) => {
     const found = async (state?: Pick<CertificateState, 'standing' | 'problem'> & Partial<Pick<CertificateState, 'acme'>> & { readonly none?: boolean }) => {
       api.engine.certificates.clear();
       if (state) api.engine.certificates.set(id, { acme: null, ...state, inUse: state.none ? null : inUse });
-      const { reason, gates } = z.object({ reason: z.string(), gates: z.array(z.looseObject({ name: z.string() })) }).parse(await diagnosis(api, { host: 'a.com', scheme: 'https' }));
+      const { reason, gates } = z.object({ reason: z.string(), gates: z.array(z.looseObject({ name: z.string() })) }).parse(await diagnosis(api, { host: 'a.com', scheme: 'HTTPS' }));
       return { reason, ...gates.find(({ name }) => name === 'CERTIFICATE') };
     };
     expect(await found()).toMatchObject({ reason: '', outcome: 'PASSED', explanation: 'the host has no certificate: TLS is passed through to the target' });
@@ -168,15 +168,15 @@ eachDialect('diagnosis', (databases) => {
     const clientId = await newClient(api);
     api.engine.clients.set(clientId, online);
     const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
-    const id = await api.id(create, { input: { clientId, mode: 'tcp', port: 9001, targets: ['10.0.0.1:22'] } });
+    const id = await api.id(create, { input: { clientId, mode: 'TCP', port: 9001, targets: ['10.0.0.1:22'] } });
     expect(await api.record(askTunnel, { id, probe: true })).toMatchObject({ tunnel: { id }, stoppedBy: null, probes: [{ target: '10.0.0.1:22', reached: true }] });
     api.engine.broken.add(id);
     expect(await api.record(askTunnel, { id })).toMatchObject({ stoppedBy: { name: 'ROUTE', explanation: 'port 9001 is not open: its port is occupied' } });
-    await api.ok('mutation ($id: Int!) { stopTunnel(id: $id) { id } }', { id });
+    await api.ok('mutation ($id: ID!) { stopTunnel(id: $id) { id } }', { id });
     expect(await api.record(askTunnel, { id })).toMatchObject({ stoppedBy: { name: 'ENABLED', explanation: 'the tunnel is stopped' } });
     const { id: keyless } = await api.services.store.db.tunnel.create({ data: { clientId, mode: 'secret' } });
     expect(await api.record(askTunnel, { id: keyless })).toMatchObject({ stoppedBy: { name: 'ROUTE' } });
-    const proxy = await api.id(create, { input: { clientId, mode: 'socks5' } });
+    const proxy = await api.id(create, { input: { clientId, mode: 'SOCKS5' } });
     expect(await api.record(askTunnel, { id: proxy })).toMatchObject({ stoppedBy: null });
     expect(await api.ok(askTunnel, { id: 99 })).toEqual({ diagnoseTunnel: null });
 
@@ -196,9 +196,9 @@ eachDialect('diagnosis', (databases) => {
       const { gates } = z.object({ gates: z.array(z.looseObject({ name: z.string() })) }).parse(await api.record(askTunnel, { id }));
       return gates.find((each) => each.name === name);
     };
-    expect(await gate({ mode: 'file' }, 'TARGET')).toMatchObject({ outcome: 'STOPPED', explanation: 'the tunnel has no directory to serve' });
-    expect(await gate({ mode: 'file', localPath: '/srv' }, 'TARGET')).toMatchObject({ outcome: 'PASSED', explanation: expect.stringMatching(/^it serves \/srv/) });
-    expect(await gate({ mode: 'p2p', password: 'p', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: expect.stringMatching(/; a p2p tunnel sends no PROXY protocol header, only tcp and secret tunnels do$/) });
-    expect(await gate({ mode: 'secret', password: 'q', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: 'visitors come with the password' });
+    expect(await gate({ mode: 'FILE' }, 'TARGET')).toMatchObject({ outcome: 'STOPPED', explanation: 'the tunnel has no directory to serve' });
+    expect(await gate({ mode: 'FILE', localPath: '/srv' }, 'TARGET')).toMatchObject({ outcome: 'PASSED', explanation: expect.stringMatching(/^it serves \/srv/) });
+    expect(await gate({ mode: 'P2P', password: 'p', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: expect.stringMatching(/; a p2p tunnel sends no PROXY protocol header, only tcp and secret tunnels do$/) });
+    expect(await gate({ mode: 'SECRET', password: 'q', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: 'visitors come with the password' });
   });
 });

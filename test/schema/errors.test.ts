@@ -59,7 +59,7 @@ test.each([
   ['mutation { createUser(input: "swordfish") { id } }', 'Expected a value of type "UserInput!"'],
   ['mutation { createUser(input: { expiresAt: "swordfish" }) { id } }', 'DateTime: expected ISO 8601 text with its zone, such as 2027-01-31T12:00:00Z'],
   ['mutation { createTunnel(input: { mode: swordfish }) { id } }', 'Value does not exist in "TunnelMode" enum.'],
-  ['{ client(id: "swordfish") { id } }', 'Int cannot represent non-integer value'],
+  ['{ client(id: { swordfish: 1 }) { id } }', 'ID cannot represent a non-string and non-integer value'],
   ['mutation { createUser(input: { password: "a" "swordfish" }) { id } }', 'Syntax Error: Expected Name, found String.'],
   ['{ "swordfish" }', 'Syntax Error: Expected Name, found String.'],
   ['{ a(b: 1swordfish) }', 'Syntax Error: Invalid number, expected digit but got.'],

@@ -33,7 +33,7 @@ const saved = (api: TestSchema, platformDomains: unknown) => api.record(save, { 
 const refusal = async (api: TestSchema, platformDomains: unknown) => (await api.run(save, { input: { platformDomains } })).errors[0];
 const client = (api: TestSchema) => api.id('mutation { createClient(input: {}) { id } }');
 const platformHost = async (api: TestSchema, input = {}) => api.id(createHost, { input: {
-  clientId: await client(api), mode: 'platform', platformDomainId: 'platform-e7e1b1', platformPrefix: 'app', scheme: 'http', ...input,
+  clientId: await client(api), mode: 'PLATFORM', platformDomainId: 'platform-e7e1b1', platformPrefix: 'app', scheme: 'HTTP', ...input,
 } });
 const entry = { id: 'platform-e7e1b1', wildcard };
 
@@ -108,7 +108,7 @@ eachDialect('the global settings', (databases) => {
     expect(await refusal(api, [{ id: 'another', wildcard }])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE' });
     expect(await saved(api, [{ wildcard }, { id: 'b', wildcard: '*.b.com' }, { id: 'c', wildcard: '*.c.com' }])).toMatchObject({ platformDomains: [{ id: 'b' }, { id: 'c' }, entry] });
     expect(await saved(api, [entry, { id: 'b', wildcard: '*.c.com' }, { id: 'c', wildcard: '*.b.com' }])).toMatchObject({ platformDomains: [{ id: 'c', wildcard: '*.b.com' }, { id: 'b', wildcard: '*.c.com' }, entry] });
-    await api.ok('mutation ($id: Int!) { deleteHost(id: $id) }', { id });
+    await api.ok('mutation ($id: ID!) { deleteHost(id: $id) }', { id });
     expect(await saved(api, [{ ...entry, wildcard: '*.q.example.com' }])).toMatchObject({ platformDomains: [{ ...entry, wildcard: '*.q.example.com' }] });
     expect(await saved(api, [])).toMatchObject({ platformDomains: [] });
   });
@@ -122,16 +122,16 @@ eachDialect('the global settings', (databases) => {
     await saved(api, [{ ...entry, ...pair('covering') }]);
     expect(told).toEqual([['globalSettings', 'update'], ['host', 'update']]);
     expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject(pair('covering'));
-    await api.ok('mutation ($id: Int!) { updateHost(id: $id, input: { scheme: all, certificate: "mine", privateKey: "mine" }) { id } }', { id });
+    await api.ok('mutation ($id: ID!) { updateHost(id: $id, input: { scheme: ALL, certificate: "mine", privateKey: "mine" }) { id } }', { id });
     expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject({ scheme: 'all', ...pair('covering') });
     expect(await refusal(api, [entry])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE', message: `platform domain ${wildcard} is used by https host ${id}: change it to http before the certificate is removed` });
     await writeFile(file('passing.pem'), covering.certificate);
     await writeFile(file('passing.key'), covering.key);
     await saved(api, [{ ...entry, ...pair('passing') }]);
     await writeFile(file('passing.pem'), expired.certificate);
-    expect(await api.run(createHost, { input: { clientId: 1, mode: 'platform', platformDomainId: entry.id, platformPrefix: 'b' } })).toMatchObject({ errors: [{ code: 'PLATFORM_CERTIFICATE' }] });
-    expect(await api.record('mutation ($id: Int!) { updateHost(id: $id, input: { remark: "x" }) { remark } }', { id })).toEqual({ remark: 'x' });
-    expect(await api.record('mutation ($id: Int!) { updateHost(id: $id, input: { host: "own.com" }) { hasPrivateKey } }', { id })).toEqual({ hasPrivateKey: false });
+    expect(await api.run(createHost, { input: { clientId: 1, mode: 'PLATFORM', platformDomainId: entry.id, platformPrefix: 'b' } })).toMatchObject({ errors: [{ code: 'PLATFORM_CERTIFICATE' }] });
+    expect(await api.record('mutation ($id: ID!) { updateHost(id: $id, input: { remark: "x" }) { remark } }', { id })).toEqual({ remark: 'x' });
+    expect(await api.record('mutation ($id: ID!) { updateHost(id: $id, input: { host: "own.com" }) { hasPrivateKey } }', { id })).toEqual({ hasPrivateKey: false });
   });
 
   test('a new pattern meets no wildcard host that is there', async () => {

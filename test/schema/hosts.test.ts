@@ -5,12 +5,12 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const fields = 'id host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange certificatePath privateKeyPath hasPrivateKey autoHttps enabled client { id }';
 const create = `mutation ($input: HostInput!) { createHost(input: $input) { ${fields} } }`;
-const update = `mutation ($id: Int!, $input: HostInput!) { updateHost(id: $id, input: $input) { ${fields} } }`;
-const start = 'mutation ($id: Int!) { startHost(id: $id) { enabled } }';
-const stop = 'mutation ($id: Int!) { stopHost(id: $id) { enabled } }';
-const remove = 'mutation ($id: Int!) { deleteHost(id: $id) }';
-const one = `query ($id: Int!) { host(id: $id) { ${fields} } }`;
-const available = 'query ($d: String!, $p: String!, $id: Int) { platformHostAvailable(platformDomainId: $d, platformPrefix: $p, hostId: $id) { available host } }';
+const update = `mutation ($id: ID!, $input: HostInput!) { updateHost(id: $id, input: $input) { ${fields} } }`;
+const start = 'mutation ($id: ID!) { startHost(id: $id) { enabled } }';
+const stop = 'mutation ($id: ID!) { stopHost(id: $id) { enabled } }';
+const remove = 'mutation ($id: ID!) { deleteHost(id: $id) }';
+const one = `query ($id: ID!) { host(id: $id) { ${fields} } }`;
+const available = 'query ($d: ID!, $p: String!, $id: ID) { platformHostAvailable(platformDomainId: $d, platformPrefix: $p, hostId: $id) { available host } }';
 
 type Input = Readonly<Record<string, unknown>>;
 const newClient = (api: TestSchema, input: Input = {}) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
@@ -30,18 +30,18 @@ eachDialect('hosts', (databases) => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const input = {
-      clientId, host: ' App.Example.COM. ', location: 'api/', scheme: 'https', remark: 'web', targets: ['10.0.0.1:80\r\n[::1]:81'],
+      clientId, host: ' App.Example.COM. ', location: 'api/', scheme: 'HTTPS', remark: 'web', targets: ['10.0.0.1:80\r\n[::1]:81'],
       headers: ['X-A: 1', ' X-B:2 '], hostChange: 'inside:8080', localProxy: true, autoHttps: true, certificate: '/etc/a.pem', privateKey: '/etc/a.key',
     };
     const host = {
-      id: 1, host: 'app.example.com', location: '/api', scheme: 'https', mode: 'custom', platformDomainId: null, platformPrefix: null, remark: 'web',
+      id: 1, host: 'app.example.com', location: '/api', scheme: 'HTTPS', mode: 'CUSTOM', platformDomainId: null, platformPrefix: null, remark: 'web',
       targets: ['10.0.0.1:80', '[::1]:81'], localProxy: false, headers: ['X-A: 1', 'X-B:2'], hostChange: 'inside:8080',
       certificatePath: '/etc/a.pem', privateKeyPath: '/etc/a.key', hasPrivateKey: true, autoHttps: true, enabled: true, client: { id: clientId },
     };
     expect(await api.record(create, { input })).toEqual(host);
     expect(await api.record(one, { id: 1 })).toEqual(host);
-    expect(await api.record(create, { input: { clientId, host: 'b.com', autoHttps: true, scheme: 'http' } })).toMatchObject({
-      location: '/', scheme: 'http', autoHttps: false, targets: [], headers: [], certificatePath: '', hasPrivateKey: false,
+    expect(await api.record(create, { input: { clientId, host: 'b.com', autoHttps: true, scheme: 'HTTP' } })).toMatchObject({
+      location: '/', scheme: 'HTTP', autoHttps: false, targets: [], headers: [], certificatePath: '', hasPrivateKey: false,
     });
     expect(await api.ok('{ hosts(search: "APP") { total rows { id } } }')).toEqual({ hosts: { total: 1, rows: [{ id: 1 }] } });
     expect(await api.ok('{ hosts(limit: 1, order: DESC) { total rows { id } } client(id: 1) { hosts { total rows { id } } tunnels { total } } }')).toEqual({
@@ -55,9 +55,9 @@ eachDialect('hosts', (databases) => {
     [{ host: '' }, 'HOST_INVALID'], [{ host: 'a.*.com' }, 'HOST_INVALID'], [{ host: 'a.com:80' }, 'HOST_INVALID'],
     [{ location: '/a b' }, 'location'], [{ targets: ['nowhere'] }, 'targets'], [{ headers: ['no header'] }, 'headers'], [{ headers: ['X-A: 1\0'] }, 'headers'],
     [{ hostChange: 'a\r\nX: 1' }, 'hostChange'], [{ remark: 'x'.repeat(256) }, 'remark'], [{ certificate: `-----BEGIN${'x'.repeat(65536)}` }, 'certificate'],
-    [{ mode: 'platform' }, 'PLATFORM_DOMAIN_REQUIRED'], [{ mode: 'platform', platformDomainId: 'x\0' }, 'PLATFORM_DOMAIN_UNKNOWN'],
-    [{ mode: 'platform', platformDomainId: 'd', platformPrefix: 'a.b', scheme: 'http' }, 'PLATFORM_PREFIX_INVALID'],
-    [{ mode: 'platform', platformDomainId: 'd', platformPrefix: 'a' }, 'PLATFORM_HTTP_ONLY'],
+    [{ mode: 'PLATFORM' }, 'PLATFORM_DOMAIN_REQUIRED'], [{ mode: 'PLATFORM', platformDomainId: 'x\0' }, 'PLATFORM_DOMAIN_UNKNOWN'],
+    [{ mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a.b', scheme: 'HTTP' }, 'PLATFORM_PREFIX_INVALID'],
+    [{ mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a' }, 'PLATFORM_HTTP_ONLY'],
     [{ host: 'x.y.p.example.com' }, 'PLATFORM_NAMESPACE'], [{ host: '*.example.com' }, 'PLATFORM_NAMESPACE'], [{ host: '*.p.example.com' }, 'PLATFORM_NAMESPACE'],
   ])('%j is refused, on a new host and on an old one, and changes nothing', async (wrong, code) => {
     const api = await openTestSchema(databases);
@@ -83,7 +83,7 @@ eachDialect('hosts', (databases) => {
     expect(await api.record(update, { id, input: { location: '', headers: [], hostChange: '', certificate: '', privateKey: '', targets: [] } })).toEqual({
       ...before, remark: 'new', location: '/', headers: [], hostChange: '', certificatePath: '', privateKeyPath: '', hasPrivateKey: false, targets: [],
     });
-    expect(await api.record(update, { id, input: { scheme: 'http' } })).toMatchObject({ scheme: 'http', autoHttps: false });
+    expect(await api.record(update, { id, input: { scheme: 'HTTP' } })).toMatchObject({ scheme: 'HTTP', autoHttps: false });
     expect((await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).inletBytes).toBe(5n);
     for (const [mutation, enabled] of [[start, true], [start, true], [stop, false], [stop, false]] as const) expect(await api.record(mutation, { id })).toEqual({ enabled });
   });
@@ -92,10 +92,10 @@ eachDialect('hosts', (databases) => {
     const api = await openTestSchema(databases);
     const userId = await newUser(api, 2);
     const [limited, owned] = [await newClient(api, { maxTunnels: 2 }), await newClient(api, { ownerId: userId })];
-    await api.ok('mutation ($id: Int!) { createTunnel(input: { clientId: $id, mode: tcp }) { id } }', { id: limited });
+    await api.ok('mutation ($id: ID!) { createTunnel(input: { clientId: $id, mode: TCP }) { id } }', { id: limited });
     const id = await newHost(api, limited);
     expect((await api.run(create, { input: { clientId: limited, host: 'b.com' } })).errors[0]).toMatchObject({ code: 'CLIENT_TUNNEL_QUOTA', message: 'The number of tunnels exceeds the limit' });
-    expect(await api.code('mutation ($id: Int!) { createTunnel(input: { clientId: $id, mode: tcp }) { id } }', { id: limited })).toBe('CLIENT_TUNNEL_QUOTA');
+    expect(await api.code('mutation ($id: ID!) { createTunnel(input: { clientId: $id, mode: TCP }) { id } }', { id: limited })).toBe('CLIENT_TUNNEL_QUOTA');
     for (const host of ['c.com', 'd.com']) await newHost(api, owned, { host });
     expect(await api.code(create, { input: { clientId: owned, host: 'e.com' } })).toBe('USER_TUNNEL_QUOTA');
     expect(await api.code(update, { id, input: { clientId: owned } })).toBe('USER_TUNNEL_QUOTA');
@@ -105,7 +105,7 @@ eachDialect('hosts', (databases) => {
     expect(await counts(api, free)).toEqual({ tunnelCount: 1, hostCount: 1 });
     expect(await api.ok(remove, { id })).toEqual({ deleteHost: id });
     expect(await totals(api)).toMatchObject({ hosts: 2, tunnels: 1 });
-    await api.ok('mutation ($id: Int!) { deleteClient(id: $id) }', { id: owned });
+    await api.ok('mutation ($id: ID!) { deleteClient(id: $id) }', { id: owned });
     expect(await totals(api)).toMatchObject({ hosts: 0, tunnels: 1 });
     expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: userId } })).toMatchObject({ tunnelCount: 0, clientCount: 0 });
     expect(await newHost(api, free, { host: 'f.com' })).toBe(4);
@@ -114,15 +114,15 @@ eachDialect('hosts', (databases) => {
   test('the same route belongs to one rule; http and https of a domain are two', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
-    const id = await newHost(api, clientId, { scheme: 'http' });
+    const id = await newHost(api, clientId, { scheme: 'HTTP' });
     const refused = async (input: Input) => api.run(create, { input: { clientId, host: 'APP.example.com', ...input } });
     expect((await refused({})).errors[0]).toMatchObject({ code: 'HOST_EXISTS', message: 'host has exist' });
-    expect((await refused({ scheme: 'http', location: '///' })).errors[0]?.code).toBe('HOST_EXISTS');
-    await newHost(api, clientId, { scheme: 'https' });
+    expect((await refused({ scheme: 'HTTP', location: '///' })).errors[0]?.code).toBe('HOST_EXISTS');
+    await newHost(api, clientId, { scheme: 'HTTPS' });
     const other = await newHost(api, clientId, { location: '/api' });
     expect(await api.code(update, { id: other, input: { location: '/' } })).toBe('HOST_EXISTS');
-    expect(await api.code(update, { id, input: { scheme: 'all' } })).toBe('HOST_EXISTS');
-    expect(await api.record(update, { id, input: { scheme: 'http', host: 'app.example.com', location: '/', remark: 'x' } })).toMatchObject({ remark: 'x' });
+    expect(await api.code(update, { id, input: { scheme: 'ALL' } })).toBe('HOST_EXISTS');
+    expect(await api.record(update, { id, input: { scheme: 'HTTP', host: 'app.example.com', location: '/', remark: 'x' } })).toMatchObject({ remark: 'x' });
   });
 
   test('rules of different owners do not overlap, in either direction; those of one owner may', async () => {
@@ -130,7 +130,7 @@ eachDialect('hosts', (databases) => {
     const userId = await newUser(api);
     const [mine, mineToo, free] = [await newClient(api, { ownerId: userId }), await newClient(api, { ownerId: userId }), await newClient(api)];
     await newHost(api, mine, { host: '*.example.com', location: '/x' });
-    for (const input of [{ host: 'a.b.example.com' }, { host: 'a.example.com', location: '/x/y' }, { host: '*.com' }, { host: '*.b.example.com', location: '/x', scheme: 'https' }]) {
+    for (const input of [{ host: 'a.b.example.com' }, { host: 'a.example.com', location: '/x/y' }, { host: '*.com' }, { host: '*.b.example.com', location: '/x', scheme: 'HTTPS' }]) {
       expect((await api.run(create, { input: { clientId: free, ...input } })).errors[0]).toMatchObject({ code: 'HOST_OVERLAP', message: 'host route overlaps another tenant' });
     }
     const id = await newHost(api, free, { host: 'a.example.com', location: '/xy' });
@@ -149,9 +149,9 @@ eachDialect('hosts', (databases) => {
     const [one, two] = [await newClient(api, { ownerId: alice }), await newClient(api, { ownerId: alice })];
     await newHost(api, one, { host: '*.example.com' });
     const id = await newHost(api, two, { host: 'a.example.com' });
-    const move = 'mutation ($id: Int!, $to: Int) { updateClient(id: $id, input: { ownerId: $to }) { id } }';
+    const move = 'mutation ($id: ID!, $to: ID) { updateClient(id: $id, input: { ownerId: $to }) { id } }';
     for (const to of [bob, null]) expect(await api.code(move, { id: two, to })).toBe('HOST_OVERLAP');
-    await api.ok('mutation ($id: Int!) { deleteHost(id: $id) }', { id });
+    await api.ok('mutation ($id: ID!) { deleteHost(id: $id) }', { id });
     await api.ok(move, { id: two, to: bob });
     // Parted by something that can't be refused, such as the deletion of their owner, they can be brought together again.
     await api.services.store.db.host.create({ data: { clientId: two, host: 'a.example.com' } });
@@ -163,10 +163,10 @@ eachDialect('hosts', (databases) => {
     const clientId = await newClient(api);
     await api.services.store.db.host.create({ data: { clientId, host: 'old.p.example.com' } });
     await api.services.store.db.platformDomain.create({ data: domain });
-    const input = { clientId, mode: 'platform', platformDomainId: ' d ', platformPrefix: ' App ', scheme: 'http', host: 'ignored.com', certificate: 'mine.pem', privateKey: 'mine.key' };
+    const input = { clientId, mode: 'PLATFORM', platformDomainId: ' d ', platformPrefix: ' App ', scheme: 'HTTP', host: 'ignored.com', certificate: 'mine.pem', privateKey: 'mine.key' };
     expect(await api.ok(available, { d: 'd', p: 'APP' })).toEqual({ platformHostAvailable: { available: true, host: 'app.p.example.com' } });
     const made = await api.record(create, { input });
-    expect(made).toMatchObject({ id: 2, host: 'app.p.example.com', mode: 'platform', platformDomainId: 'd', platformPrefix: 'app', certificatePath: '', hasPrivateKey: false });
+    expect(made).toMatchObject({ id: 2, host: 'app.p.example.com', mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'app', certificatePath: '', hasPrivateKey: false });
     expect(await api.ok(available, { d: 'd', p: 'app' })).toEqual({ platformHostAvailable: { available: false, host: 'app.p.example.com' } });
     expect(await api.ok(available, { d: 'd', p: 'app', id: 2 })).toMatchObject({ platformHostAvailable: { available: true } });
     expect(await api.code(available, { d: 'x', p: 'app' })).toBe('PLATFORM_DOMAIN_UNKNOWN');
@@ -176,13 +176,13 @@ eachDialect('hosts', (databases) => {
     await certify('/domain.pem', '/domain.key');
     expect(await api.record(update, { id: 2, input: { certificate: '/mine.pem', privateKey: '' } })).toMatchObject({ certificatePath: '/domain.pem', privateKeyPath: '/domain.key' });
     await certify('', '');
-    for (const kept of [{ remark: 'a' }, { host: 'APP.p.example.com' }, { mode: 'platform' }, { mode: 'platform', platformPrefix: 'app' }]) {
-      expect(await api.record(update, { id: 2, input: kept })).toMatchObject({ mode: 'platform', host: 'app.p.example.com' });
+    for (const kept of [{ remark: 'a' }, { host: 'APP.p.example.com' }, { mode: 'PLATFORM' }, { mode: 'PLATFORM', platformPrefix: 'app' }]) {
+      expect(await api.record(update, { id: 2, input: kept })).toMatchObject({ mode: 'PLATFORM', host: 'app.p.example.com' });
     }
-    expect(await api.record(update, { id: 2, input: { platformPrefix: 'new' } })).toMatchObject({ mode: 'platform', host: 'new.p.example.com' });
-    expect(await api.code(update, { id: 2, input: { mode: 'custom' } })).toBe('PLATFORM_NAMESPACE');
-    expect(await api.record(update, { id: 2, input: { host: 'own.com' } })).toMatchObject({ mode: 'custom', host: 'own.com', platformDomainId: null, platformPrefix: null });
-    expect(await api.record(update, { id: 1, input: { remark: 'still editable', host: 'old.p.example.com', mode: 'custom' } })).toMatchObject({ remark: 'still editable' });
+    expect(await api.record(update, { id: 2, input: { platformPrefix: 'new' } })).toMatchObject({ mode: 'PLATFORM', host: 'new.p.example.com' });
+    expect(await api.code(update, { id: 2, input: { mode: 'CUSTOM' } })).toBe('PLATFORM_NAMESPACE');
+    expect(await api.record(update, { id: 2, input: { host: 'own.com' } })).toMatchObject({ mode: 'CUSTOM', host: 'own.com', platformDomainId: null, platformPrefix: null });
+    expect(await api.record(update, { id: 1, input: { remark: 'still editable', host: 'old.p.example.com', mode: 'CUSTOM' } })).toMatchObject({ remark: 'still editable' });
   });
 
   test('a certificate by ACME is for custom hosts that are names, and goes off with what it needs', async () => {
@@ -194,20 +194,20 @@ eachDialect('hosts', (databases) => {
     expect(await on(update, { id: 1, input: { acme: true } })).toBe(true);
     expect(api.engine.wantedHosts.get(1)).toMatchObject({ acme: true });
     expect(await on(update, { id: 1, input: { remark: 'x' } })).toBe(true);
-    expect(await on(create, { input: { clientId, host: 'b.com', scheme: 'http', acme: true } })).toBe(false);
-    for (const input of [{ host: '*.c.com' }, { host: '192.0.2.1' }, { host: '::1' }, { host: 'localhost' }, { host: 'a_b.com' }, { mode: 'platform', platformDomainId: 'd', platformPrefix: 'a', scheme: 'http' }]) {
+    expect(await on(create, { input: { clientId, host: 'b.com', scheme: 'HTTP', acme: true } })).toBe(false);
+    for (const input of [{ host: '*.c.com' }, { host: '192.0.2.1' }, { host: '::1' }, { host: 'localhost' }, { host: 'a_b.com' }, { mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a', scheme: 'HTTP' }]) {
       expect((await api.run(create, { input: { clientId, ...input, acme: true } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringMatching(/^invalid acme: /) });
-      expect(await on(update, { id: 1, input: { mode: 'custom', host: 'a.com', scheme: 'all', acme: true } })).toBe(true);
+      expect(await on(update, { id: 1, input: { mode: 'CUSTOM', host: 'a.com', scheme: 'ALL', acme: true } })).toBe(true);
       expect(await on(update, { id: 1, input: { location: `/${input.host ?? 'p'}`, ...input } })).toBe(false);
     }
-    expect(await on(update, { id: 1, input: { mode: 'custom', host: 'a.com' } })).toBe(false);
+    expect(await on(update, { id: 1, input: { mode: 'CUSTOM', host: 'a.com' } })).toBe(false);
   });
 
   test('how the certificate stands that is in use is told, and of the key nothing', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api));
     const all = 'origin status problem names issuer validFrom validTo daysRemaining fingerprint acme { status problem nextAttemptAt }';
-    const told = async () => (await api.record(`query ($id: Int!) { host(id: $id) { certificate { ${all} } } }`, { id }))['certificate'];
+    const told = async () => (await api.record(`query ($id: ID!) { host(id: $id) { certificate { ${all} } } }`, { id }))['certificate'];
     const nothing = { names: [], issuer: null, validFrom: null, validTo: null, daysRemaining: null, fingerprint: null, acme: null };
     expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: '', ...nothing });
     await api.ok(update, { id, input: { acme: true } });
@@ -234,7 +234,7 @@ eachDialect('hosts', (databases) => {
   test('runtime is what the engine says; of a host that it does not know, what was last written', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api));
-    const operation = `query ($id: Int!) { host(id: $id) { runtime {
+    const operation = `query ($id: ID!) { host(id: $id) { runtime {
       running error connections refusals { cause count } rate inletBytes exportBytes health { type }
     } } }`;
     const idle = { running: false, error: '', connections: 0, refusals: [], rate: 0, inletBytes: 3, exportBytes: Number.MAX_SAFE_INTEGER, health: null };
@@ -282,11 +282,11 @@ eachDialect('hosts of an ordinary user', (databases) => {
     const run = (operation: string, variables: Input = {}) => api.run(operation, variables, user);
     expect((await run(create, { input: { clientId: hers, host: 'hers.com', targets: ['80'] } })).data).toMatchObject({ createHost: { id: hisHost + 1 } });
     for (const client of [hers, undefined]) {
-      expect((await run('query ($c: Int) { hosts(clientId: $c) { total rows { id } } }', { c: client })).data).toEqual({ hosts: { total: 1, rows: [{ id: hisHost + 1 }] } });
+      expect((await run('query ($c: ID) { hosts(clientId: $c) { total rows { id } } }', { c: client })).data).toEqual({ hosts: { total: 1, rows: [{ id: hisHost + 1 }] } });
     }
     expect((await run('{ hosts(search: "secret") { total } }')).data).toEqual({ hosts: { total: 0 } });
     for (const clientId of [his, free]) {
-      expect(await api.code('query ($c: Int) { hosts(clientId: $c) { total } }', { c: clientId }, user)).toBe('FORBIDDEN');
+      expect(await api.code('query ($c: ID) { hosts(clientId: $c) { total } }', { c: clientId }, user)).toBe('FORBIDDEN');
       expect(await api.code(create, { input: { clientId, host: 'x.com' } }, user)).toBe('FORBIDDEN');
       expect(await api.code(update, { id: hisHost + 1, input: { clientId } }, user)).toBe('FORBIDDEN');
     }
@@ -322,7 +322,7 @@ eachDialect('hosts of an ordinary user', (databases) => {
     }
     expect(await api.code('{ globalSettings { serverUrl } }', {}, user)).toBe('FORBIDDEN');
     expect(await api.code('mutation { saveGlobalSettings(input: {}) { serverUrl } }', {}, user)).toBe('FORBIDDEN');
-    const { data } = await api.run(create, { input: { clientId: hers, mode: 'platform', platformDomainId: 'd', platformPrefix: 'a', scheme: 'http' } }, user);
+    const { data } = await api.run(create, { input: { clientId: hers, mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a', scheme: 'HTTP' } }, user);
     expect(data).toMatchObject({ createHost: { host: 'a.p.example.com' } });
     expect((await api.run(available, { d: 'd', p: 'a', id: 2 }, user)).data).toMatchObject({ platformHostAvailable: { available: true } });
     const other: Caller = { kind: 'user', userId: 2 };
@@ -331,13 +331,13 @@ eachDialect('hosts of an ordinary user', (databases) => {
 
   test('are what a diagnosis tells of; a rule of another owner stays hidden', async () => {
     const { api, user, hisHost } = await tenants();
-    const ask = 'query ($path: String) { diagnoseHost(host: "his.com", path: $path, scheme: http, visitorAddress: "1.1.1.1") { matched reason target rule { id } gates { explanation remedy } } }';
+    const ask = 'query ($path: String) { diagnoseHost(host: "his.com", path: $path, scheme: HTTP, visitorAddress: "1.1.1.1") { matched reason target rule { id } gates { explanation remedy } } }';
     const answer = await api.run(ask, { path: '/secret' }, user);
     expect(answer.data).toMatchObject({ diagnoseHost: { matched: false, reason: 'no host rule matches', target: '', rule: null } });
     for (const secret of ['secret remark', '10.9.9.9', `host ${hisHost}`]) expect(JSON.stringify(answer)).not.toContain(secret);
     expect(await api.record(ask, { path: '/secret' })).toMatchObject({ matched: true, rule: { id: hisHost } });
-    const tunnel = await api.id('mutation { createTunnel(input: { clientId: 2, mode: tcp }) { id } }');
-    expect((await api.run('query ($id: Int!) { diagnoseTunnel(id: $id) { gates { name } } }', { id: tunnel }, user)).data).toEqual({ diagnoseTunnel: null });
+    const tunnel = await api.id('mutation { createTunnel(input: { clientId: 2, mode: TCP }) { id } }');
+    expect((await api.run('query ($id: ID!) { diagnoseTunnel(id: $id) { gates { name } } }', { id: tunnel }, user)).data).toEqual({ diagnoseTunnel: null });
   });
 
   test('the legacy client login sees those of its one client', async () => {

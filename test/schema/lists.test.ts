@@ -90,11 +90,11 @@ eachDialect('lists', (databases) => {
     expect(await api.record('{ clients(orderBy: REMARK, order: DESC, limit: 1) { rows { remark } } }')).toEqual({ rows: [{ remark: 'office 99' }] });
     expect(await api.record('{ clients(search: "KEY42") { total rows { remark } } }')).toEqual({ total: 1, rows: [{ remark: 'office 42' }] });
     const [client] = ids;
-    expect(await api.record('query ($client: Int) { tunnels(clientId: $client, mode: tcp, orderBy: PORT, order: DESC, limit: 1) { total rows { port } } }', { client }))
+    expect(await api.record('query ($client: ID) { tunnels(clientId: $client, mode: TCP, orderBy: PORT, order: DESC, limit: 1) { total rows { port } } }', { client }))
       .toEqual({ total: 3, rows: [{ port: 10_003 }] });
-    expect(await api.record('query ($client: Int!) { client(id: $client) { tunnels(offset: 1) { total rows { port } } } }', { client }))
+    expect(await api.record('query ($client: ID!) { client(id: $client) { tunnels(offset: 1) { total rows { port } } } }', { client }))
       .toEqual({ tunnels: { total: 3, rows: [{ port: 10_002 }, { port: 10_003 }] } });
-    expect(await api.record('query ($client: Int!) { client(id: $client) { tunnels(limit: 0) { total rows { port } } } }', { client })).toEqual({ tunnels: { total: 3, rows: [] } });
+    expect(await api.record('query ($client: ID!) { client(id: $client) { tunnels(limit: 0) { total rows { port } } } }', { client })).toEqual({ tunnels: { total: 3, rows: [] } });
   });
 
   test('no list returns more than 200 rows, nested ones included', async () => {
@@ -116,7 +116,7 @@ eachDialect('lists', (databases) => {
     const [id = 0] = await seedClients(api.services.store, 1, () => ({
       lastOnlineAt: new Date('2026-11-20T00:00:00Z'), lastAddress: '198.51.100.1', localAddress: '10.0.0.1', agentVersion: '0.0.9', inletBytes: 2n ** 53n - 1n, exportBytes: 7n,
     }));
-    const operation = 'query ($id: Int!) { client(id: $id) { runtime { connected address localAddress version connections refusals { cause count } rate inletBytes exportBytes lastOnlineAt } } }';
+    const operation = 'query ($id: ID!) { client(id: $id) { runtime { connected address localAddress version connections refusals { cause count } rate inletBytes exportBytes lastOnlineAt } } }';
     const remembered = {
       connected: false, address: '198.51.100.1', localAddress: '10.0.0.1', version: '0.0.9', connections: 0, refusals: [], rate: 0,
       inletBytes: Number.MAX_SAFE_INTEGER, exportBytes: 7, lastOnlineAt: '2026-11-20T00:00:00.000Z',
@@ -133,8 +133,8 @@ eachDialect('lists', (databases) => {
     const api = await openTestSchema(databases);
     const alice = await api.services.store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
     await seedClients(api.services.store, 1, () => ({ userId: alice.id }));
-    const operation = `mutation ($id: Int!) {
-      one: createTunnel(input: { clientId: 1, mode: tcp }) { client { remark } }
+    const operation = `mutation ($id: ID!) {
+      one: createTunnel(input: { clientId: 1, mode: TCP }) { client { remark } }
       two: updateClient(id: 1, input: { remark: "changed" }) { id }
       three: updateTunnel(id: $id, input: { remark: "x" }) { client { remark } }
     }`;

@@ -5,7 +5,7 @@ import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const create = 'mutation ($input: HostInput!) { createHost(input: $input) { id } }';
-const update = 'mutation ($id: Int!, $input: HostInput!) { updateHost(id: $id, input: $input) { id } }';
+const update = 'mutation ($id: ID!, $input: HostInput!) { updateHost(id: $id, input: $input) { id } }';
 const targets = ['127.0.0.1:80'];
 type Input = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ async function world(api: TestSchema) {
 
 const serverUrl = (api: TestSchema, url: string) => api.ok('mutation ($url: String!) { saveGlobalSettings(input: { serverUrl: $url }) { serverUrl } }', { url });
 const route = async (api: TestSchema, host: string, caller?: Caller) => {
-  const { data } = await api.run('query ($host: String!) { diagnoseHost(host: $host, scheme: http) { matched reason rule { id } } }', { host }, caller);
+  const { data } = await api.run('query ($host: String!) { diagnoseHost(host: $host, scheme: HTTP) { matched reason rule { id } } }', { host }, caller);
   return data;
 };
 
@@ -31,7 +31,7 @@ eachDialect("the server's own names", (databases) => {
     const { hers, alsoHers, alice, web } = await world(api);
     await api.services.store.db.platformDomain.create({ data: { id: 'd', wildcard: '*.example.com' } });
     const other = await api.id(create, { input: { clientId: hers, host: 'app.example.org', targets } });
-    const platform = (platformPrefix: string) => ({ mode: 'platform', platformDomainId: 'd', platformPrefix, scheme: 'http', targets });
+    const platform = (platformPrefix: string) => ({ mode: 'PLATFORM', platformDomainId: 'd', platformPrefix, scheme: 'HTTP', targets });
     const records = new AgentDeclarations(api.services).open(hers, '');
     for (const name of ['panel.example.com', 'PANEL.example.com.', 'api.example.com', 'localhost', '127.0.0.1', '203.0.113.7', '[::1]']) {
       for (const caller of [alice, web]) {
@@ -53,7 +53,7 @@ eachDialect("the server's own names", (databases) => {
     expect(await api.code(update, { id: given, input: { clientId: alsoHers } }, alice)).toBe('HOST_OWN_NAME');
     expect(await api.code(update, { id: given, input: { remark: 'hers', targets: ['127.0.0.1:81'] } }, alice)).toBeUndefined();
     expect(await api.code(update, { id: given, input: { clientId: alsoHers } })).toBeUndefined();
-    const ordered = await api.id(create, { input: { clientId: hers, host: 'api.example.com', mode: 'custom', targets } }).catch(() => 0);
+    const ordered = await api.id(create, { input: { clientId: hers, host: 'api.example.com', mode: 'CUSTOM', targets } }).catch(() => 0);
     expect(ordered).toBe(0); // it lies below the platform domain
   });
 
@@ -68,7 +68,7 @@ eachDialect("the server's own names", (databases) => {
     expect(await api.code(update, { id, input: { remark: 'x', acme: true } }, alice)).toBeUndefined();
     const later = await api.run(create, { input: { clientId: hers, host: 'later.example.net', targets, acme: true } }, alice);
     await serverUrl(api, 'later.example.net');
-    const problem = await api.ok('query ($id: Int!) { host(id: $id) { certificate { status problem } } }', { id: id + 1 });
+    const problem = await api.ok('query ($id: ID!) { host(id: $id) { certificate { status problem } } }', { id: id + 1 });
     expect([later.errors, problem]).toEqual([[], { host: { certificate: { status: 'NONE', problem: "no certificate is ordered: the name is one of the server's own" } } }]);
   });
 

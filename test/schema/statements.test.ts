@@ -10,7 +10,7 @@ eachDialect('a new tunnel', (databases) => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     await store.db.user.create({ data: { username: 'alice', passwordHash: '', maxTunnels: 9, clients: { create: { vkey: 'k', maxTunnels: 9 } } } });
-    const statements = await statementsOf(store, () => api.ok(createTunnel, { input: { clientId: 1, mode, password: 'p' } }));
+    const statements = await statementsOf(store, () => api.ok(createTunnel, { input: { clientId: 1, mode: mode.toUpperCase(), password: 'p' } }));
     expect(statements).toEqual([
       expect.stringMatching(/^BEGIN/), expect.stringMatching(/^SELECT .*Client/s), expect.stringMatching(/^SELECT .*User/s),
       expect.stringMatching(/^INSERT INTO .*Tunnel/s), expect.stringMatching(/^INSERT INTO .*AuditEntry/s), 'COMMIT',
@@ -21,7 +21,7 @@ eachDialect('a new tunnel', (databases) => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     await store.db.client.create({ data: { vkey: 'k' } });
-    const statements = await statementsOf(store, () => Promise.all(Array.from({ length: 8 }, () => api.ok(createTunnel, { input: { clientId: 1, mode: 'tcp' } }))));
+    const statements = await statementsOf(store, () => Promise.all(Array.from({ length: 8 }, () => api.ok(createTunnel, { input: { clientId: 1, mode: 'TCP' } }))));
     expect(statements.filter((text) => text === 'COMMIT')).toHaveLength(1);
     expect(statements.length).toBeLessThan(8 * 4);
     expect(await store.db.tunnel.count()).toBe(8);

@@ -6,7 +6,7 @@ import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const seen = { connected: true, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null };
 const answer = z.object({ traffic: z.array(z.object({ inletBytes: z.number(), exportBytes: z.number() })) });
-const series = `query ($resource: TrafficResource!, $id: Int!, $step: TrafficStep!, $from: DateTime!) {
+const series = `query ($resource: TrafficResource!, $id: ID!, $step: TrafficStep!, $from: DateTime!) {
   traffic(resource: $resource, id: $id, step: $step, from: $from) { at inletBytes exportBytes }
 }`;
 
@@ -30,7 +30,7 @@ eachDialect('traffic', (databases) => {
     const sums: Record<string, unknown> = {};
     for (const [resource, id] of [['client', one], ['client', two], ['tunnel', tunnel], ['host', host], ['user', userId]] as const) {
       for (const step of ['minute', 'hour', 'day']) {
-        const { traffic } = answer.parse((await api.run(series, { resource, id, step, from })).data);
+        const { traffic } = answer.parse((await api.run(series, { resource: resource.toUpperCase(), id, step: step.toUpperCase(), from })).data);
         // The clock may pass from one stretch to the next meanwhile.
         sums[`${resource} ${id} ${step}`] = [traffic.reduce((sum, { inletBytes }) => sum + inletBytes, 0), traffic.reduce((sum, { exportBytes }) => sum + exportBytes, 0)];
       }
@@ -61,13 +61,13 @@ eachDialect('traffic', (databases) => {
     const [own = 0] = await seedClients(store, 1, () => ({ userId: alice?.id }));
     const caller = (userId = 0) => ({ kind: 'user', userId }) as const;
     const from = new Date().toISOString();
-    const code = (resource: string, id: number, userId?: number) => api.code(series, { resource, id, step: 'hour', from }, caller(userId));
+    const code = (resource: string, id: number, userId?: number) => api.code(series, { resource: resource.toUpperCase(), id, step: 'HOUR', from }, caller(userId));
     expect(await code('client', own, alice?.id)).toBeUndefined();
     expect(await code('user', alice?.id ?? 0, alice?.id)).toBeUndefined();
     expect(await code('client', own, bob?.id)).toBe('FORBIDDEN');
     expect(await code('user', alice?.id ?? 0, bob?.id)).toBe('FORBIDDEN');
     expect(await code('tunnel', 99, bob?.id)).toBe('FORBIDDEN');
-    expect(await api.code(series, { resource: 'tunnel', id: 99, step: 'hour', from })).toBe('NOT_FOUND');
-    expect(await api.code(series, { resource: 'client', id: own, step: 'minute', from: '2020-01-01T00:00:00Z' })).toBe('INVALID_INPUT');
+    expect(await api.code(series, { resource: 'TUNNEL', id: 99, step: 'HOUR', from })).toBe('NOT_FOUND');
+    expect(await api.code(series, { resource: 'CLIENT', id: own, step: 'MINUTE', from: '2020-01-01T00:00:00Z' })).toBe('INVALID_INPUT');
   });
 });

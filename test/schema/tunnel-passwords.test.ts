@@ -5,16 +5,16 @@ import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
-const update = 'mutation ($id: Int!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
+const update = 'mutation ($id: ID!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
 const targets = ['127.0.0.1:80'];
 
 async function world(api: TestSchema) {
   const { id: userId } = await api.services.store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
   const client = (input: object) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
   const [hers, free] = [await client({ ownerId: userId }), await client({})];
-  await api.ok(create, { input: { clientId: free, mode: 'secret', password: 'taken', targets } });
+  await api.ok(create, { input: { clientId: free, mode: 'SECRET', password: 'taken', targets } });
   const alice = { kind: 'user', userId, address: '192.0.2.1' } satisfies Caller;
-  const made = (password: string, caller: Caller = alice) => api.run(create, { input: { clientId: hers, mode: 'p2p', password, targets } }, caller);
+  const made = (password: string, caller: Caller = alice) => api.run(create, { input: { clientId: hers, mode: 'P2P', password, targets } }, caller);
   const message = async (password: string, caller?: Caller) => (await made(password, caller)).errors[0]?.message;
   return { hers, free, alice, message };
 }
@@ -31,9 +31,9 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await message('')).toBeUndefined();
     const { id: other } = await api.services.store.db.user.create({ data: { username: 'bob', passwordHash: '' } });
     const theirs = await api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: other } });
-    expect(await api.code(create, { input: { clientId: theirs, mode: 'secret', password: 'free too', targets } }, { kind: 'user', userId: other, address: '192.0.2.1' })).toBeUndefined();
+    expect(await api.code(create, { input: { clientId: theirs, mode: 'SECRET', password: 'free too', targets } }, { kind: 'user', userId: other, address: '192.0.2.1' })).toBeUndefined();
     // Other tunnels, and edits that keep the password, go on.
-    expect(await api.code(create, { input: { clientId: hers, mode: 'tcp', targets } }, alice)).toBeUndefined();
+    expect(await api.code(create, { input: { clientId: hers, mode: 'TCP', targets } }, alice)).toBeUndefined();
     expect(await api.code(update, { id: 2, input: { remark: 'x', password: 'free' } }, alice)).toBeUndefined();
     expect(await api.code(update, { id: 2, input: { password: 'x' } }, alice)).toBe('TUNNEL_KEY_DUPLICATE');
     const elsewhere: Caller = { ...alice, address: '192.0.2.2' };
@@ -49,11 +49,11 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
   test('are guessed no faster from many addresses, by edits, by copies, or by a tunnel of another mode first', async () => {
     const api = await openTestSchema(databases);
     const { hers, alice, message } = await world(api);
-    const [own, tcp] = [await api.id(create, { input: { clientId: hers, mode: 'secret', password: 'own', targets } }), await api.id(create, { input: { clientId: hers, mode: 'tcp', password: 'taken', targets } })];
+    const [own, tcp] = [await api.id(create, { input: { clientId: hers, mode: 'SECRET', password: 'own', targets } }), await api.id(create, { input: { clientId: hers, mode: 'TCP', password: 'taken', targets } })];
     let refused = 0;
     for (let guess = 0; guess < 60; guess++) {
       const caller = { ...alice, address: `192.0.2.${guess}` };
-      const code = guess % 2 === 0 ? await api.code(update, { id: own, input: { password: 'taken' } }, caller) : await api.code(update, { id: tcp, input: { mode: 'secret' } }, caller);
+      const code = guess % 2 === 0 ? await api.code(update, { id: own, input: { password: 'taken' } }, caller) : await api.code(update, { id: tcp, input: { mode: 'SECRET' } }, caller);
       if (code === 'TUNNEL_KEY_DUPLICATE') refused++;
     }
     expect(refused).toBe(60);
@@ -64,10 +64,10 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
   test('of the caller may be copied into the known answer, and administrators are not slowed', async () => {
     const api = await openTestSchema(databases);
     const { hers, free, alice, message } = await world(api);
-    const own = await api.id(create, { input: { clientId: hers, mode: 'secret', password: 'own', targets } });
+    const own = await api.id(create, { input: { clientId: hers, mode: 'SECRET', password: 'own', targets } });
     for (let turn = 0; turn < 12; turn++) {
-      expect(await api.code('mutation ($id: Int!) { copyTunnel(id: $id) { id } }', { id: own }, alice)).toBe('TUNNEL_KEY_DUPLICATE');
-      expect(await api.code(create, { input: { clientId: free, mode: 'secret', password: 'taken', targets } })).toBe('TUNNEL_KEY_DUPLICATE');
+      expect(await api.code('mutation ($id: ID!) { copyTunnel(id: $id) { id } }', { id: own }, alice)).toBe('TUNNEL_KEY_DUPLICATE');
+      expect(await api.code(create, { input: { clientId: free, mode: 'SECRET', password: 'taken', targets } })).toBe('TUNNEL_KEY_DUPLICATE');
     }
     expect(await message('still free')).toBeUndefined();
   });
@@ -77,7 +77,7 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     const api = await openTestSchema(databases, {}, () => now);
     const { hers, alice } = await world(api);
     const second = await api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: alice.userId } });
-    const own = await api.id(create, { input: { clientId: hers, mode: 'secret', password: 'own', targets } });
+    const own = await api.id(create, { input: { clientId: hers, mode: 'SECRET', password: 'own', targets } });
     const change = (password: string, caller: Caller = alice) => api.code(update, { id: own, input: { password } }, caller);
     for (const password of ['had', 'has']) expect(await change(password)).toBeUndefined();
     // As 998 of them of them would, without the writes.

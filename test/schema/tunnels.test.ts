@@ -4,11 +4,11 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const fields = 'id mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol enabled client { id } runtime { running error }';
 const create = `mutation ($input: TunnelInput!) { createTunnel(input: $input) { ${fields} } }`;
-const copy = `mutation ($id: Int!) { copyTunnel(id: $id) { ${fields} } }`;
-const update = `mutation ($id: Int!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { ${fields} } }`;
-const start = `mutation ($id: Int!) { startTunnel(id: $id) { ${fields} } }`;
-const stop = `mutation ($id: Int!) { stopTunnel(id: $id) { ${fields} } }`;
-const remove = 'mutation ($id: Int!) { deleteTunnel(id: $id) }';
+const copy = `mutation ($id: ID!) { copyTunnel(id: $id) { ${fields} } }`;
+const update = `mutation ($id: ID!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { ${fields} } }`;
+const start = `mutation ($id: ID!) { startTunnel(id: $id) { ${fields} } }`;
+const stop = `mutation ($id: ID!) { stopTunnel(id: $id) { ${fields} } }`;
+const remove = 'mutation ($id: ID!) { deleteTunnel(id: $id) }';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -16,7 +16,7 @@ const newClient = (api: TestSchema, input: Input = {}) => api.id('mutation ($inp
 
 /** A tunnel of a new client. */
 async function newTunnel(api: TestSchema, input: Input = {}): Promise<number> {
-  return api.id(create, { input: { clientId: await newClient(api), mode: 'tcp', targets: ['127.0.0.1:22'], ...input } });
+  return api.id(create, { input: { clientId: await newClient(api), mode: 'TCP', targets: ['127.0.0.1:22'], ...input } });
 }
 
 const totals = async ({ services }: TestSchema) => Object.fromEntries((await services.store.db.total.findMany({ where: { name: { notIn: ['audit', 'users', 'hosts'] } } })).map(({ name, value }) => [name, value]));
@@ -25,16 +25,16 @@ eachDialect('tunnels', (databases) => {
   test('a new tunnel is started, on the port that was asked for or on one that is picked', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
-    const input = { clientId, mode: 'tcp', remark: 'ssh', port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22\r\n8080'], proxyProtocol: 'V2' };
+    const input = { clientId, mode: 'TCP', remark: 'ssh', port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22\r\n8080'], proxyProtocol: 'V2' };
     expect(await api.record(create, { input })).toEqual({
-      id: 1, mode: 'tcp', remark: 'ssh', port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22', '8080'], localProxy: false,
+      id: 1, mode: 'TCP', remark: 'ssh', port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22', '8080'], localProxy: false,
       password: '', localPath: '', stripPrefix: '', proxyProtocol: 'V2', enabled: true, client: { id: clientId }, runtime: { running: true, error: '' },
     });
     expect(api.engine.wantedTunnels.get(1)).toEqual({
       id: 1, clientId, mode: 'tcp', enabled: true, port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22', '127.0.0.1:8080'],
       localProxy: false, password: '', localPath: '', stripPrefix: '', proxyProtocol: 'V2',
     });
-    for (const port of [0, undefined]) expect(await api.record(create, { input: { clientId, mode: 'tcp', port } })).toMatchObject({ port: expect.any(Number) });
+    for (const port of [0, undefined]) expect(await api.record(create, { input: { clientId, mode: 'TCP', port } })).toMatchObject({ port: expect.any(Number) });
     expect([...api.engine.wantedTunnels.values()].map(({ port }) => port)).toEqual([9001, 20_000, 20_001]);
     expect(api.engine.openLeases.size).toBe(0);
     expect(await totals(api)).toEqual({ clients: 1, tunnels: 3, 'tunnels:tcp': 3 });
@@ -45,7 +45,7 @@ eachDialect('tunnels', (databases) => {
     await newTunnel(api, { port: 9001 });
     api.engine.taken.add(9002);
     for (const port of [9001, 9002]) {
-      expect((await api.run(create, { input: { clientId: 1, mode: 'tcp', port } })).errors[0]).toMatchObject({
+      expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', port } })).errors[0]).toMatchObject({
         code: 'PORT_UNAVAILABLE', message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
       });
     }
@@ -56,9 +56,9 @@ eachDialect('tunnels', (databases) => {
   test('the port is given back when the transaction fails', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { maxTunnels: 1 });
-    expect(await api.code(create, { input: { clientId: 99, mode: 'tcp' } })).toBe('NOT_FOUND');
-    await api.ok(create, { input: { clientId, mode: 'tcp' } });
-    expect(await api.run(create, { input: { clientId, mode: 'tcp' } })).toMatchObject({ errors: [{ code: 'CLIENT_TUNNEL_QUOTA', message: 'The number of tunnels exceeds the limit' }] });
+    expect(await api.code(create, { input: { clientId: 99, mode: 'TCP' } })).toBe('NOT_FOUND');
+    await api.ok(create, { input: { clientId, mode: 'TCP' } });
+    expect(await api.run(create, { input: { clientId, mode: 'TCP' } })).toMatchObject({ errors: [{ code: 'CLIENT_TUNNEL_QUOTA', message: 'The number of tunnels exceeds the limit' }] });
     expect(api.engine.openLeases.size).toBe(0);
     expect(await totals(api)).toMatchObject({ tunnels: 1 });
   });
@@ -67,7 +67,7 @@ eachDialect('tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const owner = await api.services.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxTunnels: 3 } });
     const clients = [await newClient(api, { ownerId: owner.id, maxTunnels: 2 }), await newClient(api, { ownerId: owner.id })] as const;
-    const codes = await Promise.all(Array.from({ length: 12 }, (_, n) => api.code(create, { input: { clientId: clients[n % 2], mode: 'tcp' } })));
+    const codes = await Promise.all(Array.from({ length: 12 }, (_, n) => api.code(create, { input: { clientId: clients[n % 2], mode: 'TCP' } })));
     expect(codes.filter((code) => code === undefined)).toHaveLength(3);
     expect(new Set(codes)).toEqual(new Set([undefined, 'CLIENT_TUNNEL_QUOTA', 'USER_TUNNEL_QUOTA']));
     expect(await totals(api)).toMatchObject({ tunnels: 3 });
@@ -76,12 +76,12 @@ eachDialect('tunnels', (databases) => {
   test('a mode that the engine does not serve is refused: added, changed to, copied or started', async () => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api);
-    const udp = await api.id(create, { input: { clientId: 1, mode: 'udp' } });
+    const udp = await api.id(create, { input: { clientId: 1, mode: 'UDP' } });
     await api.ok(stop, { id: udp });
     api.engine.modes = ['tcp'];
-    expect(await api.code(create, { input: { clientId: 1, mode: 'udp' } })).toBe('UNSUPPORTED_MODE');
+    expect(await api.code(create, { input: { clientId: 1, mode: 'UDP' } })).toBe('UNSUPPORTED_MODE');
     expect(await api.code(create, { input: { clientId: 1 } })).toBe('UNSUPPORTED_MODE');
-    expect(await api.code(update, { id, input: { mode: 'udp' } })).toBe('UNSUPPORTED_MODE');
+    expect(await api.code(update, { id, input: { mode: 'UDP' } })).toBe('UNSUPPORTED_MODE');
     expect(await api.code(copy, { id: udp })).toBe('UNSUPPORTED_MODE');
     expect(await api.code(start, { id: udp })).toBe('UNSUPPORTED_MODE');
   });
@@ -91,15 +91,15 @@ eachDialect('tunnels', (databases) => {
     const id = await newTunnel(api);
     const { errors } = await api.run(update, { id, input: { remark: 'new', targets: ['127.0.0.1:80', 'not a target'] } });
     expect(errors[0]).toMatchObject({ code: 'INVALID_INPUT', message: 'invalid targets: "not a target" is not host:port', extensions: { field: 'targets', line: 'not a target' } });
-    expect((await api.run(create, { input: { clientId: 1, mode: 'tcp', serverIp: '1.2.3' } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field: 'serverIp' } });
+    expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', serverIp: '1.2.3' } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field: 'serverIp' } });
     expect((await api.run(update, { id, input: { targets: Array.from({ length: 2000 }, () => '127.0.0.1:80') } })).errors[0]).toMatchObject({ extensions: { field: 'targets' } });
-    expect(await api.record('query ($id: Int!) { tunnel(id: $id) { remark targets } }', { id })).toEqual({ remark: '', targets: ['127.0.0.1:22'] });
+    expect(await api.record('query ($id: ID!) { tunnel(id: $id) { remark targets } }', { id })).toEqual({ remark: '', targets: ['127.0.0.1:22'] });
   });
 
   test('an edit keeps what it does not name, and touches the listener only if it has to be another', async () => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { port: 9001, remark: 'ssh' });
-    const before = await api.record('query ($id: Int!) { tunnel(id: $id) { id mode remark port serverIp targets enabled } }', { id });
+    const before = await api.record('query ($id: ID!) { tunnel(id: $id) { id mode remark port serverIp targets enabled } }', { id });
     expect(await api.record(update, { id, input: { targets: ['10.0.0.1:80'] } })).toMatchObject({ ...before, targets: ['10.0.0.1:80'] });
     expect(api.engine.applied.at(-1)).toMatchObject({ kind: 'tunnel', lease: undefined });
     expect(await api.record(update, { id, input: { port: 9002 } })).toMatchObject({ port: 9002 });
@@ -109,7 +109,7 @@ eachDialect('tunnels', (databases) => {
     expect(api.engine.applied.at(-1)).toMatchObject({ lease: { port: 20_000 } });
     api.engine.taken.add(9003);
     expect(await api.code(update, { id, input: { port: 9003, remark: 'lost' } })).toBe('PORT_UNAVAILABLE');
-    expect(await api.record('query ($id: Int!) { tunnel(id: $id) { port remark } }', { id })).toEqual({ port: 20_000, remark: 'ssh' });
+    expect(await api.record('query ($id: ID!) { tunnel(id: $id) { port remark } }', { id })).toEqual({ port: 20_000, remark: 'ssh' });
     expect(api.engine.openLeases.size).toBe(0);
   });
 
@@ -148,22 +148,22 @@ eachDialect('tunnels', (databases) => {
   test('another mode: the port is kept where it can be, tested where the transport differs, and given up where none is needed', async () => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { port: 9001 });
-    expect(await api.record(update, { id, input: { mode: 'socks5' } })).toMatchObject({ mode: 'socks5', port: 9001 });
+    expect(await api.record(update, { id, input: { mode: 'SOCKS5' } })).toMatchObject({ mode: 'SOCKS5', port: 9001 });
     expect(api.engine.applied.at(-1)).toMatchObject({ lease: undefined });
-    expect(await api.record(update, { id, input: { mode: 'udp' } })).toMatchObject({ port: 9001 });
+    expect(await api.record(update, { id, input: { mode: 'UDP' } })).toMatchObject({ port: 9001 });
     expect(api.engine.applied.at(-1)).toMatchObject({ lease: { port: 9001 } });
-    expect(await api.record(update, { id, input: { mode: 'secret', password: 'k' } })).toMatchObject({ port: 0 });
-    expect(await api.record(update, { id, input: { mode: 'tcp' } })).toMatchObject({ port: 20_000 });
+    expect(await api.record(update, { id, input: { mode: 'SECRET', password: 'k' } })).toMatchObject({ port: 0 });
+    expect(await api.record(update, { id, input: { mode: 'TCP' } })).toMatchObject({ port: 20_000 });
     expect(await totals(api)).toEqual({ clients: 1, tunnels: 1, 'tunnels:tcp': 1, 'tunnels:socks5': 0, 'tunnels:udp': 0, 'tunnels:secret': 0 });
   });
 
   test('a p2p tunnel without a password gets one of its own, made or changed to; a secret one has to be given one', async () => {
     const api = await openTestSchema(databases);
     const generated = expect.stringMatching(/^[a-z2-7]{24}$/);
-    const made = await api.record(create, { input: { clientId: await newClient(api), mode: 'p2p', password: '' } });
-    expect(made).toMatchObject({ mode: 'p2p', password: generated });
-    const changed = await api.record(update, { id: await newTunnel(api, {}), input: { mode: 'p2p' } });
-    expect(changed).toMatchObject({ mode: 'p2p', password: generated });
+    const made = await api.record(create, { input: { clientId: await newClient(api), mode: 'P2P', password: '' } });
+    expect(made).toMatchObject({ mode: 'P2P', password: generated });
+    const changed = await api.record(update, { id: await newTunnel(api, {}), input: { mode: 'P2P' } });
+    expect(changed).toMatchObject({ mode: 'P2P', password: generated });
     expect(changed['password']).not.toBe(made['password']);
     expect(await api.record(update, { id: made['id'], input: { remark: 'kept' } })).toMatchObject({ password: made['password'] });
     expect(api.engine.wantedTunnels.get(Number(made['id']))?.password).toBe(made['password']);
@@ -171,26 +171,26 @@ eachDialect('tunnels', (databases) => {
 
   test('the key of a secret or p2p tunnel belongs to one: added, changed or copied; blank keeps it', async () => {
     const api = await openTestSchema(databases);
-    const first = await newTunnel(api, { mode: 'secret', password: 'same', port: 9001 });
-    const second = await newTunnel(api, { mode: 'p2p', password: 'other' });
-    const answer = await api.run(create, { input: { clientId: 1, mode: 'p2p', password: 'same' } });
+    const first = await newTunnel(api, { mode: 'SECRET', password: 'same', port: 9001 });
+    const second = await newTunnel(api, { mode: 'P2P', password: 'other' });
+    const answer = await api.run(create, { input: { clientId: 1, mode: 'P2P', password: 'same' } });
     expect(answer.errors[0]).toMatchObject({ code: 'TUNNEL_KEY_DUPLICATE', message: 'secret mode keys same must be unique' });
     expect(await api.code(update, { id: second, input: { password: 'same' } })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.code(copy, { id: first })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.record(update, { id: first, input: { password: '', remark: 'x' } })).toMatchObject({ password: 'same', port: 0 });
-    expect((await api.run(create, { input: { clientId: 1, mode: 'secret' } })).errors[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'password' });
-    expect(await api.code(update, { id: await newTunnel(api, {}), input: { mode: 'secret' } })).toBe('INVALID_INPUT');
+    expect((await api.run(create, { input: { clientId: 1, mode: 'SECRET' } })).errors[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'password' });
+    expect(await api.code(update, { id: await newTunnel(api, {}), input: { mode: 'SECRET' } })).toBe('INVALID_INPUT');
     // One of an older version, which took them without.
     const { id: keyless } = await api.services.store.db.tunnel.create({ data: { clientId: 1, mode: 'secret' } });
-    expect(await api.record(copy, { id: keyless })).toMatchObject({ mode: 'secret', password: '', port: 0 });
-    expect(await api.record(create, { input: { clientId: 1, mode: 'tcp', password: 'same' } })).toMatchObject({ mode: 'tcp', password: 'same' });
+    expect(await api.record(copy, { id: keyless })).toMatchObject({ mode: 'SECRET', password: '', port: 0 });
+    expect(await api.record(create, { input: { clientId: 1, mode: 'TCP', password: 'same' } })).toMatchObject({ mode: 'TCP', password: 'same' });
   });
 
   test('a copy has a port of its own, everything else as the source, and is started with counters at zero', async () => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { port: 9001, remark: 'ssh', serverIp: '127.0.0.1', proxyProtocol: 'V1', localPath: '/srv', stripPrefix: '/a' });
     await api.services.store.db.tunnel.update({ where: { id }, data: { inletBytes: 5n, enabled: false } });
-    const source = await api.record(`query ($id: Int!) { tunnel(id: $id) { ${fields} } }`, { id });
+    const source = await api.record(`query ($id: ID!) { tunnel(id: $id) { ${fields} } }`, { id });
     const made = await api.record(copy, { id });
     expect(made).toEqual({ ...source, id: id + 1, port: 20_000, enabled: true, runtime: { running: true, error: '' } });
     expect(await api.services.store.db.tunnel.findUniqueOrThrow({ where: { id: id + 1 } })).toMatchObject({ inletBytes: 0n });
@@ -203,7 +203,7 @@ eachDialect('tunnels', (databases) => {
     for (const _ of [1, 2]) expect(await api.record(stop, { id })).toMatchObject({ enabled: false, port: 9001, runtime: { running: false } });
     for (const _ of [1, 2]) expect(await api.record(start, { id })).toMatchObject({ enabled: true, port: 9001, runtime: { running: true } });
     api.engine.broken.add(id);
-    expect(await api.record(`query ($id: Int!) { tunnel(id: $id) { ${fields} } }`, { id })).toMatchObject({ enabled: true, runtime: { running: false, error: 'its port is occupied' } });
+    expect(await api.record(`query ($id: ID!) { tunnel(id: $id) { ${fields} } }`, { id })).toMatchObject({ enabled: true, runtime: { running: false, error: 'its port is occupied' } });
     const applied = api.engine.applied.length;
     await api.ok(start, { id });
     expect(api.engine.applied).toHaveLength(applied + 1);
@@ -227,10 +227,10 @@ eachDialect('tunnels', (databases) => {
     const stopped: number[] = [];
     for (const { id: ownerId } of [alice, bob]) {
       const clientId = await newClient(api, { ownerId });
-      stopped.push(await api.id(create, { input: { clientId, mode: 'tcp', port: 9001 } }));
+      stopped.push(await api.id(create, { input: { clientId, mode: 'TCP', port: 9001 } }));
       await api.ok(stop, { id: stopped.at(-1) });
     }
-    const holder = await api.id(create, { input: { clientId: 2, mode: 'tcp', port: 9001, remark: 'web' } });
+    const holder = await api.id(create, { input: { clientId: 2, mode: 'TCP', port: 9001, remark: 'web' } });
     const as = (user: { readonly id: number }) => ({ kind: 'user', userId: user.id }) as const;
     const messages: unknown[] = [];
     for (const [id, caller] of [[stopped[0], as(alice)], [stopped[1], as(bob)], [stopped[0], undefined]] as const) {
@@ -252,7 +252,7 @@ eachDialect('tunnels', (databases) => {
     expect(await api.ok(remove, { id })).toEqual({ deleteTunnel: id });
     expect(api.engine.wantedTunnels.size).toBe(0);
     expect(await totals(api)).toMatchObject({ tunnels: 0, 'tunnels:tcp': 0 });
-    expect(await api.record(create, { input: { clientId: 1, mode: 'tcp', port: 9001 } })).toMatchObject({ port: 9001 });
+    expect(await api.record(create, { input: { clientId: 1, mode: 'TCP', port: 9001 } })).toMatchObject({ port: 9001 });
   });
 
   test('an id that nobody has is not found, and null in a query', async () => {

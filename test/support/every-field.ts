@@ -44,7 +44,7 @@ function inputFor(name: string, type: GraphQLInputType, valueOf: ValueOf): unkno
   switch (getNamedType(nullable).name) {
     case 'Boolean': return false;
     case 'DateTime': return '2100-01-01T00:00:00Z';
-    case 'Int': case 'Port': case 'ByteCount': return 1;
+    case 'Int': case 'Port': case 'Bytes': case 'KibPerSecond': case 'Mebibytes': return 1;
     default: return 'x';
   }
 }

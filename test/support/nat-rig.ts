@@ -27,7 +27,7 @@ export type NatType = (typeof natTypes)[number];
 export type RigHost = 'srv' | 'visitor' | 'agent';
 
 const added = z.object({ status: z.literal(1), id: z.number() });
-const aimed = z.object({ data: z.object({ updateTunnel: z.object({ id: z.number() }) }) });
+const aimed = z.object({ data: z.object({ updateTunnel: z.object({ id: z.string() }) }) });
 const runtime = z.object({ data: z.object({ tunnel: z.object({ runtime: z.object({ inletBytes: z.number(), exportBytes: z.number(), visitors: z.array(z.object({ path: z.string() })) }) }) }) });
 
 /** A connection through the tunnel, made by peer.ts. */

@@ -12,6 +12,7 @@ import { apart } from './apart.ts';
 import type { TestDatabases } from './database.ts';
 import type { TestStore } from './test-store.ts';
 import { FakeEngine } from './engine.ts';
+import { parseWithNumbers } from './record-ids.ts';
 
 /** An answer as a caller sees it. */
 export interface Answer {
@@ -70,7 +71,7 @@ export async function openSchemaOver(engine: EngineFace, databases: TestDatabase
   const run: SchemaOver['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
     const { data, errors = [] } = await graphql({ schema, source, variableValues, contextValue: createContext(services, caller, 'test') });
     // What a caller gets has been through JSON.
-    const sent: unknown = JSON.parse(JSON.stringify(data ?? null));
+    const sent = parseWithNumbers(JSON.stringify(data ?? null));
     return { data: sent, errors: errors.map(mask).map(({ message, extensions }) => ({ message, code: extensions['code'], extensions })) };
   };
   const ok: SchemaOver['ok'] = async (operation, variables) => {

@@ -1,6 +1,7 @@
 import { afterEach } from '@jest/globals';
 import { z } from 'zod';
 import type { TestApp } from './http.ts';
+import { parseWithNumbers } from './record-ids.ts';
 
 /** A subscription as its caller has it. */
 export interface Subscription {
@@ -39,7 +40,7 @@ export async function subscribe({ url }: Pick<TestApp, 'url'>, query: string, he
           text = text.slice(end + 2);
           const data = block.split('\n').filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trim()).join('\n');
           if (/^event: *complete$/m.test(block)) return undefined;
-          if (data !== '') return result.parse(JSON.parse(data));
+          if (data !== '') return result.parse(parseWithNumbers(data));
           continue;
         }
         const chunk = await reader?.read();

@@ -9,15 +9,15 @@ import { diagnosisRecord } from '../records/diagnosis.ts';
 import { hostRecord } from '../records/host.ts';
 import { list, single, write, type Route } from '../route.ts';
 
-const schemes: Readonly<Record<string, HostScheme>> = { '': 'all', all: 'all', http: 'http', https: 'https' };
-const requestSchemes: Readonly<Record<RequestScheme, RequestScheme>> = { http: 'http', https: 'https' };
+const schemes: Readonly<Record<string, HostScheme>> = { '': 'ALL', all: 'ALL', http: 'HTTP', https: 'HTTPS' };
+const requestSchemes: Readonly<Record<Lowercase<RequestScheme>, RequestScheme>> = { http: 'HTTP', https: 'HTTPS' };
 
 /** Anything but "platform" is a custom host (contract 2.5). */
 const domainMode: Parameter<HostMode | undefined> = {
   kind: 'choice',
   choices: ['custom', 'platform'],
   description: 'Where the name comes from; absent on a new host = custom.',
-  read: (value) => value === undefined ? undefined : value.trim() === 'platform' ? 'platform' : 'custom',
+  read: (value) => value === undefined ? undefined : value.trim() === 'platform' ? 'PLATFORM' : 'CUSTOM',
 };
 
 /** What /index/addhost/ and /index/edithost/ may set (contract 2.5). */

@@ -7,8 +7,8 @@ import { about, boolean, choice, id, integer, keptText, list as listOf, listing,
 import { tunnelRecord } from '../records/tunnel.ts';
 import { list, single, write, type Route } from '../route.ts';
 
-const modes: Readonly<Record<TunnelMode, TunnelMode>> = {
-  tcp: 'tcp', udp: 'udp', httpProxy: 'httpProxy', socks5: 'socks5', secret: 'secret', p2p: 'p2p', file: 'file',
+const modes: Readonly<Record<string, TunnelMode>> = {
+  tcp: 'TCP', udp: 'UDP', httpProxy: 'HTTP_PROXY', socks5: 'SOCKS5', secret: 'SECRET', p2p: 'P2P', file: 'FILE',
 };
 const proxyProtocols: Readonly<Record<string, ProxyProtocol>> = { '': 'OFF', V1: 'V1', V2: 'V2', v1: 'V1', v2: 'V2', 0: 'OFF', 1: 'V1', 2: 'V2' };
 

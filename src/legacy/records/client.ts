@@ -9,8 +9,8 @@ import type { Shaped } from '../shapes.ts';
 export function clientRecord(client: ClientFieldsFragment): Shaped<'Client'> {
   const { owner, runtime } = client;
   return {
-    Id: client.id,
-    UserId: owner?.id ?? 0,
+    Id: Number(client.id),
+    UserId: Number(owner?.id ?? 0),
     UserName: owner?.username ?? '',
     VerifyKey: client.verifyKey,
     Addr: runtime.address,

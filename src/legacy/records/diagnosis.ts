@@ -4,19 +4,19 @@ import type { Shaped } from '../shapes.ts';
 /** Shapes a diagnosis (contract 4.8); without a match there is no rule. */
 export function diagnosisRecord({ diagnoseHost: { host, path, scheme, matched, reason, target, rule } }: DiagnoseHostQuery): Shaped<'Diagnosis'>['data'] {
   return {
-    host, path, scheme, matched, reason,
+    host, path, scheme: scheme.toLowerCase(), matched, reason,
     ...(rule && {
       rule: {
-        id: rule.id,
+        id: Number(rule.id),
         host: rule.host,
         location: rule.location,
-        scheme: rule.scheme,
+        scheme: rule.scheme.toLowerCase(),
         remark: rule.remark,
         client: rule.client.remark === '' ? `client ${rule.client.id}` : `client ${rule.client.id} · ${rule.client.remark}`,
-        clientId: rule.client.id,
+        clientId: Number(rule.client.id),
         clientRemark: rule.client.remark,
         target,
-        platformManaged: rule.mode === 'platform',
+        platformManaged: rule.mode === 'PLATFORM',
       },
     }),
   };

@@ -8,22 +8,22 @@ import type { Shaped } from '../shapes.ts';
 export function hostRecord(host: HostFieldsFragment): Shaped<'Host'> {
   const { client } = host;
   return {
-    Id: host.id,
+    Id: Number(host.id),
     Host: host.host,
     PlatformDomainID: host.platformDomainId ?? '',
-    PlatformManaged: host.mode === 'platform',
+    PlatformManaged: host.mode === 'PLATFORM',
     HeaderChange: host.headers.join('\n'),
     HostChange: host.hostChange,
     Location: host.location,
     Remark: host.remark,
-    Scheme: host.scheme,
+    Scheme: host.scheme.toLowerCase(),
     CertFilePath: host.certificatePath,
     KeyFilePath: host.privateKeyPath,
     NoStore: host.noStore,
     IsClose: !host.enabled,
     AutoHttps: host.autoHttps,
     Flow: { ExportFlow: host.runtime.exportBytes, InletFlow: host.runtime.inletBytes, FlowLimit: 0 },
-    Client: { Id: client.id, Remark: client.remark, IsConnect: client.runtime.connected },
+    Client: { Id: Number(client.id), Remark: client.remark, IsConnect: client.runtime.connected },
     Target: { TargetStr: host.targets.join('\n'), TargetArr: host.targets, LocalProxy: host.localProxy },
   };
 }

@@ -1,7 +1,8 @@
-import type { ProxyProtocol, TunnelFieldsFragment } from '../generated/graphql.ts';
+import type { ProxyProtocol, TunnelFieldsFragment, TunnelMode } from '../generated/graphql.ts';
 import type { Shaped } from '../shapes.ts';
 import { clientRecord } from './client.ts';
 
+const modes: Record<TunnelMode, string> = { TCP: 'tcp', UDP: 'udp', HTTP_PROXY: 'httpProxy', SOCKS5: 'socks5', SECRET: 'secret', P2P: 'p2p', FILE: 'file' };
 const protoVersions: Record<ProxyProtocol, string> = { OFF: '', V1: 'V1', V2: 'V2' };
 
 /**
@@ -10,10 +11,10 @@ const protoVersions: Record<ProxyProtocol, string> = { OFF: '', V1: 'V1', V2: 'V
  */
 export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
   return {
-    Id: tunnel.id,
+    Id: Number(tunnel.id),
     Port: tunnel.port,
     ServerIp: tunnel.serverIp,
-    Mode: tunnel.mode,
+    Mode: modes[tunnel.mode],
     Status: tunnel.enabled,
     RunStatus: tunnel.runtime.running,
     Client: clientRecord(tunnel.client),

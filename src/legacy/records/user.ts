@@ -5,7 +5,7 @@ import { timeText } from './client.ts';
 /** Shapes a user (contract 1.2). The password keeps its key and is always "" (D16). */
 export function userRecord(user: UserFieldsFragment): Shaped<'User'> {
   return {
-    Id: user.id,
+    Id: Number(user.id),
     UserName: user.username,
     Password: '',
     Status: user.enabled,

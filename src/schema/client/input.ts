@@ -1,6 +1,7 @@
 import type { Caller } from '../../rules/caller.ts';
 import { builder } from '../builder.ts';
 import { ipListOf, limitOf, secretOf, textOf } from '../input.ts';
+import { idOf } from '../ids.ts';
 
 /** What can be set of a client. One type for both mutations: what is absent keeps its value or takes the default. */
 export const ClientInput = builder.inputType('ClientInput', {
@@ -13,8 +14,8 @@ export const ClientInput = builder.inputType('ClientInput', {
     compress: t.boolean({ description: 'Compress traffic between server and agent.' }),
     crypt: t.boolean({ description: 'Encrypt traffic between server and agent.' }),
     configAllowed: t.boolean({ description: 'Let the agent bring tunnels of its own configuration file.' }),
-    rateLimit: t.int({ description: 'KB/s over all connections; 0 = unlimited, negative counts as 0.' }),
-    flowLimit: t.int({ description: 'MiB in and out together; 0 = unlimited, negative counts as 0.' }),
+    rateLimit: t.field({ type: 'KibPerSecond', description: 'The rate of all connections together; 0 = unlimited.' }),
+    flowLimit: t.field({ type: 'Mebibytes', description: 'The traffic in and out together; 0 = unlimited.' }),
     maxConnections: t.int({ description: 'The most connections of visitors at a time; 0 = unlimited, negative counts as 0.' }),
     maxTunnels: t.int({ description: 'The most tunnels and hosts; 0 = unlimited, negative counts as 0.' }),
     webUsername: t.string({ description: "The user name of the client's own web login; blank = keep. Goes with `webPassword`." }),
@@ -25,12 +26,18 @@ export const ClientInput = builder.inputType('ClientInput', {
     ipWhitePassword: t.string({ description: 'The password by which visitors let themselves in for two hours who are not on `ipWhiteList`; blank = none.' }),
     ipWhiteList: t.stringList({ description: 'Addresses and networks of visitors to let in; of equal lines the last stays. Lines that are neither are kept and hold nobody.' }),
     expiresAt: t.field({ type: 'DateTime', description: "The client's own expiry, not later than its owner's; null = never, absent = keep." }),
-    ownerId: t.int({ description: 'The user it belongs to; null = nobody, absent = keep.' }),
+    ownerId: t.id({ description: 'The user it belongs to; null = nobody, absent = keep.' }),
   }),
 });
 
-/** A client's input as it was given. */
-export type ClientValues = typeof ClientInput.$inferInput;
+/** A client's input as it was given, with the number of the record that it names. */
+export type ClientValues = Omit<typeof ClientInput.$inferInput, 'ownerId'> & { readonly ownerId?: number | null };
+
+/** @throws {AditError} INVALID_INPUT for an id that is none */
+export function clientValues(input: typeof ClientInput.$inferInput): ClientValues {
+  const { ownerId, ...values } = input;
+  return { ...values, ...(ownerId !== undefined && { ownerId: idOf('ownerId', ownerId) }) };
+}
 
 /**
  * What an ordinary user, or the legacy client login, may set of a client (contract 2.2).

@@ -9,9 +9,10 @@ import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { checkMovedRoutes } from '../host/route-check.ts';
 import { uniqueOr } from '../unique.ts';
-import { clientColumns, ClientInput, type ClientValues, ownSettings } from './input.ts';
+import { clientColumns, ClientInput, clientValues, type ClientValues, ownSettings } from './input.ts';
 import { Client } from './type.ts';
 import { nextWebLogin, noWebLogin, type WebLogin } from './web-login.ts';
+import { idOf } from '../ids.ts';
 
 const id = { required: true, description: "The client's id." } as const;
 
@@ -21,27 +22,27 @@ builder.mutationFields((t) => ({
     authScopes: { clientLogin: true },
     description: 'Makes a client. It is enabled.',
     args: { input: t.arg({ type: ClientInput, required: true, description: 'What it is to be.' }) },
-    resolve: (_root, { input }, context) => createClient(context, input),
+    resolve: (_root, { input }, context) => createClient(context, clientValues(input)),
   }),
   updateClient: t.field({
     type: Client,
     authScopes: { clientLogin: true },
     description: 'Changes a client.',
-    args: { id: t.arg.int(id), input: t.arg({ type: ClientInput, required: true, description: 'What is to change.' }) },
-    resolve: (_root, args, context) => updateClient(context, args.id, args.input),
+    args: { id: t.arg.id(id), input: t.arg({ type: ClientInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, args, context) => updateClient(context, idOf('id', args.id), clientValues(args.input)),
   }),
   setClientEnabled: t.field({
     type: Client,
     authScopes: { user: true },
     description: 'Lets a client work, or refuses its agent and cuts it off. Nothing is deleted.',
-    args: { id: t.arg.int(id), enabled: t.arg.boolean({ required: true, description: 'Whether it is to work.' }) },
-    resolve: (_root, args, context) => setClientEnabled(context, args.id, args.enabled),
+    args: { id: t.arg.id(id), enabled: t.arg.boolean({ required: true, description: 'Whether it is to work.' }) },
+    resolve: (_root, args, context) => setClientEnabled(context, idOf('id', args.id), args.enabled),
   }),
-  deleteClient: t.int({
+  deleteClient: t.id({
     authScopes: { user: true },
     description: 'Deletes a client with its tunnels and hosts, and cuts its agent off. Answers the id.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => deleteClient(context, args.id),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => deleteClient(context, idOf('id', args.id)),
   }),
 }));
 

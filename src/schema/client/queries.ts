@@ -6,6 +6,7 @@ import { listQuery, ownerArgs } from '../list.ts';
 import { pageArgs, rowLimits, SortOrder, stretchOf } from '../page.ts';
 import { User } from '../user/type.ts';
 import { Client } from './type.ts';
+import { idOf } from '../ids.ts';
 
 const ClientOrder = builder.enumType('ClientOrder', {
   description: 'What clients can be sorted by.',
@@ -47,9 +48,9 @@ builder.queryFields((t) => ({
     authScopes: { clientLogin: true },
     nullable: true,
     description: 'One client; null when there is none with this id.',
-    args: { id: t.arg.int({ required: true, description: 'Its id.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
     resolve: async (_root, { id }, { caller, loaders }) => {
-      const row = await loaders.clients.load(id);
+      const row = await loaders.clients.load(idOf('id', id));
       return row !== undefined && mayUseClient(caller, row) ? row : null;
     },
   }),
@@ -58,7 +59,7 @@ builder.queryFields((t) => ({
     authScopes: { clientLogin: true },
     description: 'The clients, by id unless `orderBy` says otherwise.',
     args: {
-      ownerId: t.arg.int({ description: ownerArgs.ownerId }),
+      ownerId: t.arg.id({ description: ownerArgs.ownerId }),
       unassigned: t.arg.boolean({ description: ownerArgs.unassigned }),
       search: t.arg.string({ description: pageArgs.search }),
       orderBy: t.arg({ type: ClientOrder, description: 'What to sort by.' }),

@@ -37,9 +37,9 @@ export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').imp
       description: "Visitors' connections that were refused since the server started, by cause.",
       resolve: ({ refusals }) => refusalsOf(refusals),
     }),
-    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
-    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the client was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the client was made.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the client was made.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the client was made.' }),
     lastOnlineAt: t.field({
       type: 'DateTime',
       nullable: true,

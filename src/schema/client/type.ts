@@ -11,7 +11,7 @@ import { ClientRuntime, clientRuntime } from './runtime.ts';
 export const Client = builder.prismaObject('Client', {
   description: 'A remote agent that connects to the server, and what it may do.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: 'Names the client in every call.' }),
+    id: t.exposeID('id', { description: 'Names the client in every call.' }),
     verifyKey: t.string({ description: `The key the agent proves when it connects. ${blankWithoutSecrets}`, resolve: secretOf((row) => row.vkey, '') }),
     remark: t.exposeString('remark', { description: 'A note.' }),
     enabled: t.boolean({
@@ -27,8 +27,8 @@ export const Client = builder.prismaObject('Client', {
     compress: t.exposeBoolean('compress', { description: 'Traffic between server and agent is compressed.' }),
     crypt: t.exposeBoolean('crypt', { description: 'Traffic between server and agent is encrypted.' }),
     configAllowed: t.exposeBoolean('configAllowed', { description: 'The agent may bring tunnels of its own configuration file.' }),
-    rateLimit: t.exposeInt('rateLimit', { description: 'KB/s over all connections; 0 = unlimited.' }),
-    flowLimit: t.exposeInt('flowLimit', { description: 'MiB in and out together; 0 = unlimited.' }),
+    rateLimit: t.expose('rateLimit', { type: 'KibPerSecond', description: 'The rate of all connections together; 0 = unlimited.' }),
+    flowLimit: t.expose('flowLimit', { type: 'Mebibytes', description: 'The traffic in and out together; 0 = unlimited.' }),
     maxConnections: t.exposeInt('maxConnections', { description: 'The most connections of visitors at a time; 0 = unlimited.' }),
     maxTunnels: t.exposeInt('maxTunnels', { description: 'The most tunnels and hosts; 0 = unlimited.' }),
     webUsername: t.exposeString('webUsername', { description: "The user name of the client's own web login; blank = none." }),

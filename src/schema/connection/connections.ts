@@ -7,17 +7,18 @@ import { AditError } from '../errors.ts';
 import { Host } from '../host/type.ts';
 import { pageArgs, rowLimits, stretchOf } from '../page.ts';
 import { Tunnel } from '../tunnel/type.ts';
+import { idOf } from '../ids.ts';
 
 const VisitorConnection = builder.objectRef<ConnectionState>('VisitorConnection').implement({
   description: 'An open connection of a visitor.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: 'Names the connection; no other one has it as long as the server runs.' }),
+    id: t.exposeID('id', { description: 'Names the connection; no other one has it as long as the server runs.' }),
     address: t.exposeString('address', { description: "The visitor's address." }),
     port: t.exposeInt('port', { description: "The visitor's port." }),
     since: t.field({ type: 'DateTime', description: 'When it was opened.', resolve: ({ since }) => new Date(since) }),
-    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from the visitor.' }),
-    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to the visitor.' }),
-    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from the visitor.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to the visitor.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
     tunnel: t.field({
       type: Tunnel, nullable: true, description: 'The tunnel it goes through; null = it goes to a host.',
       resolve: async ({ through }, _args, { loaders }) => (through.kind === 'tunnel' ? await loaders.tunnels.load(through.id) ?? null : null),
@@ -56,32 +57,34 @@ builder.queryField('connections', (t) => t.field({
   authScopes: { clientLogin: true },
   description: "The open connections of a client's visitors, over its tunnels and hosts.",
   args: {
-    clientId: t.arg.int(clientId),
+    clientId: t.arg.id(clientId),
     offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
     limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
   },
-  resolve: async (_root, { clientId: id, ...args }, context) => stretch(context, await checkTrafficAccess(context, 'client', id), args),
+  resolve: async (_root, { clientId: id, ...args }, context) => stretch(context, await checkTrafficAccess(context, 'client', idOf('clientId', id)), args),
 }));
 
 builder.subscriptionField('connectionsEverySecond', (t) => t.field({
   type: ConnectionPage,
   authScopes: { clientLogin: true },
   description: `The open connections of a client's visitors, once a second: the ${rowLimits.most} oldest, and how many there are.`,
-  args: { clientId: t.arg.int(clientId) },
-  subscribe: async (_root, { clientId: id }, context) => {
+  args: { clientId: t.arg.id(clientId) },
+  subscribe: async (_root, args, context) => {
+    const id = idOf('clientId', args.clientId);
     await checkTrafficAccess(context, 'client', id);
     return context.live.everySecond(context.caller, id, () => stretch(context, id, { limit: rowLimits.most }));
   },
   resolve: (page, _args, context) => context.forgetLookups(page),
 }));
 
-builder.mutationField('closeConnection', (t) => t.int({
+builder.mutationField('closeConnection', (t) => t.id({
   authScopes: { clientLogin: true },
   description: "Cuts an open connection of a client's visitor. Answers its id.",
-  args: { clientId: t.arg.int(clientId), id: t.arg.int({ required: true, description: "The connection's id." }) },
+  args: { clientId: t.arg.id(clientId), id: t.arg.id({ required: true, description: "The connection's id." }) },
   resolve: (_root, args, context) => context.write(async (tx, changed) => {
-    await usableClient(context, tx, args.clientId);
-    const before = await context.engine.closeConnection(args.clientId, args.id);
+    const client = idOf('clientId', args.clientId);
+    await usableClient(context, tx, client);
+    const before = await context.engine.closeConnection(client, idOf('id', args.id));
     if (!before) throw new AditError('NOT_FOUND', { resource: 'connection' });
     changed({ resource: 'connection', action: 'delete', before });
     return args.id;

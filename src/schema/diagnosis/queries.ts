@@ -5,10 +5,11 @@ import type { Gate, gateNames } from './gates.ts';
 import { diagnoseHost, type HostDiagnosis } from './host.ts';
 import { TargetProbeType } from './probe.ts';
 import { diagnoseTunnel, type TunnelDiagnosis } from './tunnel.ts';
+import { idOf } from '../ids.ts';
 
 const RequestScheme = builder.enumType('RequestScheme', {
   description: 'The protocol of a request.',
-  values: { http: { description: 'HTTP.' }, https: { description: 'HTTPS.' } },
+  values: { HTTP: { value: 'http', description: 'HTTP.' }, HTTPS: { value: 'https', description: 'HTTPS.' } } as const,
 });
 
 const GateName = builder.enumType('GateName', {
@@ -97,10 +98,10 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'Says, gate by gate, what becomes of a connection to a tunnel; null when there is none with this id.',
     args: {
-      id: t.arg.int({ required: true, description: "The tunnel's id." }),
+      id: t.arg.id({ required: true, description: "The tunnel's id." }),
       visitorAddress: t.arg.string({ description: visitorAddress }),
       probe: t.arg.boolean({ defaultValue: false, description: probe }),
     },
-    resolve: (_root, args, context) => diagnoseTunnel(context, args.id, args.visitorAddress ?? undefined, args.probe ?? false),
+    resolve: (_root, args, context) => diagnoseTunnel(context, idOf('id', args.id), args.visitorAddress ?? undefined, args.probe ?? false),
   }),
 }));

@@ -4,19 +4,19 @@ import { builder } from '../builder.ts';
 export const HostScheme = builder.enumType('HostScheme', {
   description: 'The protocol a host is for.',
   values: {
-    all: { description: 'HTTP and HTTPS.' },
-    http: { description: 'HTTP only.' },
-    https: { description: 'HTTPS only.' },
-  },
+    ALL: { value: 'all', description: 'HTTP and HTTPS.' },
+    HTTP: { value: 'http', description: 'HTTP only.' },
+    HTTPS: { value: 'https', description: 'HTTPS only.' },
+  } as const,
 });
 
 /** Where the name of a host comes from. */
 export const HostMode = builder.enumType('HostMode', {
   description: 'Where the name of a host comes from.',
   values: {
-    custom: { description: 'A domain of its own, or a wildcard, with a certificate of its own.' },
-    platform: { description: 'A prefix below a platform domain, with the certificate of that domain.' },
-  },
+    CUSTOM: { value: 'custom', description: 'A domain of its own, or a wildcard, with a certificate of its own.' },
+    PLATFORM: { value: 'platform', description: 'A prefix below a platform domain, with the certificate of that domain.' },
+  } as const,
 });
 
 /** What hosts can be sorted by. */

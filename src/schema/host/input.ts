@@ -7,16 +7,17 @@ import { targetsOf, textOf } from '../input.ts';
 import { pemOrPath } from './certificate-text.ts';
 import { HostMode, HostScheme } from './enums.ts';
 import { headersOf, hostChangeOf } from './headers.ts';
+import { idOf } from '../ids.ts';
 
 /** What can be set of a host. One type for both mutations: what is absent keeps its value or takes the default. */
 export const HostInput = builder.inputType('HostInput', {
   description: 'What can be set of a host. A field that is absent or null keeps its value, on a new host it takes the default: blank or off.',
   fields: (t) => ({
-    clientId: t.int({ description: 'The client it leads to; a new host needs one, 0 = keep.' }),
+    clientId: t.id({ description: 'The client it leads to; a new host needs one, 0 = keep.' }),
     remark: t.string({ description: 'A note, at most 255 characters.' }),
     mode: t.field({ type: HostMode, description: 'Where its name comes from; custom unless told otherwise.' }),
     host: t.string({ description: 'The domain or address, or `*.` and a domain for all names below it (custom mode).' }),
-    platformDomainId: t.string({ description: 'The id of the platform domain (platform mode).' }),
+    platformDomainId: t.id({ description: 'The id of the platform domain (platform mode).' }),
     platformPrefix: t.string({ description: 'What stands before the platform domain: one label of letters, digits and hyphens (platform mode).' }),
     scheme: t.field({ type: HostScheme, description: 'The protocol it is for; both unless told otherwise.' }),
     location: t.string({ description: 'The beginning of the URL paths it is for, whole segments; blank = every path.' }),
@@ -34,8 +35,14 @@ export const HostInput = builder.inputType('HostInput', {
   }),
 });
 
-/** A host's input as it was given. */
-export type HostValues = typeof HostInput.$inferInput;
+/** A host's input as it was given, with the number of the record that it names. */
+export type HostValues = Omit<typeof HostInput.$inferInput, 'clientId'> & { readonly clientId?: number | null };
+
+/** @throws {AditError} INVALID_INPUT for an id that is none */
+export function hostValues(input: typeof HostInput.$inferInput): HostValues {
+  const { clientId, ...values } = input;
+  return { ...values, ...(clientId !== undefined && { clientId: idOf('clientId', clientId) }) };
+}
 
 /**
  * The columns that an input sets and that need no other row to decide on; undefined = not given. Client, name and certificate

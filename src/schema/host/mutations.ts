@@ -1,7 +1,8 @@
 import { builder } from '../builder.ts';
-import { HostInput } from './input.ts';
+import { HostInput, hostValues } from './input.ts';
 import { Host } from './type.ts';
 import { createHost, deleteHost, setHostEnabled, updateHost } from './write.ts';
+import { idOf } from '../ids.ts';
 
 const id = { required: true, description: "The host's id." } as const;
 
@@ -11,33 +12,33 @@ builder.mutationFields((t) => ({
     authScopes: { clientLogin: true },
     description: 'Makes a host and starts it.',
     args: { input: t.arg({ type: HostInput, required: true, description: 'What it is to be.' }) },
-    resolve: (_root, { input }, context) => createHost(context, input),
+    resolve: (_root, { input }, context) => createHost(context, hostValues(input)),
   }),
   updateHost: t.field({
     type: Host,
     authScopes: { clientLogin: true },
     description: 'Changes a host. A stopped one stays stopped.',
-    args: { id: t.arg.int(id), input: t.arg({ type: HostInput, required: true, description: 'What is to change.' }) },
-    resolve: (_root, args, context) => updateHost(context, args.id, args.input),
+    args: { id: t.arg.id(id), input: t.arg({ type: HostInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, args, context) => updateHost(context, idOf('id', args.id), hostValues(args.input)),
   }),
   startHost: t.field({
     type: Host,
     authScopes: { clientLogin: true },
     description: 'Starts a host; nothing happens to one that is started.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => setHostEnabled(context, args.id, true),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => setHostEnabled(context, idOf('id', args.id), true),
   }),
   stopHost: t.field({
     type: Host,
     authScopes: { clientLogin: true },
     description: 'Stops a host: its requests are no longer routed.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => setHostEnabled(context, args.id, false),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => setHostEnabled(context, idOf('id', args.id), false),
   }),
-  deleteHost: t.int({
+  deleteHost: t.id({
     authScopes: { clientLogin: true },
     description: 'Deletes a host. Answers the id.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => deleteHost(context, args.id),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => deleteHost(context, idOf('id', args.id)),
   }),
 }));

@@ -21,9 +21,9 @@ export const HostRuntime = builder.objectRef<HostState>('HostRuntime').implement
       description: "Visitors' requests that were refused since the server started, by cause.",
       resolve: ({ refusals }) => refusalsOf(refusals),
     }),
-    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
-    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the host was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the host was made.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the host was made.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the host was made.' }),
     health: t.field({
       type: Health, nullable: true, description: "The health of its targets; null = they are not checked, or the agent is away.", resolve: ({ health }) => health,
     }),

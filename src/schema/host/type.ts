@@ -16,12 +16,12 @@ import { HostRuntime, hostRuntime } from './runtime.ts';
 export const Host = builder.prismaObject('Host', {
   description: 'A domain whose requests are led into the network of a client.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: 'Names the host in every call.' }),
+    id: t.exposeID('id', { description: 'Names the host in every call.' }),
     host: t.exposeString('host', { description: 'The domain or address it is for, or `*.` and a domain for all names below it.' }),
     location: t.exposeString('location', { description: 'The beginning of the URL paths it is for; `/` = every path.' }),
     scheme: t.field({ type: HostScheme, description: 'The protocol it is for.', resolve: (row) => stored(ruleSchemes, row.scheme) }),
     mode: t.field({ type: HostMode, description: 'Where its name comes from.', resolve: (row) => row.platformDomainId === null ? 'custom' : 'platform' }),
-    platformDomainId: t.exposeString('platformDomainId', { nullable: true, description: 'The platform domain it lies below; null = a custom host.' }),
+    platformDomainId: t.exposeID('platformDomainId', { nullable: true, description: 'The platform domain it lies below; null = a custom host.' }),
     platformPrefix: t.exposeString('platformPrefix', { nullable: true, description: 'What stands before the platform domain; null = a custom host.' }),
     remark: t.exposeString('remark', { description: 'A note.' }),
     targets: t.stringList({
@@ -51,8 +51,8 @@ export const Host = builder.prismaObject('Host', {
     enabled: t.exposeBoolean('enabled', { description: 'It is started.' }),
     noStore: t.exposeBoolean('noStore', { description: 'The agent brought it along, out of its configuration file: it goes when the agent goes, and is edited there.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since it was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since it was made.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since it was made.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since it was made.' }),
     runtime: t.field({
       type: HostRuntime,
       description: 'What it is doing now.',

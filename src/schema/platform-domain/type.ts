@@ -32,7 +32,7 @@ const PlatformCertificate = builder.objectRef<CertificateState>('PlatformCertifi
 export const PlatformDomain = builder.objectRef<CountedDomain>('PlatformDomain').implement({
   description: 'A wildcard domain that the administrator offers for sub-domains.',
   fields: (t) => ({
-    id: t.exposeString('id', { description: 'Names it in every call; stays the same.' }),
+    id: t.exposeID('id', { description: 'Names it in every call; stays the same.' }),
     wildcard: t.exposeString('wildcard', { description: '`*.` and the domain.' }),
     certificateConfigured: t.boolean({ description: 'It has a certificate, so that its hosts can be for HTTPS.', resolve: (row) => row.certFilePath !== '' }),
     certFilePath: t.exposeString('certFilePath', { authScopes: { administrator: true }, description: "The path of the certificate's file; blank = none. For administrators." }),

@@ -4,6 +4,7 @@ import { Client } from '../client/type.ts';
 import { Host } from '../host/type.ts';
 import { Tunnel } from '../tunnel/type.ts';
 import type { LiveEvent } from './live.ts';
+import { idOf } from '../ids.ts';
 
 const gone = 'null = it was deleted, or is no longer yours.';
 const only = 'Only this one; absent = all that are yours.';
@@ -11,7 +12,7 @@ const only = 'Only this one; absent = all that are yours.';
 const ClientEvent = builder.objectRef<LiveEvent<'client'>>('ClientEvent').implement({
   description: 'A client that is another now: its agent came or went, or it was changed.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: "The client's id." }),
+    id: t.exposeID('id', { description: "The client's id." }),
     client: t.field({ type: Client, nullable: true, description: `The client as it is now; ${gone}`, resolve: ({ row }) => row }),
   }),
 });
@@ -19,7 +20,7 @@ const ClientEvent = builder.objectRef<LiveEvent<'client'>>('ClientEvent').implem
 const TunnelEvent = builder.objectRef<LiveEvent<'tunnel'>>('TunnelEvent').implement({
   description: 'A tunnel that is another now: its listener was opened, closed or failed, or it was changed.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: "The tunnel's id." }),
+    id: t.exposeID('id', { description: "The tunnel's id." }),
     tunnel: t.field({ type: Tunnel, nullable: true, description: `The tunnel as it is now; ${gone}`, resolve: ({ row }) => row }),
   }),
 });
@@ -27,7 +28,7 @@ const TunnelEvent = builder.objectRef<LiveEvent<'tunnel'>>('TunnelEvent').implem
 const HostEvent = builder.objectRef<LiveEvent<'host'>>('HostEvent').implement({
   description: 'A host that is another now.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: "The host's id." }),
+    id: t.exposeID('id', { description: "The host's id." }),
     host: t.field({ type: Host, nullable: true, description: `The host as it is now; ${gone}`, resolve: ({ row }) => row }),
   }),
 });
@@ -42,24 +43,24 @@ builder.subscriptionFields((t) => ({
     type: ClientEvent,
     authScopes: { clientLogin: true },
     description: 'Clients whose agent comes or goes, or that are changed.',
-    args: { id: t.arg.int({ description: only }) },
-    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'client', id),
+    args: { id: t.arg.id({ description: only }) },
+    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'client', idOf('id', id)),
     resolve: (event, _args, context) => context.forgetLookups(event),
   }),
   tunnelChanged: t.field({
     type: TunnelEvent,
     authScopes: { clientLogin: true },
     description: 'Tunnels whose listener is opened, closed or fails, or that are changed.',
-    args: { id: t.arg.int({ description: only }) },
-    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'tunnel', id),
+    args: { id: t.arg.id({ description: only }) },
+    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'tunnel', idOf('id', id)),
     resolve: (event, _args, context) => context.forgetLookups(event),
   }),
   hostChanged: t.field({
     type: HostEvent,
     authScopes: { clientLogin: true },
     description: 'Hosts that are changed, started or stopped.',
-    args: { id: t.arg.int({ description: only }) },
-    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'host', id),
+    args: { id: t.arg.id({ description: only }) },
+    subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'host', idOf('id', id)),
     resolve: (event, _args, context) => context.forgetLookups(event),
   }),
   auditAdded: t.field({

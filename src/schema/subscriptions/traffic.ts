@@ -3,6 +3,7 @@ import type { EngineFace, Traffic } from '../../engine/face.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { checkTrafficAccess, checkUserAccess, TrafficResource } from '../traffic/queries.ts';
+import { idOf } from '../ids.ts';
 
 interface Tick extends Traffic {
   readonly at: Date;
@@ -12,10 +13,10 @@ const TrafficTick = builder.objectRef<Tick>('TrafficTick').implement({
   description: 'What somebody or something is moving.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'When this was so.' }),
-    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
     connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
-    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since it was made; of several clients the sum.' }),
-    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since it was made; of several clients the sum.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since it was made; of several clients the sum.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since it was made; of several clients the sum.' }),
   }),
 });
 
@@ -26,9 +27,10 @@ builder.subscriptionFields((t) => ({
     description: 'What a client, a tunnel, a host or all clients of a user are moving, every second.',
     args: {
       resource: t.arg({ type: TrafficResource, required: true, description: 'What kind of record.' }),
-      id: t.arg.int({ required: true, description: 'Its id.' }),
+      id: t.arg.id({ required: true, description: 'Its id.' }),
     },
-    subscribe: async (_root, { resource, id }, context) => {
+    subscribe: async (_root, { resource, id: given }, context) => {
+      const id = idOf('id', given);
       if (resource === 'user') return userTraffic(context, id);
       const clientId = await checkTrafficAccess(context, resource, id);
       return context.live.everySecond(context.caller, clientId, async () => {

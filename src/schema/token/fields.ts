@@ -2,6 +2,7 @@ import { builder } from '../builder.ts';
 import { invalidInput } from '../errors.ts';
 import { ApiToken, TokenScope } from './type.ts';
 import { createToken, type MadeToken, revokeLegacyToken, revokeToken, tokenOwner, type TokenPlan } from './write.ts';
+import { idOf } from '../ids.ts';
 
 const MadeTokenType = builder.objectRef<MadeToken>('MadeToken').implement({
   description: 'A token that was just made.',
@@ -19,7 +20,7 @@ const ApiTokenInput = builder.inputType('ApiTokenInput', {
     scope: t.field({ type: TokenScope, defaultValue: 'ALL', description: 'What it may use.' }),
     secrets: t.boolean({ description: 'It sees verification keys, passwords of tunnels and headers of hosts, which are blank for it otherwise. Absent = only if it may also change things.' }),
     expiresAt: t.field({ type: 'DateTime', description: 'When it ends; absent = never.' }),
-    userId: t.int({ description: 'Whom it stands for: administrators may name a user, absent = the caller.' }),
+    userId: t.id({ description: 'Whom it stands for: administrators may name a user, absent = the caller.' }),
   }),
 });
 
@@ -39,16 +40,16 @@ builder.queryFields((t) => ({
     type: [ApiToken],
     authScopes: { user: true },
     description: "A user's tokens, or the administrators', by id.",
-    args: { userId: t.arg.int({ description: userId }) },
-    resolve: (_root, args, context) => context.store.db.apiToken.findMany({ where: { userId: tokenOwner(context, args.userId) }, orderBy: { id: 'asc' } }),
+    args: { userId: t.arg.id({ description: userId }) },
+    resolve: (_root, args, context) => context.store.db.apiToken.findMany({ where: { userId: tokenOwner(context, idOf('userId', args.userId)) }, orderBy: { id: 'asc' } }),
   }),
   legacyApiToken: t.field({
     type: ApiToken,
     nullable: true,
     authScopes: { user: true },
     description: 'The token that the legacy API made; null = none.',
-    args: { userId: t.arg.int({ description: userId }) },
-    resolve: (_root, args, context) => context.store.db.apiToken.findFirst({ where: { userId: tokenOwner(context, args.userId), legacy: true } }),
+    args: { userId: t.arg.id({ description: userId }) },
+    resolve: (_root, args, context) => context.store.db.apiToken.findFirst({ where: { userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true } }),
   }),
 }));
 
@@ -59,28 +60,28 @@ builder.mutationFields((t) => ({
     description: 'Makes a token. A caller that came by a token may not.',
     args: { input: t.arg({ type: ApiTokenInput, required: true, description: 'What it is to be.' }) },
     resolve: (_root, { input }, context) => createToken(context, {
-      ...rightsOf(input), name: input.name, expiresAt: input.expiresAt ?? null, userId: tokenOwner(context, input.userId), legacy: false,
+      ...rightsOf(input), name: input.name, expiresAt: input.expiresAt ?? null, userId: tokenOwner(context, idOf('userId', input.userId)), legacy: false,
     }),
   }),
-  revokeApiToken: t.int({
+  revokeApiToken: t.id({
     authScopes: { user: true },
     description: 'Ends a token at once. Answers the id.',
-    args: { id: t.arg.int({ required: true, description: "The token's id." }) },
-    resolve: (_root, args, context) => revokeToken(context, args.id),
+    args: { id: t.arg.id({ required: true, description: "The token's id." }) },
+    resolve: (_root, args, context) => revokeToken(context, idOf('id', args.id)),
   }),
   regenerateLegacyApiToken: t.field({
     type: MadeTokenType,
     authScopes: { user: true },
     description: 'Makes the token of the legacy API, in place of the former one.',
-    args: { userId: t.arg.int({ description: userId }) },
+    args: { userId: t.arg.id({ description: userId }) },
     resolve: (_root, args, context) => createToken(context, {
-      name: legacyName, readOnly: false, secrets: true, wall: false, expiresAt: null, userId: tokenOwner(context, args.userId), legacy: true,
+      name: legacyName, readOnly: false, secrets: true, wall: false, expiresAt: null, userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true,
     }),
   }),
-  revokeLegacyApiToken: t.int({
+  revokeLegacyApiToken: t.id({
     authScopes: { user: true },
     description: 'Ends the token of the legacy API. Answers the id.',
-    args: { userId: t.arg.int({ description: userId }) },
-    resolve: (_root, args, context) => revokeLegacyToken(context, tokenOwner(context, args.userId)),
+    args: { userId: t.arg.id({ description: userId }) },
+    resolve: (_root, args, context) => revokeLegacyToken(context, tokenOwner(context, idOf('userId', args.userId))),
   }),
 }));

@@ -14,7 +14,7 @@ export const TokenScope = builder.enumType('TokenScope', {
 export const ApiToken = builder.prismaObject('ApiToken', {
   description: 'A credential for programs: sent as `Authorization: Bearer ...`, it stands for whom it was made for.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: 'Names the token in every call.' }),
+    id: t.exposeID('id', { description: 'Names the token in every call.' }),
     name: t.exposeString('name', { description: 'What it is for.' }),
     readOnly: t.exposeBoolean('readOnly', { description: 'It may read and change nothing.' }),
     scope: t.field({ type: TokenScope, description: 'What it may use.', resolve: ({ wall }) => wall ? 'WALL' : 'ALL' }),

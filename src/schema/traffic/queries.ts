@@ -5,6 +5,7 @@ import { missing } from '../access.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
+import { idOf } from '../ids.ts';
 
 /** The most stretches of one answer. */
 const mostSamples = 2000;
@@ -13,28 +14,28 @@ const mostSamples = 2000;
 export const TrafficResource = builder.enumType('TrafficResource', {
   description: 'What bytes are counted for.',
   values: {
-    client: { description: 'A client: its tunnels and hosts together.' },
-    tunnel: { description: 'A tunnel.' },
-    host: { description: 'A host.' },
-    user: { description: 'A user: the clients that were theirs at that time.' },
-  },
+    CLIENT: { value: 'client', description: 'A client: its tunnels and hosts together.' },
+    TUNNEL: { value: 'tunnel', description: 'A tunnel.' },
+    HOST: { value: 'host', description: 'A host.' },
+    USER: { value: 'user', description: 'A user: the clients that were theirs at that time.' },
+  } as const,
 });
 
 const TrafficStep = builder.enumType('TrafficStep', {
   description: 'How long each stretch of a series is.',
   values: {
-    minute: { description: 'A minute; kept for days.' },
-    hour: { description: 'An hour; kept for weeks.' },
-    day: { description: 'A day in UTC; kept for years.' },
-  },
+    MINUTE: { value: 'minute', description: 'A minute; kept for days.' },
+    HOUR: { value: 'hour', description: 'An hour; kept for weeks.' },
+    DAY: { value: 'day', description: 'A day in UTC; kept for years.' },
+  } as const,
 });
 
 const TrafficSample = builder.objectRef<SampleRow>('TrafficSample').implement({
   description: 'The bytes of one stretch of time.',
   fields: (t) => ({
     at: t.field({ type: 'DateTime', description: 'When the stretch begins.', resolve: ({ at }) => new Date(at * 60_000) }),
-    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors.' }),
-    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors.' }),
   }),
 });
 
@@ -45,12 +46,13 @@ builder.queryField('traffic', (t) => t.field({
   description: 'The traffic of a record over time, the oldest stretch first. Stretches without traffic are left out; the newest is at most 5 s behind.',
   args: {
     resource: t.arg({ type: TrafficResource, required: true, description: 'What kind of record.' }),
-    id: t.arg.int({ required: true, description: 'Its id.' }),
+    id: t.arg.id({ required: true, description: 'Its id.' }),
     step: t.arg({ type: TrafficStep, required: true, description: 'How long each stretch is.' }),
     from: t.arg({ type: 'DateTime', required: true, description: 'The stretch of this moment is the first.' }),
     to: t.arg({ type: 'DateTime', description: 'The stretch of this moment is the last; absent = up to now.' }),
   },
-  resolve: async (_root, { resource, id, step, from, to }, context) => {
+  resolve: async (_root, { resource, id: given, step, from, to }, context) => {
+    const id = idOf('id', given);
     if (resource === 'user') await checkUserAccess(context, id);
     else await checkTrafficAccess(context, resource, id);
     const first = stretchAt(step, from.getTime());

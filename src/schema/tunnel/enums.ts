@@ -4,14 +4,14 @@ import { builder } from '../builder.ts';
 export const TunnelMode = builder.enumType('TunnelMode', {
   description: 'What a tunnel does with what arrives.',
   values: {
-    tcp: { description: 'Forwards TCP connections to the targets.' },
-    udp: { description: 'Forwards UDP packets to the targets.' },
-    httpProxy: { description: "Is an HTTP proxy into the client's network." },
-    socks5: { description: "Is a SOCKS5 proxy into the client's network." },
-    secret: { description: 'Serves visitors that prove the password; opens no port.' },
-    p2p: { description: 'Joins visitors that prove the password to the agent directly; opens no port.' },
-    file: { description: "Serves files of the agent's machine over HTTP." },
-  },
+    TCP: { value: 'tcp', description: 'Forwards TCP connections to the targets.' },
+    UDP: { value: 'udp', description: 'Forwards UDP packets to the targets.' },
+    HTTP_PROXY: { value: 'httpProxy', description: "Is an HTTP proxy into the client's network." },
+    SOCKS5: { value: 'socks5', description: "Is a SOCKS5 proxy into the client's network." },
+    SECRET: { value: 'secret', description: 'Serves visitors that prove the password; opens no port.' },
+    P2P: { value: 'p2p', description: 'Joins visitors that prove the password to the agent directly; opens no port.' },
+    FILE: { value: 'file', description: "Serves files of the agent's machine over HTTP." },
+  } as const,
 });
 
 /** The PROXY protocol towards the target. */

@@ -4,12 +4,13 @@ import type { SchemaSettings } from '../services.ts';
 import { invalidInput } from '../errors.ts';
 import { pathLength, secretOf, targetsOf, textOf } from '../input.ts';
 import { ProxyProtocol, TunnelMode } from './enums.ts';
+import { idOf } from '../ids.ts';
 
 /** What can be set of a tunnel. One type for both mutations: what is absent keeps its value or takes the default. */
 export const TunnelInput = builder.inputType('TunnelInput', {
   description: 'What can be set of a tunnel. A field that is absent or null keeps its value, on a new tunnel it takes the default: blank or off.',
   fields: (t) => ({
-    clientId: t.int({ description: 'The client it leads through; a new tunnel needs one, 0 = keep.' }),
+    clientId: t.id({ description: 'The client it leads through; a new tunnel needs one, 0 = keep.' }),
     mode: t.field({ type: TunnelMode, description: 'What it does with what arrives; a new tunnel needs one that this server serves.' }),
     remark: t.string({ description: 'A note, at most 255 characters.' }),
     port: t.field({ type: 'Port', description: 'The port to listen on; 0 = a free one is assigned. secret and p2p have none.' }),
@@ -23,8 +24,14 @@ export const TunnelInput = builder.inputType('TunnelInput', {
   }),
 });
 
-/** A tunnel's input as it was given. */
-export type TunnelValues = typeof TunnelInput.$inferInput;
+/** A tunnel's input as it was given, with the number of the record that it names. */
+export type TunnelValues = Omit<typeof TunnelInput.$inferInput, 'clientId'> & { readonly clientId?: number | null };
+
+/** @throws {AditError} INVALID_INPUT for an id that is none */
+export function tunnelValues(input: typeof TunnelInput.$inferInput): TunnelValues {
+  const { clientId, ...values } = input;
+  return { ...values, ...(clientId !== undefined && { clientId: idOf('clientId', clientId) }) };
+}
 
 /**
  * The columns that an input sets and that need no other row to decide on; undefined = not given. Client, mode and port are

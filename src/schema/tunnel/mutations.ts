@@ -1,9 +1,10 @@
 import { builder } from '../builder.ts';
 import { copyTunnel, createTunnel } from './create.ts';
-import { TunnelInput } from './input.ts';
+import { TunnelInput, tunnelValues } from './input.ts';
 import { startTunnel, stopTunnel } from './start.ts';
 import { Tunnel } from './type.ts';
 import { deleteTunnel, updateTunnel } from './update.ts';
+import { idOf } from '../ids.ts';
 
 const id = { required: true, description: "The tunnel's id." } as const;
 
@@ -13,40 +14,40 @@ builder.mutationFields((t) => ({
     authScopes: { clientLogin: true },
     description: 'Makes a tunnel and starts it.',
     args: { input: t.arg({ type: TunnelInput, required: true, description: 'What it is to be.' }) },
-    resolve: (_root, { input }, context) => createTunnel(context, input),
+    resolve: (_root, { input }, context) => createTunnel(context, tunnelValues(input)),
   }),
   copyTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
     description: 'Makes a tunnel like another one, on a newly assigned port, and starts it.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => copyTunnel(context, args.id),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => copyTunnel(context, idOf('id', args.id)),
   }),
   updateTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
     description: 'Changes a tunnel. A stopped one stays stopped; the listener of a started one is opened anew only if it has to be another.',
-    args: { id: t.arg.int(id), input: t.arg({ type: TunnelInput, required: true, description: 'What is to change.' }) },
-    resolve: (_root, args, context) => updateTunnel(context, args.id, args.input),
+    args: { id: t.arg.id(id), input: t.arg({ type: TunnelInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, args, context) => updateTunnel(context, idOf('id', args.id), tunnelValues(args.input)),
   }),
   startTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
     description: 'Starts a tunnel; nothing happens to one that runs.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => startTunnel(context, args.id),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => startTunnel(context, idOf('id', args.id)),
   }),
   stopTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
     description: 'Stops a tunnel: closes its listener and its connections.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => stopTunnel(context, args.id),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => stopTunnel(context, idOf('id', args.id)),
   }),
-  deleteTunnel: t.int({
+  deleteTunnel: t.id({
     authScopes: { clientLogin: true },
     description: 'Stops and deletes a tunnel. Answers the id.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => deleteTunnel(context, args.id),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => deleteTunnel(context, idOf('id', args.id)),
   }),
 }));

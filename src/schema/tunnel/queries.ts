@@ -4,6 +4,7 @@ import { listQuery, ownerArgs } from '../list.ts';
 import { pageArgs, rowLimits, SortOrder } from '../page.ts';
 import { TunnelMode, TunnelOrder } from './enums.ts';
 import { Tunnel, TunnelPage } from './type.ts';
+import { idOf } from '../ids.ts';
 
 builder.queryFields((t) => ({
   tunnel: t.field({
@@ -11,9 +12,9 @@ builder.queryFields((t) => ({
     authScopes: { clientLogin: true },
     nullable: true,
     description: 'One tunnel; null when there is none with this id.',
-    args: { id: t.arg.int({ required: true, description: 'Its id.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
     resolve: async (_root, { id }, { caller, loaders }) => {
-      const row = await loaders.tunnels.load(id);
+      const row = await loaders.tunnels.load(idOf('id', id));
       const client = row && await loaders.clients.load(row.clientId);
       return client !== undefined && mayUseClient(caller, client) ? row : null;
     },
@@ -23,8 +24,8 @@ builder.queryFields((t) => ({
     authScopes: { clientLogin: true },
     description: 'The tunnels, by id unless `orderBy` says otherwise.',
     args: {
-      clientId: t.arg.int({ description: 'Only those of this client.' }),
-      ownerId: t.arg.int({ description: ownerArgs.ownerId }),
+      clientId: t.arg.id({ description: 'Only those of this client.' }),
+      ownerId: t.arg.id({ description: ownerArgs.ownerId }),
       unassigned: t.arg.boolean({ description: ownerArgs.unassigned }),
       mode: t.arg({ type: TunnelMode, description: 'Only those of this mode.' }),
       search: t.arg.string({ description: pageArgs.search }),

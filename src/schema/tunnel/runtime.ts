@@ -46,9 +46,9 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
       description: "Visitors' connections that were refused since the server started, by cause.",
       resolve: ({ refusals }) => refusalsOf(refusals),
     }),
-    rate: t.expose('rate', { type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.' }),
-    inletBytes: t.expose('inletBytes', { type: 'ByteCount', description: 'Bytes from visitors since the tunnel was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'ByteCount', description: 'Bytes to visitors since the tunnel was made.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the tunnel was made.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the tunnel was made.' }),
     dropped: t.exposeFloat('dropped', { description: 'Datagrams that were dropped since the server started (udp): too many waited, or their visitor was refused.' }),
   }),
 });

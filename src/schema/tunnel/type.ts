@@ -14,7 +14,7 @@ import { TunnelRuntime, tunnelRuntime } from './runtime.ts';
 export const Tunnel = builder.prismaObject('Tunnel', {
   description: 'A way into the network of a client: a port of the server, or a password that visitors prove.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: 'Names the tunnel in every call.' }),
+    id: t.exposeID('id', { description: 'Names the tunnel in every call.' }),
     mode: t.field({ type: TunnelMode, description: 'What it does with what arrives.', resolve: (row) => stored(tunnelModes, row.mode) }),
     remark: t.exposeString('remark', { description: 'A note.' }),
     port: t.expose('port', { type: 'Port', description: 'The port it listens on; 0 = none (secret, p2p).' }),

@@ -3,6 +3,7 @@ import { changePassword } from './change-password.ts';
 import { UserInput } from './input.ts';
 import { User } from './type.ts';
 import { createUser, deleteUser, setUserEnabled, updateUser } from './write.ts';
+import { idOf } from '../ids.ts';
 
 const id = { required: true, description: "The user's id." } as const;
 
@@ -18,33 +19,33 @@ builder.mutationFields((t) => ({
     type: User,
     authScopes: { administrator: true },
     description: 'Changes a user; a new password ends the sessions and the API tokens of the user. For administrators.',
-    args: { id: t.arg.int(id), input: t.arg({ type: UserInput, required: true, description: 'What is to change.' }) },
-    resolve: (_root, args, context) => updateUser(context, args.id, args.input),
+    args: { id: t.arg.id(id), input: t.arg({ type: UserInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, args, context) => updateUser(context, idOf('id', args.id), args.input),
   }),
   changePassword: t.field({
     type: User,
     authScopes: { clientLogin: true },
     description: "Sets a user's password, and ends the user's other sessions. An ordinary user may change their own. When an administrator sets it, the user's API tokens end, too.",
     args: {
-      id: t.arg.int({ description: 'The user; an ordinary user may leave it out.' }),
+      id: t.arg.id({ description: 'The user; an ordinary user may leave it out.' }),
       currentPassword: t.arg.string({ description: 'The present password; administrators need none.' }),
       newPassword: t.arg.string({ required: true, description: 'At least 6 characters.' }),
       confirmation: t.arg.string({ description: 'The new password again; blank = not compared.' }),
       revokeTokens: t.arg.boolean({ defaultValue: false, description: "End the user's API tokens, too. Ask users who change their own: somebody who knew the former password may have made some." }),
     },
-    resolve: (_root, args, context) => changePassword(context, args),
+    resolve: (_root, args, context) => changePassword(context, { ...args, id: idOf('id', args.id) }),
   }),
   setUserEnabled: t.field({
     type: User,
     authScopes: { administrator: true },
     description: 'Lets a user log in and the clients serve, or cuts the agents off. Nothing is deleted. For administrators.',
-    args: { id: t.arg.int(id), enabled: t.arg.boolean({ required: true, description: 'Whether the user is to be let in.' }) },
-    resolve: (_root, args, context) => setUserEnabled(context, args.id, args.enabled),
+    args: { id: t.arg.id(id), enabled: t.arg.boolean({ required: true, description: 'Whether the user is to be let in.' }) },
+    resolve: (_root, args, context) => setUserEnabled(context, idOf('id', args.id), args.enabled),
   }),
-  deleteUser: t.int({
+  deleteUser: t.id({
     authScopes: { administrator: true },
     description: 'Deletes a user. The clients are disabled and belong to nobody. Answers the id. For administrators.',
-    args: { id: t.arg.int(id) },
-    resolve: (_root, args, context) => deleteUser(context, args.id),
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => deleteUser(context, idOf('id', args.id)),
   }),
 }));

@@ -1,6 +1,7 @@
 import { builder } from '../builder.ts';
 import { pageArgs, rowLimits, SortOrder, stretchOf } from '../page.ts';
 import { User, UserPage } from './type.ts';
+import { idOf } from '../ids.ts';
 
 const UserOrder = builder.enumType('UserOrder', {
   description: 'What users can be sorted by.',
@@ -24,8 +25,9 @@ builder.queryFields((t) => ({
     nullable: true,
     authScopes: { user: true },
     description: 'One user; null when there is none with this id. An ordinary user sees only themself.',
-    args: { id: t.arg.int({ required: true, description: 'The id.' }) },
-    resolve: async (_root, { id }, { caller, loaders }) => {
+    args: { id: t.arg.id({ required: true, description: 'The id.' }) },
+    resolve: async (_root, args, { caller, loaders }) => {
+      const id = idOf('id', args.id);
       if (caller.kind !== 'admin' && !(caller.kind === 'user' && caller.userId === id)) return null;
       return await loaders.users.load(id) ?? null;
     },

@@ -7,7 +7,7 @@ import { builder } from '../builder.ts';
 export const User = builder.prismaObject('User', {
   description: 'An ordinary account that owns clients.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: 'Names the user in every call.' }),
+    id: t.exposeID('id', { description: 'Names the user in every call.' }),
     username: t.exposeString('username', { description: 'The login name.' }),
     enabled: t.boolean({
       description: 'False = no login, and no client of the user serves: switched off, or expired.',

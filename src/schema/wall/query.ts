@@ -10,16 +10,16 @@ import { pageArgs, rowLimits, SortOrder } from '../page.ts';
 const WallClient = builder.objectRef<{ readonly row: Client; readonly state: ClientState }>('WallClient').implement({
   description: 'What a display on a wall shows of a client: its note, states and numbers.',
   fields: (t) => ({
-    id: t.int({ description: 'Names the client.', resolve: ({ row }) => row.id }),
+    id: t.id({ description: 'Names the client.', resolve: ({ row }) => row.id }),
     remark: t.string({ description: 'The note.', resolve: ({ row }) => row.remark }),
     enabled: t.boolean({ description: 'False = it was switched off or has expired; an expiry counts within a minute.', resolve: ({ row }) => row.enabled && !row.expired }),
     connected: t.boolean({ description: 'An agent is connected.', resolve: ({ state }) => state.connected }),
     tunnelCount: t.int({ description: 'How many tunnels it has.', resolve: ({ row }) => row.tunnelCount - row.hostCount }),
     hostCount: t.int({ description: 'How many hosts it has.', resolve: ({ row }) => row.hostCount }),
     connections: t.int({ description: 'Open connections of visitors.', resolve: ({ state }) => state.connections }),
-    rate: t.field({ type: 'ByteCount', description: 'Bytes moved in the last whole second, both directions.', resolve: ({ state }) => state.rate }),
-    inletBytes: t.field({ type: 'ByteCount', description: 'Bytes from visitors since the client was made.', resolve: ({ state }) => state.inletBytes }),
-    exportBytes: t.field({ type: 'ByteCount', description: 'Bytes to visitors since the client was made.', resolve: ({ state }) => state.exportBytes }),
+    rate: t.field({ type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.', resolve: ({ state }) => state.rate }),
+    inletBytes: t.field({ type: 'Bytes', description: 'Bytes from visitors since the client was made.', resolve: ({ state }) => state.inletBytes }),
+    exportBytes: t.field({ type: 'Bytes', description: 'Bytes to visitors since the client was made.', resolve: ({ state }) => state.exportBytes }),
   }),
 });
 
