@@ -25,7 +25,7 @@ export interface EngineOptions {
   readonly log: Logger;
   /** Of agents and visitors' programs that connect; left out = `log`. */
   readonly bridgeLog?: Logger;
-  /** At level debug it follows every visitor's connection; left out = `log`. */
+  /** At level debug it follows every visitor's connection; left out = nothing does. */
   readonly visitorLog?: Logger;
   readonly sockets?: SocketBackend;
   /** Most visitor connections at once, all tunnels and hosts together. */

@@ -20,6 +20,7 @@ import { HEAD_LIMITS } from './http/head.ts';
 import { Admission } from './limits/admission.ts';
 import { ClientLogins } from './limits/client-logins.ts';
 import { type Meter, Ticker } from './limits/meter.ts';
+import { VisitorTrace } from './limits/visitor-trace.ts';
 import { Visitors } from './limits/visitors.ts';
 import { LocalSession } from './local-session.ts';
 import { overviewOf } from './overview.ts';
@@ -82,7 +83,7 @@ export class Engine {
     this.#log = options.log;
     this.#now = options.now ?? Date.now;
     this.#trusted = addressSet(options.trustedProxies ?? []);
-    this.#visitors = new Visitors(options.visitorShares, (address) => this.#trusted.has(address));
+    this.#visitors = new Visitors(options.visitorShares, (address) => this.#trusted.has(address), VisitorTrace.of(options.visitorLog));
     this.#acme = options.acme && new Acme(options.acme, options.log, this.#now);
     this.#certificates = new Certificates(options.log, this.#now, this.#acme);
     this.#hosts = new Hosts(this.#ticker, this.#visitors, this.#certificates, { ...PROXY_TIMING, ...options.proxyTiming }.dialMs, (id) => this.#tell('host', id), options.publicUrl);
@@ -157,7 +158,7 @@ export class Engine {
     const letsIn = (clientId: number): boolean => this.#clients.get(clientId)?.letsVisitorsIn === true;
     const gate: GateContext = { logins: this.#logins, admit: (host, address) => this.#admit(host, address), letsIn, refused: (clientId, cause) => this.#clients.get(clientId)?.meter.countRefusal(cause) };
     return new VhostServer({
-      log, sockets, halfClosedMs, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, headLimits: vhostHead, shares: HOST_SHARES,
+      log, sockets, halfClosedMs, hosts: this.#hosts, timing: { ...VHOST_TIMING, ...vhostTiming }, headLimits: vhostHead, shares: HOST_SHARES, trace: this.#visitors.trace,
       trusts: (address) => this.#trusted.has(address),
       challenge: (host, token) => this.#acme?.answer(host, token),
       gate: (entry, visit) => gateOf(gate, entry, visit),
@@ -167,8 +168,8 @@ export class Engine {
         if (guess === 'right') log.info({ clientId, hostId: id, address }, 'a visitor let himself in by the password');
         return guess;
       },
-      dial: (entry, visitor) => dialHost(entry, entry.targets, visitor, gate.admit),
-      dialSecure: (entry, visitor) => dialHost(entry, entry.secureTargets, visitor, gate.admit),
+      dial: (entry, visitor) => dialHost(entry, entry.targets, visitor, gate.admit, this.#visitors.trace),
+      dialSecure: (entry, visitor) => dialHost(entry, entry.secureTargets, visitor, gate.admit, this.#visitors.trace),
     });
   }
 

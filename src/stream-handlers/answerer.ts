@@ -18,6 +18,8 @@ const WARNING_MS = 10_000;
 export class Answerer {
   readonly #context: StreamContext;
   readonly #log: Logger;
+  /** Somebody reads what becomes of each request. */
+  readonly #followed: boolean;
   readonly #turns = new Turns<string>(MAX_OF_ONE);
   /** How many are being answered, by who asked. */
   readonly #answering = new Map<string, number>();
@@ -27,6 +29,7 @@ export class Answerer {
   constructor(context: StreamContext, log: Logger) {
     this.#context = context;
     this.#log = log;
+    this.#followed = log.isLevelEnabled('debug');
   }
 
   /** Joins the stream with what `payload` asks for, or resets it: now, or when it is the turn of the tunnel or host that asks. */
@@ -53,6 +56,7 @@ export class Answerer {
     this.#allAnswering++;
     answerRequest(request, stream, this.#context, (error) => {
       this.#answered(by);
+      if (this.#followed) this.#log.debug({ stream: stream.id, by, kind: request.kind, ...('targets' in request && { targets: request.targets }) }, error === undefined ? 'target dialled' : 'no target answered');
       if (error === undefined) return;
       this.#warn(error instanceof NoTargetError ? `no target answers: ${error.message}` : messageOf(error));
       stream.reset();

@@ -51,6 +51,8 @@ const NO_HOOKS: StreamHooks = {};
 
 /** One end of the way between a visitor and a target: a stream, or one of two joined ends. */
 export interface Joinable {
+  /** Of a stream, in its session: the other end has the same. Absent = there is no session. */
+  readonly id?: number;
   /** Joins it with its local socket; from here on they live and die together. */
   join(local: ByteSocket, hooks?: StreamHooks): void;
   /** Ends both directions at once, here and at the other end. */

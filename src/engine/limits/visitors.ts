@@ -1,4 +1,5 @@
 import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
+import type { VisitorTrace } from './visitor-trace.ts';
 
 /**
  * Most visitor connections of the whole server at once. Each may pin a stream's credit (1 MB) when its visitor stops reading, and holds a
@@ -12,8 +13,12 @@ export class Visitors {
   readonly #trusts: (address: string) => boolean;
   readonly #waiting = new Set<() => void>();
 
+  /** Follows their connections; undefined = nobody reads it. */
+  readonly trace: VisitorTrace | undefined;
+
   /** @param trusts whether an address is a trusted proxy's, which has no share: it stands for many visitors */
-  constructor(limits: ShareLimits = VISITOR_SHARES, trusts: (address: string) => boolean = () => false) {
+  constructor(limits: ShareLimits = VISITOR_SHARES, trusts: (address: string) => boolean = () => false, trace?: VisitorTrace) {
+    this.trace = trace;
     this.#shares = new ConnectionShares(limits);
     this.#trusts = trusts;
   }

@@ -53,8 +53,10 @@ export class Connections {
     client.open.add(connection);
     tunnel.connections++;
     client.connections++;
+    this.#visitors.trace?.say(socket, 'opened', { connection: connection.id, clientId: client.id, stream: stream.id });
     stream.join(connection, {
-      onClose: () => {
+      onClose: (error) => {
+        this.#visitors.trace?.say(socket, 'closed', closing(connection, error));
         this.#open.delete(connection);
         client.open.delete(connection);
         this.#visitors.leave(address);
@@ -66,6 +68,7 @@ export class Connections {
   }
 
   #refuse(socket: ByteSocket, client: Account, cause: RefusalCause): void {
+    this.#visitors.trace?.say(socket, 'refused', { clientId: client.id, cause });
     this.#tunnel.countRefusal(cause);
     client.countRefusal(cause);
     socket.destroy(true);
@@ -75,4 +78,9 @@ export class Connections {
   closeAll(): void {
     for (const connection of this.#open) connection.cut();
   }
+}
+
+/** What the trace says of a connection that is over. */
+function closing({ state: { id, inletBytes, exportBytes } }: Connection, error: Error | undefined): object {
+  return { connection: id, inletBytes, exportBytes, reason: error?.message ?? 'both sides have ended' };
 }

@@ -18,7 +18,7 @@ class FileTunnel implements TunnelServer {
   }
 
   onSocket(socket: ByteSocket): void {
-    const carrier = this.#context.admit(socket.remoteAddress);
+    const carrier = this.#context.admit(socket.remoteAddress, socket);
     if (carrier) this.#context.connections.carry(socket, carrier.session, carrier.client, this.#payload);
     else socket.destroy(true);
   }

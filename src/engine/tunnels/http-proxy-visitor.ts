@@ -75,7 +75,7 @@ export class HttpProxyVisitor {
   }
 
   #fail(error: unknown): void {
-    if (error instanceof HttpSyntaxError) this.#context.refused('malformed');
+    if (error instanceof HttpSyntaxError) this.#context.refused('malformed', this.#visitor.bytes);
     const answer = answerTo(error);
     if (!answer && !(error instanceof SocketGoneError || error instanceof StaleConnectionError)) {
       this.#context.log.error({ err: error }, 'a visitor of a proxy could not be served');
@@ -123,7 +123,7 @@ export class HttpProxyVisitor {
     const given = shown === undefined || more.length > 0 ? undefined : parseBasic(shown);
     if (given === undefined) return false;
     const accepted = this.#context.acceptsLogin(given, this.#visitor.address);
-    if (!accepted) this.#context.refused('login');
+    if (!accepted) this.#context.refused('login', this.#visitor.bytes);
     return accepted;
   }
 

@@ -47,8 +47,8 @@ class P2pTunnel implements TunnelServer {
   async onDirect(socket: ByteSocket): Promise<void> {
     const stunPorts = await this.#context.stunPorts();
     const { id, password, targets } = this.#wanted;
-    if (targets.length === 0) this.#context.refused('noTarget');
-    const carrier = targets.length === 0 ? undefined : this.#context.admit(socket.remoteAddress);
+    if (targets.length === 0) this.#context.refused('noTarget', socket);
+    const carrier = targets.length === 0 ? undefined : this.#context.admit(socket.remoteAddress, socket);
     // With local_proxy the server dials the targets itself: there is no agent to meet.
     if (!(carrier?.session instanceof AgentSession)) {
       socket.destroy(true);

@@ -24,7 +24,7 @@ export class ProxyVisitors {
 
   /** Takes a new connection; undefined = it was refused and is closed. */
   enter(socket: ByteSocket): ProxyVisitor | undefined {
-    if (!this.#context.admit(socket.remoteAddress)) {
+    if (!this.#context.admit(socket.remoteAddress, socket)) {
       socket.destroy(true);
       return undefined;
     }
@@ -74,13 +74,14 @@ export class ProxyVisitor {
   wait(): boolean {
     if (this.#waiting) return true;
     this.#waiting = this.#shares.enter(this.address);
-    if (!this.#waiting) this.#context.refused('capacity');
+    if (!this.#waiting) this.#context.refused('capacity', this.bytes);
     return this.#waiting;
   }
 
   /** Has a stream carry what he does; false = he may have no connection now. */
   carry(local: ByteSocket, request: OpenRequest<'dial' | 'udpAny'>): boolean {
-    const carrier = this.#context.admit(this.address);
+    this.#context.trace?.same(this.bytes, local);
+    const carrier = this.#context.admit(this.address, this.bytes);
     if (!carrier) return false;
     this.#context.connections.carry(local, carrier.session, carrier.client, encodeOpen({ ...request, by: this.#context.by }));
     this.#stopWaiting();

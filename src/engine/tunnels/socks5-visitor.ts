@@ -41,7 +41,7 @@ export class Socks5Visitor {
 
   #fail(error: unknown): void {
     if (error instanceof SocksError) {
-      this.#context.refused('malformed');
+      this.#context.refused('malformed', this.#visitor.bytes);
       this.#socket.closeSoon(this.#refuse(error.reply));
     } else {
       this.#socket.closeSoon();
@@ -64,7 +64,7 @@ export class Socks5Visitor {
     const { methods } = await this.#read(parseGreeting);
     const method = asked ? Method.PASSWORD : Method.NONE;
     if (!methods.includes(method)) {
-      this.#context.refused('login');
+      this.#context.refused('login', this.#visitor.bytes);
       return formatMethod(Method.UNACCEPTABLE);
     }
     await this.#socket.write(formatMethod(method));
@@ -72,7 +72,7 @@ export class Socks5Visitor {
     this.#refuse = () => formatLoginResult(false);
     const given = await this.#read(parseLogin);
     if (!this.#context.acceptsLogin(given, this.#visitor.address)) {
-      this.#context.refused('login');
+      this.#context.refused('login', this.#visitor.bytes);
       return formatLoginResult(false);
     }
     await this.#socket.write(formatLoginResult(true));
@@ -103,7 +103,7 @@ export class Socks5Visitor {
       if (!(error instanceof PortUnavailableError)) throw error;
     }
     if (!association) {
-      this.#context.refused('capacity');
+      this.#context.refused('capacity', this.#visitor.bytes);
       return formatReply(Reply.FAILURE);
     }
     try {

@@ -28,8 +28,8 @@ class TcpTunnel implements TunnelServer {
 
   onSocket(socket: ByteSocket): void {
     const payload = this.#targets.next;
-    if (!payload) this.#context.refused('noTarget');
-    const carrier = payload && this.#context.admit(socket.remoteAddress);
+    if (!payload) this.#context.refused('noTarget', socket);
+    const carrier = payload && this.#context.admit(socket.remoteAddress, socket);
     const header = this.#proxyProtocol === '' ? undefined : proxyHeader(this.#proxyProtocol, socket);
     if (!carrier || header?.length === 0) {
       socket.destroy(true);

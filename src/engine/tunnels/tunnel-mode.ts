@@ -5,6 +5,7 @@ import type { Opener } from '../../wire/stream.ts';
 import type { DirectBytes } from '../bridge/agent-session.ts';
 import type { RefusalCause, WantedTunnel } from '../face.ts';
 import type { Account } from '../limits/account.ts';
+import type { VisitorTrace } from '../limits/visitor-trace.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import type { Connections } from './connections.ts';
 import type { ProxyTiming } from './proxy-timing.ts';
@@ -27,12 +28,15 @@ export interface TunnelContext {
    * Asked for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached. That
    * is counted already.
    * @param address the visitor's, IPv4-mapped ones as IPv4
+   * @param visitor the connection, for the trace
    */
-  admit(address: string): Carrier | undefined;
+  admit(address: string, visitor: object): Carrier | undefined;
   /** The server's ports that tell a sender its public address, opened by now; [] = they can't be. */
   stunPorts(): Promise<readonly number[]>;
-  /** Counts a connection that was refused for another cause. */
-  refused(cause: RefusalCause): void;
+  /** Counts a connection that was refused for another cause. @param visitor as for `admit` */
+  refused(cause: RefusalCause, visitor: object): void;
+  /** Follows connections; undefined = nobody reads it. */
+  readonly trace: VisitorTrace | undefined;
   /** Whether the client's proxies ask for user name and password. */
   asksForLogin(): boolean;
   /** Whether what a visitor gives are the client's. Wrong ones make his address wait. */

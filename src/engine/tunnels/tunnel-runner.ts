@@ -177,11 +177,17 @@ export class TunnelRunner implements VisitedTunnel {
 
   /** Takes over a connection that a visitor's program brought to a tunnel without a port. */
   onVisitor(socket: ByteSocket): void {
+    this.#accepted(socket);
     if (this.#running && this.#server?.onSocket) this.#server.onSocket(socket);
     else socket.destroy(true);
   }
 
+  #accepted(socket: ByteSocket): void {
+    this.#context.visitors.trace?.accepted(socket, { tunnelId: this.#wanted.id, type: this.#wanted.mode });
+  }
+
   onDirect(socket: ByteSocket): void {
+    this.#accepted(socket);
     if (!this.#running || !this.#server?.onDirect) {
       socket.destroy(true);
       return;
@@ -298,7 +304,12 @@ export class TunnelRunner implements VisitedTunnel {
     this.#failures = 0;
     const server = this.#server;
     if (held.transport === 'udp') server?.onPort?.(held);
-    else held.serve((socket) => server?.onSocket?.(socket));
+    else {
+      held.serve((socket) => {
+        this.#accepted(socket);
+        server?.onSocket?.(socket);
+      });
+    }
   }
 
   #makeServer(): TunnelServer | undefined {
@@ -307,14 +318,18 @@ export class TunnelRunner implements VisitedTunnel {
       by: `tunnel ${this.#wanted.id}`,
       connections: this.#connections,
       udpIdleMs: this.#context.udpIdleMs,
-      admit: (address) => {
+      admit: (address, visitor) => {
         const admitted = this.#context.admit(this.#wanted, address);
-        if (typeof admitted !== 'string') return admitted;
-        this.#refused(admitted);
-        return undefined;
+        if (typeof admitted === 'string') {
+          this.#refused(admitted, visitor);
+          return undefined;
+        }
+        this.#context.visitors.trace?.say(visitor, 'admitted', { clientId: this.#wanted.clientId });
+        return admitted;
       },
       stunPorts: () => this.#context.stunPorts(),
-      refused: (cause) => this.#refused(cause),
+      refused: (cause, visitor) => this.#refused(cause, visitor),
+      trace: this.#context.visitors.trace,
       asksForLogin: () => this.#context.logins.of(this.#wanted.clientId) !== undefined,
       acceptsLogin: (given, address) => this.#context.logins.accept(this.#wanted.clientId, given, address),
       isOwn: (host) => this.#context.isOwn(host),
@@ -323,7 +338,9 @@ export class TunnelRunner implements VisitedTunnel {
     }, this.#inTurn);
   }
 
-  #refused(cause: RefusalCause): void {
+  /** @param visitor the connection, if there is one already */
+  #refused(cause: RefusalCause, visitor?: object): void {
+    this.#context.visitors.trace?.say(visitor, 'refused', { tunnelId: this.#wanted.id, cause });
     this.meter.countRefusal(cause);
     this.#context.refused(this.#wanted.clientId, cause);
   }

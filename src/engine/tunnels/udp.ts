@@ -47,14 +47,15 @@ class UdpTunnel implements TunnelServer {
 
   /** undefined = the visitor is refused. */
   #begin(port: UdpPort, visitor: UdpAddress): DatagramSocket | undefined {
-    const remoteAddress = unmapped(visitor.address);
+    const peer = { remoteAddress: unmapped(visitor.address), remotePort: visitor.port };
+    this.#context.trace?.accepted(peer, { by: this.#context.by, type: 'udp' });
     const payload = this.#targets.next;
-    if (!payload) this.#context.refused('noTarget');
-    const carrier = payload && this.#context.admit(remoteAddress);
+    if (!payload) this.#context.refused('noTarget', peer);
+    const carrier = payload && this.#context.admit(peer.remoteAddress, peer);
     if (!carrier) return undefined;
     this.#targets.advance();
     const session = new DatagramSocket({
-      remoteAddress, remotePort: visitor.port, budget: this.#budget,
+      ...peer, budget: this.#budget,
       onDatagram: (bytes) => {
         used();
         port.send(bytes, visitor);
@@ -62,6 +63,7 @@ class UdpTunnel implements TunnelServer {
       onPeerDropped: (count) => { this.#dropped += count; },
       onClose: () => this.#sessions.remove(visitor, session),
     });
+    this.#context.trace?.same(peer, session);
     const used = this.#sessions.add(visitor, session);
     this.#context.connections.carry(session, carrier.session, carrier.client, payload);
     return session;

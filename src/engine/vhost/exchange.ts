@@ -237,6 +237,8 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
 }
 
 function dial(owner: ExchangeOwner, entry: HostEntry, context: VhostContext): TargetConnection | undefined {
-  const socket = context.dial(entry, { remoteAddress: owner.address, remotePort: owner.side.remotePort });
-  return socket && new TargetConnection(socket, entry, owner.address);
+  const visitor = { remoteAddress: owner.address, remotePort: owner.side.remotePort };
+  context.trace?.same(owner.side, visitor);
+  const socket = context.dial(entry, visitor);
+  return socket && new TargetConnection(socket, entry, owner.address, context.trace);
 }

@@ -15,6 +15,7 @@ import type { HostEntry } from './hosts.ts';
 import { HeadsForTarget } from './head-for-target.ts';
 import type { Http2Visitor } from './http2-request.ts';
 import { Http2Session, type Http2Timing } from './http2-session.ts';
+import type { VhostContext } from './vhost-context.ts';
 import type { TargetPool } from './target-pool.ts';
 import { readTlsStart, type TlsHello } from './tls-start.ts';
 
@@ -35,6 +36,7 @@ export interface HttpsContext {
   /** How long one direction of a connection may be over while nothing moves in the other, in ms. */
   readonly halfClosedMs: number;
   readonly http2Timing: Http2Timing;
+  readonly trace: VhostContext['trace'];
   /** Whether the address is a proxy's that the operator named: it may say whose the connection is (PROXY protocol). */
   trusts(address: string): boolean;
   /** A proxy's header is malformed: the connection is closed. */
@@ -105,13 +107,17 @@ export class HttpsFront {
 
   #onSocket(socket: net.Socket): void {
     socket.on('error', () => socket.destroy());
-    const { remoteAddress } = originOf(socket);
+    const peer = originOf(socket);
+    const { remoteAddress } = peer;
+    this.#context.trace?.accepted(peer, { scheme: 'https' });
+    this.#context.trace?.same(peer, socket);
     const trusted = this.#context.trusts(remoteAddress);
     if (!this.#begin(socket, trusted ? undefined : remoteAddress)) return;
     const timer = setTimeout(() => { if (this.#unfinished.has(socket)) socket.destroy(); }, HANDSHAKE_MS);
     socket.once('close', () => {
       clearTimeout(timer);
       this.#finish(socket);
+      this.#context.trace?.say(socket, 'visitor gone');
     });
     let first: Buffer = Buffer.alloc(0);
     const onData = (chunk: Buffer): void => {
@@ -164,6 +170,7 @@ export class HttpsFront {
     }
     const entry = this.#context.named(serverName);
     if (!entry) {
+      this.#context.trace?.say(socket, 'refused', { cause: 'no host has the name in the TLS handshake' });
       socket.end(UNRECOGNIZED_NAME, () => socket.destroy());
       return;
     }
@@ -175,6 +182,7 @@ export class HttpsFront {
     const secureContext = await entry.certificate.context();
     if (socket.destroyed) return;
     if (!secureContext) {
+      this.#context.trace?.say(socket, 'refused', { cause: 'the host has no certificate', hostId: entry.id });
       socket.end(HANDSHAKE_FAILURE, () => socket.destroy());
       return;
     }
@@ -202,6 +210,7 @@ export class HttpsFront {
       return;
     }
     const visitor = origin ?? originOf(socket);
+    this.#context.trace?.same(carrier, visitor);
     const leave = this.#context.enter(visitor.remoteAddress);
     if (!leave) {
       socket.destroy();
@@ -228,7 +237,9 @@ export class HttpsFront {
 
   #byteSocket(socket: net.Socket, carrier: net.Socket, origin: PairOrigin | undefined): ByteSocket {
     const plain = byteSocket(socket, carrier, this.#context.halfClosedMs);
-    return origin ? withOrigin(plain, origin) : plain;
+    const said = origin ? withOrigin(plain, origin) : plain;
+    this.#context.trace?.same(carrier, said);
+    return said;
   }
 }
 

@@ -73,6 +73,7 @@ export class RequestHandler implements ExchangeOwner {
     const bodyless = this.side.requestOver;
     const exchange = Exchange.open(this, entry, this.#context, { method, upgrade: upgradeOf(head) !== undefined, bodyless });
     if (!exchange) return this.#refuseRequest('offline', 'the agent takes no connection', entry);
+    this.#context.trace?.say(this.side, 'admitted', { hostId: entry.id, clientId: entry.wanted.clientId, method });
     this.#entry = entry;
     this.#visit = { address: this.address, kept: true, head };
     this.#begin(exchange);
@@ -170,6 +171,7 @@ export class RequestHandler implements ExchangeOwner {
   }
 
   #refusal(refusal: Refusal, reason: string): OwnResponse {
+    this.#context.trace?.say(this.side, 'refused', { hostId: this.#entry?.id, cause: refusal, reason });
     const id = this.#context.refusals.note({ refusal, reason, hostId: this.#entry?.id, address: this.address });
     const form = this.#form ?? (this.#head ? formOf(this.#head) : A_PAGE);
     return refusalResponse(refusal, { id, ...form });

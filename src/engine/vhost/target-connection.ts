@@ -1,6 +1,7 @@
 import { decodeDialResult } from '../../wire/dial-result.ts';
 import { closeSoon } from '../../wire/linger.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
+import type { VisitorTrace } from '../limits/visitor-trace.ts';
 import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -22,14 +23,16 @@ export class TargetConnection implements SocketSink {
   /** When its last request was answered, by the monotonic clock. */
   idleSince = 0;
   readonly #socket: ByteSocket;
+  readonly #trace: VisitorTrace | undefined;
   #user: TargetUser | undefined;
   /** The agent has said that the target took the connection. */
   #connected = false;
   #closed = false;
 
   /** @param socket of which the first byte is the result of the dial */
-  constructor(socket: ByteSocket, entry: HostEntry, address: string) {
+  constructor(socket: ByteSocket, entry: HostEntry, address: string, trace?: VisitorTrace) {
     this.#socket = socket;
+    this.#trace = trace;
     this.entry = entry;
     this.address = address;
     socket.attach(this);
@@ -86,6 +89,7 @@ export class TargetConnection implements SocketSink {
     let bytes = chunk;
     if (!this.#connected) {
       const result = decodeDialResult(chunk[0]);
+      this.#trace?.say(this.#socket, 'target dialled', { result });
       if (result !== 'connected') {
         this.#lose(result === 'timeout' ? 'silent' : 'refused', `the target could not be dialled: ${result}`);
         return;

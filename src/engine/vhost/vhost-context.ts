@@ -2,6 +2,7 @@ import type { HostRequest } from '../../rules/host-route.ts';
 import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { HeadLimits, RequestHead } from '../http/head.ts';
+import type { VisitorTrace } from '../limits/visitor-trace.ts';
 import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './refusal.ts';
 import type { RefusalLog } from './refusal-log.ts';
@@ -18,6 +19,8 @@ export interface Visit {
 /** What a visitor's connection needs of the engine. */
 export interface VhostContext {
   readonly refusals: RefusalLog;
+  /** Follows visitors' connections; undefined = nobody reads it. */
+  readonly trace: VisitorTrace | undefined;
   /** What the heads of requests are held to. */
   readonly headLimits: HeadLimits;
   /** Where HTTPS is to be had, for redirects. */

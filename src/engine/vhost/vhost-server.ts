@@ -34,6 +34,7 @@ export interface VhostOptions {
   readonly headLimits: HeadLimits;
   /** Most visitors' connections at once, those that ask for nothing included. Of HTTP/2 each session counts, and each request that is under way. */
   readonly shares: ShareLimits;
+  readonly trace?: VhostContext['trace'];
   readonly trusts: VhostContext['trusts'];
   readonly challenge: VhostContext['challenge'];
   readonly gate: VhostContext['gate'];
@@ -57,6 +58,7 @@ const IDLE_OF_SESSION = 16;
 /** Serves the hosts: listens for HTTP and HTTPS, and holds the visitors' connections. */
 export class VhostServer implements VhostContext {
   readonly refusals: RefusalLog;
+  readonly trace: VhostContext['trace'];
   readonly #options: VhostOptions;
   readonly #connections = new Set<VhostConnection>();
   /** They, and the requests that are under way over HTTP/2. */
@@ -72,6 +74,7 @@ export class VhostServer implements VhostContext {
   constructor(options: VhostOptions) {
     this.refusals = new RefusalLog(options.log);
     this.#options = options;
+    this.trace = options.trace;
     this.#shares = new ConnectionShares(options.shares);
     const refused = (address: string): void => {
       this.refusals.note({ refusal: 'malformed', reason: 'the header of the PROXY protocol is malformed', hostId: undefined, address });
@@ -81,6 +84,7 @@ export class VhostServer implements VhostContext {
       log: options.log,
       halfClosedMs: options.halfClosedMs,
       http2Timing: options.http2Timing ?? HTTP2_TIMING,
+      trace: options.trace,
       trusts: options.trusts,
       refused,
       named: (name) => options.hosts.named(name),
@@ -113,8 +117,10 @@ export class VhostServer implements VhostContext {
   }
 
   #serve(socket: ByteSocket, scheme: 'http' | 'https'): void {
+    if (scheme === 'http') this.trace?.accepted(socket, { scheme });
     const leave = this.#enter(socket.remoteAddress);
     if (!leave) {
+      this.trace?.say(socket, 'refused', { cause: 'capacity' });
       socket.destroy(true);
       return;
     }
@@ -125,9 +131,11 @@ export class VhostServer implements VhostContext {
       onGone: () => {
         this.#connections.delete(connection);
         this.#timed.delete(connection);
+        if (scheme === 'http') this.trace?.say(socket, 'visitor gone');
         leave();
       },
     });
+    this.trace?.same(socket, connection);
     this.#connections.add(connection);
     this.#timed.add(connection);
   }
@@ -141,6 +149,7 @@ export class VhostServer implements VhostContext {
       return undefined;
     }
     const request = new Http2Request(stream, visitor, this, ended);
+    this.trace?.same(visitor.origin, request);
     this.#timed.add(request);
     request.begin(head);
     return () => {
