@@ -109,7 +109,7 @@ function dechunked(pieces: readonly Buffer[]): unknown {
   return until((seen) => {
     const [end, dechunker] = [new BodyEnd({ kind: 'chunked' }), new Dechunker()];
     let content = '';
-    for (const piece of pieces) dechunker.push(end.take(piece).passed, (data) => { content += data.toString('hex'); });
+    for (const piece of pieces) content += dechunker.push(end.take(piece).passed).toString('hex');
     seen.push(content, end.over);
   });
 }

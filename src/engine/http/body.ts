@@ -1,3 +1,4 @@
+import { afterPlainChunks } from './chunk-size.ts';
 import { Field, listOf, valuesOf } from './field.ts';
 import { formatTrailer, MAX_FIELDS, type RequestHead, type ResponseHead } from './head.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
@@ -166,6 +167,10 @@ export class BodyEnd {
 
   /** Goes on with the present line; when it is whole it has its effect. */
   #takeLine(bytes: Buffer, from: number): number {
+    if (this.#state === 'size' && this.#line === '') {
+      const after = afterPlainChunks(bytes, from);
+      if (after > from) return after;
+    }
     const newline = bytes.indexOf(LF, from);
     const end = newline < 0 ? bytes.length : newline + 1;
     const longest = this.#state === 'trailer' ? MAX_TRAILER - this.#trailerBytes : MAX_SIZE_LINE;

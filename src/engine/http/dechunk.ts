@@ -1,4 +1,7 @@
+import { isLineEnd, plainChunkSize } from './chunk-size.ts';
 import { Field } from './field.ts';
+
+const NOTHING = Buffer.alloc(0);
 
 /** Takes the chunked coding off a body whose form was checked before (BodyEnd): what is left are its bytes. */
 export class Dechunker {
@@ -12,35 +15,61 @@ export class Dechunker {
     return this.#trailers;
   }
 
-  /** Calls `onData` with each piece of the content. */
-  push(bytes: Buffer, onData: (piece: Buffer) => void): void {
-    let at = 0;
-    while (at < bytes.length) {
-      if (this.#state === 'data') {
-        const piece = bytes.subarray(at, at + this.#missing);
-        at += piece.length;
-        this.#missing -= piece.length;
-        onData(piece);
-        if (this.#missing === 0) this.#state = 'dataEnd';
+  /** @returns the content in these bytes, as one piece however many chunks it came in: each piece would cost a write */
+  push(bytes: Buffer): Buffer {
+    let content: Buffer = NOTHING;
+    /** What several chunks are put together in, and how much that is. */
+    let joined: Buffer | undefined;
+    let length = 0;
+    for (let at = 0; at < bytes.length;) {
+      if (this.#state !== 'data') {
+        at = this.#takeLine(bytes, at);
         continue;
       }
-      const newline = bytes.indexOf(0x0a, at);
-      const end = newline < 0 ? bytes.length : newline + 1;
-      this.#line += bytes.toString('latin1', at, end);
+      const end = Math.min(bytes.length, at + this.#missing);
+      if (content.length === 0) {
+        content = bytes.subarray(at, end);
+      } else {
+        if (!joined) length = content.copy(joined = Buffer.allocUnsafe(content.length + bytes.length - at));
+        length += bytes.copy(joined, length, at, end);
+      }
+      this.#missing -= end - at;
+      if (this.#missing === 0) this.#state = 'dataEnd';
       at = end;
-      if (newline >= 0) this.#onLine();
     }
+    return joined ? joined.subarray(0, length) : content;
+  }
+
+  /** @returns where it goes on */
+  #takeLine(bytes: Buffer, from: number): number {
+    if (this.#line === '') {
+      const size = this.#state === 'size' ? plainChunkSize(bytes, from) : undefined;
+      if (size) {
+        this.#onSize(size.size);
+        return size.end;
+      }
+      if (this.#state === 'dataEnd' && isLineEnd(bytes, from)) {
+        this.#state = 'size';
+        return from + 2;
+      }
+    }
+    const newline = bytes.indexOf(0x0a, from);
+    const end = newline < 0 ? bytes.length : newline + 1;
+    this.#line += bytes.toString('latin1', from, end);
+    if (newline >= 0) this.#onLine();
+    return end;
   }
 
   #onLine(): void {
     const line = this.#line;
     this.#line = '';
     if (this.#state === 'dataEnd') this.#state = 'size';
-    else if (this.#state === 'size') {
-      this.#missing = Number.parseInt(line, 16);
-      this.#state = this.#missing === 0 ? 'trailer' : 'data';
-    } else if (line !== '\r\n') {
-      this.#trailers.push(Field.parse(line.slice(0, -2)));
-    }
+    else if (this.#state === 'size') this.#onSize(Number.parseInt(line, 16));
+    else if (line !== '\r\n') this.#trailers.push(Field.parse(line.slice(0, -2)));
+  }
+
+  #onSize(size: number): void {
+    this.#missing = size;
+    this.#state = size === 0 ? 'trailer' : 'data';
   }
 }

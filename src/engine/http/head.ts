@@ -38,6 +38,7 @@ export interface ResponseHead extends Head {
 }
 
 const END = Buffer.from('\r\n\r\n');
+const CR = 0x0d;
 /** A CR or LF that is none of a line's end, or a NUL. The last byte may be the CR of an LF that is still to come. */
 const stray = /(?<!\r)\n|\r(?!\n|$)|\0/;
 const requestLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e\x80-\xff]+) HTTP\/(\d)\.(\d)$/;
@@ -68,6 +69,27 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
   const match = statusLine.exec(head.start);
   if (!match) throw new HttpSyntaxError('the status line is malformed');
   return { status: Number(match[3]), reason: match[4] ?? '', minor: minorOf(match[1], match[2]), fields: head.fields, length: head.length };
+}
+
+/**
+ * Whether a parser could say anything new about a head, the first `looked` bytes of which it found incomplete: the end has come, too much has, or something
+ * malformed. Without asking, a head that comes byte by byte is read again for every byte.
+ */
+export function isWorthReading(bytes: Buffer, looked: number, limits = HEAD_LIMITS): boolean {
+  if (looked === 0 || bytes.length >= limits.bytes || bytes.includes(END, Math.max(0, looked - END.length + 1))) return true;
+  // The last byte may have been a CR, or the LF of one.
+  const from = bytes[looked - 1] === CR ? looked - 1 : looked;
+  return stray.test(bytes.toString('latin1', from));
+}
+
+/** A parser of heads for bytes that grow from call to call: it parses only when {@link isWorthReading} says so. */
+export function asItGrows<Parsed>(parse: (bytes: Buffer) => Parsed | undefined): (bytes: Buffer) => Parsed | undefined {
+  let looked = 0;
+  return (bytes) => {
+    const parsed = isWorthReading(bytes, looked) ? parse(bytes) : undefined;
+    looked = bytes.length;
+    return parsed;
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { BodyEnd, requestFraming } from './body.ts';
-import { type HeadLimits, parseRequestHead, type RequestHead } from './head.ts';
+import { type HeadLimits, isWorthReading, parseRequestHead, type RequestHead } from './head.ts';
 import { PlainRequestHead, plainRequestHead } from './plain-head.ts';
 
 const NOTHING = Buffer.alloc(0);
@@ -25,6 +25,8 @@ export class RequestReader {
   /** Read and not yet used. */
   #rest: Buffer = NOTHING;
   #inHead = false;
+  /** So much of the head was looked at, and found incomplete. */
+  #looked = 0;
   /** An empty line may come before the head (RFC 9112, 2.2: what old programs leave behind): one, not a stream of them. */
   #mayBeBlank = true;
   /** Of the request that is under way; undefined = the next head is read. */
@@ -90,7 +92,10 @@ export class RequestReader {
       if (this.#rest[1] === LF) this.#rest = this.#rest.subarray(2);
     }
     this.#mayBeBlank = false;
-    const head = plainRequestHead(this.#rest, this.#limits) ?? parseRequestHead(this.#rest, this.#limits);
+    const head = isWorthReading(this.#rest, this.#looked, this.#limits)
+      ? plainRequestHead(this.#rest, this.#limits) ?? parseRequestHead(this.#rest, this.#limits)
+      : undefined;
+    this.#looked = head ? 0 : this.#rest.length;
     if (!head) return false;
     this.#rest = this.#rest.subarray(head.length);
     this.#body = new BodyEnd(head instanceof PlainRequestHead ? head.framing : requestFraming(head));

@@ -1,5 +1,5 @@
 import { BodyEnd, type Framing, responseFraming } from './body.ts';
-import { parseResponseHead, type ResponseHead } from './head.ts';
+import { isWorthReading, parseResponseHead, type ResponseHead } from './head.ts';
 import { PlainResponseHead, plainResponseHead } from './plain-head.ts';
 
 const NOTHING = Buffer.alloc(0);
@@ -19,6 +19,8 @@ export class ResponseReader {
   readonly #sink: ResponseSink;
   /** Read and not yet used: a head that isn't complete. */
   #rest: Buffer = NOTHING;
+  /** So much of the head was looked at, and found incomplete. */
+  #looked = 0;
   #body: BodyEnd | undefined;
   #switched = false;
 
@@ -61,7 +63,8 @@ export class ResponseReader {
 
   /** @returns 0 while its end is missing */
   #onHead(bytes: Buffer): number {
-    const head = plainResponseHead(bytes) ?? parseResponseHead(bytes);
+    const head = isWorthReading(bytes, this.#looked) ? plainResponseHead(bytes) ?? parseResponseHead(bytes) : undefined;
+    this.#looked = head ? 0 : bytes.length;
     if (!head) return 0;
     if (head.status < 200) {
       this.#sink.onInterim(head);

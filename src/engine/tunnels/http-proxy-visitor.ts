@@ -4,7 +4,7 @@ import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import { splice } from '../../wire/splice.ts';
 import { BodyEnd } from '../http/body.ts';
 import { Field, valuesOf } from '../http/field.ts';
-import { formatHead, parseRequestHead, parseResponseHead, type RequestHead } from '../http/head.ts';
+import { asItGrows, formatHead, parseRequestHead, parseResponseHead, type RequestHead } from '../http/head.ts';
 import { InterimLimit } from '../http/interim-limit.ts';
 import { moveBody } from '../http/move-body.ts';
 import { type AnswerOptions, plainAnswer } from '../http/plain-answer.ts';
@@ -112,7 +112,7 @@ export class HttpProxyVisitor {
     if (!first) return undefined;
     this.#socket.unread(first);
     this.#socket.deadline(headMs);
-    const head = await this.#socket.parse(parseRequestHead);
+    const head = await this.#socket.parse(asItGrows(parseRequestHead));
     this.#socket.deadline(undefined);
     return head;
   }
@@ -202,7 +202,7 @@ export class HttpProxyVisitor {
 
   async #readResponse(request: Forward, upstream: PullSocket, interim: InterimLimit, stale: boolean): Promise<ProxyResponse> {
     try {
-      const head = await upstream.parse(parseResponseHead);
+      const head = await upstream.parse(asItGrows(parseResponseHead));
       if (head) {
         const response = readProxyResponse(head, request);
         if (response.interim) interim.count(head);

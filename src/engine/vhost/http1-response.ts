@@ -41,9 +41,8 @@ export class Http1Response {
   /** False = wait for onDrain. */
   body(piece: Buffer): boolean {
     if (!this.#dechunker) return this.#write(piece);
-    let more = true;
-    this.#dechunker.push(piece, (data) => { more = this.#write(data) && more; });
-    return more;
+    const content = this.#dechunker.push(piece);
+    return content.length === 0 || this.#write(content);
   }
 
   /** False = wait for onDrain. */

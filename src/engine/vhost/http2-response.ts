@@ -74,8 +74,8 @@ export class Http2Response {
   body(piece: Buffer, last: boolean): boolean {
     if (this.#whole) return true;
     this.#whole = last;
-    if (this.#dechunker) this.#dechunker.push(piece, (data) => { this.#pieces.push(data); });
-    else this.#pieces.push(piece);
+    const content = this.#dechunker ? this.#dechunker.push(piece) : piece;
+    if (content.length > 0) this.#pieces.push(content);
     return this.flush();
   }
 

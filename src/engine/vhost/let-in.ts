@@ -53,14 +53,10 @@ export class LetInForm implements Responder {
   }
 
   send(piece: Buffer): boolean {
-    if (this.#dechunker) this.#dechunker.push(piece, (data) => this.#take(data));
-    else this.#take(piece);
-    return true;
-  }
-
-  #take(data: Buffer): void {
+    const data = this.#dechunker ? this.#dechunker.push(piece) : piece;
     this.#tooLong ||= this.#body.length + data.length > MAX_BODY;
     if (!this.#tooLong) this.#body = Buffer.concat([this.#body, data]);
+    return true;
   }
 
   requestSent(): void {

@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { BodyEnd, type Framing, requestFraming, responseFraming } from '../../../src/engine/http/body.ts';
+import { Dechunker } from '../../../src/engine/http/dechunk.ts';
 import { Field } from '../../../src/engine/http/field.ts';
 import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
 import { sized } from '../../support/endurance.ts';
+import { longestHold } from '../../support/thread-time.ts';
 
 const runs = { numRuns: sized(5000, 100_000) };
 const LONG = sized(20_000, 600_000);
@@ -162,3 +164,15 @@ test('any bytes are refused or taken, however they are cut up', () => {
     expect(outcome(cutUp(bytes, cuts))).toBe(outcome([bytes]));
   }), runs);
 }, LONG);
+
+test('chunks of one byte are read without a text for each, and their content goes on as one piece', async () => {
+  const chunks = Buffer.from('1\r\na\r\n'.repeat(1_000_000));
+  const work = async (): Promise<void> => {
+    expect(new BodyEnd(chunked).take(chunks).taken).toBe(chunks.length);
+    return Promise.resolve();
+  };
+  await work();
+  // With texts it is half a second.
+  expect(await longestHold(work)).toBeLessThan(250);
+  expect(new Dechunker().push(chunks).length).toBe(1_000_000);
+});

@@ -1,9 +1,12 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Field, listOf, valuesOf } from '../../../src/engine/http/field.ts';
-import { formatHead, MAX_FIELDS, MAX_HEAD, parseRequestHead, parseResponseHead } from '../../../src/engine/http/head.ts';
+import { asItGrows, formatHead, HEAD_LIMITS, MAX_FIELDS, MAX_HEAD, parseRequestHead, parseResponseHead } from '../../../src/engine/http/head.ts';
+import { RequestReader } from '../../../src/engine/http/request-reader.ts';
+import { ResponseReader } from '../../../src/engine/http/response-reader.ts';
 import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
 import { sized } from '../../support/endurance.ts';
+import { longestHold } from '../../support/thread-time.ts';
 
 const runs = { numRuns: sized(5000, 100_000) };
 const LONG = sized(20_000, 600_000);
@@ -125,3 +128,50 @@ function attempt<T>(parse: () => T): T | undefined {
     return undefined;
   }
 }
+
+test('a head that comes byte by byte is read again only when that says more', () => {
+  const head = bytes(`GET / HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(100)}\r\n`);
+  let readings = 0;
+  const parse = asItGrows((some) => { readings++; return parseRequestHead(some); });
+  for (let end = 1; end < head.length; end++) expect(parse(head.subarray(0, end))).toBeUndefined();
+  expect(parse(head)).toEqual(parseRequestHead(head));
+  expect(readings).toBe(2);
+});
+
+test('a head that comes in pieces reads the same, and is refused as early', () => {
+  fc.assert(fc.property(nearly, fc.array(fc.nat(), { maxLength: 4 }), (some, cuts) => {
+    const parse = asItGrows(parseRequestHead);
+    for (const end of [...cuts.map((cut) => cut % (some.length + 1)).toSorted((a, b) => a - b), some.length]) {
+      const whole = outcome(() => parseRequestHead(some.subarray(0, end)));
+      expect(outcome(() => parse(some.subarray(0, end)))).toEqual(whole);
+      if (whole !== undefined) return;
+    }
+  }), runs);
+}, LONG);
+
+/** What parsing makes of it, a refusal included. */
+function outcome(parse: () => unknown): unknown {
+  try {
+    return parse();
+  } catch (error) {
+    return error;
+  }
+}
+
+test('a request and a response whose heads come byte by byte cost little', async () => {
+  const fields = `Host: a\r\nX: ${'y'.repeat(31_000)}\r\n\r\n`;
+  const nothing = (): void => undefined;
+  const requests = new RequestReader({ onHeadBegun: nothing, onHead: nothing, onBody: nothing, onBodyOver: nothing, onAhead: nothing }, HEAD_LIMITS);
+  const response = new ResponseReader('GET', { onInterim: nothing, onHead: nothing, onBody: nothing });
+  const readers = [[`GET / HTTP/1.1\r\n${fields}`, (byte: Buffer) => requests.read(byte)], [`HTTP/1.1 204 \r\n${fields}`, (byte: Buffer) => response.push(byte)]] as const;
+  for (const [head, read] of readers) {
+    const all = bytes(head);
+    const work = async (): Promise<void> => {
+      for (let at = 0; at < all.length; at++) read(all.subarray(at, at + 1));
+      return Promise.resolve();
+    };
+    // Read again for each byte, it is more than a second.
+    expect(await longestHold(work)).toBeLessThan(800);
+  }
+  expect(requests.over && response.over).toBe(true);
+}, LONG);

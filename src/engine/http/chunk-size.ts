@@ -1,0 +1,45 @@
+const [CR, LF] = [0x0d, 0x0a];
+/** Up to 28 bits: programs send no larger chunks. */
+const MOST_DIGITS = 7;
+
+/** By code: what a hexadecimal digit is worth; 255 = it is none. */
+const DIGITS = Uint8Array.from({ length: 256 }, (_, code) => {
+  const digit = String.fromCharCode(code);
+  return /[0-9A-Fa-f]/.test(digit) ? Number.parseInt(digit, 16) : 255;
+});
+
+/** Where those chunks end that begin at a place, are all there, not empty, and as {@link plainChunkSize} takes them. */
+export function afterPlainChunks(bytes: Buffer, at: number): number {
+  for (let next = at; ;) {
+    const chunk = plainChunkSize(bytes, next);
+    const end = chunk && chunk.size > 0 ? chunk.end + chunk.size : bytes.length;
+    if (!isLineEnd(bytes, end)) return next;
+    next = end + 2;
+  }
+}
+
+/** The size of a chunk, and where its data begins. */
+export interface ChunkSize {
+  readonly size: number;
+  readonly end: number;
+}
+
+/**
+ * Reads the line of a chunk's size as it usually is: whole, digits alone. undefined = it is another one. Who sends chunks of a byte each makes a server read
+ * ten thousand such lines at a time; as texts they would hold the event loop for too long.
+ */
+export function plainChunkSize(bytes: Buffer, at: number): ChunkSize | undefined {
+  let size = 0;
+  let end = at;
+  for (const last = at + MOST_DIGITS; end < last; end++) {
+    const digit = DIGITS[bytes[end] ?? LF] ?? 255;
+    if (digit === 255) break;
+    size = size * 16 + digit;
+  }
+  return end > at && isLineEnd(bytes, end) ? { size, end: end + 2 } : undefined;
+}
+
+/** Whether CR LF are at a place. */
+export function isLineEnd(bytes: Buffer, at: number): boolean {
+  return bytes[at] === CR && bytes[at + 1] === LF;
+}
