@@ -55,7 +55,7 @@ export function costOf(schema: GraphQLSchema, document: DocumentNode, operation:
     const value = node.arguments?.find(({ name }) => name.value === argument)?.value;
     if (value?.kind !== Kind.VARIABLE) return literal(value);
     const name = value.name.value;
-    return name in variables ? variables[name] : literal(defaults.get(name));
+    return Object.hasOwn(variables, name) ? variables[name] : literal(defaults.get(name));
   }
 
   function typeOf(name: string | undefined): GraphQLCompositeType | undefined {

@@ -38,6 +38,8 @@ describe('what an operation costs', () => {
     expect(cost(text)).toBe(2 + 4);
     expect(cost(text, { limit: null })).toBe(2 + 50);
     expect(cost('query ($limit: Int) { clients(limit: $limit) { rows { id } } }')).toBe(2 + 50);
+    // Variables with the names of what every object has.
+    for (const name of ['constructor', '__proto__', 'toString']) expect(cost(text.replaceAll('$limit', `$${name}`))).toBe(2 + 4);
     for (const limit of [-5, 0]) expect(cost(text, { limit })).toBe(2 + 1);
     // The list itself refuses it.
     expect(cost(text, { limit: 1e9 })).toBe(2 + 200);
