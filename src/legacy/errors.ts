@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { AditError, type ErrorCode, isOutage, maskedError } from '../schema/errors.ts';
+import { AditError, type ErrorCode, fieldName, isOutage, maskedError } from '../schema/errors.ts';
 
 /**
  * An endpoint's own texts for some errors, by code, or by code and kind of record: `NOT_FOUND client`. The text of any other
@@ -25,17 +25,17 @@ export function invalidParameter(name: string, reason = ''): AditError {
  * What a failed call is told (contract 2.2, 2.4, D5, D17, D31).
  * @param fields absent = the error names parameters already
  */
-export function failureText({ code, message, extensions }: AditError, texts: FailureTexts = {}, fields: FieldNames = {}): string {
+export function failureText({ code, message, params }: AditError, texts: FailureTexts = {}, fields: FieldNames = {}): string {
   if (code === 'NOT_FOUND') {
-    const { resource } = extensions;
+    const { resource } = params;
     const known = resource === 'client' || resource === 'tunnel' || resource === 'host' || resource === 'user' ? texts[`NOT_FOUND ${resource}`] : undefined;
     return textOf(known ?? texts[code], message);
   }
   if (code === 'INVALID_INPUT') {
-    const field = String(extensions['field']);
+    const field = fieldName(String(params['field']));
     const name = fields[field] ?? field;
     if (name === 'expire_time') return 'invalid expiration time';
-    return extensions['reason'] ? `invalid ${name}: ${extensions['reason']}` : `invalid ${name}`;
+    return params['reason'] ? `invalid ${name}: ${params['reason']}` : `invalid ${name}`;
   }
   return textOf(texts[code], message);
 }

@@ -5,8 +5,11 @@ import { databaseFailure, failureNote } from '../store/database-failure.ts';
 import { SearchTooBroadError } from '../store/errors.ts';
 import { withoutValues } from './graphql-messages.ts';
 
-/** What the parts of an error beside its code may hold; they reach the caller. */
+/** What the parts of an error beside its code may hold; they reach the caller. `field`: the path of the argument, or of the field of an input, that caused it. */
 export type ErrorParams = Readonly<Record<string, string | number>>;
+
+/** One thing that is wrong with what a caller sent: the parameters of its error, `field` among them. */
+export type Problem = ErrorParams & { readonly code: ErrorCode; readonly message: string };
 
 interface ErrorRow {
   /** When it happens, for the documentation. */
@@ -78,6 +81,9 @@ export const errorCodes = {
   DATABASE_BUSY: { description: 'The database could not do it in time: another program has its lock, or too much is waiting for it. Nothing was changed; try again.', message: 'the database is busy' },
   DATABASE_FULL: { description: 'The disk of the database is full. Nothing was changed.', message: 'the disk of the database is full' },
   DATABASE_UNAVAILABLE: { description: "The database can't be reached. Whether a change was stored is not certain.", message: 'the database can not be reached' },
+  GRAPHQL_PARSE_FAILED: { description: 'The text of the operation is no GraphQL.', message: '{reason}' },
+  GRAPHQL_VALIDATION_FAILED: { description: 'The operation does not fit the schema, or is larger than one may be.', message: '{reason}' },
+  BAD_REQUEST: { description: 'The HTTP request holds no operation: its body is no JSON, or lacks `query`.', message: '{reason}' },
   INTERNAL: { description: 'A fault of the server; `id` names the entry in its log.', message: 'internal error {id}' },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -91,17 +97,31 @@ export type ErrorCode = keyof typeof errorCodes;
 export class AditError extends Error {
   override readonly name = 'AditError';
   readonly code: ErrorCode;
-  /** Copied to the GraphQL error: the code and the parameters. */
-  readonly extensions: ErrorParams & { readonly code: ErrorCode };
+  readonly params: ErrorParams;
+  /** Copied to the GraphQL error: the code and the parameters, and of an error that a field caused all problems of the input. */
+  readonly extensions: Readonly<Record<string, unknown>> & { readonly code: ErrorCode };
 
-  constructor(code: ErrorCode, params: ErrorParams = {}) {
-    super(errorCodes[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? '')));
+  /** @param message instead of the table's @param others what else is wrong with the same input */
+  constructor(code: ErrorCode, params: ErrorParams = {}, message = messageOf(code, params), others: readonly AditError[] = []) {
+    super(message);
     this.code = code;
-    this.extensions = { ...params, code };
+    this.params = params;
+    const problems = [{ ...params, code, message }, ...others.map((other): Problem => ({ ...other.params, code: other.code, message: other.message }))];
+    this.extensions = { ...params, code, ...('field' in params && { problems }) };
   }
 }
 
-/** An input that breaks a rule. `reason` reads on after "invalid <field>: ". */
+function messageOf(code: ErrorCode, params: ErrorParams): string {
+  const said: ErrorParams = 'field' in params ? { ...params, field: fieldName(String(params['field'])) } : params;
+  return errorCodes[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(said[name] ?? ''));
+}
+
+/** What a field is called at the end of its path: `targets` of `input.targets.0`. */
+export function fieldName(path: string): string {
+  return path.split('.').findLast((part) => !/^\d+$/.test(part)) ?? path;
+}
+
+/** A value that breaks a rule. `reason` reads on after "invalid <field>: ". @param field its path, from where the check begins: see {@link Problems} */
 export function invalidInput(field: string, reason: string, params: ErrorParams = {}): AditError {
   return new AditError('INVALID_INPUT', { ...params, field, reason });
 }
@@ -114,7 +134,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
   return (error) => {
     const cause = rootCause(error);
     if (cause instanceof AditError) return asGraphQL(error);
-    if (cause instanceof GraphQLError) return withoutValues(asGraphQL(error));
+    if (cause instanceof GraphQLError) return withCode(withoutValues(asGraphQL(error)));
     const masked = maskedError(cause, log, 'a request failed');
     const { nodes, source, positions, path } = asGraphQL(error);
     return new GraphQLError(masked.message, { nodes, source, positions, path, extensions: { ...masked.extensions, ...(isOutage(masked.code) && { http: { status: 503 } }) } });
@@ -147,6 +167,18 @@ function rootCause(error: unknown): unknown {
   let cause = error;
   while (cause instanceof Error && 'originalError' in cause && cause.originalError instanceof Error) cause = cause.originalError;
   return cause;
+}
+
+/** An error of GraphQL itself with a code of the table; of a variable whose value does not fit its type also with the path of that value. */
+function withCode(error: GraphQLError): GraphQLError {
+  const { message, nodes, source, positions, path, extensions } = error;
+  if (typeof extensions['code'] === 'string' && Object.hasOwn(errorCodes, extensions['code'])) return error;
+  const [, variable, at = variable] = /^Variable "\$(\w+)"(?:.*? at "([^"]+)")?/.exec(message) ?? [];
+  const field = at?.replaceAll('[', '.').replaceAll(']', '');
+  const own = field === undefined
+    ? { code: message.startsWith('Syntax Error') ? 'GRAPHQL_PARSE_FAILED' : 'GRAPHQL_VALIDATION_FAILED' }
+    : new AditError('INVALID_INPUT', { field }, message).extensions;
+  return new GraphQLError(message, { nodes, source, positions, path, extensions: { ...extensions, ...own } });
 }
 
 function asGraphQL(error: unknown): GraphQLError {

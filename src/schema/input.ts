@@ -50,6 +50,6 @@ export function targetsOf(field: string, value: Given<readonly string[]>): strin
   const lines = targetLines(value);
   const text = textOf(field, lines.join('\n'), textLength);
   const line = malformedTarget(lines);
-  if (line !== undefined) throw invalidInput(field, `"${line.slice(0, 100)}" is not host:port`, { line: line.slice(0, 100) });
+  if (line !== undefined) throw invalidInput(`${field}.${value.findIndex((entry) => targetLines([entry]).includes(line))}`, `"${line.slice(0, 100)}" is not host:port`, { line: line.slice(0, 100) });
   return text;
 }

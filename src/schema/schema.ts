@@ -4,6 +4,7 @@ import { builder } from './builder.ts';
 // Each of these declares its part of the schema on the builder.
 /* oxlint-disable import/no-unassigned-import */
 import './scalars.ts';
+import './error-code.ts';
 import './server/query.ts';
 import './user/queries.ts';
 import './user/mutations.ts';

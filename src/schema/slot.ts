@@ -1,5 +1,8 @@
 import { hasRoom } from '../rules/quota.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { usableClient } from './access.ts';
 import type { ClientWithOwner } from './changes.ts';
+import type { Context } from './context.ts';
 import { AditError } from './errors.ts';
 
 /**
@@ -11,4 +14,11 @@ import { AditError } from './errors.ts';
 export function checkSlot({ maxTunnels, tunnelCount, user }: ClientWithOwner, from?: number | null): void {
   if (!hasRoom(maxTunnels, tunnelCount)) throw new AditError('CLIENT_TUNNEL_QUOTA');
   if (user !== null && !hasRoom(user.maxTunnels, user.tunnelCount, user.id === from ? 0 : 1)) throw new AditError('USER_TUNNEL_QUOTA');
+}
+
+/** The client that a new tunnel or host is to lead through. @throws {AditError} as {@link usableClient} and {@link checkSlot} */
+export async function clientWithRoom(context: Context, tx: Transaction, id: number): Promise<ClientWithOwner> {
+  const client = await usableClient(context, tx, id);
+  checkSlot(client);
+  return client;
 }

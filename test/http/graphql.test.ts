@@ -174,7 +174,7 @@ test('a fault of the server is masked, and its id leads to the log', async () =>
 test("a rule's refusal reaches the caller with code and field", async () => {
   const app = await start();
   const body: unknown = await (await app.graphql({ query: 'mutation { createClient(input: { remark: "a\\u0000b" }) { id } }' })).json();
-  expect(body).toMatchObject({ errors: [{ message: 'invalid remark: holds a NUL character', path: ['createClient'], extensions: { code: 'INVALID_INPUT', field: 'remark' } }] });
+  expect(body).toMatchObject({ errors: [{ message: 'invalid remark: holds a NUL character', path: ['createClient'], extensions: { code: 'INVALID_INPUT', field: 'input.remark' } }] });
 });
 
 describe('the editor', () => {

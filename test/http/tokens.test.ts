@@ -80,7 +80,7 @@ eachDialect('API tokens', (databases) => {
     api.clock.now = undefined;
     expect(await graphql(`mutation { revokeApiToken(id: ${apiToken.id}) }`, alice)).toEqual({ data: { revokeApiToken: apiToken.id } });
     expect(await totals(token)).toEqual(invalid);
-    expect(await graphql('mutation { createApiToken(input: { name: " " }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'name' } }] });
+    expect(await graphql('mutation { createApiToken(input: { name: " " }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.name' } }] });
   });
 
   const tokenOf = async (input: string, headers: Record<string, string>) => z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) })
@@ -118,7 +118,7 @@ eachDialect('API tokens', (databases) => {
       expect(await graphql('{ clients { total } }', headers)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
       expect((await api.call('/client/list/', {}, { headers })).status).toBe(403);
     }
-    expect(await graphql('mutation { createApiToken(input: { name: "x", scope: WALL, secrets: true }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'secrets' } }] });
+    expect(await graphql('mutation { createApiToken(input: { name: "x", scope: WALL, secrets: true }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.secrets' } }] });
   });
 
   test('from before secrets could be chosen keep them, and the log names them at the start', async () => {

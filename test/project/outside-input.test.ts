@@ -26,6 +26,7 @@ import { resolvedPath, routedLocation, routedPath } from '../../src/rules/reques
 import { setsSessionCookie, withoutSessionCookies } from '../../src/rules/session-cookie.ts';
 import { dialTargets, malformedTarget, parseTarget, targetLines } from '../../src/rules/targets.ts';
 import { clientColumns } from '../../src/schema/client/input.ts';
+import { Problems } from '../../src/schema/problems.ts';
 import { routeQuestion } from '../../src/schema/diagnosis/route.ts';
 import { AditError } from '../../src/schema/errors.ts';
 import { headersOf, hostChangeOf } from '../../src/schema/host/headers.ts';
@@ -71,18 +72,25 @@ const otherValues: Parser = ['a setting that is no text', (text) => {
   return readSource({ label: 'file', spell: fileKey, values: { [fileKey(name)]: somethingElse(text) } }, []);
 }];
 
+/** Runs the checks of an input as a mutation does. */
+function whole(check: (problems: Problems) => unknown): void {
+  const problems = new Problems();
+  check(problems);
+  problems.end();
+}
+
 const inputs: Parser[] = [
-  ['the input of a client', (text) => clientColumns({ kind: 'anonymous' }, { verifyKey: text, remark: text, basicUser: text, basicPassword: text, blackIpList: [text, text], ipWhitePassword: text, ipWhiteList: [text] }), AditError],
-  ['the remark of a client', (remark) => clientColumns({ kind: 'anonymous' }, { remark }), AditError],
-  ['the address lists of a client', (text) => clientColumns({ kind: 'anonymous' }, { blackIpList: [text], ipWhiteList: text.split('\n') }), AditError],
-  ['the targets of a tunnel', (text) => tunnelColumns({ targets: [text, text] }, schemaSettings), AditError],
-  ['the address of a tunnel', (serverIp) => tunnelColumns({ serverIp }, schemaSettings), AditError],
-  ['other texts of a tunnel', (text) => tunnelColumns({ remark: text, password: text, localPath: text, stripPrefix: text }, schemaSettings), AditError],
-  ['the name of a user', (username) => userColumns({ username }, schemaSettings), AditError],
+  ['the input of a client', (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { verifyKey: text, remark: text, basicUser: text, basicPassword: text, blackIpList: [text, text], ipWhitePassword: text, ipWhiteList: [text] })), AditError],
+  ['the remark of a client', (remark) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { remark })), AditError],
+  ['the address lists of a client', (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { blackIpList: [text], ipWhiteList: text.split('\n') })), AditError],
+  ['the targets of a tunnel', (text) => whole((problems) => tunnelColumns(problems, { targets: [text, text] }, schemaSettings)), AditError],
+  ['the address of a tunnel', (serverIp) => whole((problems) => tunnelColumns(problems, { serverIp }, schemaSettings)), AditError],
+  ['other texts of a tunnel', (text) => whole((problems) => tunnelColumns(problems, { remark: text, password: text, localPath: text, stripPrefix: text }, schemaSettings)), AditError],
+  ['the name of a user', (username) => whole((problems) => userColumns(problems, { username }, schemaSettings)), AditError],
   ['the password of a user', (password) => newPassword({ password }), AditError],
   ['the headers of a host', (text) => headersOf('headers', [text]), AditError],
   ['the Host header of a host', (text) => hostChangeOf('hostChange', text), AditError],
-  ['platform domains', (text) => platformEntries([{ id: text, wildcard: text, certFilePath: text, keyFilePath: text }, { wildcard: `*.${text}` }], []), AditError],
+  ['platform domains', (text) => whole((problems) => platformEntries(problems, [{ id: text, wildcard: text, certFilePath: text, keyFilePath: text }, { wildcard: `*.${text}` }], [])), AditError],
   ['the question of a diagnosis', (text) => routeQuestion(text, text, 'http'), AditError],
   ['the path of a diagnosis', (text) => routeQuestion('a.com', `/${text}`, 'http'), AditError],
 ];

@@ -171,7 +171,7 @@ eachDialect('clients', (databases) => {
       remark: 'x'.repeat(256), verifyKey: 'x'.repeat(256), basicUser: '😀'.repeat(256), webPassword: 'x'.repeat(256), ipWhitePassword: 'a\0b',
       blackIpList: ['10.0.0.1'.repeat(150_000)], ipWhiteList: ['a\0'],
     })) {
-      expect((await api.run(update, { id, input: { compress: true, [field]: value } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field } });
+      expect((await api.run(update, { id, input: { compress: true, [field]: value } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field: `input.${field}` } });
     }
     expect(await row(api, id)).toMatchObject({ compress: false, remark: '😀'.repeat(255) });
   });

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { globalRoutes } from '../../src/legacy/controllers/global.ts';
+import { Problems } from '../../src/schema/problems.ts';
 import { routeQuestion } from '../../src/schema/diagnosis/route.ts';
 import { AditError } from '../../src/schema/errors.ts';
 import { headersOf, hostChangeOf } from '../../src/schema/host/headers.ts';
@@ -48,10 +49,10 @@ test('platform domains: entries have ids of their own and patterns that do not o
   });
   const stored = [{ id: 'own', wildcard: '*.b.com', certFilePath: '', keyFilePath: '' }];
   fc.assert(fc.property(fc.array(entry, { maxLength: 3 }), (given) => {
-    const entries = parsed(() => platformEntries(given, stored), AditError);
+    const entries = parsed(() => platformEntries(new Problems(), given, stored), AditError);
     if (entries === undefined) return;
     hold(new Set(entries.map(({ id }) => id)).size === given.length, 'has ids of their own');
-    hold(JSON.stringify(platformEntries(entries, stored)) === JSON.stringify(entries), 'is kept as it is');
+    hold(JSON.stringify(platformEntries(new Problems(), entries, stored)) === JSON.stringify(entries), 'is kept as it is');
     for (const { id, certFilePath, keyFilePath } of entries) hold(id !== '' && (certFilePath === '') === (keyFilePath === ''), 'has both files or none');
   }), cases);
 });

@@ -67,7 +67,7 @@ eachDialect('hosts', (databases) => {
     const before = await api.record(one, { id });
     for (const answer of [await api.run(create, { input: { clientId, host: 'b.com', ...wrong } }), await api.run(update, { id, input: wrong })]) {
       const [error] = answer.errors;
-      expect(error?.code === 'INVALID_INPUT' ? error.extensions['field'] : error?.code).toBe(code);
+      expect(error?.code === 'INVALID_INPUT' ? String(error.extensions['field']).replace(/^input\.|\.\d+$/g, '') : error?.code).toBe(code);
     }
     expect(await api.record(one, { id })).toEqual(before);
     expect(await totals(api)).toMatchObject({ hosts: 1 });

@@ -90,9 +90,9 @@ eachDialect('tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api);
     const { errors } = await api.run(update, { id, input: { remark: 'new', targets: ['127.0.0.1:80', 'not a target'] } });
-    expect(errors[0]).toMatchObject({ code: 'INVALID_INPUT', message: 'invalid targets: "not a target" is not host:port', extensions: { field: 'targets', line: 'not a target' } });
-    expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', serverIp: '1.2.3' } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field: 'serverIp' } });
-    expect((await api.run(update, { id, input: { targets: Array.from({ length: 2000 }, () => '127.0.0.1:80') } })).errors[0]).toMatchObject({ extensions: { field: 'targets' } });
+    expect(errors[0]).toMatchObject({ code: 'INVALID_INPUT', message: 'invalid targets: "not a target" is not host:port', extensions: { field: 'input.targets.1', line: 'not a target' } });
+    expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', serverIp: '1.2.3' } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field: 'input.serverIp' } });
+    expect((await api.run(update, { id, input: { targets: Array.from({ length: 2000 }, () => '127.0.0.1:80') } })).errors[0]).toMatchObject({ extensions: { field: 'input.targets' } });
     expect(await api.record('query ($id: ID!) { tunnel(id: $id) { remark targets } }', { id })).toEqual({ remark: '', targets: ['127.0.0.1:22'] });
   });
 
@@ -178,7 +178,7 @@ eachDialect('tunnels', (databases) => {
     expect(await api.code(update, { id: second, input: { password: 'same' } })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.code(copy, { id: first })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.record(update, { id: first, input: { password: '', remark: 'x' } })).toMatchObject({ password: 'same', port: 0 });
-    expect((await api.run(create, { input: { clientId: 1, mode: 'SECRET' } })).errors[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'password' });
+    expect((await api.run(create, { input: { clientId: 1, mode: 'SECRET' } })).errors[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'input.password' });
     expect(await api.code(update, { id: await newTunnel(api, {}), input: { mode: 'SECRET' } })).toBe('INVALID_INPUT');
     // One of an older version, which took them without.
     const { id: keyless } = await api.services.store.db.tunnel.create({ data: { clientId: 1, mode: 'secret' } });

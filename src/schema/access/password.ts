@@ -29,6 +29,6 @@ export async function verifyPassword(password: string, passwordHash: string | un
  */
 export function checkedPassword(field: string, password: string): string {
   textOf(field, password, lineLength);
-  if (Array.from(password).length < fewest) throw new AditError('PASSWORD_TOO_SHORT');
+  if (Array.from(password).length < fewest) throw new AditError('PASSWORD_TOO_SHORT', { field });
   return password;
 }

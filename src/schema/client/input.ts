@@ -2,6 +2,7 @@ import type { Caller } from '../../rules/caller.ts';
 import { builder } from '../builder.ts';
 import { ipListOf, limitOf, secretOf, textOf } from '../input.ts';
 import { idOf } from '../ids.ts';
+import type { Problems } from '../problems.ts';
 
 /** What can be set of a client. One type for both mutations: what is absent keeps its value or takes the default. */
 export const ClientInput = builder.inputType('ClientInput', {
@@ -36,7 +37,7 @@ export type ClientValues = Omit<typeof ClientInput.$inferInput, 'ownerId'> & { r
 /** @throws {AditError} INVALID_INPUT for an id that is none */
 export function clientValues(input: typeof ClientInput.$inferInput): ClientValues {
   const { ownerId, ...values } = input;
-  return { ...values, ...(ownerId !== undefined && { ownerId: idOf('ownerId', ownerId) }) };
+  return { ...values, ...(ownerId !== undefined && { ownerId: idOf('input.ownerId', ownerId) }) };
 }
 
 /**
@@ -50,25 +51,25 @@ export function ownSettings(input: ClientValues): ClientValues {
 
 /**
  * The columns that an input sets and that need no other row to decide on; undefined = not given.
- * @throws {AditError} INVALID_INPUT
+ * @param problems where what is wrong with them is noted
  */
-export function clientColumns(caller: Caller, input: ClientValues) {
-  return {
-    vkey: secretOf('verifyKey', input.verifyKey),
-    remark: textOf('remark', input.remark),
-    basicUser: textOf('basicUser', input.basicUser),
-    basicPassword: secretOf('basicPassword', input.basicPassword),
-    compress: input.compress ?? undefined,
-    crypt: input.crypt ?? undefined,
-    configAllowed: input.configAllowed ?? undefined,
-    rateLimit: limitOf(input.rateLimit),
-    flowLimit: limitOf(input.flowLimit),
-    maxConnections: limitOf(input.maxConnections),
-    maxTunnels: limitOf(input.maxTunnels),
-    blackIpList: ipListOf(caller, 'blackIpList', input.blackIpList),
-    ipWhite: input.ipWhite ?? undefined,
-    ipWhitePassword: textOf('ipWhitePassword', input.ipWhitePassword),
-    ipWhiteList: ipListOf(caller, 'ipWhiteList', input.ipWhiteList),
-    expiresAt: input.expiresAt,
-  };
+export function clientColumns(problems: Problems, caller: Caller, input: ClientValues) {
+  return problems.columns({
+    vkey: () => secretOf('verifyKey', input.verifyKey),
+    remark: () => textOf('remark', input.remark),
+    basicUser: () => textOf('basicUser', input.basicUser),
+    basicPassword: () => secretOf('basicPassword', input.basicPassword),
+    compress: () => input.compress ?? undefined,
+    crypt: () => input.crypt ?? undefined,
+    configAllowed: () => input.configAllowed ?? undefined,
+    rateLimit: () => limitOf(input.rateLimit),
+    flowLimit: () => limitOf(input.flowLimit),
+    maxConnections: () => limitOf(input.maxConnections),
+    maxTunnels: () => limitOf(input.maxTunnels),
+    blackIpList: () => ipListOf(caller, 'blackIpList', input.blackIpList),
+    ipWhite: () => input.ipWhite ?? undefined,
+    ipWhitePassword: () => textOf('ipWhitePassword', input.ipWhitePassword),
+    ipWhiteList: () => ipListOf(caller, 'ipWhiteList', input.ipWhiteList),
+    expiresAt: () => input.expiresAt,
+  });
 }

@@ -8,6 +8,7 @@ import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { checkMovedRoutes } from '../host/route-check.ts';
+import { Problems } from '../problems.ts';
 import { uniqueOr } from '../unique.ts';
 import { clientColumns, ClientInput, clientValues, type ClientValues, ownSettings } from './input.ts';
 import { Client } from './type.ts';
@@ -51,44 +52,48 @@ async function createClient(context: Context, given: ClientValues) {
   const { caller } = context;
   if (caller.kind === 'client') throw new AditError('USER_ACCOUNT_REQUIRED');
   const input = caller.kind === 'user' ? { ...ownSettings(given), configAllowed: true, ownerId: caller.userId } : given;
-  const { vkey = newVerifyKey(), ...columns } = clientColumns(context.caller, input);
-  const webLogin = (await nextWebLogin(input))(noWebLogin);
-  return context.write(async (tx, changed) => {
-    const owner = await ownerById(tx, input.ownerId ?? null);
-    checkExpiry(columns.expiresAt ?? null, owner);
-    if (owner !== null && !hasRoom(owner.maxClients, owner.clientCount)) throw new AditError('OWNER_CLIENT_QUOTA');
+  const problems = new Problems();
+  const { vkey = newVerifyKey(), ...columns } = clientColumns(problems, context.caller, input);
+  const nextLogin = await nextWebLogin(problems, input);
+  const webLogin = problems.check(() => nextLogin(noWebLogin));
+  return problems.during(() => context.write(async (tx, changed) => {
+    const owner = await problems.later(() => ownerById(tx, input.ownerId ?? null)) ?? null;
+    problems.check(() => checkExpiry(columns.expiresAt ?? null, owner));
+    problems.check(() => checkClientRoom(owner));
+    problems.end();
     const expired = hasExpired(context, columns.expiresAt ?? null, owner);
     const after = await uniqueVkey(() => tx.client.create({ data: { ...columns, ...webLogin, vkey, expired, userId: owner?.id }, include: { user: true } }));
     changed({ resource: 'client', action: 'create', after });
     return after;
-  });
+  }));
 }
 
 /** /client/edit/ (contract 2.2, D11, D23). */
 async function updateClient(context: Context, id: number, given: ClientValues) {
   const input = context.caller.kind === 'admin' ? given : ownSettings(given);
-  const columns = clientColumns(context.caller, input);
-  const webLogin = await nextWebLogin(input);
-  return context.write(async (tx, changed) => {
+  const problems = new Problems();
+  const columns = clientColumns(problems, context.caller, input);
+  const webLogin = await nextWebLogin(problems, input);
+  return problems.during(() => context.write(async (tx, changed) => {
     const before = await usableClient(context, tx, id);
-    const owner = input.ownerId === undefined ? before.user : await ownerById(tx, input.ownerId);
+    const owner = input.ownerId === undefined ? before.user : await problems.later(() => ownerById(tx, input.ownerId ?? null)) ?? null;
     const moved = (owner?.id ?? null) !== before.userId;
     // A later edit of something else may not fail for what the owner's expiry has become meanwhile.
     const own = columns.expiresAt === undefined ? before.expiresAt : columns.expiresAt;
-    if (columns.expiresAt !== undefined || moved) checkExpiry(own, owner);
+    if (columns.expiresAt !== undefined || moved) problems.check(() => checkExpiry(own, owner));
     if (moved) {
-      await checkMovedRoutes(tx, before, owner?.id ?? null);
-      if (owner !== null && !hasRoom(owner.maxClients, owner.clientCount)) throw new AditError('OWNER_CLIENT_QUOTA');
-      if (owner !== null && !hasRoom(owner.maxTunnels, owner.tunnelCount, before.tunnelCount)) throw new AditError('USER_TUNNEL_QUOTA');
+      await problems.later(() => checkMovedRoutes(tx, before, owner?.id ?? null), 'ownerId');
+      problems.check(() => checkClientRoom(owner));
+      problems.check(() => checkTunnelRoom(owner, before));
     }
-    const nextLogin = webLogin(before);
+    const nextLogin = problems.required(problems.check(() => webLogin(before)));
     // The sessions of a login that is another now are over, and with them what they listen to.
     if (isAnother(before, { ...nextLogin, vkey: columns.vkey ?? before.vkey })) await tx.session.deleteMany({ where: { clientId: id } });
     const data = { ...columns, ...nextLogin, expired: hasExpired(context, own, owner), userId: owner?.id ?? null };
     const after = await uniqueVkey(() => tx.client.update({ where: { id }, data, include: { user: true } }));
     changed({ resource: 'client', action: 'update', before, after });
     return after;
-  });
+  }));
 }
 
 /** /client/changestatus/ (contract 2.2). What an administrator or an expiry switched off, only an administrator switches on (contract D12). */
@@ -115,14 +120,23 @@ function deleteClient(context: Context, id: number): Promise<number> {
 }
 
 function uniqueVkey<T>(write: () => Promise<T>): Promise<T> {
-  return uniqueOr(new AditError('VKEY_DUPLICATE'), write);
+  return uniqueOr(new AditError('VKEY_DUPLICATE', { field: 'verifyKey' }), write);
 }
 
 async function ownerById(tx: Transaction, ownerId: number | null): Promise<User | null> {
   if (ownerId === null) return null;
   const owner = await tx.user.findUnique({ where: { id: ownerId } });
-  if (owner === null) throw new AditError('OWNER_NOT_FOUND');
+  if (owner === null) throw new AditError('OWNER_NOT_FOUND', { field: 'ownerId' });
   return owner;
+}
+
+function checkClientRoom(owner: User | null): void {
+  if (owner !== null && !hasRoom(owner.maxClients, owner.clientCount)) throw new AditError('OWNER_CLIENT_QUOTA', { field: 'ownerId' });
+}
+
+/** Whether an owner may have the tunnels and hosts of a client, too. */
+function checkTunnelRoom(owner: User | null, { tunnelCount }: ClientRow): void {
+  if (owner !== null && !hasRoom(owner.maxTunnels, owner.tunnelCount, tunnelCount)) throw new AditError('USER_TUNNEL_QUOTA', { field: 'ownerId' });
 }
 
 function hasExpired(context: Context, own: Date | null, owner: User | null): boolean {
@@ -136,5 +150,5 @@ function isAnother(before: Credentials, after: Credentials): boolean {
 }
 
 function checkExpiry(own: Date | null, owner: User | null): void {
-  if (expiresAfterOwner(own, owner?.expiresAt ?? null)) throw new AditError('CLIENT_EXPIRES_AFTER_OWNER');
+  if (expiresAfterOwner(own, owner?.expiresAt ?? null)) throw new AditError('CLIENT_EXPIRES_AFTER_OWNER', { field: 'expiresAt' });
 }

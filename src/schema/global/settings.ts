@@ -5,6 +5,7 @@ import { builder } from '../builder.ts';
 import type { GlobalState } from '../changes.ts';
 import type { Context } from '../context.ts';
 import { ipListOf, textOf } from '../input.ts';
+import { Problems } from '../problems.ts';
 import { usableCertificate } from '../platform-domain/certificate.ts';
 import { platformEntries, PlatformDomainInput } from '../platform-domain/input.ts';
 import { savePlatformDomains } from '../platform-domain/save.ts';
@@ -49,18 +50,22 @@ builder.mutationFields((t) => ({
 
 /** /global/save/ (contract 2.6, 4.7): hosts of a platform domain get its new certificate. */
 function saveGlobalSettings(context: Context, { blackIpList, serverUrl, platformDomains }: typeof GlobalSettingsInput.$inferInput): Promise<GlobalRow> {
-  const data = { blackIpList: ipListOf(context.caller, 'blackIpList', blackIpList), serverUrl: textOf('serverUrl', serverUrl)?.trim() };
-  return context.write(async (tx, changed) => {
+  const problems = new Problems();
+  const data = problems.columns({ blackIpList: () => ipListOf(context.caller, 'blackIpList', blackIpList), serverUrl: () => textOf('serverUrl', serverUrl)?.trim() });
+  return problems.during(() => context.write(async (tx, changed) => {
     const before = await globalState(tx);
-    const entries = platformDomains && platformEntries(platformDomains, before.platformDomains);
-    for (const entry of entries ?? []) if (entry.certFilePath !== '') await usableCertificate(entry);
+    const entries = platformDomains ? problems.check(() => platformEntries(problems, platformDomains, before.platformDomains), 'platformDomains') : undefined;
+    for (const [index, entry] of (entries ?? []).entries()) {
+      if (entry.certFilePath !== '') await problems.inside(`platformDomains.${index}`).later(() => usableCertificate(entry, 'certFilePath'));
+    }
+    problems.end();
     await tx.globalSettings.upsert({ where: { id: 1 }, create: { id: 1, ...data }, update: data });
-    const hosts = entries ? await savePlatformDomains(tx, entries) : [];
+    const hosts = entries ? problems.required(await problems.later(() => savePlatformDomains(tx, entries), 'platformDomains')) : [];
     const after = await globalState(tx);
     changed({ resource: 'globalSettings', action: 'update', before, after });
     for (const host of hosts) changed({ resource: 'host', action: 'update', ...host });
     return after;
-  });
+  }));
 }
 
 async function globalState(tx: Reading): Promise<GlobalState> {

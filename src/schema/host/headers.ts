@@ -8,11 +8,12 @@ import { textLength, textOf } from '../input.ts';
  */
 export function headersOf(field: string, value: readonly string[] | null | undefined): string | undefined {
   if (value === null || value === undefined) return undefined;
-  const lines = value.flatMap((text) => text.split(/\r?\n/)).map((line) => line.trim()).filter((line) => line !== '');
+  const entries = value.map((text) => text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== ''));
+  const lines = entries.flat();
   const text = textOf(field, lines.join('\n'), textLength);
   const line = lines.findIndex((one) => !isHeaderLine(one)) + 1;
   // Not the line itself: headers carry credentials.
-  if (line > 0) throw invalidInput(field, `line ${line} is not Name: value`, { line });
+  if (line > 0) throw invalidInput(`${field}.${entries.findIndex((own) => own.some((one) => !isHeaderLine(one)))}`, `line ${line} is not Name: value`, { line });
   return text;
 }
 

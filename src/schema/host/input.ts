@@ -4,6 +4,7 @@ import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { invalidInput } from '../errors.ts';
 import { targetsOf, textOf } from '../input.ts';
+import type { Problems } from '../problems.ts';
 import { pemOrPath } from './certificate-text.ts';
 import { HostMode, HostScheme } from './enums.ts';
 import { headersOf, hostChangeOf } from './headers.ts';
@@ -41,35 +42,35 @@ export type HostValues = Omit<typeof HostInput.$inferInput, 'clientId'> & { read
 /** @throws {AditError} INVALID_INPUT for an id that is none */
 export function hostValues(input: typeof HostInput.$inferInput): HostValues {
   const { clientId, ...values } = input;
-  return { ...values, ...(clientId !== undefined && { clientId: idOf('clientId', clientId) }) };
+  return { ...values, ...(clientId !== undefined && { clientId: idOf('input.clientId', clientId) }) };
 }
 
 /**
  * The columns that an input sets and that need no other row to decide on; undefined = not given. Client, name and certificate
  * are not among them.
- * @throws {AditError} INVALID_INPUT
+ * @param problems where what is wrong with them is noted
  */
-export function hostColumns(context: Context, input: HostValues) {
-  return {
-    remark: textOf('remark', input.remark),
-    scheme: input.scheme ?? undefined,
-    location: locationOf(input.location),
-    target: targetsOf('targets', input.targets),
+export function hostColumns(problems: Problems, context: Context, input: HostValues) {
+  return problems.columns({
+    remark: () => textOf('remark', input.remark),
+    scheme: () => input.scheme ?? undefined,
+    location: () => locationOf(input.location),
+    target: () => targetsOf('targets', input.targets),
     // Refused silently, as the family does (contract D15); it is checked again at the dial.
-    localProxy: context.settings.allowLocalProxy ? input.localProxy ?? undefined : false,
-    headerChange: headersOf('headers', input.headers),
-    hostChange: hostChangeOf('hostChange', input.hostChange),
-    autoHttps: input.autoHttps ?? undefined,
-    acme: input.acme ?? undefined,
-  };
+    localProxy: () => context.settings.allowLocalProxy ? input.localProxy ?? undefined : false,
+    headerChange: () => headersOf('headers', input.headers),
+    hostChange: () => hostChangeOf('hostChange', input.hostChange),
+    autoHttps: () => input.autoHttps ?? undefined,
+    acme: () => input.acme ?? undefined,
+  });
 }
 
-/** The certificate of a custom host as far as it is given. @throws {AditError} INVALID_INPUT */
-export function certificateColumns(context: Context, input: HostValues) {
-  return {
-    certFilePath: pemOrPath(context, 'certificate', input.certificate),
-    keyFilePath: pemOrPath(context, 'privateKey', input.privateKey),
-  };
+/** The certificate of a custom host as far as it is given. @param problems where what is wrong with it is noted */
+export function certificateColumns(problems: Problems, context: Context, input: HostValues) {
+  return problems.columns({
+    certFilePath: () => pemOrPath(context, 'certificate', input.certificate),
+    keyFilePath: () => pemOrPath(context, 'privateKey', input.privateKey),
+  });
 }
 
 function locationOf(value: string | null | undefined): string | undefined {

@@ -21,7 +21,7 @@ export interface HostName {
 export async function nextName(tx: Reading, input: HostValues, before: Host | undefined): Promise<HostName> {
   if (!isPlatform(input, before)) {
     const host = before !== undefined && (input.host === null || input.host === undefined) ? before.host : hostPattern(input.host ?? '');
-    if (host === undefined) throw new AditError('HOST_INVALID');
+    if (host === undefined) throw new AditError('HOST_INVALID', { field: 'host' });
     return { host, domain: null, platformPrefix: null };
   }
   const domain = await platformDomain(tx, input.platformDomainId ?? before?.platformDomainId ?? '');
@@ -41,10 +41,10 @@ function isPlatform(input: HostValues, before: Host | undefined): boolean {
 /** @throws {AditError} PLATFORM_DOMAIN_REQUIRED, PLATFORM_DOMAIN_UNKNOWN */
 export async function platformDomain(tx: Reading, id: string): Promise<PlatformDomain> {
   const wanted = id.trim();
-  if (wanted === '') throw new AditError('PLATFORM_DOMAIN_REQUIRED');
+  if (wanted === '') throw new AditError('PLATFORM_DOMAIN_REQUIRED', { field: 'platformDomainId' });
   // PostgreSQL refuses to look for a NUL.
   const domain = wanted.includes('\0') ? null : await tx.platformDomain.findUnique({ where: { id: wanted } });
-  if (domain === null) throw new AditError('PLATFORM_DOMAIN_UNKNOWN');
+  if (domain === null) throw new AditError('PLATFORM_DOMAIN_UNKNOWN', { field: 'platformDomainId' });
   return domain;
 }
 
@@ -52,6 +52,6 @@ export async function platformDomain(tx: Reading, id: string): Promise<PlatformD
 export function platformName(domain: PlatformDomain, text: string): HostName & { readonly domain: PlatformDomain } {
   const prefix = platformPrefix(text);
   const host = prefix === undefined ? undefined : platformHost(domain.wildcard, prefix);
-  if (prefix === undefined || host === undefined) throw new AditError('PLATFORM_PREFIX_INVALID');
+  if (prefix === undefined || host === undefined) throw new AditError('PLATFORM_PREFIX_INVALID', { field: 'platformPrefix' });
   return { host, domain, platformPrefix: prefix };
 }

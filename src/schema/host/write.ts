@@ -1,11 +1,12 @@
 import { acmeFault } from '../../rules/acme-name.ts';
-import type { Client, Host } from '../../store/generated/sqlite/client.ts';
+import type { Client, Host, PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableHost } from '../access.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
 import { usableCertificate } from '../platform-domain/certificate.ts';
-import { checkSlot } from '../slot.ts';
+import { Problems } from '../problems.ts';
+import { checkSlot, clientWithRoom } from '../slot.ts';
 import { certificateColumns, hostColumns, type HostValues } from './input.ts';
 import { nextName, type HostName } from './name.ts';
 import { checkNameAllowed } from './own-names.ts';
@@ -13,55 +14,64 @@ import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
 
 /** /index/addhost/ (contract 2.5, 4.7). In this order: name, client, quotas, what else is there. @param noStore an agent brings it along */
 export async function createHost(context: Context, input: HostValues, noStore = false): Promise<Host> {
-  const { scheme = 'all', location = '/', ...columns } = hostColumns(context, input);
-  return context.write(async (tx, changed) => {
-    const name = await nextName(tx, input, undefined);
-    const certificate = ownCertificate(context, input, name);
-    await checkPlatform(name, scheme);
-    const client = await usableClient(context, tx, input.clientId ?? 0);
-    checkSlot(client);
-    await checkNameAllowed(context, tx, name.host);
+  const problems = new Problems();
+  const { scheme = 'all', location = '/', ...columns } = hostColumns(problems, context, input);
+  return problems.during(() => context.write(async (tx, changed) => {
+    const named = await problems.later(() => nextName(tx, input, undefined));
+    const certificate = ownCertificate(problems, context, input, named);
+    await problems.later(() => checkPlatform(named?.domain, scheme));
+    const usable = await problems.later(() => clientWithRoom(context, tx, input.clientId ?? 0), 'clientId');
     const namedByAdmin = context.caller.kind === 'admin';
-    if (name.domain === null) await checkNamespace(tx, name.host, namedByAdmin);
-    await checkRoute(context, tx, { host: name.host, location, scheme, namedByAdmin }, name, client);
+    if (named && usable) await problems.later(async () => {
+      await checkNameAllowed(context, tx, named.host);
+      if (named.domain === null) await checkNamespace(tx, named.host, namedByAdmin);
+      await checkRoute(context, tx, { host: named.host, location, scheme, namedByAdmin }, named, usable);
+    }, nameField(named));
+    const acme = named && problems.check(() => nextAcme(columns.acme, false, named, scheme));
+    const [name, client] = [problems.required(named), problems.required(usable)];
     const after = await tx.host.create({ data: {
-      ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location, noStore, namedByAdmin,
+      ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location, noStore, namedByAdmin, acme,
       autoHttps: scheme !== 'http' && columns.autoHttps,
-      acme: nextAcme(columns.acme, false, name, scheme),
     } });
     changed({ resource: 'host', action: 'create', after });
     return after;
-  });
+  }));
 }
 
 /** /index/edithost/ (contract 2.5, D8, D23). Whether it is started stays as it is. @param noStore the agent that brought it along changes it */
 export async function updateHost(context: Context, id: number, input: HostValues, noStore = false): Promise<Host> {
-  const columns = hostColumns(context, input);
-  return context.write(async (tx, changed) => {
+  const problems = new Problems();
+  const columns = hostColumns(problems, context, input);
+  return problems.during(() => context.write(async (tx, changed) => {
     const { client: from, ...before } = await usableHost(context, tx, id);
     if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'host' });
-    const name = await nextName(tx, input, before);
-    const certificate = ownCertificate(context, input, name);
+    const wanted = await problems.later(() => nextName(tx, input, before));
+    const certificate = ownCertificate(problems, context, input, wanted);
     const scheme = columns.scheme ?? before.scheme;
     // A later edit of something else may not fail for what has become of the certificate meanwhile.
-    if (name.host !== before.host || scheme !== before.scheme) await checkPlatform(name, scheme);
-    const client = await nextClient(context, tx, from, input.clientId);
+    if (wanted && (wanted.host !== before.host || scheme !== before.scheme)) await problems.later(() => checkPlatform(wanted.domain, scheme));
+    const usable = await problems.later(() => nextClient(context, tx, from, input.clientId), 'clientId');
+    if (!wanted || !usable) throw problems.error();
+    const [name, client] = [wanted, usable];
     const named = name.host !== before.host || name.domain?.id !== (before.platformDomainId ?? undefined);
     const namedByAdmin = named ? context.caller.kind === 'admin' : before.namedByAdmin;
     const next = { ...routeSpace({ host: name.host, location: columns.location ?? before.location, scheme }), namedByAdmin };
     const orders = columns.acme === true && !before.acme;
-    if (named || orders || client.id !== from.id) await checkNameAllowed(context, tx, name.host);
-    if (named && name.domain === null) await checkNamespace(tx, name.host, namedByAdmin);
     const route = routeSpace(before);
-    if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) await checkRoute(context, tx, next, name, client, id);
+    await problems.later(async () => {
+      if (named || orders || client.id !== from.id) await checkNameAllowed(context, tx, name.host);
+      if (named && name.domain === null) await checkNamespace(tx, name.host, namedByAdmin);
+      if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) await checkRoute(context, tx, next, name, client, id);
+    }, nameField(name));
+    const acme = problems.check(() => nextAcme(columns.acme, before.acme, name, next.scheme));
+    problems.end();
     const after = await tx.host.update({ where: { id }, data: {
-      ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id, namedByAdmin,
+      ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id, namedByAdmin, acme,
       autoHttps: next.scheme !== 'http' && (columns.autoHttps ?? before.autoHttps),
-      acme: nextAcme(columns.acme, before.acme, name, next.scheme),
     } });
     changed({ resource: 'host', action: 'update', before, after });
     return after;
-  });
+  }));
 }
 
 /** /index/hoststart/ and /index/hoststop/ (contract 2.5); doing it again is a success (contract D6). */
@@ -84,11 +94,16 @@ export function deleteHost(context: Context, id: number): Promise<number> {
   });
 }
 
+/** The field of the input that decides on a name. */
+function nameField({ domain }: HostName): string {
+  return domain === null ? 'host' : 'platformPrefix';
+}
+
 /** What the certificate of a platform domain allows (contract 4.7). @throws {AditError} */
-async function checkPlatform({ domain }: HostName, scheme: string): Promise<void> {
-  if (domain === null) return;
-  if (domain.certFilePath !== '') await usableCertificate(domain);
-  else if (scheme !== 'http') throw new AditError('PLATFORM_HTTP_ONLY', { wildcard: domain.wildcard });
+async function checkPlatform(domain: PlatformDomain | null | undefined, scheme: string): Promise<void> {
+  if (!domain) return;
+  if (domain.certFilePath !== '') await usableCertificate(domain, 'platformDomainId');
+  else if (scheme !== 'http') throw new AditError('PLATFORM_HTTP_ONLY', { wildcard: domain.wildcard, field: 'scheme' });
 }
 
 async function nextClient(context: Context, tx: Transaction, from: Client, clientId: number | null | undefined): Promise<Client> {
@@ -98,9 +113,9 @@ async function nextClient(context: Context, tx: Transaction, from: Client, clien
   return to;
 }
 
-/** The certificate of a custom host; in platform mode what was sent is ignored, whatever it is (contract 2.5). @throws {AditError} INVALID_INPUT */
-function ownCertificate(context: Context, input: HostValues, { domain }: HostName): ReturnType<typeof certificateColumns> {
-  return domain === null ? certificateColumns(context, input) : { certFilePath: undefined, keyFilePath: undefined };
+/** The certificate of a custom host; in platform mode what was sent is ignored, whatever it is (contract 2.5). */
+function ownCertificate(problems: Problems, context: Context, input: HostValues, name: HostName | undefined): ReturnType<typeof certificateColumns> {
+  return name?.domain === null ? certificateColumns(problems, context, input) : { certFilePath: undefined, keyFilePath: undefined };
 }
 
 /** In platform mode the certificate is the domain's. */

@@ -22,16 +22,17 @@ type CertifiedDomain = Pick<PlatformDomain, 'wildcard' | 'certFilePath' | 'keyFi
 
 /**
  * Whether the certificate of a platform domain can serve its hosts now (contract 4.7).
+ * @param field what names the domain in the input
  * @throws {AditError} PLATFORM_CERTIFICATE
  */
-export async function usableCertificate(domain: CertifiedDomain, now: Date = new Date()): Promise<void> {
+export async function usableCertificate(domain: CertifiedDomain, field: string, now: Date = new Date()): Promise<void> {
   try {
     const { x509, validFrom, validTo } = await loadPair(domain);
     if (validFrom > now || validTo <= now) throw new CertificateFault('not yet valid or expired');
     if (!coversHost(x509, domain.wildcard)) throw new CertificateFault('does not cover the wildcard');
   } catch (error) {
     if (!(error instanceof CertificateFault)) throw error;
-    throw new AditError('PLATFORM_CERTIFICATE', { wildcard: domain.wildcard, reason: error.message });
+    throw new AditError('PLATFORM_CERTIFICATE', { wildcard: domain.wildcard, reason: error.message, field });
   }
 }
 

@@ -5,6 +5,7 @@ import { builder } from '../builder.ts';
 import { AditError, invalidInput } from '../errors.ts';
 import { isPem } from '../../rules/certificate.ts';
 import { pathLength, textOf } from '../input.ts';
+import type { Problems } from '../problems.ts';
 
 /** The most platform domains: each is read whenever a host gets a name. */
 const entryLimit = 1000;
@@ -26,18 +27,20 @@ export type PlatformDomainValues = typeof PlatformDomainInput.$inferInput;
 /** An entry that keeps the rules that need no host to decide on. */
 export type PlatformEntry = Pick<PlatformDomain, 'id' | 'wildcard' | 'certFilePath' | 'keyFilePath'>;
 
-/** @param reason reaches the caller as it is */
-export function invalidDomain(reason: string, wildcard = ''): AditError {
-  return new AditError('PLATFORM_DOMAIN_INVALID', { reason, wildcard });
+/** @param reason reaches the caller as it is @param field of the entry; undefined = it is the list that is wrong */
+export function invalidDomain(reason: string, wildcard = '', field?: string): AditError {
+  return new AditError('PLATFORM_DOMAIN_INVALID', { reason, wildcard, ...(field !== undefined && { field }) });
 }
 
 /**
  * The entries as they are to be stored (contract 2.6, 4.7).
+ * @param problems where what is wrong with an entry is noted; the answer is undefined then
  * @throws {AditError} PLATFORM_DOMAIN_INVALID, INVALID_INPUT
  */
-export function platformEntries(given: readonly PlatformDomainValues[], stored: readonly PlatformDomain[]): PlatformEntry[] {
+export function platformEntries(problems: Problems, given: readonly PlatformDomainValues[], stored: readonly PlatformDomain[]): PlatformEntry[] | undefined {
   if (given.length > entryLimit) throw invalidInput('platformDomains', `more than ${entryLimit} entries`, { most: entryLimit });
-  const parsed = given.map(parseEntry);
+  const parsed = given.map((entry, index) => problems.inside(`platformDomains.${index}`).check(() => parseEntry(entry), 'wildcard')).filter((entry) => entry !== undefined);
+  if (parsed.length < given.length) return undefined;
   const ids = new Set<string>();
   for (const { id } of parsed) {
     if (id !== '' && ids.has(id)) throw invalidDomain(`platform domains: duplicate id ${id}`);
@@ -60,13 +63,13 @@ function parseEntry(given: PlatformDomainValues): PlatformEntry {
   if ('fault' in made) throw invalidDomain(made.fault === 'pattern' ? `platform domain ${JSON.stringify(text)}: the pattern must be *.example.com` : `platform domain ${text}: bad DNS name`, text);
   const { wildcard } = made;
   const [certFilePath, keyFilePath] = [pathOf(wildcard, 'certFilePath', given.certFilePath), pathOf(wildcard, 'keyFilePath', given.keyFilePath)];
-  if ((certFilePath === '') !== (keyFilePath === '')) throw invalidDomain(`platform domain ${wildcard}: certificate and key must be given both or none`, wildcard);
+  if ((certFilePath === '') !== (keyFilePath === '')) throw invalidDomain(`platform domain ${wildcard}: certificate and key must be given both or none`, wildcard, certFilePath === '' ? 'certFilePath' : 'keyFilePath');
   return { id: textOf('id', given.id)?.trim() ?? '', wildcard, certFilePath, keyFilePath };
 }
 
 /** Text would have to be answered to be kept, and a private key never is (contract D16). */
 function pathOf(wildcard: string, field: string, value: string | null | undefined): string {
-  if (value && isPem(value)) throw invalidDomain(`platform domain ${wildcard}: certificate and key are paths of files, not text`, wildcard);
+  if (value && isPem(value)) throw invalidDomain(`platform domain ${wildcard}: certificate and key are paths of files, not text`, wildcard, field);
   return textOf(field, value, pathLength)?.trim() ?? '';
 }
 

@@ -1,5 +1,8 @@
 import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
 import { invalidInput } from '../errors.ts';
+import { textOf } from '../input.ts';
+import { Problems } from '../problems.ts';
 import { ApiToken, TokenScope } from './type.ts';
 import { createToken, type MadeToken, revokeLegacyToken, revokeToken, tokenOwner, type TokenPlan } from './write.ts';
 import { idOf } from '../ids.ts';
@@ -31,6 +34,17 @@ function rightsOf({ readOnly, scope, secrets }: typeof ApiTokenInput.$inferInput
   return { readOnly: wall || readOnly === true, secrets: !wall && (secrets ?? readOnly !== true), wall };
 }
 
+function createApiToken(context: Context, input: typeof ApiTokenInput.$inferInput): Promise<MadeToken> {
+  const problems = new Problems();
+  return problems.during(async () => {
+    const rights = problems.check(() => rightsOf(input));
+    const userId = problems.check(() => tokenOwner(context, idOf('userId', input.userId)), 'userId');
+    problems.check(() => { if (textOf('name', input.name)?.trim() === '') throw invalidInput('name', 'blank'); });
+    if (rights === undefined || userId === undefined) throw problems.error();
+    return createToken(context, problems, { ...rights, name: input.name, expiresAt: input.expiresAt ?? null, userId, legacy: false });
+  });
+}
+
 const userId = 'The user; absent = the caller. Only administrators may name another.';
 /** The name of the token that the legacy API makes. */
 const legacyName = 'API key';
@@ -59,9 +73,7 @@ builder.mutationFields((t) => ({
     authScopes: { user: true },
     description: 'Makes a token. A caller that came by a token may not.',
     args: { input: t.arg({ type: ApiTokenInput, required: true, description: 'What it is to be.' }) },
-    resolve: (_root, { input }, context) => createToken(context, {
-      ...rightsOf(input), name: input.name, expiresAt: input.expiresAt ?? null, userId: tokenOwner(context, idOf('userId', input.userId)), legacy: false,
-    }),
+    resolve: (_root, { input }, context) => createApiToken(context, input),
   }),
   revokeApiToken: t.id({
     authScopes: { user: true },
@@ -74,7 +86,7 @@ builder.mutationFields((t) => ({
     authScopes: { user: true },
     description: 'Makes the token of the legacy API, in place of the former one.',
     args: { userId: t.arg.id({ description: userId }) },
-    resolve: (_root, args, context) => createToken(context, {
+    resolve: (_root, args, context) => createToken(context, new Problems(''), {
       name: legacyName, readOnly: false, secrets: true, wall: false, expiresAt: null, userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true,
     }),
   }),

@@ -3,7 +3,7 @@ import type { Transaction } from '../../store/transaction.ts';
 import { newToken } from '../access/tokens.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
-import { textOf } from '../input.ts';
+import type { Problems } from '../problems.ts';
 import { userById } from '../user/write.ts';
 
 /** The most tokens of one user, and of the administrators. */
@@ -25,14 +25,15 @@ export function tokenOwner({ caller }: Context, userId: number | null | undefine
   return caller.userId;
 }
 
-/** Makes a token. One that is `legacy` takes the place of the user's former one. @throws {AditError} */
-export async function createToken(context: Context, plan: TokenPlan): Promise<MadeToken> {
+/** Makes a token. One that is `legacy` takes the place of the user's former one. @param problems what is wrong with the call so far @throws {AditError} */
+export async function createToken(context: Context, problems: Problems, plan: TokenPlan): Promise<MadeToken> {
   // Otherwise one that leaked could be made to outlast its own end.
   if (context.caller.by === 'token') throw new AditError('FORBIDDEN');
-  if (textOf('name', plan.name)?.trim() === '') throw new AditError('INVALID_INPUT', { field: 'name', reason: 'blank' });
   const { token, hash } = newToken();
   return context.write(async (tx, changed) => {
-    if (plan.userId !== null) await userById(tx, plan.userId);
+    const { userId } = plan;
+    if (userId !== null) await problems.later(() => userById(tx, userId), 'userId');
+    problems.end();
     const former = { userId: plan.userId, legacy: true };
     const replaced = plan.legacy ? await tx.apiToken.findMany({ where: former }) : [];
     if (plan.legacy) await tx.apiToken.deleteMany({ where: former });

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import type { SchemaSettings } from '../services.ts';
 import { invalidInput } from '../errors.ts';
 import { pathLength, secretOf, targetsOf, textOf } from '../input.ts';
+import type { Problems } from '../problems.ts';
 import { ProxyProtocol, TunnelMode } from './enums.ts';
 import { idOf } from '../ids.ts';
 
@@ -30,26 +31,26 @@ export type TunnelValues = Omit<typeof TunnelInput.$inferInput, 'clientId'> & { 
 /** @throws {AditError} INVALID_INPUT for an id that is none */
 export function tunnelValues(input: typeof TunnelInput.$inferInput): TunnelValues {
   const { clientId, ...values } = input;
-  return { ...values, ...(clientId !== undefined && { clientId: idOf('clientId', clientId) }) };
+  return { ...values, ...(clientId !== undefined && { clientId: idOf('input.clientId', clientId) }) };
 }
 
 /**
  * The columns that an input sets and that need no other row to decide on; undefined = not given. Client, mode and port are
  * not among them.
- * @throws {AditError} INVALID_INPUT
+ * @param problems where what is wrong with them is noted
  */
-export function tunnelColumns(input: TunnelValues, settings: SchemaSettings) {
-  return {
-    remark: textOf('remark', input.remark),
-    serverIp: bindAddressOf(input.serverIp),
-    target: targetsOf('targets', input.targets),
+export function tunnelColumns(problems: Problems, input: TunnelValues, settings: SchemaSettings) {
+  return problems.columns({
+    remark: () => textOf('remark', input.remark),
+    serverIp: () => bindAddressOf(input.serverIp),
+    target: () => targetsOf('targets', input.targets),
     // Refused silently, as the family does (contract D15); the engine checks again when it dials.
-    localProxy: settings.allowLocalProxy ? input.localProxy ?? undefined : false,
-    password: secretOf('password', input.password),
-    localPath: textOf('localPath', input.localPath, pathLength),
-    stripPrefix: textOf('stripPrefix', input.stripPrefix),
-    proxyProtocol: input.proxyProtocol ?? undefined,
-  };
+    localProxy: () => settings.allowLocalProxy ? input.localProxy ?? undefined : false,
+    password: () => secretOf('password', input.password),
+    localPath: () => textOf('localPath', input.localPath, pathLength),
+    stripPrefix: () => textOf('stripPrefix', input.stripPrefix),
+    proxyProtocol: () => input.proxyProtocol ?? undefined,
+  });
 }
 
 function bindAddressOf(value: string | null | undefined): string | undefined {

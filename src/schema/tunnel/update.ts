@@ -3,6 +3,7 @@ import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { usableClient, usableTunnel } from '../access.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
+import { Problems } from '../problems.ts';
 import { checkSlot } from '../slot.ts';
 import { tunnelColumns, type TunnelValues } from './input.ts';
 import { sameListener, writeWithPort } from './listener.ts';
@@ -11,21 +12,23 @@ import { withUniqueKey } from './unique-key.ts';
 
 /** /index/edit/ (contract 2.4, D7 to D10, D23). @param noStore the agent that brought it along changes it */
 export async function updateTunnel(context: Context, id: number, input: TunnelValues, noStore = false): Promise<Tunnel> {
-  const columns = tunnelColumns(input, context.settings);
-  return writeWithPort(context, async (tx, changed, leasePort) => {
+  const problems = new Problems();
+  const columns = tunnelColumns(problems, input, context.settings);
+  return problems.during(() => writeWithPort(context, async (tx, changed, leasePort) => {
     const { client: from, ...before } = await usableTunnel(context, tx, id);
     if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
     const wanted = nextTunnel(before, input, columns);
-    const next = { ...wanted, password: keyOf(wanted) };
-    if (next.mode !== before.mode) checkMode(context, next.mode);
-    const to = next.clientId === before.clientId ? undefined : await usableClient(context, tx, next.clientId);
-    const lease = input.port === 0 || !sameListener(before, next) ? await leasePort({ ...next, replaces: id }) : undefined;
-    if (to !== undefined) checkSlot(to, from.userId);
+    const next = { ...wanted, password: problems.check(() => keyOf(wanted)) ?? '' };
+    if (next.mode !== before.mode) problems.check(() => checkMode(context, next.mode), 'mode');
+    const to = next.clientId === before.clientId ? undefined : await problems.later(() => usableClient(context, tx, next.clientId), 'clientId');
+    const lease = input.port === 0 || !sameListener(before, next) ? await problems.later(() => leasePort({ ...next, replaces: id }), 'port') : undefined;
+    if (to !== undefined) problems.check(() => checkSlot(to, from.userId), 'clientId');
+    problems.end();
     const data = { ...columns, ...next, port: lease?.port ?? next.port };
-    const after = await withUniqueKey(context, to ?? from, next, before, () => tx.tunnel.update({ where: { id }, data }));
+    const after = problems.required(await problems.later(() => withUniqueKey(context, to ?? from, next, before, () => tx.tunnel.update({ where: { id }, data })), 'password'));
     changed({ resource: 'tunnel', action: 'update', before, after, lease });
     return after;
-  }, { alone: true });
+  }, { alone: true }));
 }
 
 /** /index/del/ (contract 2.4, D5). */

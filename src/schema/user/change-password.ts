@@ -2,6 +2,7 @@ import type { User } from '../../store/generated/sqlite/client.ts';
 import { checkedPassword, hashPassword, verifyPassword } from '../access/password.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
+import { Problems } from '../problems.ts';
 import { revokeTokensOf } from '../token/revoke-all.ts';
 import { userById } from './write.ts';
 
@@ -23,15 +24,18 @@ export async function changePassword(context: Context, change: PasswordChange): 
   const id = whose(context, change.id ?? undefined);
   const { newPassword, confirmation } = change;
   const { passwordHash: present } = await userById(context.store.db, id);
-  if (newPassword.trim() === '') throw new AditError('NEW_PASSWORD_EMPTY');
-  checkedPassword('newPassword', newPassword);
-  if (confirmation !== null && confirmation !== undefined && confirmation !== '' && confirmation !== newPassword) throw new AditError('PASSWORD_MISMATCH');
+  const problems = new Problems('');
+  if (newPassword.trim() === '') problems.note(new AditError('NEW_PASSWORD_EMPTY', { field: 'newPassword' }));
+  problems.check(() => checkedPassword('newPassword', newPassword));
+  if (confirmation !== null && confirmation !== undefined && confirmation !== '' && confirmation !== newPassword) problems.note(new AditError('PASSWORD_MISMATCH', { field: 'confirmation' }));
+  // A guess at the present one costs the caller one of few.
+  problems.end();
   if (context.caller.kind !== 'admin') await checkCurrent(context, id, change.currentPassword ?? '', present);
   const passwordHash = await hashPassword(newPassword);
   return context.write(async (tx, changed) => {
     const before = await userById(tx, id);
     // The one that was proven is another by now.
-    if (context.caller.kind !== 'admin' && before.passwordHash !== present) throw new AditError('CURRENT_PASSWORD_WRONG');
+    if (context.caller.kind !== 'admin' && before.passwordHash !== present) throw new AditError('CURRENT_PASSWORD_WRONG', { field: 'currentPassword' });
     await tx.session.deleteMany({ where: { userId: id, id: { not: context.caller.sessionId ?? '' } } });
     if (context.caller.kind === 'admin' || change.revokeTokens === true) await revokeTokensOf(tx, id, changed);
     const after = await tx.user.update({ where: { id }, data: { passwordHash } });
@@ -57,10 +61,10 @@ function whose({ caller }: Context, id: number | undefined): number {
 async function checkCurrent(context: Context, id: number, password: string, present: string): Promise<void> {
   const { caller, attempts } = context;
   const attempt = attempts.begin('password', caller.address ?? '', `user ${id}`, context.now());
-  if (attempt.wait > 0) throw new AditError('CURRENT_PASSWORD_WRONG');
+  if (attempt.wait > 0) throw new AditError('CURRENT_PASSWORD_WRONG', { field: 'currentPassword' });
   if (!await verifyPassword(password, present)) {
     attempt.failed();
-    throw new AditError('CURRENT_PASSWORD_WRONG');
+    throw new AditError('CURRENT_PASSWORD_WRONG', { field: 'currentPassword' });
   }
   attempt.succeeded();
 }

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import type { SchemaSettings } from '../services.ts';
 import { AditError } from '../errors.ts';
 import { limitOf, textOf } from '../input.ts';
+import type { Problems } from '../problems.ts';
 
 /** What can be set of a user. One type for both mutations: what is absent keeps its value or takes the default. */
 export const UserInput = builder.inputType('UserInput', {
@@ -22,20 +23,24 @@ export type UserValues = typeof UserInput.$inferInput;
 
 /**
  * The columns that an input sets, without the password; undefined = not given.
- * @throws {AditError}
+ * @param problems where what is wrong with them is noted
  */
-export function userColumns(input: UserValues, { adminUsername }: SchemaSettings) {
-  const username = textOf('username', input.username);
-  if (username !== undefined && username.trim() === '') throw new AditError('USERNAME_EMPTY');
+export function userColumns(problems: Problems, input: UserValues, { adminUsername }: SchemaSettings) {
+  return problems.columns({
+    username: () => usernameOf(input.username, adminUsername),
+    remark: () => textOf('remark', input.remark),
+    maxTunnels: () => limitOf(input.maxTunnels),
+    maxClients: () => limitOf(input.maxClients),
+    expiresAt: () => input.expiresAt,
+  });
+}
+
+function usernameOf(value: string | null | undefined, adminUsername: string): string | undefined {
+  const username = textOf('username', value);
+  if (username !== undefined && username.trim() === '') throw new AditError('USERNAME_EMPTY', { field: 'username' });
   // The login would take it for the administrator's.
-  if (username === adminUsername) throw new AditError('USERNAME_DUPLICATE');
-  return {
-    username,
-    remark: textOf('remark', input.remark),
-    maxTunnels: limitOf(input.maxTunnels),
-    maxClients: limitOf(input.maxClients),
-    expiresAt: input.expiresAt,
-  };
+  if (username === adminUsername) throw new AditError('USERNAME_DUPLICATE', { field: 'username' });
+  return username;
 }
 
 /** The new password; undefined = none was given, or a blank one. @throws {AditError} when it is too short or too long */

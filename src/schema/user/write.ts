@@ -6,34 +6,38 @@ import type { Transaction } from '../../store/transaction.ts';
 import { hashPassword } from '../access/password.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
+import { Problems } from '../problems.ts';
 import { uniqueOr } from '../unique.ts';
 import { newPassword, userColumns, type UserValues } from './input.ts';
 
 /** /user/add/ (contract 2.3). */
 export async function createUser(context: Context, input: UserValues): Promise<User> {
-  const { username, ...columns } = userColumns(input, context.settings);
-  if (username === undefined) throw new AditError('USERNAME_EMPTY');
-  const password = newPassword(input);
-  if (password === undefined) throw new AditError('PASSWORD_EMPTY');
-  const passwordHash = await hashPassword(password);
-  return context.write(async (tx, changed) => {
-    const data = { ...columns, username, passwordHash, expired: isPast(columns.expiresAt ?? null, context.now()) };
-    const after = await uniqueName(() => tx.user.create({ data }));
+  const problems = new Problems();
+  const { username, ...columns } = userColumns(problems, input, context.settings);
+  if (username === undefined) problems.note(new AditError('USERNAME_EMPTY', { field: 'username' }));
+  const password = problems.check(() => newPassword(input));
+  if (password === undefined) problems.note(new AditError('PASSWORD_EMPTY', { field: 'password' }));
+  const named = { ...columns, username: problems.required(username), expired: isPast(columns.expiresAt ?? null, context.now()) };
+  const passwordHash = await hashPassword(problems.required(password));
+  return problems.during(() => context.write(async (tx, changed) => {
+    const after = await uniqueName(() => tx.user.create({ data: { ...named, passwordHash } }));
     changed({ resource: 'user', action: 'create', after, clients: [] });
     return after;
-  });
+  }));
 }
 
 /** /user/edit/ (contract 2.3, D23). */
 export async function updateUser(context: Context, id: number, input: UserValues): Promise<User> {
-  const columns = userColumns(input, context.settings);
-  const password = newPassword(input);
+  const problems = new Problems();
+  const columns = userColumns(problems, input, context.settings);
+  const password = problems.check(() => newPassword(input));
   const passwordHash = password === undefined ? undefined : await hashPassword(password);
-  return context.write(async (tx, changed) => {
+  return problems.during(() => context.write(async (tx, changed) => {
     const before = await userById(tx, id);
-    checkClientQuota(before, columns.maxClients);
+    problems.check(() => checkClientQuota(before, columns.maxClients));
     const expiryMoves = columns.expiresAt !== undefined && columns.expiresAt?.getTime() !== before.expiresAt?.getTime();
-    if (expiryMoves) await checkExpiry(tx, id, columns.expiresAt ?? null);
+    if (expiryMoves) await problems.later(() => checkExpiry(tx, id, columns.expiresAt ?? null));
+    problems.end();
     const expired = expiryMoves ? isPast(columns.expiresAt ?? null, context.now()) : undefined;
     const after = await uniqueName(() => tx.user.update({ where: { id }, data: { ...columns, passwordHash, expired } }));
     if (expired !== undefined) await expireClientsWith(tx, id, expired, context.now());
@@ -43,7 +47,7 @@ export async function updateUser(context: Context, id: number, input: UserValues
     }
     changed({ resource: 'user', action: 'update', before, after, clients: expiryMoves ? await clientsOf(tx, id) : [] });
     return after;
-  });
+  }));
 }
 
 /** /user/changestatus/ (contract 2.3): the agents of a disabled user's clients are cut off. Nothing is deleted (contract D13). */
@@ -90,15 +94,15 @@ function clientsOf(tx: Transaction, userId: number) {
 
 /** The limit counts only when it moves: what an earlier, larger one allowed stays editable otherwise. */
 function checkClientQuota({ maxClients, clientCount }: User, next: number | undefined): void {
-  if (next !== undefined && next !== maxClients && next > 0 && next < clientCount) throw new AditError('USER_CLIENTS_ABOVE_QUOTA');
+  if (next !== undefined && next !== maxClients && next > 0 && next < clientCount) throw new AditError('USER_CLIENTS_ABOVE_QUOTA', { field: 'maxClients' });
 }
 
 async function checkExpiry(tx: Transaction, userId: number, expiresAt: Date | null): Promise<void> {
   if (expiresAt === null) return;
   const client = await tx.client.findFirst({ where: { userId, expiresAt: { gt: expiresAt } }, orderBy: { id: 'asc' }, select: { id: true } });
-  if (client !== null) throw new AditError('USER_EXPIRES_BEFORE_CLIENT', { id: client.id });
+  if (client !== null) throw new AditError('USER_EXPIRES_BEFORE_CLIENT', { id: client.id, field: 'expiresAt' });
 }
 
 function uniqueName<T>(write: () => Promise<T>): Promise<T> {
-  return uniqueOr(new AditError('USERNAME_DUPLICATE'), write);
+  return uniqueOr(new AditError('USERNAME_DUPLICATE', { field: 'username' }), write);
 }

@@ -1,0 +1,131 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { GraphQLEnumType } from 'graphql';
+import { AditError, errorCodes } from '../../src/schema/errors.ts';
+import { Problems } from '../../src/schema/problems.ts';
+import { schema } from '../../src/schema/schema.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type SchemaOver } from '../support/schema.ts';
+
+const extensions = z.object({ code: z.string(), field: z.string(), problems: z.array(z.object({ code: z.string(), field: z.string(), message: z.string() })) });
+
+/** What an operation with an input is refused for, as [field, code]. The error itself has to be the first problem. */
+async function problemsOf(api: SchemaOver, operation: string, variables: Readonly<Record<string, unknown>>, caller?: Parameters<SchemaOver['run']>[2]): Promise<string[][]> {
+  const { errors } = await api.run(operation, variables, caller);
+  expect(errors).toHaveLength(1);
+  const { code, field, problems } = extensions.parse(errors[0]?.extensions);
+  expect(problems[0]).toMatchObject({ code, field, message: errors[0]?.message });
+  return problems.map((problem) => [problem.field, problem.code]);
+}
+
+test('the enum ErrorCode of the schema is the table of errors', () => {
+  const type = schema.getType('ErrorCode');
+  expect(type).toBeInstanceOf(GraphQLEnumType);
+  const values = type instanceof GraphQLEnumType ? type.getValues() : [];
+  expect(values.map(({ name, description }) => [name, description])).toEqual(Object.entries(errorCodes).map(([code, { description }]) => [code, description]));
+});
+
+describe('problems', () => {
+  test('have the path of the input, one for each field, and come before whatever else is thrown', async () => {
+    const problems = new Problems();
+    expect(problems.check(() => 1)).toBe(1);
+    problems.note(new AditError('HOST_INVALID', { field: 'host' }));
+    problems.note(new AditError('HOST_EXISTS'), 'host');
+    problems.inside('entries.2').note(new AditError('HOST_EXISTS', { field: 'name' }));
+    const failure = await problems.during(() => Promise.reject(new Error('later'))).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ message: 'invalid host', extensions: { code: 'HOST_INVALID', field: 'input.host', problems: [{ field: 'input.host' }, { code: 'HOST_EXISTS', field: 'input.entries.2.name' }] } });
+  });
+
+  test('are nothing that no field has caused', async () => {
+    for (const error of [new AditError('FORBIDDEN'), new Error('broken')]) {
+      expect(() => new Problems().check(() => { throw error; })).toThrow(error);
+      await expect(new Problems().during(() => Promise.reject(error))).rejects.toBe(error);
+    }
+    expect(() => new Problems(null).note(new AditError('HOST_INVALID', { field: 'host' }))).toThrow(expect.objectContaining({ extensions: { code: 'HOST_INVALID' } }));
+  });
+});
+
+eachDialect('all problems of an input are reported at once, and nothing is written', (databases) => {
+  const long = 'x'.repeat(256);
+
+  test('of a tunnel', async () => {
+    const api = await openTestSchema(databases);
+    await api.ok('mutation { createClient(input: {}) { id } }');
+    api.engine.taken.add(9001);
+    const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+    const input = { clientId: 7, mode: 'TCP', port: 9001, serverIp: 'here', remark: long, targets: ['127.0.0.1:80', 'office'] };
+    const wrong = [['input.remark', 'INVALID_INPUT'], ['input.serverIp', 'INVALID_INPUT'], ['input.targets.1', 'INVALID_INPUT'], ['input.port', 'PORT_UNAVAILABLE'], ['input.clientId', 'NOT_FOUND']];
+    expect(await problemsOf(api, create, { input })).toEqual(wrong);
+    expect(await api.services.store.db.tunnel.count()).toBe(0);
+    const id = await api.id(create, { input: { clientId: 1, mode: 'TCP', port: 9000 } });
+    expect(await problemsOf(api, 'mutation ($id: ID!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }', { id, input })).toEqual(expect.arrayContaining(wrong));
+    expect(await api.services.store.db.tunnel.findUnique({ where: { id } })).toMatchObject({ port: 9000, remark: '' });
+    expect(api.engine.openLeases.size).toBe(0);
+  });
+
+  test('of a host', async () => {
+    const api = await openTestSchema(databases);
+    await api.ok('mutation { createClient(input: {}) { id } }');
+    const create = 'mutation ($input: HostInput!) { createHost(input: $input) { id } }';
+    const input = { clientId: 7, host: 'a b', location: '/a b', headers: ['A: b', 'nothing'], targets: ['office'], remark: long };
+    const wrong = [
+      ['input.remark', 'INVALID_INPUT'], ['input.location', 'INVALID_INPUT'], ['input.targets.0', 'INVALID_INPUT'], ['input.headers.1', 'INVALID_INPUT'],
+      ['input.host', 'HOST_INVALID'], ['input.clientId', 'NOT_FOUND'],
+    ];
+    expect(await problemsOf(api, create, { input })).toEqual(wrong);
+    const id = await api.id(create, { input: { clientId: 1, host: 'a.example' } });
+    expect(await problemsOf(api, create, { input: { clientId: 1, host: 'a.example', remark: long } })).toEqual([['input.remark', 'INVALID_INPUT'], ['input.host', 'HOST_EXISTS']]);
+    expect(await problemsOf(api, 'mutation ($id: ID!, $input: HostInput!) { updateHost(id: $id, input: $input) { id } }', { id, input })).toEqual(wrong);
+    expect(await api.services.store.db.host.findMany({ select: { host: true, remark: true } })).toEqual([{ host: 'a.example', remark: '' }]);
+  });
+
+  test('of a client and of a user', async () => {
+    const api = await openTestSchema(databases);
+    const user = await api.id('mutation { createUser(input: { username: "a", password: "password", expiresAt: "2030-01-01T00:00:00Z", maxClients: 1 }) { id } }');
+    await api.ok('mutation ($user: ID!) { createClient(input: { ownerId: $user, verifyKey: "taken" }) { id } }', { user });
+    const create = 'mutation ($input: ClientInput!) { createClient(input: $input) { id } }';
+    const input = { remark: long, basicUser: '\0', webUsername: 'a', ownerId: user, expiresAt: '2031-01-01T00:00:00Z' };
+    const wrong = [['input.remark', 'INVALID_INPUT'], ['input.basicUser', 'INVALID_INPUT'], ['input.webPassword', 'WEB_LOGIN_INCOMPLETE'], ['input.expiresAt', 'CLIENT_EXPIRES_AFTER_OWNER'], ['input.ownerId', 'OWNER_CLIENT_QUOTA']];
+    expect(await problemsOf(api, create, { input })).toEqual(wrong);
+    expect(await problemsOf(api, create, { input: { verifyKey: 'taken' } })).toEqual([['input.verifyKey', 'VKEY_DUPLICATE']]);
+    const createUser = 'mutation ($input: UserInput!) { createUser(input: $input) { id } }';
+    expect(await problemsOf(api, createUser, { input: { remark: long, username: ' ', password: '123' } })).toEqual([['input.username', 'USERNAME_EMPTY'], ['input.remark', 'INVALID_INPUT'], ['input.password', 'PASSWORD_TOO_SHORT']]);
+    expect(await problemsOf(api, createUser, { input: {} })).toEqual([['input.username', 'USERNAME_EMPTY'], ['input.password', 'PASSWORD_EMPTY']]);
+    expect(await problemsOf(api, createUser, { input: { username: 'a', password: 'password' } })).toEqual([['input.username', 'USERNAME_DUPLICATE']]);
+    const update = 'mutation ($id: ID!, $input: UserInput!) { updateUser(id: $id, input: $input) { id } }';
+    await api.ok('mutation ($id: ID!) { updateClient(id: $id, input: { expiresAt: "2029-01-01T00:00:00Z" }) { id } }', { id: 1 });
+    expect(await problemsOf(api, update, { id: user, input: { remark: long, expiresAt: '2028-01-01T00:00:00Z' } })).toEqual([['input.remark', 'INVALID_INPUT'], ['input.expiresAt', 'USER_EXPIRES_BEFORE_CLIENT']]);
+    expect(await api.services.store.db.client.count()).toBe(1);
+  });
+
+  test('of the global settings, a token and a new password', async () => {
+    const api = await openTestSchema(databases);
+    const save = 'mutation ($input: GlobalSettingsInput!) { saveGlobalSettings(input: $input) { serverUrl } }';
+    const platformDomains = [{ wildcard: '*.a.example' }, { wildcard: 'b' }, { wildcard: '*.c.example', certFilePath: '/cert' }];
+    expect(await problemsOf(api, save, { input: { serverUrl: long, platformDomains } })).toEqual([
+      ['input.serverUrl', 'INVALID_INPUT'], ['input.platformDomains.1.wildcard', 'PLATFORM_DOMAIN_INVALID'], ['input.platformDomains.2.keyFilePath', 'PLATFORM_DOMAIN_INVALID'],
+    ]);
+    expect(await api.services.store.db.platformDomain.count()).toBe(0);
+    expect(await problemsOf(api, 'mutation { createApiToken(input: { name: " ", scope: WALL, secrets: true }) { token } }', {})).toEqual([['input.secrets', 'INVALID_INPUT'], ['input.name', 'INVALID_INPUT']]);
+    const user = await api.id('mutation { createUser(input: { username: "a", password: "password" }) { id } }');
+    const change = 'mutation ($new: String!) { changePassword(currentPassword: "wrong", newPassword: $new, confirmation: "another") { id } }';
+    expect(await problemsOf(api, change, { new: '123' }, { kind: 'user', userId: user })).toEqual([['newPassword', 'PASSWORD_TOO_SHORT'], ['confirmation', 'PASSWORD_MISMATCH']]);
+    expect(await problemsOf(api, change, { new: 'another' }, { kind: 'user', userId: user })).toEqual([['currentPassword', 'CURRENT_PASSWORD_WRONG']]);
+  });
+
+  test("of somebody else's records nothing is said but that they are not the caller's", async () => {
+    const api = await openTestSchema(databases);
+    await api.ok('mutation { createClient(input: {}) { id } }');
+    const user = await api.id('mutation { createUser(input: { username: "a", password: "password" }) { id } }');
+    const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+    for (const clientId of [1, 999]) expect(await problemsOf(api, create, { input: { clientId, mode: 'TCP' } }, { kind: 'user', userId: user })).toEqual([['input.clientId', 'FORBIDDEN']]);
+  });
+
+  test('values of a wrong type have the code and the path too', async () => {
+    const api = await openTestSchema(databases);
+    const { errors } = await api.run('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { port: 70000, targets: [1] } });
+    expect(errors.map(({ code, extensions: { field } }) => [field, code])).toEqual([['input.port', 'INVALID_INPUT'], ['input.targets.0', 'INVALID_INPUT']]);
+    expect(await api.code('{ nothing }')).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(await api.code('{')).toBe('GRAPHQL_PARSE_FAILED');
+  });
+});
