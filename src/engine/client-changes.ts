@@ -1,59 +1,47 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { ClientEntry, type Clients, visitorLists } from './clients.ts';
+import { ClientEntry, visitorLists } from './clients.ts';
+import type { Environment } from './environment.ts';
 import type { WantedClient } from './face.ts';
 import { Account } from './limits/account.ts';
-import type { Admission } from './limits/admission.ts';
 import { Alarm } from './limits/alarm.ts';
-import { NO_BYTES, type StoredBytes, type Ticker } from './limits/meter.ts';
+import { NO_BYTES, type StoredBytes } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
-import type { Hosts } from './vhost/hosts.ts';
 
 /** How often expired clients are looked for at least, in ms (contract D13): the clock may be set. Every use checks too. */
 const SWEEP_MS = 60_000;
 /** Tunnels that are synchronised between two iterations of the event loop: a user may own thousands of clients, which expire together. */
 const TOGETHER = 200;
 
-/** What a change of a client has an effect on. */
-export interface ClientChangesContext {
-  readonly clients: Clients;
-  readonly tunnels: Tunnels;
-  readonly hosts: Hosts;
-  readonly ticker: Ticker;
-  readonly admission: Admission;
-  /** ms since the epoch. */
-  readonly now: () => number;
-  /** Does it in turn with every other change, by and by. */
-  inBackground(work: () => Promise<void>): void;
-}
-
 /**
  * Brings agents, listeners and open connections in line with what is wanted of clients, expiry included. Its methods must not overlap:
  * the engine calls them one after another.
  */
 export class ClientChanges {
-  readonly #context: ClientChangesContext;
+  readonly #environment: Environment;
+  readonly #tunnels: Tunnels;
   readonly #expiry: Alarm;
   #synchronised = 0;
 
-  constructor(context: ClientChangesContext) {
-    this.#context = context;
-    this.#expiry = new Alarm(() => context.inBackground(() => this.sweep()));
+  constructor(environment: Environment, tunnels: Tunnels) {
+    this.#environment = environment;
+    this.#tunnels = tunnels;
+    this.#expiry = new Alarm(() => environment.inBackground(() => this.sweep()));
   }
 
   /** Takes in a client; its tunnels and hosts come after it. */
   async add(client: WantedClient, stored: StoredBytes & { readonly lastAddress?: string }): Promise<void> {
-    const { clients, ticker, admission } = this.#context;
-    const account = new Account(ticker, client, stored, () => this.#context.inBackground(async () => admission.enforce(entry)));
+    const { clients, ticker, admission } = this.#environment;
+    const account = new Account(ticker, client, stored, () => this.#environment.inBackground(async () => admission.enforce(entry)));
     const entry = new ClientEntry(client, await visitorLists(client), account, stored.lastAddress);
     // It has neither session nor tunnels yet that would have to be closed.
-    entry.suspended = entry.blocked(this.#context.now()) !== '';
+    entry.suspended = entry.blocked(this.#environment.now()) !== '';
     clients.add(entry);
     if (!entry.suspended) this.#awaitExpiry(entry);
   }
 
   /** Takes the settings of a client, new or known; its agent and its connections go when they may not stay. */
   async apply(client: WantedClient): Promise<void> {
-    const { clients, admission } = this.#context;
+    const { clients, admission } = this.#environment;
     const entry = clients.get(client.id);
     if (!entry) {
       return this.add(client, NO_BYTES);
@@ -74,7 +62,7 @@ export class ClientChanges {
 
   /** Brings session and listeners in line with what the client may do now. */
   async sync(entry: ClientEntry): Promise<void> {
-    const blocked = entry.blocked(this.#context.now());
+    const blocked = entry.blocked(this.#environment.now());
     entry.suspended = blocked !== '';
     if (blocked !== '') entry.session?.close(blocked);
     for (const runner of entry.tunnels) {
@@ -85,10 +73,10 @@ export class ClientChanges {
 
   /** Takes out a client with its tunnels and hosts. */
   async remove(id: number): Promise<void> {
-    const { clients, tunnels, hosts, ticker } = this.#context;
+    const { clients, hosts, ticker } = this.#environment;
     const entry = clients.get(id);
     if (!entry) return;
-    for (const runner of entry.tunnels) await tunnels.remove(runner.wanted.id);
+    for (const runner of entry.tunnels) await this.#tunnels.remove(runner.wanted.id);
     hosts.removeOf(id);
     clients.remove(entry);
     entry.session?.close('deleted');
@@ -97,8 +85,8 @@ export class ClientChanges {
 
   /** Cuts off the clients that have expired since the last time. */
   async sweep(): Promise<void> {
-    const now = this.#context.now();
-    for (const entry of this.#context.clients.all()) {
+    const now = this.#environment.now();
+    for (const entry of this.#environment.clients.all()) {
       if (!entry.suspended && entry.blocked(now) !== '') await this.sync(entry);
     }
     this.awaitExpiries();
@@ -107,11 +95,11 @@ export class ClientChanges {
   /** From now on clients are cut off when they expire. */
   awaitExpiries(): void {
     this.#expiry.within(SWEEP_MS);
-    for (const entry of this.#context.clients.all()) if (!entry.suspended) this.#awaitExpiry(entry);
+    for (const entry of this.#environment.clients.all()) if (!entry.suspended) this.#awaitExpiry(entry);
   }
 
   #awaitExpiry({ wanted }: ClientEntry): void {
-    if (wanted.expiresAt !== null) this.#expiry.within(wanted.expiresAt - this.#context.now());
+    if (wanted.expiresAt !== null) this.#expiry.within(wanted.expiresAt - this.#environment.now());
   }
 
   /** Nobody is cut off by the clock any more. */

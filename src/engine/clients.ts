@@ -5,13 +5,24 @@ import { Pace } from '../rules/pace.ts';
 import { visitorKeyOf } from '../rules/visitor-key.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
-import type { ClientState, WantedClient } from './face.ts';
+import type { ClientState, ConnectionState, TunnelState, WantedClient, WantedTunnel } from './face.ts';
 import type { Account } from './limits/account.ts';
 import { LetIn } from './limits/let-in.ts';
-import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
 
 /** Sessions of one client: each costs lines of the log, events, and the connections of the one before. */
 const SESSIONS = { atOnce: 60, perSecond: 1 } as const;
+
+/** A running tunnel of a client, which changes with its client. */
+export interface ClientTunnel {
+  readonly wanted: WantedTunnel;
+  readonly state: TunnelState;
+  /** Brings its listener in line with what the client may do. */
+  sync(): Promise<void>;
+  /** The client's agent came or went, or its transport was changed. */
+  clientChanged(): void;
+  /** What its agent last told of the health of its targets counts no more. */
+  forgetHealth(): void;
+}
 
 /** One client: what is wanted of it, its agent while that is connected, and what was last seen of it. */
 export class ClientEntry {
@@ -21,7 +32,7 @@ export class ClientEntry {
   /** Visitors who said the password; undefined = nobody did. */
   #letIn: LetIn | undefined;
   readonly meter: Account;
-  readonly tunnels = new Set<TunnelRunner>();
+  readonly tunnels = new Set<ClientTunnel>();
   session: AgentSession | undefined;
   /** It was cut off already because it may not serve. */
   suspended = false;
@@ -115,6 +126,22 @@ export class ClientEntry {
   disconnected(now: number): void {
     this.session = undefined;
     this.#lastOnlineAt = now;
+  }
+
+  /** The open connections of its visitors, the oldest first. */
+  connections(): ConnectionState[] {
+    return Array.from(this.meter.open, ({ state }) => state);
+  }
+
+  /** Cuts a connection. @returns it as it was; undefined = there is none of that id */
+  closeConnection(id: number): ConnectionState | undefined {
+    for (const connection of this.meter.open) {
+      const { state } = connection;
+      if (state.id !== id) continue;
+      connection.cut();
+      return state;
+    }
+    return undefined;
   }
 
   state(now: number): ClientState {

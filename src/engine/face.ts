@@ -1,3 +1,4 @@
+// Longer than 300 lines: it is the whole contract between the engine and those above it, and nothing but types with their comments.
 import type { Declared, DeclaredEntry, DeclaredKind } from '../wire/declared.ts';
 
 /**

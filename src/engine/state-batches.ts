@@ -1,27 +1,24 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import type { Clients } from './clients.ts';
+import type { Environment } from './environment.ts';
 import type { StateBatch } from './face.ts';
-import type { Meter, Ticker } from './limits/meter.ts';
+import type { Meter } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
-import type { Hosts } from './vhost/hosts.ts';
 
 /** Records between two iterations of the event loop: after a start, every tunnel's state has changed. */
 const TOGETHER = 2000;
 
+/** How often "last online" of connected clients goes to the store, in ms: after a crash it is at most this old. */
+const ONLINE_MS = 10 * 60_000;
+
 /** Says what of the running state the store should know next. */
 export class StateBatches {
-  readonly #ticker: Ticker;
-  readonly #clients: Clients;
+  readonly #environment: Environment;
   readonly #tunnels: Tunnels;
-  readonly #hosts: Hosts;
-  readonly #now: () => number;
+  #online: NodeJS.Timeout | undefined;
 
-  constructor(ticker: Ticker, clients: Clients, tunnels: Tunnels, hosts: Hosts, now: () => number) {
-    this.#ticker = ticker;
-    this.#clients = clients;
+  constructor(environment: Environment, tunnels: Tunnels) {
+    this.#environment = environment;
     this.#tunnels = tunnels;
-    this.#hosts = hosts;
-    this.#now = now;
   }
 
   /** What changed since the last call, gathered in parts. */
@@ -30,14 +27,14 @@ export class StateBatches {
     const tunnels: Array<StateBatch['tunnels'][number]> = [];
     const hosts: Array<StateBatch['hosts'][number]> = [];
     let taken = 0;
-    for (const meter of this.#ticker.takeChanged()) {
+    for (const meter of this.#environment.ticker.takeChanged()) {
       if (++taken % TOGETHER === 0) await nextIteration();
       // Late bytes of what was deleted meanwhile are nobody's.
       if (meter.owner === 'client') {
-        const entry = this.#clients.get(meter.id);
-        if (entry?.meter === meter) clients.push({ id: meter.id, ...entry.state(this.#now()) });
+        const entry = this.#environment.clients.get(meter.id);
+        if (entry?.meter === meter) clients.push({ id: meter.id, ...entry.state(this.#environment.now()) });
       } else if (meter.owner === 'host') {
-        if (this.#hosts.get(meter.id)?.meter === meter) hosts.push({ id: meter.id, inletBytes: meter.inlet, exportBytes: meter.export });
+        if (this.#environment.hosts.get(meter.id)?.meter === meter) hosts.push({ id: meter.id, inletBytes: meter.inlet, exportBytes: meter.export });
       } else if (this.#tunnels.get(meter.id)?.meter === meter) {
         tunnels.push({ id: meter.id, running: this.#tunnels.get(meter.id)?.running === true, inletBytes: meter.inlet, exportBytes: meter.export });
       }
@@ -47,19 +44,27 @@ export class StateBatches {
 
   /** A batch was not stored: the next one holds all of it again. */
   restore(batch: StateBatch): void {
-    for (const { id } of batch.clients) this.#mark(this.#clients.get(id)?.meter);
+    for (const { id } of batch.clients) this.#mark(this.#environment.clients.get(id)?.meter);
     for (const { id } of batch.tunnels) this.#mark(this.#tunnels.get(id)?.meter);
-    for (const { id } of batch.hosts) this.#mark(this.#hosts.get(id)?.meter);
+    for (const { id } of batch.hosts) this.#mark(this.#environment.hosts.get(id)?.meter);
   }
 
-  /** The next batch says of every connected client that it is online. */
-  markOnline(): void {
-    for (const entry of this.#clients.all()) {
+  /** From now on connected clients are stored as online every ten minutes. `stop` must follow. */
+  start(): void {
+    this.#online = setInterval(() => this.#markOnline(), ONLINE_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#online);
+  }
+
+  #markOnline(): void {
+    for (const entry of this.#environment.clients.all()) {
       if (entry.session) this.#mark(entry.meter);
     }
   }
 
   #mark(meter: Meter | undefined): void {
-    if (meter) this.#ticker.mark(meter);
+    if (meter) this.#environment.ticker.mark(meter);
   }
 }

@@ -1,3 +1,4 @@
+// Longer than 300 lines: reading frames, opening streams and the end of a session are one state machine.
 import { ControlBudget } from './control-budget.ts';
 import type { DataConnection } from './data-connection.ts';
 import { DataConnections, type Side } from './data-connections.ts';

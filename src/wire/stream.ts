@@ -1,3 +1,4 @@
+// Longer than 300 lines: it is one state machine, whose two directions end, pause and fail together on the path of every byte.
 import { MAX_DATA, ProtocolError } from './frames.ts';
 import type { DataConnection, RawReader, RawWriter } from './data-connection.ts';
 import { Packer } from './packing.ts';

@@ -8,6 +8,7 @@ import { HEAD_LIMITS } from '../../src/engine/http/head.ts';
 import { Certificates } from '../../src/engine/vhost/certificates.ts';
 import { type HostEntry, Hosts } from '../../src/engine/vhost/hosts.ts';
 import { VHOST_TIMING } from '../../src/engine/vhost/slow-visitors.ts';
+import type { VhostPolicy } from '../../src/engine/vhost/vhost-context.ts';
 import { VhostServer, type VhostOptions } from '../../src/engine/vhost/vhost-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { dialFailure, encodeDialResult } from '../../src/wire/dial-result.ts';
@@ -33,14 +34,14 @@ export function hostOf(host: Partial<WantedHost>): WantedHost {
 }
 
 /** The visitors' side of hosts, without agents: it dials the targets itself. It is closed when the test is done. */
-export async function startVhost(hosts: readonly WantedHost[], options: Partial<VhostOptions> = {}) {
+export async function startVhost(hosts: readonly WantedHost[], options: Partial<VhostOptions & VhostPolicy> = {}) {
   const started = await start(hosts, options);
   running.push(() => started.server.close());
   return started;
 }
 
 /** The same for all tests of a file. */
-export async function startLastingVhost(hosts: readonly WantedHost[], options: Partial<VhostOptions> = {}) {
+export async function startLastingVhost(hosts: readonly WantedHost[], options: Partial<VhostOptions & VhostPolicy> = {}) {
   const started = await start(hosts, options);
   lasting.push(() => started.server.close());
   return started;
@@ -52,7 +53,7 @@ afterAll(async () => {
   for (const stop of lasting.splice(0)) await stop();
 });
 
-async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions>) {
+async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions & VhostPolicy>) {
   const log = new LogRecorder();
   let turn = 0;
   const dial = (entry: HostEntry, visitor: PairOrigin, telling: boolean): ByteSocket => {
@@ -63,12 +64,13 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
   };
   const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
-  const server = new VhostServer({
+  const parts: VhostOptions & VhostPolicy = {
     log: log.logger, sockets: netBackend, halfClosedMs: HALF_CLOSED_MS, hosts: all, timing: VHOST_TIMING, headLimits: HEAD_LIMITS, shares: { total: 1000, perAddress: 1000 }, trusts: () => false, gate: () => undefined, letsIn: () => false, letIn: () => 'wrong', challenge: () => undefined,
     dial: (entry, visitor) => dial(entry, visitor, true),
     dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,
-  });
+  };
+  const server = new VhostServer(parts, parts);
   return { server, log, hosts: all, ...await server.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 }) };
 }
 

@@ -1,3 +1,5 @@
+// Longer than 300 lines: whom a connection may become, from its first byte to its session, is decided in one place, where each refusal can be
+// seen before the session that it protects.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';

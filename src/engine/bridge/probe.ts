@@ -9,10 +9,11 @@ const WAY_MS = 2000;
 const ANSWER_LENGTH = 1000;
 
 /**
- * Has an agent dial a target and close again.
+ * Has an agent dial a target and close again. @param session undefined = the agent is not connected
  * @returns why it failed, for people; "" = the target took the connection
  */
-export function probeThrough(session: AgentSession, target: string, timeoutMs: number): Promise<string> {
+export function probeThrough(session: AgentSession | undefined, target: string, timeoutMs: number): Promise<string> {
+  if (!session) return Promise.resolve('the agent is not connected');
   const stream = session.open(encodeOpen({ kind: 'probe', target, timeoutMs }));
   if (!stream) return Promise.resolve('the agent takes no more connections');
   return new Promise((resolve) => {

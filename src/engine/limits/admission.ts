@@ -2,8 +2,14 @@ import type { Opener } from '../../wire/stream.ts';
 import { AddressSet, addressSet } from '../../rules/ip-access.ts';
 import type { ClientEntry } from '../clients.ts';
 import type { RefusalCause } from '../face.ts';
-import type { Carrier } from '../tunnels/tunnel-mode.ts';
+import type { Account } from './account.ts';
 import type { Visitors } from './visitors.ts';
+
+/** Who carries a new connection and for whom it counts. */
+export interface Carrier {
+  readonly session: Opener;
+  readonly client: Account;
+}
 
 /** Who is let in, and who has to go when that changes. */
 export class Admission {
@@ -22,6 +28,12 @@ export class Admission {
   /** Takes the addresses and networks that are turned away everywhere: perhaps very many. */
   async setBlackIpList(list: readonly string[]): Promise<void> {
     this.#blackList = await AddressSet.gradually(list);
+  }
+
+  /** Takes another list, and cuts the connections of these clients that it turns away. */
+  async changeBlackIpList(list: readonly string[], clients: Iterable<ClientEntry>): Promise<void> {
+    await this.setBlackIpList(list);
+    for (const entry of clients) this.enforce(entry);
   }
 
   /**

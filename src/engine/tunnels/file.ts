@@ -1,7 +1,8 @@
 import { encodeOpen } from '../../wire/open.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { WantedTunnel } from '../face.ts';
-import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
+import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
 /** Connects visitors with the agent's file server: HTTP is spoken there, and nothing of it is known here. */
 class FileTunnel implements TunnelServer {

@@ -14,7 +14,7 @@ import { HttpSyntaxError } from '../http/syntax-error.ts';
 import type { Dialled } from './dial-through.ts';
 import { type ProxyProblem, proxyProblems } from './proxy-answers.ts';
 import type { ProxyVisitor } from './proxy-visitors.ts';
-import type { TunnelContext } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
 
 /** Answered with an error page; the connection ends with it. */
 class Refusal extends Error {
@@ -78,7 +78,7 @@ export class HttpProxyVisitor {
     if (error instanceof HttpSyntaxError) this.#context.refused('malformed', this.#visitor.bytes);
     const answer = answerTo(error);
     if (!answer && !(error instanceof SocketGoneError || error instanceof StaleConnectionError)) {
-      this.#context.log.error({ err: error }, 'a visitor of a proxy could not be served');
+      this.#context.environment.log.error({ err: error }, 'a visitor of a proxy could not be served');
     }
     if (this.#answering) this.#socket.destroy();
     else this.#socket.closeSoon(answer && plainAnswer(answer.status, answer.message, { method: this.#method, closes: true }));
@@ -99,12 +99,12 @@ export class HttpProxyVisitor {
 
   #isOwn(authority: string): boolean {
     const host = requestedHost(authority);
-    return host !== undefined && this.#context.isOwn(host);
+    return host !== undefined && this.#context.environment.hosts.isOwn(host);
   }
 
   async #readHead(): Promise<RequestHead | undefined> {
     this.#method = undefined;
-    const { headMs, idleMs } = this.#context.timing;
+    const { headMs, idleMs } = this.#context.environment.timing;
     this.#socket.deadline(this.#requests === 0 ? headMs : idleMs);
     this.#idle = true;
     const first = await this.#socket.read().catch(silence);

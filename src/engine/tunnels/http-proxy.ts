@@ -1,7 +1,8 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import { HttpProxyVisitor } from './http-proxy-visitor.ts';
 import { ProxyVisitors } from './proxy-visitors.ts';
-import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
+import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
 /** Fetches http:// URLs for its visitors and makes tunnels (CONNECT); the agent dials, and resolves the names. */
 class HttpProxy implements TunnelServer {

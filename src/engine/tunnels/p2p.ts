@@ -4,7 +4,8 @@ import { AgentSession, type DirectBytes } from '../bridge/agent-session.ts';
 import type { WantedTunnel } from '../face.ts';
 import { DirectTraffic } from '../limits/direct-traffic.ts';
 import { secretMode } from './secret.ts';
-import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
+import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
 /**
  * As a secret tunnel, and its visitors may meet the agent directly. The server brings the two together: what they say to each other about
@@ -45,7 +46,7 @@ class P2pTunnel implements TunnelServer {
   }
 
   async onDirect(socket: ByteSocket): Promise<void> {
-    const stunPorts = await this.#context.stunPorts();
+    const stunPorts = await this.#context.environment.rendezvous.ports();
     const { id, password, targets } = this.#wanted;
     if (targets.length === 0) this.#context.refused('noTarget', socket);
     const carrier = targets.length === 0 ? undefined : this.#context.admit(socket.remoteAddress, socket);

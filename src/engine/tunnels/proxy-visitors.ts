@@ -4,7 +4,7 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import { socketPair } from '../../wire/socket-pair.ts';
 import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import { dialThrough, type Dialled } from './dial-through.ts';
-import type { TunnelContext } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
 
 /** Visitors of one proxy at once that no stream carries. */
 const SHARES: ShareLimits = { total: 2048, perAddress: 256 };
@@ -67,7 +67,7 @@ export class ProxyVisitor {
     this.#context = context;
     this.#shares = shares;
     this.#onLeave = onLeave;
-    this.socket = new PullSocket(socket, context.timing.takeMs);
+    this.socket = new PullSocket(socket, context.environment.timing.takeMs);
   }
 
   /** No stream carries him now. @returns false when there are too many such visitors: he has to go */
@@ -91,7 +91,7 @@ export class ProxyVisitor {
   /** Has the agent dial a target (host:port) for him, and resolve its name; undefined = he may have no connection now. */
   dial(target: string): Dialled | undefined {
     const [near, far] = socketPair(this.bytes);
-    const { dialMs } = this.#context.timing;
+    const { dialMs } = this.#context.environment.timing;
     return this.carry(far, { kind: 'dial', targets: [target], timeoutMs: dialMs }) ? dialThrough(near, dialMs) : undefined;
   }
 

@@ -1,6 +1,7 @@
 import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import { splice } from '../../wire/splice.ts';
 import { PortUnavailableError } from '../ports/port-unavailable.ts';
+import { bindVisitorPort } from '../ports/reserve-port.ts';
 import {
   formatLoginResult, formatMethod, formatReply, Method, parseGreeting, parseLogin, parseRequest, Reply, SocksError, type SocksRequest,
 } from '../socks/messages.ts';
@@ -8,7 +9,7 @@ import { type ProxyProblem, proxyProblems } from './proxy-answers.ts';
 import type { UdpAssociation } from '../socks/udp-association.ts';
 import type { UdpAssociations } from '../socks/udp-associations.ts';
 import type { ProxyVisitor } from './proxy-visitors.ts';
-import type { TunnelContext } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
 
 /** Serves one visitor of a SOCKS5 proxy. */
 export class Socks5Visitor {
@@ -28,7 +29,7 @@ export class Socks5Visitor {
 
   /** Resolves when he is connected, or gone. Never rejects. */
   async serve(): Promise<void> {
-    this.#socket.deadline(this.#context.timing.headMs);
+    this.#socket.deadline(this.#context.environment.timing.headMs);
     try {
       const answer = await this.#converse();
       if (answer) this.#socket.closeSoon(answer);
@@ -45,7 +46,7 @@ export class Socks5Visitor {
       this.#socket.closeSoon(this.#refuse(error.reply));
     } else {
       this.#socket.closeSoon();
-      if (!(error instanceof SocketGoneError)) this.#context.log.error({ err: error }, 'a visitor of a proxy could not be served');
+      if (!(error instanceof SocketGoneError)) this.#context.environment.log.error({ err: error }, 'a visitor of a proxy could not be served');
     }
   }
 
@@ -98,7 +99,7 @@ export class Socks5Visitor {
     const host = bytes.local?.address ?? '';
     let association: UdpAssociation | undefined;
     try {
-      association = await this.#associations.open(bytes, () => this.#context.bindVisitorPort(host), () => this.#socket.closeSoon());
+      association = await this.#associations.open(bytes, () => bindVisitorPort(this.#context.environment, host), () => this.#socket.closeSoon());
     } catch (error) {
       if (!(error instanceof PortUnavailableError)) throw error;
     }

@@ -2,7 +2,8 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import { UdpAssociations } from '../socks/udp-associations.ts';
 import { ProxyVisitors } from './proxy-visitors.ts';
 import { Socks5Visitor } from './socks5-visitor.ts';
-import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
+import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
 /** Connects its visitors with the targets that they name, by TCP and UDP; the agent dials, and resolves the names. */
 class Socks5 implements TunnelServer {

@@ -3,7 +3,8 @@ import type { WantedTunnel } from '../face.ts';
 import { DATA_FOLLOWS } from './connections.ts';
 import { proxyHeader } from './proxy-header.ts';
 import { TargetTurns } from './target-turns.ts';
-import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
+import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
 /** Forwards the bytes of every connection to one of the targets, used in turn. */
 class TcpTunnel implements TunnelServer {

@@ -1,62 +1,33 @@
-import type { Logger } from 'pino';
 import { keyedModes, type Transport, transportOf } from '../../rules/tunnel-mode.ts';
 import type { HealthMessage } from '../../wire/health.ts';
-import type { ByteSocket, SocketBackend } from '../../wire/socket.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
 import type { VisitType } from '../../wire/visit-messages.ts';
 import type { DirectBytes } from '../bridge/agent-session.ts';
 import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
-import type { RefusalCause, TunnelState, WantedTunnel } from '../face.ts';
+import type { Environment } from '../environment.ts';
+import type { TunnelState, WantedTunnel } from '../face.ts';
 import { afterMessage, inTurn, type ReportedHealth, sameTurns } from '../health/reported-health.ts';
-import type { ClientLogins } from '../limits/client-logins.ts';
 import type { Meter } from '../limits/meter.ts';
-import type { Visitors } from '../limits/visitors.ts';
 import { bindHeldPort, type HeldPort } from '../ports/held-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
 import type { PortAddress } from '../ports/port-book.ts';
-import type { UdpPort } from '../ports/udp-port.ts';
 import { Connections } from './connections.ts';
 import { tunnelModes } from './registry.ts';
-import type { ProxyTiming } from './proxy-timing.ts';
-import type { Carrier, TunnelServer } from './tunnel-mode.ts';
+import { TunnelContext } from './tunnel-context.ts';
+import type { TunnelServer } from './tunnel-mode.ts';
 import { Visits } from './visits.ts';
 
 /** Waits between attempts to open a listener that failed, in ms: doubling from the first to the longest. */
 const RETRY = { first: 1000, longest: 30_000 } as const;
-
-/** What a tunnel needs of the engine. */
-export interface RunnerContext {
-  readonly log: Logger;
-  readonly sockets: SocketBackend;
-  readonly visitors: Visitors;
-  /** How long a visitor's UDP session may be idle, in ms. */
-  readonly udpIdleMs: number;
-  /** Why nothing may be served at the moment ("the client is disabled", say); "" = go on. */
-  blocked(clientId: number): string;
-  /** Whether the client's agent is connected, and how its visitors are to come. */
-  client(clientId: number): VisitedTunnel['client'];
-  admit(tunnel: WantedTunnel, address: string): Carrier | RefusalCause;
-  /** The server's ports that tell a sender its public address, opened by now; [] = they can't be. */
-  stunPorts(): Promise<readonly number[]>;
-  /** A connection of the client's visitors was refused. */
-  refused(clientId: number, cause: RefusalCause): void;
-  readonly logins: ClientLogins;
-  /** Whether a host is this server, or one of its hosts. */
-  isOwn(host: string): boolean;
-  readonly timing: ProxyTiming;
-  bindVisitorPort(serverIp: string): Promise<UdpPort>;
-  /** Its listener was opened or closed, or has another fault. */
-  changed(meter: Meter): void;
-  /** Calls `attempt` after `ms`, in turn with every other change of wanted state. */
-  later(ms: number, attempt: () => Promise<void>): NodeJS.Timeout;
-}
 
 /**
  * Keeps one tunnel's listener in line with what is wanted. Its methods must not overlap: the engine calls them one after another.
  */
 export class TunnelRunner implements VisitedTunnel {
   readonly meter: Meter;
-  readonly #context: RunnerContext;
+  readonly #environment: Environment;
+  readonly #context: TunnelContext;
   readonly #connections: Connections;
   readonly #visits = new Visits();
   #wanted: WantedTunnel;
@@ -71,11 +42,12 @@ export class TunnelRunner implements VisitedTunnel {
   #failures = 0;
   #health: ReportedHealth | undefined;
 
-  constructor(context: RunnerContext, meter: Meter, wanted: WantedTunnel) {
-    this.#context = context;
+  constructor(environment: Environment, meter: Meter, wanted: WantedTunnel) {
+    this.#environment = environment;
     this.meter = meter;
-    this.#connections = new Connections(meter, context.visitors);
+    this.#connections = new Connections(meter, environment.visitors);
     this.#wanted = wanted;
+    this.#context = new TunnelContext(environment, meter, this.#connections, () => this.#wanted);
     this.#server = this.#makeServer();
   }
 
@@ -114,7 +86,8 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   get client(): VisitedTunnel['client'] {
-    return this.#context.client(this.#wanted.clientId);
+    const entry = this.#environment.clients.get(this.#wanted.clientId);
+    return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
   }
 
   refusal(type: VisitType): VisitRefusal | undefined {
@@ -127,20 +100,20 @@ export class TunnelRunner implements VisitedTunnel {
 
   enter(session: VisitorSession): void {
     this.#visits.enter(session);
-    this.#context.changed(this.meter);
+    this.#environment.changed(this.meter);
   }
 
   moved(): void {
-    this.#context.changed(this.meter);
+    this.#environment.changed(this.meter);
   }
 
   leave(session: VisitorSession): void {
     this.#visits.leave(session);
-    this.#context.changed(this.meter);
+    this.#environment.changed(this.meter);
   }
 
   tooMany(): void {
-    this.#refused('capacity');
+    this.#context.refused('capacity', undefined);
   }
 
   /** The client's agent came or went, or its transport was changed. */
@@ -167,7 +140,7 @@ export class TunnelRunner implements VisitedTunnel {
     const same = sameTurns(this.#health, health, this.#wanted.targets);
     this.#health = health;
     if (!same) this.#server?.useTargets?.(this.#inTurn.targets);
-    this.#context.changed(this.meter);
+    this.#environment.changed(this.meter);
   }
 
   /** What is wanted, with the targets that are in health. */
@@ -183,7 +156,7 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   #accepted(socket: ByteSocket): void {
-    this.#context.visitors.trace?.accepted(socket, { tunnelId: this.#wanted.id, type: this.#wanted.mode });
+    this.#context.trace?.accepted(socket, { tunnelId: this.#wanted.id, type: this.#wanted.mode });
   }
 
   onDirect(socket: ByteSocket): void {
@@ -194,7 +167,7 @@ export class TunnelRunner implements VisitedTunnel {
     }
     this.#server.onDirect(socket).catch((error: unknown) => {
       socket.destroy(true);
-      this.#context.log.error({ err: error, tunnelId: this.#wanted.id }, 'a visitor could not be brought together with the agent');
+      this.#environment.log.error({ err: error, tunnelId: this.#wanted.id }, 'a visitor could not be brought together with the agent');
     });
   }
 
@@ -221,7 +194,7 @@ export class TunnelRunner implements VisitedTunnel {
   /** Opens or closes the listener so that it agrees with the settings and with what the client may do. */
   async sync(held?: HeldPort): Promise<void> {
     clearTimeout(this.#retry);
-    const blocked = this.#wanted.enabled ? this.#context.blocked(this.#wanted.clientId) : '';
+    const blocked = this.#wanted.enabled ? this.#environment.blocked(this.#wanted.clientId) : '';
     if (!this.#wanted.enabled || blocked !== '') {
       await held?.close();
       this.#visits.closeAll('tunnel-stopped', blocked || undefined);
@@ -241,7 +214,7 @@ export class TunnelRunner implements VisitedTunnel {
     const state = `${this.#running} ${this.#error}`;
     if (state === this.#told) return;
     this.#told = state;
-    this.#context.changed(this.meter);
+    this.#environment.changed(this.meter);
   }
 
   /** Frees the port and resets the connections. */
@@ -288,12 +261,12 @@ export class TunnelRunner implements VisitedTunnel {
     }
     const { port, serverIp } = listener;
     try {
-      this.#open(await bindHeldPort(this.#context.sockets, listener, this.#context.log));
+      this.#open(await bindHeldPort(this.#environment.sockets, listener, this.#environment.log));
     } catch (error) {
       const wait = Math.min(RETRY.first * 2 ** this.#failures++, RETRY.longest);
       this.#error = listenProblem(error, serverIp, port);
-      this.#context.log.warn({ tunnelId: this.#wanted.id, port, retryMs: wait }, `a tunnel's listener cannot be opened: ${this.#error}`);
-      this.#retry = this.#context.later(wait, () => this.sync());
+      this.#environment.log.warn({ tunnelId: this.#wanted.id, port, retryMs: wait }, `a tunnel's listener cannot be opened: ${this.#error}`);
+      this.#retry = setTimeout(() => this.#environment.inBackground(() => this.sync()), wait).unref();
     }
   }
 
@@ -313,35 +286,6 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   #makeServer(): TunnelServer | undefined {
-    return tunnelModes.get(this.#wanted.mode)?.serve({
-      log: this.#context.log,
-      by: `tunnel ${this.#wanted.id}`,
-      connections: this.#connections,
-      udpIdleMs: this.#context.udpIdleMs,
-      admit: (address, visitor) => {
-        const admitted = this.#context.admit(this.#wanted, address);
-        if (typeof admitted === 'string') {
-          this.#refused(admitted, visitor);
-          return undefined;
-        }
-        this.#context.visitors.trace?.say(visitor, 'admitted', { clientId: this.#wanted.clientId });
-        return admitted;
-      },
-      stunPorts: () => this.#context.stunPorts(),
-      refused: (cause, visitor) => this.#refused(cause, visitor),
-      trace: this.#context.visitors.trace,
-      asksForLogin: () => this.#context.logins.of(this.#wanted.clientId) !== undefined,
-      acceptsLogin: (given, address) => this.#context.logins.accept(this.#wanted.clientId, given, address),
-      isOwn: (host) => this.#context.isOwn(host),
-      timing: this.#context.timing,
-      bindVisitorPort: (serverIp) => this.#context.bindVisitorPort(serverIp),
-    }, this.#inTurn);
-  }
-
-  /** @param visitor the connection, if there is one already */
-  #refused(cause: RefusalCause, visitor?: object): void {
-    this.#context.visitors.trace?.say(visitor, 'refused', { tunnelId: this.#wanted.id, cause });
-    this.meter.countRefusal(cause);
-    this.#context.refused(this.#wanted.clientId, cause);
+    return tunnelModes.get(this.#wanted.mode)?.serve(this.#context, this.#inTurn);
   }
 }

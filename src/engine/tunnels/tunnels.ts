@@ -1,48 +1,23 @@
 import { keyedModes, transportOf } from '../../rules/tunnel-mode.ts';
-import type { PortRange } from '../../rules/port-range.ts';
 import { keyIdOf } from '../../wire/handshake.ts';
-import type { Clients } from '../clients.ts';
+import type { Environment } from '../environment.ts';
 import type { PortLease, PortRequest, WantedTunnel } from '../face.ts';
-import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
-import { PortBook } from '../ports/port-book.ts';
+import { Meter, NO_BYTES, type StoredBytes } from '../limits/meter.ts';
 import { PortLeases } from '../ports/port-leases.ts';
 import { PortUnavailableError } from '../ports/port-unavailable.ts';
-import { bindFreePort, bindPort, bindVisitorPort, type PortReserver } from '../ports/reserve-port.ts';
-import { type RunnerContext, TunnelRunner } from './tunnel-runner.ts';
-
-/** What the tunnels need of the engine. */
-export interface TunnelsContext extends Omit<RunnerContext, 'client' | 'refused' | 'bindVisitorPort'> {
-  readonly ticker: Ticker;
-  readonly clients: Clients;
-  /** Ports that tunnels may use; empty = all. */
-  readonly allowPorts: readonly PortRange[];
-  /** Does something after all changes that were asked for earlier. */
-  inTurn(work: () => Promise<unknown>): Promise<unknown>;
-}
+import { bindFreePort, bindPort } from '../ports/reserve-port.ts';
+import { TunnelRunner } from './tunnel-runner.ts';
 
 /** All tunnels, their ports and passwords. What changes them must not overlap: the engine calls one after another. */
 export class Tunnels {
-  readonly #context: TunnelsContext;
-  readonly #runnerContext: RunnerContext;
-  readonly #reserver: PortReserver;
+  readonly #environment: Environment;
   readonly #leases = new PortLeases();
   readonly #runners = new Map<number, TunnelRunner>();
   /** Those that visitors prove a password for, by its key id. */
   readonly #passwords = new Map<string, TunnelRunner>();
 
-  constructor(context: TunnelsContext) {
-    const { sockets, clients, log, allowPorts } = context;
-    this.#context = context;
-    this.#reserver = { sockets, book: new PortBook(allowPorts), log };
-    this.#runnerContext = {
-      ...context,
-      client: (clientId) => {
-        const entry = clients.get(clientId);
-        return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
-      },
-      refused: (clientId, cause) => clients.get(clientId)?.meter.countRefusal(cause),
-      bindVisitorPort: (serverIp) => bindVisitorPort(this.#reserver, serverIp),
-    };
+  constructor(environment: Environment) {
+    this.#environment = environment;
   }
 
   all(): IterableIterator<TunnelRunner> {
@@ -60,7 +35,7 @@ export class Tunnels {
 
   /** Takes a tunnel; `sync` opens its listener. @param stored what it has moved before */
   add(wanted: WantedTunnel, stored: StoredBytes): TunnelRunner {
-    const runner = new TunnelRunner(this.#runnerContext, new Meter(this.#context.ticker, 'tunnel', wanted.id, stored), wanted);
+    const runner = new TunnelRunner(this.#environment, new Meter(this.#environment.ticker, 'tunnel', wanted.id, stored), wanted);
     this.#runners.set(wanted.id, runner);
     this.#link(runner);
     return runner;
@@ -85,7 +60,7 @@ export class Tunnels {
     this.#unlink(runner);
     this.#runners.delete(id);
     await runner.close();
-    this.#context.ticker.forget(runner.meter);
+    this.#environment.ticker.forget(runner.meter);
   }
 
   /**
@@ -96,15 +71,15 @@ export class Tunnels {
     const transport = transportOf(mode);
     if (transport === undefined) throw new PortUnavailableError(`a tunnel of type ${mode} listens on no port`);
     const address = { transport, port, serverIp };
-    if (port === 0) return this.#lease(await bindFreePort(this.#reserver, address));
-    this.#reserver.book.check(address, replaces);
+    if (port === 0) return this.#lease(await bindFreePort(this.#environment, address));
+    this.#environment.book.check(address, replaces);
     const own = replaces === undefined ? undefined : this.#runners.get(replaces);
-    if (!own?.listensOn(transport, port)) return this.#lease(await bindPort(this.#reserver, address));
+    if (!own?.listensOn(transport, port)) return this.#lease(await bindPort(this.#environment, address));
     if (own.wanted.serverIp === serverIp) return { id: this.#leases.add({ port: undefined, restore: () => Promise.resolve() }), port };
     // Its own listener stands in the way: it goes first, and comes back when nothing becomes of the change.
     await own.closeListener();
     try {
-      return this.#lease(await bindPort(this.#reserver, address), own);
+      return this.#lease(await bindPort(this.#environment, address), own);
     } catch (error) {
       await own.sync();
       throw error;
@@ -112,7 +87,7 @@ export class Tunnels {
   }
 
   #lease(held: Awaited<ReturnType<typeof bindPort>>, replaced?: TunnelRunner): PortLease {
-    const restore = async (): Promise<void> => { await this.#context.inTurn(async () => replaced?.sync()); };
+    const restore = async (): Promise<void> => { await this.#environment.inTurn(async () => replaced?.sync()); };
     return { id: this.#leases.add({ port: held, restore }), port: held.port };
   }
 
@@ -143,16 +118,16 @@ export class Tunnels {
   #link(runner: TunnelRunner): void {
     const { id, clientId, mode, enabled, port, serverIp, password } = runner.wanted;
     const transport = transportOf(mode);
-    if (transport && port !== 0) this.#reserver.book.claim({ tunnelId: id, transport, port, serverIp }, !enabled);
+    if (transport && port !== 0) this.#environment.book.claim({ tunnelId: id, transport, port, serverIp }, !enabled);
     if (keyedModes.includes(mode) && password !== '') this.#passwords.set(keyIdOf(password), runner);
-    this.#context.clients.get(clientId)?.tunnels.add(runner);
+    this.#environment.clients.get(clientId)?.tunnels.add(runner);
   }
 
   #unlink(runner: TunnelRunner): void {
     const { id, clientId, port, password } = runner.wanted;
-    this.#reserver.book.unclaim(id, port);
+    this.#environment.book.unclaim(id, port);
     const keyId = keyIdOf(password);
     if (this.#passwords.get(keyId) === runner) this.#passwords.delete(keyId);
-    this.#context.clients.get(clientId)?.tunnels.delete(runner);
+    this.#environment.clients.get(clientId)?.tunnels.delete(runner);
   }
 }

@@ -4,7 +4,8 @@ import type { UdpAddress } from '../../wire/udp-socket.ts';
 import type { WantedTunnel } from '../face.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import { TargetTurns } from './target-turns.ts';
-import type { TunnelContext, TunnelMode, TunnelServer } from './tunnel-mode.ts';
+import type { TunnelContext } from './tunnel-context.ts';
+import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 import { UdpSessions } from './udp-sessions.ts';
 
 /** Forwards datagrams: each visitor's address has a session of its own with one of the targets, used in turn. */
@@ -18,7 +19,7 @@ class UdpTunnel implements TunnelServer {
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
-    this.#sessions = new UdpSessions(context.udpIdleMs);
+    this.#sessions = new UdpSessions(context.environment.udpIdleMs);
     this.#targets = new TargetTurns({ kind: 'udp', by: this.#context.by }, wanted.targets);
   }
 

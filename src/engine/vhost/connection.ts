@@ -57,7 +57,7 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   constructor(visitor: ByteSocket, options: VhostConnectionOptions) {
     this.#visitor = visitor;
     this.#options = options;
-    this.#requests = new RequestReader(this, options.context.headLimits);
+    this.#requests = new RequestReader(this, options.context.policy.headLimits);
     this.#handler = new RequestHandler(this, options.context);
     this.#response = new Http1Response(visitor, 1);
     visitor.attach(this);

@@ -37,19 +37,19 @@ export type Decision = {
 /** Finds a request's host, and whether it may go there. @throws {HttpSyntaxError} */
 export function decide(context: VhostContext, head: RequestHead, { scheme, peer, covers, isKept }: Arrival): Decision {
   const place = placeOf(head);
-  const trusted = context.trusts(peer);
-  const address = trusted ? visitorOf(head.fields, peer, (other) => context.trusts(other)) : peer;
+  const trusted = context.policy.trusts(peer);
+  const address = trusted ? visitorOf(head.fields, peer, (other) => context.policy.trusts(other)) : peer;
   const host = requestedHost(place.host);
   if (host !== undefined && covers?.(host) === false) return { kind: 'refuse', place, address, refusal: 'misdirected', reason: `the certificate of the connection is not for ${host}` };
   const token = scheme === 'http' && head.method === 'GET' ? challengeToken(place.path) : undefined;
-  const answer = token === undefined || host === undefined ? undefined : context.challenge(host, token);
+  const answer = token === undefined || host === undefined ? undefined : context.policy.challenge(host, token);
   if (answer !== undefined) return { kind: 'challenge', place, address, answer };
   const entry = host === undefined ? undefined : context.match({ host, path: place.path, scheme });
   if (!entry) return { kind: 'refuse', place, address, refusal: 'noRoute', reason: `no host takes ${place.host}` };
   if (scheme === 'http' && entry.wanted.autoHttps) return { kind: 'redirect', place, address };
   const refused = context.gate(entry, { address, kept: isKept(entry, address), head });
   const turnedAway = refused?.refusal === 'notListed';
-  if ((turnedAway || !refused) && saysPassword(head, place, turnedAway) && context.letsIn(entry)) return { kind: 'letIn', place, address, entry };
+  if ((turnedAway || !refused) && saysPassword(head, place, turnedAway) && context.policy.letsIn(entry)) return { kind: 'letIn', place, address, entry };
   if (refused) return { kind: 'refuse', place, address, entry, ...refused };
   return { kind: 'forward', place, address, entry, origin: { address: peer, scheme, host: place.host, trusted } };
 }

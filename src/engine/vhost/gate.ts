@@ -1,23 +1,12 @@
 import { parseBasic } from '../../rules/login.ts';
 import { valuesOf } from '../http/field.ts';
 import type { RequestHead } from '../http/head.ts';
-import type { RefusalCause, WantedHost } from '../face.ts';
+import type { Environment } from '../environment.ts';
+import type { RefusalCause } from '../face.ts';
 import type { ClientLogins } from '../limits/client-logins.ts';
-import type { Carrier } from '../tunnels/tunnel-mode.ts';
 import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './refusal.ts';
-import type { Visit } from './vhost-context.ts';
-
-/** What the gate asks the engine. */
-export interface GateContext {
-  readonly logins: ClientLogins;
-  /** Whether a new connection of a visitor may be carried; otherwise why not. */
-  readonly admit: (host: WantedHost, address: string) => Carrier | RefusalCause;
-  /** Whether visitors who are not on the client's whitelist may let themselves in. */
-  readonly letsIn: (clientId: number) => boolean;
-  /** A request was refused: counts it for the client. */
-  readonly refused: (clientId: number, cause: RefusalCause) => void;
-}
+import type { GateRefusal, Visit } from './vhost-context.ts';
 
 /** What a visitor is told of a cause. */
 const told: Readonly<Record<RefusalCause, Refusal>> = {
@@ -29,21 +18,21 @@ const told: Readonly<Record<RefusalCause, Refusal>> = {
  * Why a request may not go on to its host; undefined = it may. In the order of the diagnosis: client, lists, quotas, agent, then name
  * and password (contract 4.6, 4.9).
  */
-export function gateOf({ logins, admit, letsIn, refused }: GateContext, entry: HostEntry, { address, kept, head }: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined {
+export function gateOf(environment: Environment, entry: HostEntry, { address, kept, head }: Visit): GateRefusal | undefined {
   const { clientId, targets } = entry.wanted;
-  const refuse = (cause: RefusalCause, refusal: Refusal, reason: string): { readonly refusal: Refusal; readonly reason: string } => {
+  const refuse = (cause: RefusalCause, refusal: Refusal, reason: string): GateRefusal => {
     entry.meter.countRefusal(cause);
-    refused(clientId, cause);
+    environment.refused(clientId, cause);
     return { refusal, reason };
   };
   if (targets.length === 0) return refuse('noTarget', 'offline', 'the host has no target');
   if (entry.targets.next === undefined) return refuse('noTarget', 'unhealthy', 'all targets fail their health checks');
-  const admitted = admit(entry.wanted, address);
+  const admitted = environment.admit(entry.wanted, address);
   // What goes over the connection that it has already takes nothing more.
   if (typeof admitted === 'string' && !(kept && (admitted === 'connections' || admitted === 'capacity'))) {
-    return refuse(admitted, admitted === 'whiteList' && letsIn(clientId) ? 'notListed' : told[admitted], admitted);
+    return refuse(admitted, admitted === 'whiteList' && environment.clients.get(clientId)?.letsVisitorsIn === true ? 'notListed' : told[admitted], admitted);
   }
-  if (knows(logins, clientId, head, address)) return undefined;
+  if (knows(environment.logins, clientId, head, address)) return undefined;
   return refuse('login', 'unauthorized', 'name or password is wrong or missing');
 }
 

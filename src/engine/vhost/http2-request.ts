@@ -64,7 +64,7 @@ export class Http2Request implements VisitorSide {
   /** The head has come: finds out who answers. */
   begin(head: RequestHead): void {
     try {
-      checkRequestHead(head, this.#context.headLimits);
+      checkRequestHead(head, this.#context.policy.headLimits);
       this.#expect(requestFraming(head));
       this.#handler.begin(head);
     } catch (error) {

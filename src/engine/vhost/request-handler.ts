@@ -59,7 +59,7 @@ export class RequestHandler implements ExchangeOwner {
   }
 
   #letIn(head: RequestHead, { place, entry, address }: Of<'letIn'>): void {
-    const form = new LetInForm({ head, place, say: (password) => this.#context.letIn(entry, address, password) }, (answer) => {
+    const form = new LetInForm({ head, place, say: (password) => this.#context.policy.letIn(entry, address, password) }, (answer) => {
       if ('response' in answer) return this.#answer(answer.response);
       this.#form = answer.form;
       this.#refuseRequest(answer.refusal, 'the visitor did not say the password of the whitelist', entry);

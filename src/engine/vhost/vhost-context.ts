@@ -16,22 +16,22 @@ export interface Visit {
   readonly head: RequestHead;
 }
 
-/** What a visitor's connection needs of the engine. */
-export interface VhostContext {
-  readonly refusals: RefusalLog;
-  /** Follows visitors' connections; undefined = nobody reads it. */
-  readonly trace: VisitorTrace | undefined;
+/** Why a request may not go on. `reason` is for the log. */
+export interface GateRefusal {
+  readonly refusal: Refusal;
+  readonly reason: string;
+}
+
+/** What is decided outside the connections of visitors. */
+export interface VhostPolicy {
   /** What the heads of requests are held to. */
   readonly headLimits: HeadLimits;
-  /** Where HTTPS is to be had, for redirects. */
-  readonly httpsPort: number;
-  match(request: HostRequest): HostEntry | undefined;
   /** What a certificate authority is to be shown for a token, if the host has an order under way. */
   challenge(host: string, token: string): string | undefined;
   /** Whether the address is a proxy's that the operator named. */
   trusts(address: string): boolean;
-  /** Why a request may not go on; undefined = it may. `reason` is for the log. */
-  gate(entry: HostEntry, visit: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined;
+  /** Why a request may not go on; undefined = it may. */
+  gate(entry: HostEntry, visit: Visit): GateRefusal | undefined;
   /** Whether visitors of a host may let themselves in who are not on its client's whitelist (contract 4.9). */
   letsIn(entry: HostEntry): boolean;
   /** Lets a visitor in who says the right password. */
@@ -41,4 +41,19 @@ export interface VhostContext {
    * result of the dial (wire/dial-result.ts).
    */
   dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined;
+  /** The same to a target that speaks TLS itself: no result is said. */
+  dialSecure(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined;
+}
+
+/** What a visitor's connection sees of the server of hosts. */
+export interface VhostContext {
+  readonly policy: VhostPolicy;
+  readonly refusals: RefusalLog;
+  /** Follows visitors' connections; undefined = nobody reads it. */
+  readonly trace: VisitorTrace | undefined;
+  /** Where HTTPS is to be had, for redirects. */
+  readonly httpsPort: number;
+  match(request: HostRequest): HostEntry | undefined;
+  /** The policy's gate, while the server serves. */
+  gate(entry: HostEntry, visit: Visit): GateRefusal | undefined;
 }

@@ -1,12 +1,10 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Logger } from 'pino';
 import type { HostRequest } from '../../rules/host-route.ts';
-import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
 import { splice } from '../../wire/splice.ts';
 import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
-import type { HeadLimits } from '../http/head.ts';
 import { VhostConnection } from './connection.ts';
 import type { HostEntry, Hosts } from './hosts.ts';
 import { requestHead } from './http2-head.ts';
@@ -14,11 +12,10 @@ import { Http2Request, type Http2Visitor } from './http2-request.ts';
 import { HTTP2_TIMING, type Http2Timing } from './http2-session.ts';
 import { HttpsFront } from './https-front.ts';
 import { ProxiedSockets } from './proxied-sockets.ts';
-import type { Refusal } from './refusal.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { SlowVisitors, type TimedVisitor, type VhostTiming } from './slow-visitors.ts';
 import { TargetPool } from './target-pool.ts';
-import type { VhostContext, Visit } from './vhost-context.ts';
+import type { GateRefusal, VhostContext, VhostPolicy, Visit } from './vhost-context.ts';
 
 /** What the visitors' side of the hosts is made of. */
 export interface VhostOptions {
@@ -30,19 +27,9 @@ export interface VhostOptions {
   readonly hosts: Hosts;
   readonly timing: VhostTiming;
   readonly http2Timing?: Http2Timing;
-  /** What the heads of requests are held to. */
-  readonly headLimits: HeadLimits;
   /** Most visitors' connections at once, those that ask for nothing included. Of HTTP/2 each session counts, and each request that is under way. */
   readonly shares: ShareLimits;
   readonly trace?: VhostContext['trace'];
-  readonly trusts: VhostContext['trusts'];
-  readonly challenge: VhostContext['challenge'];
-  readonly gate: VhostContext['gate'];
-  readonly letsIn: VhostContext['letsIn'];
-  readonly letIn: VhostContext['letIn'];
-  readonly dial: VhostContext['dial'];
-  /** A connection to a target that speaks TLS itself; undefined = it can't be carried. */
-  readonly dialSecure: VhostContext['dial'];
 }
 
 /** Where the hosts are to be had; 0 = any free port. */
@@ -52,11 +39,14 @@ export interface VhostPlaces {
   readonly httpsPort: number;
 }
 
+/** Most connections of visitors to hosts. */
+export const VHOST_SHARES: ShareLimits = { total: 50_000, perAddress: 6250 };
 /** Connections to targets that wait for the next requests of one HTTP/2 session. */
 const IDLE_OF_SESSION = 16;
 
 /** Serves the hosts: listens for HTTP and HTTPS, and holds the visitors' connections. */
 export class VhostServer implements VhostContext {
+  readonly policy: VhostPolicy;
   readonly refusals: RefusalLog;
   readonly trace: VhostContext['trace'];
   readonly #options: VhostOptions;
@@ -71,7 +61,9 @@ export class VhostServer implements VhostContext {
   #httpsPort = 443;
   #closing = false;
 
-  constructor(options: VhostOptions) {
+  constructor(options: VhostOptions, policy: VhostPolicy) {
+    const trusts = (address: string): boolean => policy.trusts(address);
+    this.policy = policy;
     this.refusals = new RefusalLog(options.log);
     this.#options = options;
     this.trace = options.trace;
@@ -79,13 +71,13 @@ export class VhostServer implements VhostContext {
     const refused = (address: string): void => {
       this.refusals.note({ refusal: 'malformed', reason: 'the header of the PROXY protocol is malformed', hostId: undefined, address });
     };
-    this.#proxied = new ProxiedSockets({ trusts: options.trusts, headMs: options.timing.headMs, refused, serve: (socket) => this.#serve(socket, 'http') });
+    this.#proxied = new ProxiedSockets({ trusts, headMs: options.timing.headMs, refused, serve: (socket) => this.#serve(socket, 'http') });
     this.#https = new HttpsFront({
       log: options.log,
       halfClosedMs: options.halfClosedMs,
       http2Timing: options.http2Timing ?? HTTP2_TIMING,
       trace: options.trace,
-      trusts: options.trusts,
+      trusts,
       refused,
       named: (name) => options.hosts.named(name),
       ownName: () => options.hosts.serverName,
@@ -111,7 +103,7 @@ export class VhostServer implements VhostContext {
   /** Takes a visitor in. @returns what to call when he is gone; undefined = there is no room for him */
   #enter(address: string): (() => void) | undefined {
     // A trusted proxy that doesn't say whose its connections are.
-    const counted = this.#options.trusts(address) ? undefined : address;
+    const counted = this.policy.trusts(address) ? undefined : address;
     if (this.#closing || !this.#shares.enter(counted)) return undefined;
     return () => this.#shares.leave(counted);
   }
@@ -160,7 +152,7 @@ export class VhostServer implements VhostContext {
   }
 
   #passThrough(entry: HostEntry, socket: ByteSocket): void {
-    const target = this.#closing ? undefined : this.#options.dialSecure(entry, socket);
+    const target = this.#closing ? undefined : this.policy.dialSecure(entry, socket);
     if (target) splice(socket, target);
     else socket.destroy(true);
   }
@@ -192,10 +184,6 @@ export class VhostServer implements VhostContext {
 
   // VhostContext
 
-  get headLimits(): HeadLimits {
-    return this.#options.headLimits;
-  }
-
   get httpsPort(): number {
     return this.#httpsPort;
   }
@@ -204,28 +192,7 @@ export class VhostServer implements VhostContext {
     return this.#options.hosts.match(request);
   }
 
-  challenge(host: string, token: string): string | undefined {
-    return this.#options.challenge(host, token);
+  gate(entry: HostEntry, visit: Visit): GateRefusal | undefined {
+    return this.#closing ? { refusal: 'offline', reason: 'the server is shutting down' } : this.policy.gate(entry, visit);
   }
-
-  trusts(address: string): boolean {
-    return this.#options.trusts(address);
-  }
-
-  gate(entry: HostEntry, visit: Visit): { readonly refusal: Refusal; readonly reason: string } | undefined {
-    return this.#closing ? { refusal: 'offline', reason: 'the server is shutting down' } : this.#options.gate(entry, visit);
-  }
-
-  letsIn(entry: HostEntry): boolean {
-    return this.#options.letsIn(entry);
-  }
-
-  letIn(entry: HostEntry, address: string, password: string): ReturnType<VhostContext['letIn']> {
-    return this.#options.letIn(entry, address, password);
-  }
-
-  dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined {
-    return this.#options.dial(entry, visitor);
-  }
-
 }

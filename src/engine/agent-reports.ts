@@ -1,0 +1,54 @@
+import type { HealthMessage } from '../wire/health.ts';
+import type { DirectBytes } from './bridge/agent-session.ts';
+import type { ClientEntry } from './clients.ts';
+import type { Environment } from './environment.ts';
+import type { Tunnels } from './tunnels/tunnels.ts';
+
+/** Takes in what agents report of themselves, for the tunnels and hosts of their own clients only. */
+export class AgentReports {
+  readonly #environment: Environment;
+  readonly #tunnels: Tunnels;
+
+  constructor(environment: Environment, tunnels: Tunnels) {
+    this.#environment = environment;
+    this.#tunnels = tunnels;
+  }
+
+  /** Direct paths of a tunnel carried so many bytes. */
+  onTraffic(entry: ClientEntry, tunnelId: number, reported: DirectBytes): void {
+    const runner = this.#tunnels.get(tunnelId);
+    const bytes = runner?.wanted.clientId === entry.wanted.id ? runner.believable(reported) : undefined;
+    if (!runner || !bytes) return;
+    for (const meter of [runner.meter, entry.meter]) {
+      meter.countInlet(bytes.inlet);
+      meter.countExport(bytes.exported);
+    }
+    // Cuts the client off, direct paths too, when its limit is passed.
+    entry.meter.mayPass();
+  }
+
+  /** What the checks of a tunnel or host have come to. */
+  onHealth(entry: ClientEntry, message: HealthMessage): void {
+    const { hosts, now } = this.#environment;
+    // One of another client, or gone meanwhile, is passed over.
+    if (message.of === 'tunnel') {
+      const runner = this.#tunnels.get(message.id);
+      if (runner?.wanted.clientId === entry.wanted.id) runner.onHealth(message, now());
+      return;
+    }
+    const host = hosts.get(message.id);
+    if (host?.wanted.clientId !== entry.wanted.id) return;
+    hosts.onHealth(message, now());
+    this.#environment.changed(host.meter);
+  }
+
+  /** A client's agent came or went. */
+  onSeen(entry: ClientEntry): void {
+    this.#environment.changed(entry.meter);
+    for (const runner of entry.tunnels) {
+      runner.forgetHealth();
+      runner.clientChanged();
+    }
+    for (const id of this.#environment.hosts.forgetHealth(entry.wanted.id)) this.#environment.tell('host', id);
+  }
+}

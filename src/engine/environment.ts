@@ -1,0 +1,149 @@
+import type { Logger } from 'pino';
+import { Attempts } from '../rules/attempts.ts';
+import { addressSet } from '../rules/ip-access.ts';
+import { netBackend } from '../wire/net-socket.ts';
+import { HALF_CLOSED_MS, type SocketBackend } from '../wire/socket.ts';
+import { Acme } from './acme/acme.ts';
+import { type ClientEntry, Clients } from './clients.ts';
+import type { EngineOptions } from './engine-options.ts';
+import type { EngineEvent, RefusalCause, WantedHost, WantedTunnel } from './face.ts';
+import { Admission, type Carrier } from './limits/admission.ts';
+import { ClientLogins } from './limits/client-logins.ts';
+import { type Meter, Ticker } from './limits/meter.ts';
+import { VisitorTrace } from './limits/visitor-trace.ts';
+import { Visitors } from './limits/visitors.ts';
+import { LocalSession } from './local-session.ts';
+import { PortBook } from './ports/port-book.ts';
+import type { PortReserver } from './ports/reserve-port.ts';
+import { Rendezvous } from './rendezvous.ts';
+import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
+import { Certificates } from './vhost/certificates.ts';
+import { Hosts } from './vhost/hosts.ts';
+
+/** How long a visitor's UDP session may be idle unless the settings say otherwise, in ms. */
+const UDP_IDLE_MS = 60_000;
+
+/**
+ * What the parts of the engine share: the settings, the clients and hosts that there are, who may connect, the queue of changes, and the
+ * events. The engine makes it once, and every part gets it as it is.
+ */
+export class Environment implements PortReserver {
+  readonly options: EngineOptions;
+  readonly log: Logger;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** For agents, and for dialling. */
+  readonly agentSockets: SocketBackend;
+  /** For visitors: listeners hold half-closed connections to `halfClosedMs`. */
+  readonly sockets: SocketBackend;
+  readonly halfClosedMs: number;
+  readonly timing: ProxyTiming;
+  /** How long a visitor's UDP session may be idle, in ms. */
+  readonly udpIdleMs: number;
+  /** Which tunnel has which port. */
+  readonly book: PortBook;
+  readonly clients = new Clients();
+  readonly ticker = new Ticker();
+  readonly attempts: Attempts;
+  readonly logins: ClientLogins;
+  readonly visitors: Visitors;
+  readonly admission: Admission;
+  /** undefined = no certificates are ordered. */
+  readonly acme: Acme | undefined;
+  readonly certificates: Certificates;
+  readonly hosts: Hosts;
+  readonly rendezvous: Rendezvous;
+  /** Whether an address is a proxy's that the operator named. */
+  readonly trusts: (address: string) => boolean;
+  /** The server ends: nothing is opened any more. */
+  closing = false;
+  /** A client has expired, and the sweep did not come to it yet. Called in the queue of changes. */
+  onExpired: (entry: ClientEntry) => Promise<void> = () => Promise.resolve();
+  readonly #watchers = new Set<(event: EngineEvent) => void>();
+  /** Changes happen one after another. */
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(options: EngineOptions) {
+    const { log, bridgeHost, p2pPort, allowPorts, sockets = netBackend, halfClosedMs = HALF_CLOSED_MS } = options;
+    this.options = options;
+    this.log = log;
+    this.now = options.now ?? Date.now;
+    this.agentSockets = sockets;
+    this.sockets = { ...sockets, listen: (place) => sockets.listen({ ...place, halfClosedMs }) };
+    this.halfClosedMs = halfClosedMs;
+    this.timing = { ...PROXY_TIMING, ...options.proxyTiming };
+    this.udpIdleMs = options.udpIdleMs ?? UDP_IDLE_MS;
+    this.book = new PortBook(allowPorts);
+    const trusted = addressSet(options.trustedProxies ?? []);
+    this.trusts = (address) => trusted.has(address);
+    this.attempts = options.attempts ?? new Attempts();
+    this.logins = new ClientLogins((id) => this.clients.get(id)?.wanted, this.attempts, this.now);
+    this.visitors = new Visitors(options.visitorShares, this.trusts, VisitorTrace.of(options.visitorLog));
+    this.admission = new Admission(this.visitors, this.now, options.allowLocalProxy ? new LocalSession(sockets, log) : undefined);
+    this.acme = options.acme && new Acme(options.acme, log, this.now);
+    this.certificates = new Certificates(log, this.now, this.acme);
+    this.hosts = new Hosts(this.ticker, this.visitors, this.certificates, this.timing.dialMs, (id) => this.tell('host', id), options.publicUrl);
+    this.rendezvous = new Rendezvous({ sockets, log, host: bridgeHost, port: p2pPort });
+  }
+
+  /** Why a client's tunnels and hosts may not be served at the moment ("the client is disabled", say); "" = they may. */
+  blocked(clientId: number): string {
+    if (this.closing) return 'the server is shutting down';
+    const entry = this.clients.get(clientId);
+    if (!entry) return 'its client does not exist';
+    const blocked = entry.blocked(this.now());
+    return blocked === 'disabled' ? 'the client is disabled' : blocked === 'expired' ? 'the client has expired' : '';
+  }
+
+  /** Why a host can't be served; "" = it can. */
+  unserved({ clientId, localProxy }: Pick<WantedHost, 'clientId' | 'localProxy'>): string {
+    const blocked = this.blocked(clientId);
+    if (blocked !== '') return blocked;
+    if (localProxy) return this.options.allowLocalProxy ? '' : 'the server is to dial the target itself, which its settings do not allow';
+    return this.clients.get(clientId)?.session ? '' : 'the agent is not connected';
+  }
+
+  /** Whether a new connection of a visitor may be carried, and by whom; otherwise why not. @param address the visitor's, IPv4-mapped ones as IPv4 */
+  admit({ clientId, localProxy }: Pick<WantedTunnel, 'clientId' | 'localProxy'>, address: string): Carrier | RefusalCause {
+    const entry = this.clients.get(clientId);
+    if (!entry) return 'disabled';
+    const admitted = this.admission.admit(entry, address, localProxy);
+    // The sweep is late, or the clock was set.
+    if (admitted === 'expired') this.inBackground(() => this.onExpired(entry));
+    return admitted;
+  }
+
+  /** A connection of the client's visitors was refused. */
+  refused(clientId: number, cause: RefusalCause): void {
+    this.clients.get(clientId)?.meter.countRefusal(cause);
+  }
+
+  /** The state that a meter belongs to is another one: the store is to know, and whoever watches. */
+  changed(meter: Meter): void {
+    this.ticker.mark(meter);
+    this.tell(meter.owner, meter.id);
+  }
+
+  /** Tells those who watch. */
+  tell(kind: EngineEvent['kind'], id: number): void {
+    for (const watcher of this.#watchers) watcher({ kind, id });
+  }
+
+  /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
+  watch(listener: (event: EngineEvent) => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
+  }
+
+  /** Does something after all changes that were asked for earlier. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+
+  /** The same, without waiting for it; a failure is logged. */
+  inBackground(work: () => Promise<void>): void {
+    this.inTurn(work).catch((error: unknown) => this.log.error({ err: error }, 'the engine failed to follow a change'));
+  }
+}

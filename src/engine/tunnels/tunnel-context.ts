@@ -1,0 +1,66 @@
+import type { Login } from '../../rules/login.ts';
+import type { Environment } from '../environment.ts';
+import type { RefusalCause, WantedTunnel } from '../face.ts';
+import type { Carrier } from '../limits/admission.ts';
+import type { Meter } from '../limits/meter.ts';
+import type { VisitorTrace } from '../limits/visitor-trace.ts';
+import type { Connections } from './connections.ts';
+
+/** What a running tunnel sees of the engine: the environment, and what is asked of it for this tunnel. */
+export class TunnelContext {
+  readonly environment: Environment;
+  readonly connections: Connections;
+  readonly #meter: Meter;
+  readonly #wanted: () => WantedTunnel;
+
+  /** @param wanted the tunnel's settings as they are now */
+  constructor(environment: Environment, meter: Meter, connections: Connections, wanted: () => WantedTunnel) {
+    this.environment = environment;
+    this.connections = connections;
+    this.#meter = meter;
+    this.#wanted = wanted;
+  }
+
+  /** How the tunnel is called in what it asks of agents (wire/open.ts). */
+  get by(): string {
+    return `tunnel ${this.#wanted().id}`;
+  }
+
+  /**
+   * Asked for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached. That
+   * is counted already.
+   * @param address the visitor's, IPv4-mapped ones as IPv4
+   * @param visitor the connection, for the trace
+   */
+  admit(address: string, visitor: object): Carrier | undefined {
+    const admitted = this.environment.admit(this.#wanted(), address);
+    if (typeof admitted === 'string') {
+      this.refused(admitted, visitor);
+      return undefined;
+    }
+    this.trace?.say(visitor, 'admitted', { clientId: this.#wanted().clientId });
+    return admitted;
+  }
+
+  /** Follows connections; undefined = nobody reads it. */
+  get trace(): VisitorTrace | undefined {
+    return this.environment.visitors.trace;
+  }
+
+  /** Counts a connection that was refused for another cause. @param visitor as for `admit`; undefined = there is none yet */
+  refused(cause: RefusalCause, visitor: object | undefined): void {
+    this.trace?.say(visitor, 'refused', { tunnelId: this.#wanted().id, cause });
+    this.#meter.countRefusal(cause);
+    this.environment.refused(this.#wanted().clientId, cause);
+  }
+
+  /** Whether the client's proxies ask for user name and password. */
+  asksForLogin(): boolean {
+    return this.environment.logins.of(this.#wanted().clientId) !== undefined;
+  }
+
+  /** Whether what a visitor gives are the client's. Wrong ones make his address wait. */
+  acceptsLogin(given: Login, address: string): boolean {
+    return this.environment.logins.accept(this.#wanted().clientId, given, address);
+  }
+}

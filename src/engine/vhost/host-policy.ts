@@ -1,0 +1,63 @@
+import { type PairOrigin, socketPair } from '../../wire/socket-pair.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
+import type { Environment } from '../environment.ts';
+import { HEAD_LIMITS, type HeadLimits } from '../http/head.ts';
+import { DATA_FOLLOWS } from '../tunnels/connections.ts';
+import type { TargetTurns } from '../tunnels/target-turns.ts';
+import { gateOf } from './gate.ts';
+import type { HostEntry } from './hosts.ts';
+import type { GateRefusal, VhostPolicy, Visit } from './vhost-context.ts';
+
+/** Decides by the settings, the clients and the hosts of the engine. */
+export class HostPolicy implements VhostPolicy {
+  readonly headLimits: HeadLimits;
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    this.headLimits = environment.options.vhostHead ?? HEAD_LIMITS;
+  }
+
+  trusts(address: string): boolean {
+    return this.#environment.trusts(address);
+  }
+
+  challenge(host: string, token: string): string | undefined {
+    return this.#environment.acme?.answer(host, token);
+  }
+
+  gate(entry: HostEntry, visit: Visit): GateRefusal | undefined {
+    return gateOf(this.#environment, entry, visit);
+  }
+
+  letsIn({ wanted: { clientId } }: HostEntry): boolean {
+    return this.#environment.clients.get(clientId)?.letsVisitorsIn === true;
+  }
+
+  letIn({ id, wanted: { clientId } }: HostEntry, address: string, password: string): 'right' | 'wrong' | 'wait' {
+    const { attempts, clients, log, now } = this.#environment;
+    const guess = attempts.guess('ipWhitePassword', address, `client ${clientId}`, now(), () => clients.get(clientId)?.letIn(address, password, now()) === true);
+    if (guess === 'right') log.info({ clientId, hostId: id, address }, 'a visitor let himself in by the password');
+    return guess;
+  }
+
+  dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined {
+    return this.#dial(entry, entry.targets, visitor);
+  }
+
+  dialSecure(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined {
+    return this.#dial(entry, entry.secureTargets, visitor);
+  }
+
+  /** Counted and limited like a tunnel's connection. */
+  #dial(entry: HostEntry, targets: TargetTurns, visitor: PairOrigin): ByteSocket | undefined {
+    const payload = targets.next;
+    const carrier = payload && this.#environment.admit(entry.wanted, visitor.remoteAddress);
+    if (!carrier || typeof carrier === 'string') return undefined;
+    targets.advance();
+    const [near, far] = socketPair(visitor);
+    this.#environment.visitors.trace?.same(visitor, near, far);
+    entry.connections.carry(far, carrier.session, carrier.client, payload, DATA_FOLLOWS);
+    return near;
+  }
+}
