@@ -1,11 +1,12 @@
+import { addBytes } from '../rules/byte-count.ts';
 import { AddressSet, turnedAwayBy } from '../rules/ip-access.ts';
 import { canonicalAddress } from '../rules/ip-address.ts';
 import { sameSecret } from '../rules/login.ts';
 import { Pace } from '../rules/pace.ts';
-import { visitorKeyOf } from '../rules/visitor-key.ts';
+import { visitorKeyOf } from '../rules/vkey.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
-import type { ClientState, ConnectionState, TunnelState, WantedClient, WantedTunnel } from './face.ts';
+import { type ClientState, type ConnectionState, type RefusalCause, refusalCauses, type Refusals, type Traffic, type TunnelState, type WantedClient, type WantedTunnel } from './face.ts';
 import type { Account } from './limits/account.ts';
 import { LetIn } from './limits/let-in.ts';
 
@@ -191,6 +192,27 @@ export class Clients {
   /** The client that a visitor names by the digest of its key (contract 3.2), of those that let visitors in by a password. */
   byVisitorKey(digest: string): ClientEntry | undefined {
     return this.#byVisitorKey.get(digest);
+  }
+
+  /** What the visitors of all clients have open and have moved, together. */
+  traffic(): Traffic {
+    const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
+    for (const { meter } of this.all()) {
+      sum.connections += meter.connections;
+      sum.rate = addBytes(sum.rate, meter.rate);
+      sum.inletBytes = addBytes(sum.inletBytes, meter.inlet);
+      sum.exportBytes = addBytes(sum.exportBytes, meter.export);
+    }
+    return sum;
+  }
+
+  /** Refused connections of the visitors of all clients by cause, together. */
+  refusals(): Refusals {
+    const sums: Partial<Record<RefusalCause, number>> = {};
+    for (const { meter } of this.all()) {
+      for (const cause of refusalCauses) if (meter.refusals[cause]) sums[cause] = (sums[cause] ?? 0) + meter.refusals[cause];
+    }
+    return sums;
   }
 
   add(entry: ClientEntry): void {

@@ -11,7 +11,6 @@ import type {
 import { countOut } from './health/reported-health.ts';
 import { overviewOf } from './overview.ts';
 import { StateBatches } from './state-batches.ts';
-import { refusalsOf, trafficOf } from './sums.ts';
 import { tunnelModes } from './tunnels/registry.ts';
 import { Tunnels } from './tunnels/tunnels.ts';
 import type { Certificates } from './vhost/certificates.ts';
@@ -164,7 +163,7 @@ export class Engine {
 
   /** Of all clients together. Costs a look at each. */
   traffic(): Traffic {
-    return trafficOf(this.#environment.clients.all());
+    return this.#environment.clients.traffic();
   }
 
   /** @see EngineFace.probe */
@@ -215,7 +214,7 @@ export class Engine {
 
   /** Refused connections since the start by cause, over all clients that there are now. */
   refusals(): Refusals {
-    return refusalsOf(this.#environment.clients.all());
+    return this.#environment.clients.refusals();
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Engine } from './engine.ts';
 import type { EngineFace, PortLease, PortRefusal, PortRequest, StateBatch } from './face.ts';
-import { PortUnavailableError } from './ports/port-unavailable.ts';
+import { PortUnavailableError } from './ports/port-book.ts';
 
 /** What those above the engine ask of one that runs in their own thread: schema, metrics and the store of its state. */
 export class LocalFace implements EngineFace {

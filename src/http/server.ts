@@ -1,3 +1,5 @@
+import { ConnectionShares, type ShareLimits } from '../rules/connection-shares.ts';
+import { addressSet } from '../rules/ip-access.ts';
 import http, { type RequestListener } from 'node:http';
 import { oneAtATime } from './one-at-a-time.ts';
 
@@ -13,4 +15,18 @@ export function createHttpServer(app: RequestListener, ms: number = stalledMs): 
   // Node looks at what was really taken: a reader that is only slow stays.
   server.timeout = ms;
   return server;
+}
+
+/**
+ * Closes connections to `server` that are more than their address may have. Trusted proxies, through which many callers come, have no share of their own.
+ */
+export function holdToShares(server: http.Server, limits: ShareLimits, trustedProxies: readonly string[]): void {
+  const shares = new ConnectionShares(limits);
+  const trusted = addressSet(trustedProxies);
+  server.on('connection', (socket) => {
+    const { remoteAddress = '' } = socket;
+    const address = trusted.has(remoteAddress) ? undefined : remoteAddress;
+    if (shares.enter(address)) socket.once('close', () => shares.leave(address));
+    else socket.destroy();
+  });
 }

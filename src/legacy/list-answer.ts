@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import type { OperationContext } from './operation-context.ts';
+import type { OperationContext } from './operation.ts';
 
 /** Rows of the first part: the usual page of a panel, so that it is made in one piece. */
 const firstRows = 10;

@@ -6,8 +6,7 @@ import type { Callers } from './callers.ts';
 import type { FailureTexts, FieldNames } from './errors.ts';
 import type { Input } from './input.ts';
 import { ListAnswer, type ListPart } from './list-answer.ts';
-import type { OperationContext } from './operation-context.ts';
-import { compileOperation } from './operation.ts';
+import { compileOperation, type OperationContext } from './operation.ts';
 import { readParameters, type Parameters, type Values } from './parameters.ts';
 import type { ShapeName } from './shapes.ts';
 

@@ -9,7 +9,7 @@ import { failureStatus, failureText, knownError } from './errors.ts';
 import { type Input, readInput, RequestAborted, tooLarge, UnreadableRequest } from './input.ts';
 import { LargeBodies, usualBody } from './large-bodies.ts';
 import { ListAnswer, sendList } from './list-answer.ts';
-import type { OperationContext } from './operation-context.ts';
+import type { OperationContext } from './operation.ts';
 import { type Action, Redirect, type Route } from './route.ts';
 import { routes } from './routes.ts';
 

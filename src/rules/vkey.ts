@@ -1,7 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 /** A new verification key: 24 characters a-z, 2-7, 120 random bits (contract 4.9: at least 20 characters). */
 export function newVerifyKey(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
   return Array.from(randomBytes(24), (byte) => alphabet[byte & 31]).join('');
+}
+
+/** The digest of a verification key by which a visitor names the client that is to let him in (contract 3.2): MD5, 32 lower-case hex digits. */
+export function visitorKeyOf(vkey: string): string {
+  return createHash('md5').update(vkey).digest('hex');
 }

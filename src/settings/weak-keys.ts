@@ -1,4 +1,3 @@
-import { isKnownKey } from '../rules/known-key.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -14,4 +13,11 @@ export function withoutWeakKeys(settings: Settings): { settings: Settings; notic
   if (Buffer.byteLength(authCryptKey) !== 16) notices.push('auth_crypt_key is not 16 bytes long: /auth/getauthkey/ is off');
   else if (isKnownKey(authCryptKey)) notices.push('auth_crypt_key is one that everybody knows: whoever reaches /auth/getauthkey/ can learn auth_key; set another one');
   return { settings: isKnownKey(authKey) ? { ...settings, authKey: '' } : settings, notices };
+}
+
+const knownKeys = new Set(['123', '213', 'CHANGE_ME', 'CHANGE_ME_16CHAR', '1234567812345678']);
+
+/** Whether a key is one that this family of servers came with: whoever read their templates knows it (contract sections 5 and 7, D30). */
+function isKnownKey(key: string): boolean {
+  return knownKeys.has(key.trim());
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { LocalFace } from '../../src/engine/local-face.ts';
-import { visitorKeyOf } from '../../src/rules/visitor-key.ts';
+import { visitorKeyOf } from '../../src/rules/vkey.ts';
 import { covering } from '../support/certificates.ts';
 import { testDatabases } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';

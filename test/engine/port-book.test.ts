@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { PortUnavailableError } from '../../src/engine/ports/port-unavailable.ts';
-import { PortBook } from '../../src/engine/ports/port-book.ts';
+import { PortBook, PortUnavailableError } from '../../src/engine/ports/port-book.ts';
 
 /** A TCP port on an address. */
 const at = (port: number, serverIp = '') => ({ transport: 'tcp', port, serverIp }) as const;

@@ -3,7 +3,7 @@ import http from 'node:http';
 import net from 'node:net';
 import tls from 'node:tls';
 import { afterEach, expect, test } from '@jest/globals';
-import { holdToShares } from '../../src/http/hold-to-shares.ts';
+import { holdToShares } from '../../src/http/server.ts';
 import { covering } from '../support/certificates.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { closed, roundTrip, startEcho } from '../support/target.ts';

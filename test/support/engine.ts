@@ -1,5 +1,5 @@
 import type { CertificateQuestion, CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, PortRefusal, HostState, Traffic, PortRequest, Refusals, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
-import { visitorKeyOf } from '../../src/rules/visitor-key.ts';
+import { visitorKeyOf } from '../../src/rules/vkey.ts';
 
 /** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
 export class FakeEngine implements EngineFace {

@@ -1,4 +1,5 @@
 import { afterPlainChunks } from './chunk-size.ts';
+import type { PullSocket } from '../../wire/pull-socket.ts';
 import { Field, listOf, valuesOf } from './field.ts';
 import { formatTrailer, MAX_FIELDS, type RequestHead, type ResponseHead } from './head.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
@@ -206,5 +207,23 @@ export class BodyEnd {
       const field = Field.parse(line);
       if (mayTrail(field)) this.#trailer.push(field);
     }
+  }
+}
+
+/**
+ * Moves a body from one connection to the other, no byte further, as fast as both can.
+ * @throws {HttpSyntaxError} when it is malformed or ends too early
+ * @throws {SocketGoneError}
+ */
+export async function moveBody(from: PullSocket, to: PullSocket, body: BodyEnd): Promise<void> {
+  while (!body.over) {
+    const chunk = await from.read();
+    if (!chunk) {
+      body.end();
+      return;
+    }
+    const { taken, passed } = body.take(chunk);
+    if (taken < chunk.length) from.unread(chunk.subarray(taken));
+    if (passed.length > 0) await to.write(passed);
   }
 }

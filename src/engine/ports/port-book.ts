@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { allowsPort, type PortRange } from '../../rules/port-range.ts';
 import type { Transport } from '../../rules/tunnel-mode.ts';
-import { PortUnavailableError } from './port-unavailable.ts';
 
 /** A tunnel's right to a port, whether its listener is open at the moment or not. */
 export interface PortClaim extends PortAddress {
@@ -112,4 +111,16 @@ function nth(ranges: readonly PortRange[], index: number): number {
 /** @throws {PortUnavailableError} for a server address that is no IP address */
 export function checkAddress(serverIp: string): void {
   if (serverIp !== '' && isIP(serverIp) === 0) throw new PortUnavailableError(`server address ${JSON.stringify(serverIp)} is not an IP address`);
+}
+
+/** A port that is occupied, outside `allowPorts` or on an address that this machine lacks; the message is for the operator. */
+export class PortUnavailableError extends Error {
+  override readonly name = 'PortUnavailableError';
+  /** The tunnel that has it; null = another program has it. Absent = it is not in use. */
+  readonly holder: number | null | undefined;
+
+  constructor(message: string, { holder, cause }: { readonly holder?: number | null; readonly cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.holder = holder;
+  }
 }

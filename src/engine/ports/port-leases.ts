@@ -1,4 +1,4 @@
-import type { HeldPort } from './held-port.ts';
+import type { HeldPort } from './reserve-port.ts';
 
 /** What a lease stands for. */
 interface Held {

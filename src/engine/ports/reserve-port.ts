@@ -1,11 +1,10 @@
+import { TcpPort } from './tcp-port.ts';
+import { UdpPort } from './udp-port.ts';
 import type { Logger } from 'pino';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { errnoOf } from '../../wire/system-error.ts';
-import { PortUnavailableError } from './port-unavailable.ts';
-import { bindHeldPort, type HeldPort } from './held-port.ts';
+import { checkAddress, type PortAddress, type PortBook, PortUnavailableError } from './port-book.ts';
 import { listenProblem } from './listen-error.ts';
-import type { UdpPort } from './udp-port.ts';
-import { checkAddress, type PortAddress, type PortBook } from './port-book.ts';
 
 /** Ports tried by binding before "any free port" gives up: a range full of other programs' listeners is no reason to try 60,000. */
 const MAX_TRIES = 1000;
@@ -60,4 +59,15 @@ export async function bindFreePort(reserver: PortReserver, { transport, serverIp
     }
   }
   throw new PortUnavailableError('none of the allowed ports is free');
+}
+
+/** A bound port that may still wait for its tunnel. */
+export type HeldPort = TcpPort | UdpPort;
+
+/**
+ * Binds now.
+ * @throws the system's error, its `code` the errno name
+ */
+export function bindHeldPort(sockets: SocketBackend, { transport, serverIp: host, port }: PortAddress, log: Logger): Promise<HeldPort> {
+  return transport === 'tcp' ? TcpPort.bind(sockets, { host, port }, log) : UdpPort.bind({ host, port }, log);
 }

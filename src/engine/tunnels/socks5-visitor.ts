@@ -1,6 +1,6 @@
 import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import { splice } from '../../wire/splice.ts';
-import { PortUnavailableError } from '../ports/port-unavailable.ts';
+import { PortUnavailableError } from '../ports/port-book.ts';
 import { bindVisitorPort } from '../ports/reserve-port.ts';
 import {
   formatLoginResult, formatMethod, formatReply, Method, parseGreeting, parseLogin, parseRequest, Reply, SocksError, type SocksRequest,

@@ -9,7 +9,7 @@ import type { Environment } from '../environment.ts';
 import type { TunnelState, WantedTunnel } from '../face.ts';
 import { afterMessage, inTurn, type ReportedHealth, sameTurns } from '../health/reported-health.ts';
 import type { Meter } from '../limits/meter.ts';
-import { bindHeldPort, type HeldPort } from '../ports/held-port.ts';
+import { bindHeldPort, type HeldPort } from '../ports/reserve-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
 import type { PortAddress } from '../ports/port-book.ts';
 import { Connections } from './connections.ts';

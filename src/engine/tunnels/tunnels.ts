@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts';
 import type { PortLease, PortRequest, WantedTunnel } from '../face.ts';
 import { Meter, NO_BYTES, type StoredBytes } from '../limits/meter.ts';
 import { PortLeases } from '../ports/port-leases.ts';
-import { PortUnavailableError } from '../ports/port-unavailable.ts';
+import { PortUnavailableError } from '../ports/port-book.ts';
 import { bindFreePort, bindPort } from '../ports/reserve-port.ts';
 import { TunnelRunner } from './tunnel-runner.ts';
 

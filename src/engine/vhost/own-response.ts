@@ -1,3 +1,4 @@
+import type { RequestPlace } from './request-place.ts';
 import { STATUS_CODES } from 'node:http';
 import { Field } from '../http/field.ts';
 import { formatHead } from '../http/head.ts';
@@ -14,4 +15,11 @@ export interface OwnResponse {
 /** The same for a visitor over HTTP/1.x. @param close the connection ends with it */
 export function formatOwnResponse({ status, fields, body }: OwnResponse, close: boolean): Buffer {
   return formatHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, close ? [...fields, Field.of('Connection', 'close')] : fields, body);
+}
+
+/** Sends a request for HTTP to HTTPS: the same host, path and query (contract 4.7). */
+export function httpsRedirect({ host, path }: RequestPlace, httpsPort: number): OwnResponse {
+  const name = host.replace(/:\d*$/, '');
+  const port = httpsPort === 443 ? '' : `:${httpsPort}`;
+  return { status: 301, fields: [Field.of('Location', `https://${name}${port}${path}`), Field.of('Content-Length', '0')] };
 }

@@ -1,10 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import {
   AddClientDocument, DeleteClientDocument, EditClientDocument, GetClientDocument, ListClientsDocument, SetClientEnabledDocument,
   type ClientInput,
 } from '../generated/graphql.ts';
 import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, listing, owner, requiredBoolean, ownerFilter, sort, text, time, type Values } from '../parameters.ts';
 import { clientRecord } from '../records/client.ts';
-import { requestHost } from '../request-host.ts';
 import { list, single, write, type Route } from '../route.ts';
 
 /** What /client/add/ and /client/edit/ may set (contract 2.2). */
@@ -155,3 +155,11 @@ export const clientRoutes: readonly Route[] = [
     success: 'delete success',
   }),
 ];
+
+/** The host the caller used: the Host header without port and brackets (contract 2.1, `ip`). */
+function requestHost(request: IncomingMessage): string {
+  const host = request.headers.host ?? '';
+  if (host.startsWith('[')) return host.slice(1, host.includes(']') ? host.indexOf(']') : undefined);
+  const port = host.lastIndexOf(':');
+  return port < 0 ? host : host.slice(0, port);
+}

@@ -1,8 +1,6 @@
 import type { Tunnel } from '../generated/sqlite/client.ts';
-import { tunnelTotal } from '../totals.ts';
 import { counted, filterOf, type OwnerFilter } from './filters.ts';
-import { folded, plain, readPage, readPages } from './page.ts';
-import type { Page, PageQuery, PageSource } from './page.ts';
+import { folded, type Page, type PageQuery, type PageSource, plain, readPage, readPages } from './page.ts';
 import type { HotReader } from './reader.ts';
 
 /** What each order of tunnels sorts by. */
@@ -58,4 +56,14 @@ export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): Page
       return counted('Tunnel', where, binder);
     },
   };
+}
+
+/*
+ * The kept counts: rows of Total for the lists, the counts of users and clients for their quotas and lists. Triggers of the migrations
+ * keep them (0008_kept_counts); nothing else writes them.
+ */
+
+/** The name of the Total row of all tunnels, or of those of a mode. */
+function tunnelTotal(mode?: string): string {
+  return mode === undefined ? 'tunnels' : `tunnels:${mode}`;
 }
