@@ -94,6 +94,9 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
       store, engine: face, attempts, log: logs('schema'), now: Date.now, freshState: () => saver.fresh(),
       settings: { version, get bridge() { return listening(bridge); }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername, publicUrl: settings.publicUrl },
     });
+    services.changes.subscribe((change) => {
+      if ('reset' in change && change.reset !== undefined && change.action === 'update') saver.trafficReset(change.resource, change.after.id);
+    });
     const declarations = new AgentDeclarations(services);
     engine.keepDeclared(declarations);
     opened.push(() => declarations.stop());

@@ -121,6 +121,7 @@ export class Engine {
         case 'tunnelRemoved': return this.#tunnels.remove(change.id);
         case 'host': return this.#environment.hosts.set(change.host);
         case 'hostRemoved': return this.#environment.hosts.remove(change.id);
+        case 'trafficReset': return this.#batches.reset(change);
         case 'blackIpList': return this.#environment.admission.changeBlackIpList(change.list, this.#environment.clients.all());
         case 'serverName':
           this.#environment.hosts.serverName = change.name;

@@ -95,6 +95,14 @@ export interface WantedHost {
   readonly namedByAdmin: boolean;
 }
 
+/** Bytes of a client, tunnel or host. */
+export interface CountedBytes {
+  /** From visitors. */
+  readonly inletBytes: number;
+  /** To visitors. */
+  readonly exportBytes: number;
+}
+
 /** One change of wanted state, applied after the transaction that stored it. */
 export type EngineChange =
   | { readonly kind: 'client'; readonly client: WantedClient }
@@ -105,6 +113,8 @@ export type EngineChange =
   | { readonly kind: 'tunnelRemoved'; readonly id: number }
   | { readonly kind: 'host'; readonly host: WantedHost }
   | { readonly kind: 'hostRemoved'; readonly id: number }
+  /** So many bytes of its totals count no more: what moved since they were read still does. */
+  | ({ readonly kind: 'trafficReset'; readonly of: 'client' | 'tunnel' | 'host'; readonly id: number } & CountedBytes)
   /** IP addresses and networks that are turned away everywhere. */
   | { readonly kind: 'blackIpList'; readonly list: readonly string[] }
   /** The server's own name or address, without a port; "" = not told. The host of that name answers visitors whose TLS names none. */

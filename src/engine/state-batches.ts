@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Environment } from './environment.ts';
-import type { StateBatch } from './face.ts';
+import type { CountedBytes, StateBatch } from './face.ts';
 import type { Meter } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
@@ -47,6 +47,12 @@ export class StateBatches {
     for (const { id } of batch.clients) this.#mark(this.#environment.clients.get(id)?.meter);
     for (const { id } of batch.tunnels) this.#mark(this.#tunnels.get(id)?.meter);
     for (const { id } of batch.hosts) this.#mark(this.#environment.hosts.get(id)?.meter);
+  }
+
+  /** So many bytes of a record's totals count no more, and the next batch says so. */
+  reset({ of, id, ...bytes }: { readonly of: Meter['owner']; readonly id: number } & CountedBytes): void {
+    const records = of === 'client' ? this.#environment.clients : of === 'tunnel' ? this.#tunnels : this.#environment.hosts;
+    records.get(id)?.meter.reset(bytes);
   }
 
   /** From now on connected clients are stored as online every ten minutes. `stop` must follow. */

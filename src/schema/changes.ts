@@ -1,4 +1,4 @@
-import type { ConnectionState, PortLease } from '../engine/face.ts';
+import type { ConnectionState, CountedBytes, PortLease } from '../engine/face.ts';
 import type { Credential, Lockout } from '../rules/attempts.ts';
 import type { Caller, Credentials } from '../rules/caller.ts';
 import type { ApiToken, Client, GlobalSettings, Host, PlatformDomain, Session, Tunnel, User } from '../store/generated/sqlite/client.ts';
@@ -16,6 +16,12 @@ export interface FailedAttempt {
   readonly name: string;
 }
 
+/** What changes of records with counters may tell. */
+interface Resettable {
+  /** Its traffic was reset: the totals as they were, which count no more. */
+  readonly reset?: CountedBytes;
+}
+
 /** Who makes a change: somebody who calls, or the program itself. */
 export type Author = Caller | (Credentials & { readonly kind: 'server' });
 
@@ -26,10 +32,10 @@ type Action<Row> =
 
 /** A change: the rows before and after, who made it and when. Stored, but for attempts, lockouts and visitors' connections. */
 export type Change = { readonly caller: Author; readonly at: Date } & (
-  | { readonly resource: 'client' } & Action<ClientWithOwner>
+  | { readonly resource: 'client' } & Resettable & Action<ClientWithOwner>
   /** `lease` holds the port of a listener that has to be opened anew. */
-  | { readonly resource: 'tunnel'; readonly lease?: PortLease } & Action<Tunnel>
-  | { readonly resource: 'host' } & Action<Host>
+  | { readonly resource: 'tunnel'; readonly lease?: PortLease } & Resettable & Action<Tunnel>
+  | { readonly resource: 'host' } & Resettable & Action<Host>
   /** `clients`: those whose state changes with the user's, as they are after it. */
   | { readonly resource: 'user'; readonly clients: readonly ClientWithOwner[] } & Action<User>
   | { readonly resource: 'apiToken' } & Action<ApiToken>

@@ -67,6 +67,7 @@ export function applyToEngine(engine: EngineFace): ChangeListener {
 
 /** Empty = nothing that the engine runs */
 function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
+  if ('reset' in change && change.reset !== undefined && change.action === 'update') return [{ kind: 'trafficReset', of: change.resource, id: change.after.id, ...change.reset }];
   switch (change.resource) {
     case 'client':
       return [change.action === 'delete'

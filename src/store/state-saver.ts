@@ -23,6 +23,8 @@ export class StateSaver {
   readonly #store: Pick<Store, 'saveCounters' | 'tryWrite'>;
   readonly #log: Logger;
   readonly #bad = new BadRecords();
+  /** What was reset since the batch was taken that is to be written. */
+  readonly #reset = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
   /** By the monotonic clock: when the batch that was written last, or is being written, was taken. */
@@ -50,6 +52,11 @@ export class StateSaver {
     return this.#saving;
   }
 
+  /** A record's traffic was reset, in its row and in the source: what was taken before is not to be written over it. */
+  trafficReset(resource: 'client' | 'tunnel' | 'host', id: number): void {
+    this.#reset.add(`${resource} ${id}`);
+  }
+
   /** Saves a last time. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
@@ -58,6 +65,7 @@ export class StateSaver {
 
   async #write(): Promise<void> {
     try {
+      this.#reset.clear();
       const batch = await this.#source.takeDirty();
       try {
         const { others, bad } = this.#bad.apart(batch);
@@ -78,7 +86,7 @@ export class StateSaver {
    */
   async #save(batch: CounterBatch): Promise<void> {
     try {
-      await this.#store.saveCounters(batch);
+      await this.#store.saveCounters(batch, (resource, id) => !this.#reset.has(`${resource} ${id}`));
       this.#bad.stored(batch);
     } catch (error) {
       await this.#store.tryWrite();

@@ -6,7 +6,7 @@ import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
 import { clientPage, clientPages } from './hot/client-page.ts';
 import type { ClientPageQuery } from './hot/client-page.ts';
 import { forgetRunningState, saveCounters, tryWrite } from './hot/counters.ts';
-import type { CounterBatch } from './hot/counters.ts';
+import type { CounterBatch, IsCurrent } from './hot/counters.ts';
 import { hostPage, hostPages } from './hot/host-page.ts';
 import type { HostPageQuery } from './hot/host-page.ts';
 import { loadEngineState } from './hot/engine-state.ts';
@@ -18,13 +18,13 @@ import { tunnelPage, tunnelPages } from './hot/tunnel-page.ts';
 import type { TunnelPageQuery } from './hot/tunnel-page.ts';
 import { userPage, userPages } from './hot/user-page.ts';
 import type { UserPageQuery } from './hot/user-page.ts';
-import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
+import { addTraffic, pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
 import type { Reading } from './reading.ts';
 import { plainSavepoints, transactions } from './transaction.ts';
 import { WriteHealth } from './write-health.ts';
-import type { RunTransaction } from './transaction.ts';
+import type { RunTransaction, Transaction } from './transaction.ts';
 
 /** Everything that outlives the process. */
 export interface Store {
@@ -58,7 +58,9 @@ export interface Store {
   /** Deletes what agents had brought along when the program ended. For the start. */
   forgetDeclared(): Promise<void>;
   /** Writes counters and last-seen facts and the traffic series that follow from them, all or none. */
-  saveCounters(batch: CounterBatch): Promise<void>;
+  saveCounters(batch: CounterBatch, isCurrent?: IsCurrent): Promise<void>;
+  /** Adds to the traffic series what a record's counters have more than its row, in bytes: before its row gets another value. */
+  countTraffic(tx: Transaction, resource: 'client' | 'tunnel' | 'host', counters: Readonly<Record<'id' | 'inletBytes' | 'exportBytes', number>>): Promise<void>;
   /** Writes something that changes nothing. @throws the database's error when it can't write at the moment */
   tryWrite(): Promise<void>;
   /** A page of the audit log, the newest entry first. */
@@ -131,7 +133,8 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     userPages: (query) => userPages(reader, query),
     childrenOf: (table, query) => childrenOf(reader, table, query),
     loadEngineState: () => loadEngineState(reader),
-    saveCounters: (batch) => saveCounters(transaction, dialect, batch, Date.now()),
+    saveCounters: (batch, isCurrent) => saveCounters(transaction, dialect, batch, Date.now(), isCurrent),
+    countTraffic: (tx, resource, counters) => addTraffic(tx, dialect, resource === 'client' ? ['client', 'user'] : [resource], [counters], Date.now()),
     tryWrite: () => tryWrite(transaction, dialect),
     forgetRunningState: () => forgetRunningState(transaction),
     forgetDeclared: () => transaction(async (tx) => {

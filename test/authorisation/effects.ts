@@ -66,6 +66,7 @@ export const effects = {
   hostMoved: (id: number): Differences => moved('Host', id, { tunnelCount: 1, hostCount: 0 }, { tunnelCount: 3, hostCount: 2 }),
   /** Where all were stopped first, all but the one that was started still are. */
   othersStopped: (table: string, id: number): Differences => Object.fromEntries([1, 2, 3].filter((other) => other !== id).map((other) => [`${table} ${other}`, { enabled: 0 }])),
+  othersUsed: (table: string, id: number): Differences => Object.fromEntries([1, 2, 3].filter((other) => other !== id).map((other) => [`${table} ${other}`, { inletBytes: 5 }])),
   hostMade: (id: number): Differences => ({
     'Host 4': expect.objectContaining({ id: 4, clientId: id, enabled: 1 }), ...counted(id, { tunnelCount: 3, hostCount: 2 }), ...total('hosts', 4),
   }),

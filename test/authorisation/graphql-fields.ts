@@ -140,6 +140,9 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
   setClientEnabled: {
     ...changed, least: 'user', field: (id) => `setClientEnabled(id: ${id}, enabled: false) { id enabled }`, value: (id) => ({ id, enabled: false }), does: effects.clientDisabled,
   },
+  resetClientTraffic: {
+    ...changed, given: 'UPDATE "Client" SET "inletBytes" = 5', field: (id) => `resetClientTraffic(id: ${id}) { remark }`, value: () => ({ remark: '' }), does: (id) => effects.othersUsed('Client', id),
+  },
   deleteClient: { ...changed, least: 'user', field: (id) => `deleteClient(id: ${id})`, value: (id) => id, does: (id) => effects.clientDeleted(id) },
 
   createTunnel: {
@@ -161,6 +164,9 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     does: (id) => effects.othersStopped('Tunnel', id),
   },
   stopTunnel: { ...changed, field: (id) => `stopTunnel(id: ${id}) { id enabled }`, value: (id) => ({ id, enabled: false }), does: (id) => effects.column('Tunnel', id, { enabled: 0 }) },
+  resetTunnelTraffic: {
+    ...changed, given: 'UPDATE "Tunnel" SET "inletBytes" = 5', field: (id) => `resetTunnelTraffic(id: ${id}) { remark }`, value: () => ({ remark: '' }), does: (id) => effects.othersUsed('Tunnel', id),
+  },
   deleteTunnel: { ...changed, field: (id) => `deleteTunnel(id: ${id})`, value: (id) => id, does: (id) => effects.tunnelDeleted(id) },
 
   closeConnection: { ...changed, field: (id) => `closeConnection(clientId: ${id}, id: ${id})`, value: (id) => id },
@@ -181,6 +187,9 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     ...changed, given: 'UPDATE "Host" SET "enabled" = 0', field: (id) => `startHost(id: ${id}) { id enabled }`, value: (id) => ({ id, enabled: true }), does: (id) => effects.othersStopped('Host', id),
   },
   stopHost: { ...changed, field: (id) => `stopHost(id: ${id}) { id enabled }`, value: (id) => ({ id, enabled: false }), does: (id) => effects.column('Host', id, { enabled: 0 }) },
+  resetHostTraffic: {
+    ...changed, given: 'UPDATE "Host" SET "inletBytes" = 5', field: (id) => `resetHostTraffic(id: ${id}) { remark }`, value: () => ({ remark: '' }), does: (id) => effects.othersUsed('Host', id),
+  },
   deleteHost: { ...changed, field: (id) => `deleteHost(id: ${id})`, value: (id) => id, does: (id) => effects.hostDeleted(id) },
   saveGlobalSettings: {
     least: 'administrator', field: () => 'saveGlobalSettings(input: { serverUrl: "https://other.example.com" }) { serverUrl }', value: () => ({ serverUrl: 'https://other.example.com' }),

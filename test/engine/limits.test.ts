@@ -116,6 +116,22 @@ test('when the flow limit is passed open connections are cut and new ones refuse
   await greeted(tunnel.port);
 });
 
+test('a reset of a client\'s traffic lets visitors in again whom the flow limit has turned away, and one more passing of it cuts again', async () => {
+  const limit = 2 ** 20;
+  const used = { inletBytes: limit + 1000, exportBytes: 5 };
+  const { server, tunnel } = await limited({ flowLimit: limit }, used);
+  await visitUntilClosed(tunnel.port);
+  await server.engine.apply({ kind: 'trafficReset', of: 'client', id: CLIENT.id, ...used, inletBytes: limit });
+  // What moved since the totals were read still counts.
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ inletBytes: 1000, exportBytes: 0, rate: 0 });
+  expect((await server.engine.takeDirty()).clients).toMatchObject([{ id: CLIENT.id, inletBytes: 1000, exportBytes: 0 }]);
+  const visitor = await greeted(tunnel.port);
+  visitor.on('data', () => undefined).write(Buffer.alloc(limit));
+  await closed(visitor);
+  await server.engine.apply({ kind: 'trafficReset', of: 'tunnel', id: tunnel.id, inletBytes: 1, exportBytes: 1 });
+  await server.engine.apply({ kind: 'trafficReset', of: 'host', id: 99, inletBytes: 1, exportBytes: 1 });
+});
+
 test('a flow limit that is set below what was used already cuts at once', async () => {
   const { server, tunnel } = await limited({}, { inletBytes: 0, exportBytes: 5 * 2 ** 20 });
   const visitor = await greeted(tunnel.port);

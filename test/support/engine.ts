@@ -68,6 +68,7 @@ export class FakeEngine implements EngineFace {
       case 'tunnelRemoved': this.wantedTunnels.delete(change.id); break;
       case 'host': this.wantedHosts.set(change.host.id, change.host); break;
       case 'hostRemoved': this.wantedHosts.delete(change.id); break;
+      case 'trafficReset':
       case 'blackIpList':
       case 'serverName': break;
     }

@@ -1,4 +1,4 @@
-import type { ConnectionState, WantedClient } from '../face.ts';
+import type { ConnectionState, CountedBytes, WantedClient } from '../face.ts';
 import { Meter, type StoredBytes, type Ticker } from './meter.ts';
 import { RateLimit } from './rate-limit.ts';
 
@@ -40,6 +40,11 @@ export class Account extends Meter {
       lifted?.lift();
     } else if (this.rateLimit) this.rateLimit.bytesPerSecond = rateLimit;
     else this.rateLimit = new RateLimit(rateLimit);
+  }
+
+  override reset(bytes: CountedBytes): void {
+    super.reset(bytes);
+    this.#told = false;
   }
 
   /** It has as many connections as it may. */

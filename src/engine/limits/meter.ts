@@ -1,5 +1,5 @@
 import { addBytes, byteCount } from '../../rules/byte-count.ts';
-import type { RefusalCause, Refusals } from '../face.ts';
+import type { CountedBytes, RefusalCause, Refusals } from '../face.ts';
 
 /** Totals as the store has them, in bytes. */
 export interface StoredBytes {
@@ -14,9 +14,9 @@ export const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
 export class Meter {
   readonly owner: 'client' | 'tunnel' | 'host';
   readonly id: number;
-  /** Bytes from visitors since the client, tunnel or host was made. */
+  /** Bytes from visitors since the client, tunnel or host was made or its traffic was reset. */
   inlet: number;
-  /** Bytes to visitors since the client, tunnel or host was made. */
+  /** Bytes to visitors since then. */
   export: number;
   /** Open visitor connections. */
   connections = 0;
@@ -51,6 +51,15 @@ export class Meter {
   countExport(bytes: number): void {
     this.export = addBytes(this.export, bytes);
     if (!this.#active) this.#activate();
+  }
+
+  /** So many bytes of the totals count no more. The rate stays as it is. */
+  reset({ inletBytes, exportBytes }: CountedBytes): void {
+    const before = this.inlet + this.export;
+    this.inlet = byteCount(this.inlet - inletBytes);
+    this.export = byteCount(this.export - exportBytes);
+    this.#atLastTick -= before - this.inlet - this.export;
+    this.#ticker.mark(this);
   }
 
   countRefusal(cause: RefusalCause): void {

@@ -1,6 +1,6 @@
 import type { Lockout } from '../../rules/attempts.ts';
 import type { ApiToken, Client, Host, Session, Tunnel, User } from '../../store/generated/sqlite/client.ts';
-import type { ConnectionState } from '../../engine/face.ts';
+import type { ConnectionState, CountedBytes } from '../../engine/face.ts';
 import type { Change, FailedAttempt, GlobalState } from '../changes.ts';
 
 /** How a column gets into the audit log: as it is, or only whether it has a value. */
@@ -55,9 +55,9 @@ export function maskedChange(change: Change): { readonly before: Masked | null; 
   const before = 'before' in change ? change.before : undefined;
   const after = 'after' in change ? change.after : undefined;
   switch (change.resource) {
-    case 'client': return pair(client, before, after);
-    case 'tunnel': return pair(tunnel, before, after);
-    case 'host': return pair(host, before, after);
+    case 'client': return withReset(change, pair(client, before, after));
+    case 'tunnel': return withReset(change, pair(tunnel, before, after));
+    case 'host': return withReset(change, pair(host, before, after));
     case 'user': return pair(user, before, after);
     case 'apiToken': return pair(apiToken, before, after);
     case 'session': return pair(session, before, after);
@@ -73,6 +73,11 @@ export function maskedChange(change: Change): { readonly before: Masked | null; 
 
 function pair(columns: Readonly<Record<string, Shown>>, before: object | undefined, after: object | undefined) {
   return { before: before ? masked(columns, before) : null, after: after ? masked(columns, after, before) : null };
+}
+
+/** Counters are no settings, and are told only where somebody has reset them. */
+function withReset({ reset }: { readonly reset?: CountedBytes }, { before, after }: ReturnType<typeof pair>): ReturnType<typeof pair> {
+  return reset === undefined ? { before, after } : { before: { ...before, ...reset }, after: { ...after, inletBytes: 0, exportBytes: 0 } };
 }
 
 function globalState(state: GlobalState, before?: GlobalState): Masked {

@@ -9,6 +9,7 @@ import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { checkMovedRoutes } from '../host/route-check.ts';
 import { Problems } from '../problems.ts';
+import { resetClientTraffic } from '../traffic/reset.ts';
 import { uniqueOr } from '../unique.ts';
 import { clientColumns, ClientInput, clientValues, type ClientValues, ownSettings } from './input.ts';
 import { Client } from './type.ts';
@@ -38,6 +39,13 @@ builder.mutationFields((t) => ({
     description: 'Lets a client work, or refuses its agent and cuts it off. Nothing is deleted.',
     args: { id: t.arg.id(id), enabled: t.arg.boolean({ required: true, description: 'Whether it is to work.' }) },
     resolve: (_root, args, context) => setClientEnabled(context, idOf('id', args.id), args.enabled),
+  }),
+  resetClientTraffic: t.field({
+    type: Client,
+    authScopes: { clientLogin: true },
+    description: 'Makes the counters of a client begin at 0, and with them what counts against its flow limit: while it has one, this is for administrators. The counters of its tunnels and hosts stay, and so does `traffic`.',
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => resetClientTraffic(context, idOf('id', args.id)),
   }),
   deleteClient: t.id({
     authScopes: { user: true },

@@ -1,3 +1,4 @@
+import { resetHostTraffic } from '../traffic/reset.ts';
 import { builder } from '../builder.ts';
 import { HostInput, hostValues } from './input.ts';
 import { Host } from './type.ts';
@@ -34,6 +35,13 @@ builder.mutationFields((t) => ({
     description: 'Stops a host: its requests are no longer routed.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => setHostEnabled(context, idOf('id', args.id), false),
+  }),
+  resetHostTraffic: t.field({
+    type: Host,
+    authScopes: { clientLogin: true },
+    description: 'Makes the counters of a host begin at 0. Those of its client stay, and so does `traffic`.',
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => resetHostTraffic(context, idOf('id', args.id)),
   }),
   deleteHost: t.id({
     authScopes: { clientLogin: true },

@@ -1,3 +1,4 @@
+import { resetTunnelTraffic } from '../traffic/reset.ts';
 import { builder } from '../builder.ts';
 import { copyTunnel, createTunnel } from './create.ts';
 import { TunnelInput, tunnelValues } from './input.ts';
@@ -43,6 +44,13 @@ builder.mutationFields((t) => ({
     description: 'Stops a tunnel: closes its listener and its connections.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => stopTunnel(context, idOf('id', args.id)),
+  }),
+  resetTunnelTraffic: t.field({
+    type: Tunnel,
+    authScopes: { clientLogin: true },
+    description: 'Makes the counters of a tunnel begin at 0. Those of its client stay, and so does `traffic`.',
+    args: { id: t.arg.id(id) },
+    resolve: (_root, args, context) => resetTunnelTraffic(context, idOf('id', args.id)),
   }),
   deleteTunnel: t.id({
     authScopes: { clientLogin: true },

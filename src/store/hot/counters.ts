@@ -26,6 +26,9 @@ export interface CounterBatch {
   readonly hosts: readonly Counted[];
 }
 
+/** Whether what a batch says of a record still holds when it is written. */
+export type IsCurrent = (resource: 'client' | 'tunnel' | 'host', id: number) => boolean;
+
 interface Counted {
   readonly id: number;
   readonly inletBytes: number;
@@ -38,21 +41,21 @@ const batchSize = 2000;
 /**
  * Writes a batch, all of it or nothing, and adds to the traffic series what it has more than the rows had. Rows that were deleted in the
  * meantime are passed over. The cost is that of the rows in the batch.
- * @param at ms since the epoch
+ * @param at ms since the epoch @param isCurrent asked in the transaction; rows that are not are passed over
  */
-export async function saveCounters(transaction: RunTransaction, dialect: Dialect, { clients, tunnels, hosts }: CounterBatch, at: number): Promise<void> {
+export async function saveCounters(transaction: RunTransaction, dialect: Dialect, { clients, tunnels, hosts }: CounterBatch, at: number, isCurrent: IsCurrent = () => true): Promise<void> {
   if (clients.length === 0 && tunnels.length === 0 && hosts.length === 0) return;
   const clientRows = clients.map(({ lastOnlineAt, ...client }) => ({ ...client, lastOnlineAt: lastOnlineAt === null ? null : stored(lastOnlineAt) }));
   await transaction(async (tx) => {
-    for (const rows of inBatches(clientRows)) {
+    for (const rows of inBatches(clientRows.filter(({ id }) => isCurrent('client', id)))) {
       await addTraffic(tx, dialect, ['client', 'user'], rows, at);
       await tx.$executeRawUnsafe(clientUpdate[dialect], JSON.stringify(rows));
     }
-    for (const rows of inBatches(tunnels)) {
+    for (const rows of inBatches(tunnels.filter(({ id }) => isCurrent('tunnel', id)))) {
       await addTraffic(tx, dialect, ['tunnel'], rows, at);
       await tx.$executeRawUnsafe(routeUpdate(dialect, 'Tunnel'), JSON.stringify(rows));
     }
-    for (const rows of inBatches(hosts)) {
+    for (const rows of inBatches(hosts.filter(({ id }) => isCurrent('host', id)))) {
       await addTraffic(tx, dialect, ['host'], rows, at);
       await tx.$executeRawUnsafe(routeUpdate(dialect, 'Host'), JSON.stringify(rows));
     }
