@@ -1,7 +1,7 @@
 import type { HealthMessage } from '../wire/health.ts';
-import type { DirectBytes } from './bridge/agent-session.ts';
 import type { ClientEntry } from './clients.ts';
 import type { Environment } from './environment.ts';
+import type { DirectBytes } from './limits/direct-traffic.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
 /** Takes in what agents report of themselves, for the tunnels and hosts of their own clients only. */

@@ -13,7 +13,7 @@ import { overviewOf } from './overview.ts';
 import { StateBatches } from './state-batches.ts';
 import { tunnelModes } from './tunnels/registry.ts';
 import { Tunnels } from './tunnels/tunnels.ts';
-import type { Certificates } from './vhost/certificates.ts';
+import type { Certificates } from './vhost/tls/certificates.ts';
 import { HostPolicy } from './vhost/host-policy.ts';
 import { VHOST_TIMING } from './vhost/slow-visitors.ts';
 import { VHOST_SHARES, type VhostPlaces, VhostServer } from './vhost/vhost-server.ts';

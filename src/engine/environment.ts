@@ -17,7 +17,7 @@ import { PortBook } from './ports/port-book.ts';
 import type { PortReserver } from './ports/reserve-port.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
-import { Certificates } from './vhost/certificates.ts';
+import { Certificates } from './vhost/tls/certificates.ts';
 import { Hosts } from './vhost/hosts.ts';
 
 /** How long a visitor's UDP session may be idle unless the settings say otherwise, in ms. */

@@ -8,7 +8,7 @@ import { parseRequestHead } from '../../src/engine/http/head.ts';
 import { HttpSyntaxError } from '../../src/engine/http/syntax-error.ts';
 import { parseGreeting, parseRequest as parseSocksRequest, SocksError } from '../../src/engine/socks/messages.ts';
 import { afterMessage } from '../../src/engine/health/reported-health.ts';
-import { readClientHello } from '../../src/engine/vhost/client-hello.ts';
+import { readClientHello } from '../../src/engine/vhost/tls/client-hello.ts';
 import { readProxyPreface } from '../../src/engine/vhost/proxy-preface.ts';
 import { routes } from '../../src/legacy/routes.ts';
 import { createSignatureCheck } from '../../src/legacy/signature.ts';

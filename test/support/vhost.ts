@@ -5,7 +5,7 @@ import { Ticker } from '../../src/engine/limits/meter.ts';
 import { Visitors } from '../../src/engine/limits/visitors.ts';
 import type { WantedHost } from '../../src/engine/face.ts';
 import { HEAD_LIMITS } from '../../src/engine/http/head.ts';
-import { Certificates } from '../../src/engine/vhost/certificates.ts';
+import { Certificates } from '../../src/engine/vhost/tls/certificates.ts';
 import { type HostEntry, Hosts } from '../../src/engine/vhost/hosts.ts';
 import { VHOST_TIMING } from '../../src/engine/vhost/slow-visitors.ts';
 import type { VhostPolicy } from '../../src/engine/vhost/vhost-context.ts';

@@ -4,6 +4,7 @@ import { ProtocolError } from '../../wire/frames.ts';
 import type { Stream } from '../../wire/mux.ts';
 import { OVERVIEW_MS, type OverviewPart, overviewParts, type OverviewRow } from '../../wire/overview.ts';
 import type { AgentRecords } from '../face.ts';
+import type { DirectBytes } from '../limits/direct-traffic.ts';
 import { type AgentInfo, agentMessageSchema, type ServerMessage } from '../../wire/session-messages.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
 
@@ -21,12 +22,6 @@ export interface AgentSessionStart extends SessionStart {
   readonly records: AgentRecords | undefined;
   /** The session is over; called once. */
   readonly onGone: (session: AgentSession) => void;
-}
-
-/** Bytes that went over direct paths: from visitors, and to them. */
-export interface DirectBytes {
-  readonly inlet: number;
-  readonly exported: number;
 }
 
 /** One connected agent. */

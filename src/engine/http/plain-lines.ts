@@ -41,7 +41,7 @@ function tableOf(allowed: RegExp): Uint8Array {
 type Meaning = 'host' | 'connection' | 'keepAlive' | 'length' | 'coding' | 'cookie' | 'unusual';
 
 /**
- * Every name that the strict path changes, leaves out or reads (end-to-end.ts, vhost/request-fields.ts, body.ts) has to be here. `close` is one:
+ * Every name that the strict path changes, leaves out or reads (end-to-end.ts, vhost/target/request-fields.ts, body.ts) has to be here. `close` is one:
  * `Connection: close` takes it away.
  */
 const meanings: ReadonlyArray<readonly [Meaning, readonly string[]]> = [

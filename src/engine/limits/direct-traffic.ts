@@ -1,4 +1,8 @@
-import type { DirectBytes } from '../bridge/agent-session.ts';
+/** Bytes that went over direct paths: from visitors, and to them. */
+export interface DirectBytes {
+  readonly inlet: number;
+  readonly exported: number;
+}
 
 /** What the direct paths of one tunnel can carry in each direction, in bytes a millisecond: 10 Gbit/s. */
 export const DIRECT_BYTES_PER_MS = 1_250_000;

@@ -1,8 +1,8 @@
 import { encodeOpen } from '../../wire/open.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
-import { AgentSession, type DirectBytes } from '../bridge/agent-session.ts';
+import { AgentSession } from '../bridge/agent-session.ts';
 import type { WantedTunnel } from '../face.ts';
-import { DirectTraffic } from '../limits/direct-traffic.ts';
+import { type DirectBytes, DirectTraffic } from '../limits/direct-traffic.ts';
 import { secretMode } from './secret.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';

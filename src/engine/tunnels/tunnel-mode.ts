@@ -1,6 +1,6 @@
 import type { ByteSocket } from '../../wire/socket.ts';
-import type { DirectBytes } from '../bridge/agent-session.ts';
 import type { WantedTunnel } from '../face.ts';
+import type { DirectBytes } from '../limits/direct-traffic.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 

@@ -2,7 +2,7 @@ import { keyedModes, type Transport, transportOf } from '../../rules/tunnel-mode
 import type { HealthMessage } from '../../wire/health.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { VisitType } from '../../wire/visit-messages.ts';
-import type { DirectBytes } from '../bridge/agent-session.ts';
+import type { DirectBytes } from '../limits/direct-traffic.ts';
 import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
 import type { Environment } from '../environment.ts';

@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts';
 import { HEAD_LIMITS, type HeadLimits } from '../http/head.ts';
 import { DATA_FOLLOWS } from '../tunnels/connections.ts';
 import type { TargetTurns } from '../tunnels/target-turns.ts';
-import { gateOf } from './gate.ts';
+import { gateOf } from './request/gate.ts';
 import type { HostEntry } from './hosts.ts';
 import type { GateRefusal, VhostPolicy, Visit } from './vhost-context.ts';
 

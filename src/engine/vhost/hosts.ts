@@ -7,9 +7,9 @@ import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.
 import type { Visitors } from '../limits/visitors.ts';
 import { Connections } from '../tunnels/connections.ts';
 import { TargetTurns } from '../tunnels/target-turns.ts';
-import type { Certificate } from './certificate.ts';
-import type { Certificates } from './certificates.ts';
-import { type HostFields, hostFields } from './host-fields.ts';
+import type { Certificate } from './tls/certificate.ts';
+import type { Certificates } from './tls/certificates.ts';
+import { type HostFields, hostFields } from './target/host-fields.ts';
 
 /** Why a host serves nobody whose name was not given by an administrator. */
 const OWN_NAME = "its name is one of the server's own: only administrators give one to a host";

@@ -1,4 +1,4 @@
-import type { Http2Session } from './http2-session.ts';
+import type { Http2Session } from './request/http2-session.ts';
 import type { Patience } from './patience.ts';
 
 /** How long a visitor and a target may take, in ms. */

@@ -4,8 +4,8 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import type { HeadLimits, RequestHead } from '../http/head.ts';
 import type { VisitorTrace } from '../limits/visitor-trace.ts';
 import type { HostEntry } from './hosts.ts';
-import type { Refusal } from './refusal.ts';
-import type { RefusalLog } from './refusal-log.ts';
+import type { Refusal } from './response/refusal.ts';
+import type { RefusalLog } from './response/refusal-log.ts';
 
 /** Who asks. */
 export interface Visit {

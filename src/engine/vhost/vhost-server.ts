@@ -5,16 +5,16 @@ import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.
 import { splice } from '../../wire/splice.ts';
 import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
-import { VhostConnection } from './connection.ts';
+import { VhostConnection } from './request/connection.ts';
 import type { HostEntry, Hosts } from './hosts.ts';
-import { requestHead } from './http2-head.ts';
-import { Http2Request, type Http2Visitor } from './http2-request.ts';
-import { HTTP2_TIMING, type Http2Timing } from './http2-session.ts';
-import { HttpsFront } from './https-front.ts';
+import { requestHead } from './request/http2-head.ts';
+import { Http2Request, type Http2Visitor } from './request/http2-request.ts';
+import { HTTP2_TIMING, type Http2Timing } from './request/http2-session.ts';
+import { HttpsFront } from './tls/https-front.ts';
 import { ProxiedSockets } from './proxied-sockets.ts';
-import { RefusalLog } from './refusal-log.ts';
+import { RefusalLog } from './response/refusal-log.ts';
 import { SlowVisitors, type TimedVisitor, type VhostTiming } from './slow-visitors.ts';
-import { TargetPool } from './target-pool.ts';
+import { TargetPool } from './target/target-pool.ts';
 import type { GateRefusal, VhostContext, VhostPolicy, Visit } from './vhost-context.ts';
 
 /** What the visitors' side of the hosts is made of. */

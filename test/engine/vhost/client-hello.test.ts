@@ -3,7 +3,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readClientHello } from '../../../src/engine/vhost/client-hello.ts';
+import { readClientHello } from '../../../src/engine/vhost/tls/client-hello.ts';
 
 /** The first flight of a real TLS client. */
 async function hello(options: tls.ConnectionOptions): Promise<Buffer> {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { RefusalLog } from '../../../src/engine/vhost/refusal-log.ts';
+import { RefusalLog } from '../../../src/engine/vhost/response/refusal-log.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { exchange, startVhost } from '../../support/vhost.ts';
 

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { RefusalCause, WantedClient, WantedHost } from '../../../src/engine/face.ts';
 import { Engine } from '../../../src/engine/engine.ts';
-import { formatOwnResponse, httpsRedirect } from '../../../src/engine/vhost/own-response.ts';
+import { formatOwnResponse, httpsRedirect } from '../../../src/engine/vhost/response/own-response.ts';
 import { covering } from '../../support/certificates.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { CLIENT, fresh } from '../../support/tunnel.ts';

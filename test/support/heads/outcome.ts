@@ -3,11 +3,11 @@ import { requestFraming, responseFraming } from '../../../src/engine/http/body.t
 import { HEAD_LIMITS, parseRequestHead, parseResponseHead, type RequestHead, type ResponseHead } from '../../../src/engine/http/head.ts';
 import { PlainRequestHead, plainRequestHead, PlainResponseHead, plainResponseHead } from '../../../src/engine/http/plain-head.ts';
 import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
-import { HeadsForTarget } from '../../../src/engine/vhost/head-for-target.ts';
-import { headForVisitor, staysOpen } from '../../../src/engine/vhost/head-for-visitor.ts';
-import { hostFields } from '../../../src/engine/vhost/host-fields.ts';
-import { upgradeOf } from '../../../src/engine/vhost/request-fields.ts';
-import { placeOf } from '../../../src/engine/vhost/request-place.ts';
+import { HeadsForTarget } from '../../../src/engine/vhost/target/head-for-target.ts';
+import { headForVisitor, staysOpen } from '../../../src/engine/vhost/response/head-for-visitor.ts';
+import { hostFields } from '../../../src/engine/vhost/target/host-fields.ts';
+import { upgradeOf } from '../../../src/engine/vhost/target/request-fields.ts';
+import { placeOf } from '../../../src/engine/vhost/request/request-place.ts';
 
 /** Hosts that change nothing, the name of the host, and headers. */
 const hosts = [hostFields({ headers: [], hostChange: '' }), hostFields({ headers: [], hostChange: 'inner.example' }), hostFields({ headers: ['Cookie: own=1', 'X-Real-IP: 1'], hostChange: '' })];

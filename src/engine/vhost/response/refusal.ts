@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Field, valuesOf } from '../http/field.ts';
-import type { HttpSyntaxError } from '../http/syntax-error.ts';
+import { Field, valuesOf } from '../../http/field.ts';
+import type { HttpSyntaxError } from '../../http/syntax-error.ts';
 import type { OwnResponse } from './own-response.ts';
 
 /** Why a request was not served: the status, and who can mend it. Nothing in it tells of the inside. */

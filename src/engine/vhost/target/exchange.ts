@@ -1,15 +1,15 @@
-import type { Framing } from '../http/body.ts';
-import type { ResponseHead } from '../http/head.ts';
-import { InterimLimit } from '../http/interim-limit.ts';
-import { ResponseReader, type ResponseSink } from '../http/response-reader.ts';
-import { HttpSyntaxError } from '../http/syntax-error.ts';
-import { staysOpen } from './head-for-visitor.ts';
-import type { HostEntry } from './hosts.ts';
-import type { Refusal } from './refusal.ts';
-import type { Responder } from './responder.ts';
+import type { Framing } from '../../http/body.ts';
+import type { ResponseHead } from '../../http/head.ts';
+import { InterimLimit } from '../../http/interim-limit.ts';
+import { ResponseReader, type ResponseSink } from '../../http/response-reader.ts';
+import { HttpSyntaxError } from '../../http/syntax-error.ts';
+import { staysOpen } from '../response/head-for-visitor.ts';
+import type { HostEntry } from '../hosts.ts';
+import type { Refusal } from '../response/refusal.ts';
+import type { Responder } from '../request/responder.ts';
 import { TargetConnection, type TargetUser } from './target-connection.ts';
-import type { VhostContext } from './vhost-context.ts';
-import type { VisitorSide } from './visitor-side.ts';
+import type { VhostContext } from '../vhost-context.ts';
+import type { VisitorSide } from '../request/visitor-side.ts';
 
 /** Whose request it is. */
 export interface ExchangeOwner {

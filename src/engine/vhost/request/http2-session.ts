@@ -1,8 +1,8 @@
 import http2 from 'node:http2';
 import type net from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { Pace, type PaceRules } from '../../rules/pace.ts';
-import { Http2Outbound } from './http2-outbound.ts';
+import { Pace, type PaceRules } from '../../../rules/pace.ts';
+import { Http2Outbound } from '../response/http2-outbound.ts';
 
 /** What one visitor's connection may hold. */
 const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: 256 * 1024, enablePush: false };

@@ -1,12 +1,12 @@
-import { requestedHost } from '../../rules/host-name.ts';
-import type { RequestHead } from '../http/head.ts';
-import { challengeToken } from './challenge.ts';
-import type { HostEntry } from './hosts.ts';
-import { saysPassword } from './let-in.ts';
-import type { Refusal } from './refusal.ts';
-import { type Origin, visitorOf } from './request-fields.ts';
+import { requestedHost } from '../../../rules/host-name.ts';
+import type { RequestHead } from '../../http/head.ts';
+import { challengeToken } from '../response/challenge.ts';
+import type { HostEntry } from '../hosts.ts';
+import { saysPassword } from '../response/let-in.ts';
+import type { Refusal } from '../response/refusal.ts';
+import { type Origin, visitorOf } from '../target/request-fields.ts';
 import { placeOf, type RequestPlace } from './request-place.ts';
-import type { VhostContext } from './vhost-context.ts';
+import type { VhostContext } from '../vhost-context.ts';
 
 /** What is known of a request besides its head. */
 export interface Arrival {

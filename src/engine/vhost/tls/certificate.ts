@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Logger } from 'pino';
-import { CertificateFault, type CertificateFacts, certificatePair, isPem } from '../../rules/certificate.ts';
+import { CertificateFault, type CertificateFacts, certificatePair, isPem } from '../../../rules/certificate.ts';
 import type { TicketKeys } from './ticket-keys.ts';
 
 /** Files are looked at again at the first handshake after so many ms: a new pair is in use within 2 s. */

@@ -1,7 +1,7 @@
-import { Field, listOf } from '../http/field.ts';
-import { formatHead, formatTrailer, type ResponseHead } from '../http/head.ts';
-import { PlainResponseHead } from '../http/plain-head.ts';
-import { fieldsForVisitor } from './request-fields.ts';
+import { Field, listOf } from '../../http/field.ts';
+import { formatHead, formatTrailer, type ResponseHead } from '../../http/head.ts';
+import { PlainResponseHead } from '../../http/plain-head.ts';
+import { fieldsForVisitor } from '../target/request-fields.ts';
 
 /** What of a request decides about the head of its response. */
 export interface ForVisitor {

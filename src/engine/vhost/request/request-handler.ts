@@ -1,16 +1,16 @@
-import type { RequestHead } from '../http/head.ts';
-import type { HttpSyntaxError } from '../http/syntax-error.ts';
-import { challengeResponse } from './challenge.ts';
+import type { RequestHead } from '../../http/head.ts';
+import type { HttpSyntaxError } from '../../http/syntax-error.ts';
+import { challengeResponse } from '../response/challenge.ts';
 import { decide, type Decision } from './decision.ts';
-import { Exchange, type ExchangeOwner } from './exchange.ts';
-import type { HostEntry } from './hosts.ts';
-import { LetInForm } from './let-in.ts';
-import { formFor } from './let-in-page.ts';
-import { httpsRedirect, type OwnResponse } from './own-response.ts';
-import { A_PAGE, prefersJson, type Refusal, type RefusalForm, refusalOf, refusalResponse } from './refusal.ts';
-import { upgradeOf } from './request-fields.ts';
+import { Exchange, type ExchangeOwner } from '../target/exchange.ts';
+import type { HostEntry } from '../hosts.ts';
+import { LetInForm } from '../response/let-in.ts';
+import { formFor } from '../response/let-in-page.ts';
+import { httpsRedirect, type OwnResponse } from '../response/own-response.ts';
+import { A_PAGE, prefersJson, type Refusal, type RefusalForm, refusalOf, refusalResponse } from '../response/refusal.ts';
+import { upgradeOf } from '../target/request-fields.ts';
 import type { Responder } from './responder.ts';
-import type { VhostContext, Visit } from './vhost-context.ts';
+import type { VhostContext, Visit } from '../vhost-context.ts';
 import type { VisitorSide } from './visitor-side.ts';
 
 type Of<Kind extends Decision['kind']> = Extract<Decision, { readonly kind: Kind }>;

@@ -1,9 +1,9 @@
-import type { Framing } from '../http/body.ts';
-import type { ResponseHead } from '../http/head.ts';
-import type { HeadsForTarget } from './head-for-target.ts';
-import type { OwnResponse } from './own-response.ts';
-import type { Patience } from './patience.ts';
-import type { TargetPool } from './target-pool.ts';
+import type { Framing } from '../../http/body.ts';
+import type { ResponseHead } from '../../http/head.ts';
+import type { HeadsForTarget } from '../target/head-for-target.ts';
+import type { OwnResponse } from '../response/own-response.ts';
+import type { Patience } from '../patience.ts';
+import type { TargetPool } from '../target/target-pool.ts';
 
 /** Takes the response of a target on its way to the visitor, and gives it the form of the visitor's protocol. */
 export interface ResponseSide {

@@ -1,7 +1,7 @@
-import { Field } from '../http/field.ts';
-import type { RequestHead } from '../http/head.ts';
+import { Field } from '../../http/field.ts';
+import type { RequestHead } from '../../http/head.ts';
 import type { OwnResponse } from './own-response.ts';
-import type { RequestPlace } from './request-place.ts';
+import type { RequestPlace } from '../request/request-place.ts';
 
 /**
  * Where the page has the password sent. A name below /.well-known is registered or made up by nobody else by accident (RFC 8615), and only

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { Dechunker } from '../http/dechunk.ts';
-import { listOf, valuesOf } from '../http/field.ts';
-import type { RequestHead } from '../http/head.ts';
+import { Dechunker } from '../../http/dechunk.ts';
+import { listOf, valuesOf } from '../../http/field.ts';
+import type { RequestHead } from '../../http/head.ts';
 import { formTo, LET_IN_PATH, letInResponse } from './let-in-page.ts';
 import type { OwnResponse } from './own-response.ts';
 import { prefersJson, type Refusal, type RefusalForm } from './refusal.ts';
-import type { RequestPlace } from './request-place.ts';
-import type { Responder } from './responder.ts';
+import type { RequestPlace } from '../request/request-place.ts';
+import type { Responder } from '../request/responder.ts';
 
 /** Where programs of this family say the password (contract 4.9). Only of those who are turned away, so the target loses no path by it. */
 const FAMILY_PATH = '/authIp';

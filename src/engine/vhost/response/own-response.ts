@@ -1,7 +1,7 @@
-import type { RequestPlace } from './request-place.ts';
+import type { RequestPlace } from '../request/request-place.ts';
 import { STATUS_CODES } from 'node:http';
-import { Field } from '../http/field.ts';
-import { formatHead } from '../http/head.ts';
+import { Field } from '../../http/field.ts';
+import { formatHead } from '../../http/head.ts';
 
 /** A response of this server itself, which no target sent. */
 export interface OwnResponse {

@@ -1,9 +1,9 @@
-import { decodeDialResult } from '../../wire/dial-result.ts';
-import { closeSoon } from '../../wire/linger.ts';
-import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
-import type { VisitorTrace } from '../limits/visitor-trace.ts';
-import type { HostEntry } from './hosts.ts';
-import type { Refusal } from './refusal.ts';
+import { decodeDialResult } from '../../../wire/dial-result.ts';
+import { closeSoon } from '../../../wire/linger.ts';
+import type { ByteSocket, SocketSink } from '../../../wire/socket.ts';
+import type { VisitorTrace } from '../../limits/visitor-trace.ts';
+import type { HostEntry } from '../hosts.ts';
+import type { Refusal } from '../response/refusal.ts';
 
 /** Who uses a connection to a target at the moment. */
 export interface TargetUser {

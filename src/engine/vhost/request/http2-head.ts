@@ -1,7 +1,7 @@
 import type http2 from 'node:http2';
-import { Field } from '../http/field.ts';
-import type { HeadLimits, RequestHead } from '../http/head.ts';
-import { HttpSyntaxError } from '../http/syntax-error.ts';
+import { Field } from '../../http/field.ts';
+import type { HeadLimits, RequestHead } from '../../http/head.ts';
+import { HttpSyntaxError } from '../../http/syntax-error.ts';
 
 /** Fields that HTTP/2 has no place for (RFC 9113, 8.2.2); a request that has one is malformed. */
 const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'http2-settings']);

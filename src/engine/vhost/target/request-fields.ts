@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
-import { forwardedAddress } from '../../rules/forwarded-for.ts';
-import { endToEnd, endToEndOfResponse } from '../http/end-to-end.ts';
-import { Field, listOf, valuesOf } from '../http/field.ts';
-import type { RequestHead } from '../http/head.ts';
-import { PlainRequestHead } from '../http/plain-head.ts';
-import { plantsSession, withoutSession } from '../http/session-fields.ts';
+import { forwardedAddress } from '../../../rules/forwarded-for.ts';
+import { endToEnd, endToEndOfResponse } from '../../http/end-to-end.ts';
+import { Field, listOf, valuesOf } from '../../http/field.ts';
+import type { RequestHead } from '../../http/head.ts';
+import { PlainRequestHead } from '../../http/plain-head.ts';
+import { plantsSession, withoutSession } from '../../http/session-fields.ts';
 import type { HostFields } from './host-fields.ts';
 
 /** What the target is told of where a request came from. */

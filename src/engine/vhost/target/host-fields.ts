@@ -1,6 +1,6 @@
-import { octets } from '../../rules/octets.ts';
-import type { WantedHost } from '../face.ts';
-import { Field } from '../http/field.ts';
+import { octets } from '../../../rules/octets.ts';
+import type { WantedHost } from '../../face.ts';
+import { Field } from '../../http/field.ts';
 
 /** What a host sets in the heads of requests (contract 4.7: header, hostchange), read once and not for each of them. */
 export interface HostFields {

@@ -1,6 +1,6 @@
-import type { PairOrigin } from '../../wire/socket-pair.ts';
+import type { PairOrigin } from '../../../wire/socket-pair.ts';
 import { MAX_HELLO, readClientHello } from './client-hello.ts';
-import { readProxyPreface } from './proxy-preface.ts';
+import { readProxyPreface } from '../proxy-preface.ts';
 
 /** A hello after `length` bytes of a header: whom it asks for, "" = nobody, and whose connection it is, undefined = the peer's. */
 export interface TlsHello {

@@ -1,18 +1,18 @@
 import http2 from 'node:http2';
-import type { PairOrigin } from '../../wire/socket-pair.ts';
-import { type Framing, passedTrailer, requestFraming } from '../http/body.ts';
-import type { Field } from '../http/field.ts';
-import { formatTrailer, type RequestHead, type ResponseHead } from '../http/head.ts';
-import { HttpSyntaxError } from '../http/syntax-error.ts';
-import type { HeadsForTarget } from './head-for-target.ts';
+import type { PairOrigin } from '../../../wire/socket-pair.ts';
+import { type Framing, passedTrailer, requestFraming } from '../../http/body.ts';
+import type { Field } from '../../http/field.ts';
+import { formatTrailer, type RequestHead, type ResponseHead } from '../../http/head.ts';
+import { HttpSyntaxError } from '../../http/syntax-error.ts';
+import type { HeadsForTarget } from '../target/head-for-target.ts';
 import { checkRequestHead, receivedFields } from './http2-head.ts';
-import type { Http2Outbound } from './http2-outbound.ts';
-import { Http2Response } from './http2-response.ts';
-import type { OwnResponse } from './own-response.ts';
-import { Patience } from './patience.ts';
+import type { Http2Outbound } from '../response/http2-outbound.ts';
+import { Http2Response } from '../response/http2-response.ts';
+import type { OwnResponse } from '../response/own-response.ts';
+import { Patience } from '../patience.ts';
 import { RequestHandler } from './request-handler.ts';
-import type { TargetPool } from './target-pool.ts';
-import type { VhostContext } from './vhost-context.ts';
+import type { TargetPool } from '../target/target-pool.ts';
+import type { VhostContext } from '../vhost-context.ts';
 import type { VisitorSide } from './visitor-side.ts';
 
 /** What all requests of an HTTP/2 session have in common. */

@@ -1,6 +1,6 @@
-import { formatFields, formatHead, formatTrailer, type RequestHead } from '../http/head.ts';
-import { PlainRequestHead } from '../http/plain-head.ts';
-import { Field } from '../http/field.ts';
+import { formatFields, formatHead, formatTrailer, type RequestHead } from '../../http/head.ts';
+import { PlainRequestHead } from '../../http/plain-head.ts';
+import { Field } from '../../http/field.ts';
 import type { HostFields } from './host-fields.ts';
 import { fieldsForTarget, type Origin, tellOrigin } from './request-fields.ts';
 

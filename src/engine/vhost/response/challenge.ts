@@ -1,4 +1,4 @@
-import { Field } from '../http/field.ts';
+import { Field } from '../../http/field.ts';
 import type { OwnResponse } from './own-response.ts';
 
 const WHERE = '/.well-known/acme-challenge/';

@@ -1,11 +1,11 @@
 import type http2 from 'node:http2';
-import type { Framing } from '../http/body.ts';
-import { Dechunker } from '../http/dechunk.ts';
-import type { ResponseHead } from '../http/head.ts';
-import { bytesOf, responseHeaders, sentHeaders } from './http2-head.ts';
+import type { Framing } from '../../http/body.ts';
+import { Dechunker } from '../../http/dechunk.ts';
+import type { ResponseHead } from '../../http/head.ts';
+import { bytesOf, responseHeaders, sentHeaders } from '../request/http2-head.ts';
 import type { Http2Outbound } from './http2-outbound.ts';
 import type { OwnResponse } from './own-response.ts';
-import { fieldsForVisitor } from './request-fields.ts';
+import { fieldsForVisitor } from '../target/request-fields.ts';
 
 interface WaitingHead {
   readonly headers: http2.OutgoingHttpHeaders;

@@ -1,18 +1,18 @@
-import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
-import { closeSoon } from '../../wire/linger.ts';
-import type { Framing } from '../http/body.ts';
-import { listOf } from '../http/field.ts';
-import type { RequestHead, ResponseHead } from '../http/head.ts';
-import { PlainRequestHead } from '../http/plain-head.ts';
-import { RequestReader, type RequestSink } from '../http/request-reader.ts';
-import { HttpSyntaxError } from '../http/syntax-error.ts';
-import { HeadsForTarget } from './head-for-target.ts';
-import { Http1Response } from './http1-response.ts';
-import { formatOwnResponse, type OwnResponse } from './own-response.ts';
-import { Patience } from './patience.ts';
+import type { ByteSocket, SocketSink } from '../../../wire/socket.ts';
+import { closeSoon } from '../../../wire/linger.ts';
+import type { Framing } from '../../http/body.ts';
+import { listOf } from '../../http/field.ts';
+import type { RequestHead, ResponseHead } from '../../http/head.ts';
+import { PlainRequestHead } from '../../http/plain-head.ts';
+import { RequestReader, type RequestSink } from '../../http/request-reader.ts';
+import { HttpSyntaxError } from '../../http/syntax-error.ts';
+import { HeadsForTarget } from '../target/head-for-target.ts';
+import { Http1Response } from '../response/http1-response.ts';
+import { formatOwnResponse, type OwnResponse } from '../response/own-response.ts';
+import { Patience } from '../patience.ts';
 import { RequestHandler } from './request-handler.ts';
-import type { TargetPool } from './target-pool.ts';
-import type { VhostContext } from './vhost-context.ts';
+import type { TargetPool } from '../target/target-pool.ts';
+import type { VhostContext } from '../vhost-context.ts';
 import type { VisitorSide } from './visitor-side.ts';
 
 /** Bytes of responses that may wait for a visitor before his next request has to. */

@@ -1,7 +1,7 @@
-import type { ByteSocket } from '../../wire/socket.ts';
-import type { Framing } from '../http/body.ts';
-import { Dechunker } from '../http/dechunk.ts';
-import type { ResponseHead } from '../http/head.ts';
+import type { ByteSocket } from '../../../wire/socket.ts';
+import type { Framing } from '../../http/body.ts';
+import { Dechunker } from '../../http/dechunk.ts';
+import type { ResponseHead } from '../../http/head.ts';
 import { headForVisitor } from './head-for-visitor.ts';
 
 const NOTHING = Buffer.alloc(0);

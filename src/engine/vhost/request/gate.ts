@@ -1,12 +1,12 @@
-import { parseBasic } from '../../rules/login.ts';
-import { valuesOf } from '../http/field.ts';
-import type { RequestHead } from '../http/head.ts';
-import type { Environment } from '../environment.ts';
-import type { RefusalCause } from '../face.ts';
-import type { ClientLogins } from '../limits/client-logins.ts';
-import type { HostEntry } from './hosts.ts';
-import type { Refusal } from './refusal.ts';
-import type { GateRefusal, Visit } from './vhost-context.ts';
+import { parseBasic } from '../../../rules/login.ts';
+import { valuesOf } from '../../http/field.ts';
+import type { RequestHead } from '../../http/head.ts';
+import type { Environment } from '../../environment.ts';
+import type { RefusalCause } from '../../face.ts';
+import type { ClientLogins } from '../../limits/client-logins.ts';
+import type { HostEntry } from '../hosts.ts';
+import type { Refusal } from '../response/refusal.ts';
+import type { GateRefusal, Visit } from '../vhost-context.ts';
 
 /** What a visitor is told of a cause. */
 const told: Readonly<Record<RefusalCause, Refusal>> = {

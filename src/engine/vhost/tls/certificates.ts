@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { type CertificateStanding, describeCertificate, standingOf } from '../../rules/certificate.ts';
-import { acmeFault } from '../../rules/acme-name.ts';
-import type { Acme } from '../acme/acme.ts';
-import type { CertificateState, WantedHost } from '../face.ts';
+import { type CertificateStanding, describeCertificate, standingOf } from '../../../rules/certificate.ts';
+import { acmeFault } from '../../../rules/acme-name.ts';
+import type { Acme } from '../../acme/acme.ts';
+import type { CertificateState, WantedHost } from '../../face.ts';
 import { Certificate, type CertificateSource } from './certificate.ts';
 import { TicketKeys } from './ticket-keys.ts';
 

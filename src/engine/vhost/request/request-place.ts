@@ -1,8 +1,8 @@
-import { resolvedPath } from '../../rules/request-path.ts';
-import { valuesOf } from '../http/field.ts';
-import type { RequestHead } from '../http/head.ts';
-import { PlainRequestHead } from '../http/plain-head.ts';
-import { HttpSyntaxError } from '../http/syntax-error.ts';
+import { resolvedPath } from '../../../rules/request-path.ts';
+import { valuesOf } from '../../http/field.ts';
+import type { RequestHead } from '../../http/head.ts';
+import { PlainRequestHead } from '../../http/plain-head.ts';
+import { HttpSyntaxError } from '../../http/syntax-error.ts';
 
 /** Where a request goes. */
 export interface RequestPlace {

@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls';
-import { coversHost } from '../../rules/certificate.ts';
+import { coversHost } from '../../../rules/certificate.ts';
 
 /** Hosts of one connection whose coverage is remembered; beyond it all are asked anew. */
 const REMEMBERED = 64;
