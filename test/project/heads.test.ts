@@ -19,7 +19,7 @@ test('heads are written in one place: elsewhere no text becomes Latin-1, and no 
     "engine/http/head.ts: bytes.write(head, 'latin1');",
     "engine/http/head.ts: for (const { name, value } of fields) text += `${name}: ${value}\\r\\n`;",
     // A constant, said to what is no request; the agent's file server is Node's.
-    expect.stringMatching(/^requests\/files\/file-server\.ts: socket\.end\(`HTTP\/1\.1 \$\{status\} /),
+    expect.stringMatching(/^stream-handlers\/files\/file-server\.ts: socket\.end\(`HTTP\/1\.1 \$\{status\} /),
   ]);
 });
 
