@@ -1,4 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import process from 'node:process';
 
 /** How a child process ended. */
@@ -28,16 +30,21 @@ export class Child {
   readonly #command: string;
   readonly #child: ChildProcess;
   readonly #waiting = new Set<() => void>();
+  readonly #onOutput: ((text: string) => void) | undefined;
+  /** Under jest what it prints is also here, until the suite has passed. */
+  readonly #log: string | undefined;
   #output = '';
   #exit: Exit | undefined;
 
   /**
    * Starts a program.
    * @param environment added to this process's own, of which what is ours (ADIT_...) is left out: it isn't meant for the program
+   * @param onOutput called with each piece that it prints
    * @throws {Error} when it cannot be started
    */
-  constructor(command: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  constructor(command: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}, onOutput?: (text: string) => void) {
     this.#command = [command, ...args].join(' ');
+    this.#onOutput = onOutput;
     this.#child = spawn(command, args, { env: { ...others(), ...environment }, stdio: 'pipe' });
     const { pid } = this.#child;
     if (pid === undefined) {
@@ -45,6 +52,7 @@ export class Child {
       throw new Error(`cannot start ${this.#command}`);
     }
     this.pid = pid;
+    this.#log = logFile(pid, this.#command);
     living.add(this);
     for (const stream of [this.#child.stdout, this.#child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => this.#said(text));
     this.exited = new Promise((resolve) => {
@@ -69,6 +77,8 @@ export class Child {
 
   #said(text: string): void {
     this.#output += text;
+    this.#onOutput?.(text);
+    if (this.#log !== undefined) appendFileSync(this.#log, text);
     this.#wake();
   }
 
@@ -109,6 +119,16 @@ export class Child {
     this.kill('SIGKILL');
     await this.exited;
   }
+}
+
+/** Begins the log of a process in the directory of the suite (test/support/runtime/environment.mjs); undefined = no suite runs. */
+function logFile(pid: number, command: string): string | undefined {
+  const directory = process.env['TEST_LOGS'];
+  if (directory === undefined) return undefined;
+  mkdirSync(directory, { recursive: true });
+  const file = path.join(directory, `${pid}.log`);
+  writeFileSync(file, `${command}\n\n`);
+  return file;
 }
 
 function others(): NodeJS.ProcessEnv {

@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly root?: string;
   /** Left out = the Node that runs this. */
   readonly node?: string;
+  /** Called with each piece that it prints. */
+  readonly said?: (text: string) => void;
 }
 
 /** The compiled program of a checkout. */
@@ -52,12 +54,12 @@ export function programOf(root = ownRoot): string {
 }
 
 /** Starts a server and waits for its ready message. */
-export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot, node = process.execPath }: ServerOptions = {}): Promise<ServerProcess> {
+export async function startServer({ dataDir = scratchDirectory(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot, node = process.execPath, said }: ServerOptions = {}): Promise<ServerProcess> {
   const child = new Child(node, [programOf(root), 'server'], {
     ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
     ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0', ADIT_P2P_PORT: '0',
     ADIT_AUTH_KEY: authKey, ...fast(root), ...environment,
-  });
+  }, said);
   const [, http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(
     /API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/);
   return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint, hostsPort: Number(hosts), secureHostsPort: Number(secureHosts), root, node };

@@ -1,6 +1,8 @@
+import { rmSync } from 'node:fs';
 import process from 'node:process';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
+import { logsOf } from '../suite-logs.mjs';
 
 /** Node itself, for jest: what a suite reaches as `jest`, and what jest puts in place of its own while one runs. */
 export default class Environment {
@@ -9,7 +11,9 @@ export default class Environment {
   #console = globalThis.console;
   #exit = process.exit;
 
-  constructor({ projectConfig }) {
+  constructor({ projectConfig }, { testPath }) {
+    process.env.TEST_LOGS = logsOf(testPath);
+    rmSync(process.env.TEST_LOGS, { recursive: true, force: true });
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
