@@ -30,7 +30,7 @@ module.exports = {
     room('rules', 'Rules are pure functions.', []),
     room('wire', 'What server and agent speak knows neither of them.', []),
     room('settings', 'Settings are read before anything else exists.', ['rules/']),
-    room('store', 'The store knows the settings and nothing above it.', ['settings/', 'package-file\\.ts$']),
+    room('store', 'The store knows nothing above it.', ['package-file\\.ts$']),
     room('stream-handlers', 'The far end of a stream may be an agent or the server.', ['wire/', 'rules/']),
     room('engine', 'The engine never waits on the database.', ['stream-handlers/', 'wire/', 'rules/']),
     room('agent', 'The agent runs without the server.', ['stream-handlers/', 'wire/', 'rules/']),
