@@ -25,6 +25,7 @@ const config: CodegenConfig = {
           BytesPerSecond: 'number',
           KibPerSecond: 'number',
           Mebibytes: 'number',
+          JSON: 'unknown',
           Port: 'number',
         },
       },

@@ -16,22 +16,22 @@ query Clients {
   },
   {
     query: `# A new client: give its verifyKey to the agent
-mutation NewClient($input: ClientInput!) {
+mutation NewClient($input: CreateClientInput!) {
   createClient(input: $input) { id verifyKey remark }
 }
 `,
     variables: JSON.stringify({ input: { remark: 'office' } }, null, 2),
   },
   {
-    query: `# A tunnel to it; port 0 = any free one
-mutation NewTunnel($input: TunnelInput!) {
+    query: `# A tunnel to it; any free port
+mutation NewTunnel($input: CreateTunnelInput!) {
   createTunnel(input: $input) {
     id port targets
     runtime { running error }
   }
 }
 `,
-    variables: JSON.stringify({ input: { clientId: 1, mode: 'TCP', port: 0, targets: ['127.0.0.1:22'] } }, null, 2),
+    variables: JSON.stringify({ input: { clientId: 1, mode: 'TCP', targets: ['127.0.0.1:22'] } }, null, 2),
   },
   {
     query: `# The tunnels with their clients
@@ -49,7 +49,7 @@ query Tunnels {
   },
   {
     query: `# A domain that is led to a client
-mutation NewHost($input: HostInput!) {
+mutation NewHost($input: CreateHostInput!) {
   createHost(input: $input) { id host location scheme targets }
 }
 `,

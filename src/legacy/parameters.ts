@@ -109,6 +109,11 @@ export function integer(max = integerLimit): Parameter<number | undefined> {
   };
 }
 
+/** A number as GraphQL takes it, where 0 is the legacy API's way to say none. */
+export function noneAt0(value: number | undefined): number | null | undefined {
+  return value === 0 ? null : value;
+}
+
 const booleans: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((word) => [word, true] as const),
   ...['0', 'f', 'F', 'FALSE', 'false', 'False', ''].map((word) => [word, false] as const),

@@ -1,7 +1,8 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import type { Request, Response } from 'express';
-import type { DocumentNode, GraphQLSchema } from 'graphql';
+import { type DocumentNode, getOperationAST, type GraphQLSchema, OperationTypeNode } from 'graphql';
 import type { Caller } from '../rules/caller.ts';
+import { AditError } from '../schema/errors.ts';
 import type { Callers } from './callers.ts';
 import type { FailureTexts, FieldNames } from './errors.ts';
 import type { Input } from './input.ts';
@@ -112,8 +113,12 @@ export function write<P extends Parameters, Result, Variables extends object>(ro
     aliases: [], ...told, ...(createdId && { creates: true }), methods: row.panel ? read : post, access: 'caller', envelope: 'write',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
+      const changes = getOperationAST(row.operation)?.operation === OperationTypeNode.MUTATION;
       return async ({ input, context, caller }) => {
-        const result = await run(context, variables(readParameters(row.parameters, input, caller?.kind === 'admin')));
+        const values = readParameters(row.parameters, input, caller?.kind === 'admin');
+        // Before anything that only making the variables finds.
+        if (changes && caller?.readOnly === true) throw new AditError('FORBIDDEN');
+        const result = await run(context, variables(values));
         return { status: 1, msg: row.success, ...(createdId && { id: Number(createdId(result)) }), ...extra?.(result) };
       };
     },

@@ -45,6 +45,7 @@ export const builder = new SchemaBuilder<{
     Mebibytes: { Input: number; Output: number };
     ID: { Input: string; Output: string | number };
     Port: { Input: number; Output: number };
+    JSON: { Input: never; Output: unknown };
   };
 }>({
   plugins: [ScopeAuthPlugin, PrismaPlugin],
@@ -68,3 +69,6 @@ export const builder = new SchemaBuilder<{
 // What every root field asks for besides its own scopes: a known caller, and for changes one who may write.
 builder.queryType({ description: 'What can be read. Ordinary users see what belongs to their clients.', authScopes: { wall: true } });
 builder.mutationType({ description: 'What can be changed. Ordinary users change what belongs to their clients.', authScopes: { write: true } });
+
+/** What declares the fields of an input type, where two types have some in common. */
+export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;

@@ -50,7 +50,7 @@ export const errorCodes = {
     message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
   },
   PORT_IN_USE: {
-    description: 'The tunnel is not started: its port is in use. `by` names the tunnel that has it, if the caller may see that one; else it is blank.',
+    description: 'The tunnel is not started: its port is in use. `by` names the tunnel that has it, if the caller may see that one.',
     message: 'port {port} is in use{by}',
   },
   CLIENT_TUNNEL_QUOTA: { description: 'The client has as many tunnels and hosts as allowed.', message: 'The number of tunnels exceeds the limit' },

@@ -45,13 +45,21 @@ builder.scalarType('Mebibytes', {
   parseValue: (value) => wholeNumber('Mebibytes', value, MOST_INT),
 });
 
-builder.scalarType('Port', {
-  description: 'A port: a whole number from 0 to 65535.',
-  serialize: (value) => wholeNumber('Port', value, 65_535),
-  parseValue: (value) => wholeNumber('Port', value, 65_535),
+builder.scalarType('JSON', {
+  description: 'A JSON value, such as an object with the columns of a record. Only in answers.',
+  serialize: (value) => value,
+  parseValue: () => {
+    throw new GraphQLError('JSON: not taken as input');
+  },
 });
 
-function wholeNumber(scalar: string, value: unknown, most: number): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most) return value;
-  throw new GraphQLError(`${scalar}: expected a whole number from 0 to ${most}`);
+builder.scalarType('Port', {
+  description: 'A port: a whole number from 1 to 65535.',
+  serialize: (value) => wholeNumber('Port', value, 65_535),
+  parseValue: (value) => wholeNumber('Port', value, 65_535, 1),
+});
+
+function wholeNumber(scalar: string, value: unknown, most: number, least = 0): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new GraphQLError(`${scalar}: expected a whole number from ${least} to ${most}`);
 }

@@ -55,7 +55,7 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     least: 'user', field: () => 'apiTokens { id }', value: (_id, caller) => tokensOf[userOf(caller) ?? 0]?.map((token) => ({ id: token })) ?? [],
   },
   legacyApiToken: { ...account, notThere: none, field: (id) => `legacyApiToken(userId: ${id}) { id user { id } }`, value: (id) => ({ id: id + 5, user: { id } }) },
-  client: { ...read, field: (id) => `client(id: ${id}) { id verifyKey tunnels { rows { id } } }`, value: (id, caller) => ({ id, verifyKey: caller === 'token without secrets' ? '' : `key-${id}`, tunnels: { rows: [{ id }] } }) },
+  client: { ...read, field: (id) => `client(id: ${id}) { id verifyKey tunnels { rows { id } } }`, value: (id, caller) => ({ id, verifyKey: caller === 'token without secrets' ? null : `key-${id}`, tunnels: { rows: [{ id }] } }) },
   clients: { least: 'client login', field: () => 'clients { total rows { id } }', value: (_id, caller) => seen(caller) },
   'clients of an owner': {
     least: 'client login', field: (id) => `clients(ownerId: ${id}) { total rows { id } }`,
@@ -96,7 +96,7 @@ const queries: Readonly<Record<string, ExpectedField>> = {
       rows: seenBy(caller).map((id) => ({ id, remark: '', enabled: true, connected: false, tunnelCount: 1, hostCount: 1, connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 })),
     }),
   },
-  auditEntries: { least: 'administrator', field: () => 'auditEntries { total rows { resourceId action } }', value: () => ({ total: 1, rows: [{ resourceId: '1', action: 'create' }] }) },
+  auditEntries: { least: 'administrator', field: () => 'auditEntries { total rows { resourceId action } }', value: () => ({ total: 1, rows: [{ resourceId: '1', action: 'CREATE' }] }) },
 };
 
 const mutations: Readonly<Record<string, ExpectedField>> = {
@@ -191,8 +191,8 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     ...changed, given: 'UPDATE "Host" SET "inletBytes" = 5', field: (id) => `resetHostTraffic(id: ${id}) { remark }`, value: () => ({ remark: '' }), does: (id) => effects.othersUsed('Host', id),
   },
   deleteHost: { ...changed, field: (id) => `deleteHost(id: ${id})`, value: (id) => id, does: (id) => effects.hostDeleted(id) },
-  saveGlobalSettings: {
-    least: 'administrator', field: () => 'saveGlobalSettings(input: { serverUrl: "https://other.example.com" }) { serverUrl }', value: () => ({ serverUrl: 'https://other.example.com' }),
+  updateGlobalSettings: {
+    least: 'administrator', field: () => 'updateGlobalSettings(input: { serverUrl: "https://other.example.com" }) { serverUrl }', value: () => ({ serverUrl: 'https://other.example.com' }),
     does: () => effects.column('GlobalSettings', 1, { serverUrl: 'https://other.example.com' }),
   },
 };

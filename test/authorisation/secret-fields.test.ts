@@ -37,7 +37,7 @@ const valueOf = (name: string): unknown => {
   if (['search', 'resource', 'resourceId', 'action', 'callerKind', 'callerId', 'to', 'unassigned', 'mode', 'probe'].includes(name)) return null;
   return name === 'host' ? 'a.example' : name === 'limit' ? 5 : name === 'offset' ? 0 : undefined;
 };
-const operationOf = (root: RootField) => wholeOperation(root, (name) => name === 'resource' && root.field.name.startsWith('traffic') ? 'client' : valueOf(name));
+const operationOf = (root: RootField) => wholeOperation(root, (name) => name === 'resource' && root.field.name.startsWith('traffic') ? 'CLIENT' : valueOf(name));
 
 /** The fields of an answer that hold something planted, as `field` of the object's type. */
 function holding(data: unknown): string[] {

@@ -36,7 +36,7 @@ const expected: Readonly<Record<string, Expected>> = {
   serverTrafficEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'serverTrafficEverySecond { inletBytes }', told: () => [{ inletBytes: 600 }] },
   auditAdded: {
     least: 'administrator', ofAll: true, field: () => 'auditAdded { action resource resourceId }',
-    told: () => ['1', '2', '3'].flatMap((resourceId) => ['tunnel', 'host', 'client'].map((resource) => ({ action: 'update', resource, resourceId }))),
+    told: () => ['1', '2', '3'].flatMap((resourceId) => ['TUNNEL', 'HOST', 'CLIENT'].map((resource) => ({ action: 'UPDATE', resource, resourceId }))),
   },
 };
 

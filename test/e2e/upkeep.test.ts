@@ -31,8 +31,8 @@ test('an address that guesses keys on the bridge is listed for administrators, a
   expect(await graphql(server, '{ lockouts { credential kind source } }')).toEqual({ data: { lockouts: [{ credential: 'VKEY', kind: 'ADDRESS', source: '127.0.0.1' }] } });
   expect(await graphql(server, 'mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }')).toEqual({ data: { freeLockout: true } });
   expect(await graphql(server, '{ lockouts { source } auditEntries { rows { resource resourceId action } } }')).toEqual({ data: { lockouts: [], auditEntries: { rows: [
-    { resource: 'lockout', resourceId: '127.0.0.1', action: 'delete' }, { resource: 'lockout', resourceId: '127.0.0.1', action: 'create' },
-    { resource: 'failedAttempt', resourceId: '', action: 'create' },
+    { resource: 'LOCKOUT', resourceId: '127.0.0.1', action: 'DELETE' }, { resource: 'LOCKOUT', resourceId: '127.0.0.1', action: 'CREATE' },
+    { resource: 'FAILED_ATTEMPT', resourceId: '', action: 'CREATE' },
   ] } } });
 }, 60_000);
 

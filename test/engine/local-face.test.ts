@@ -12,7 +12,7 @@ import { startAgent, startEngine } from '../support/tunnel.ts';
 const databases = testDatabases('sqlite');
 const vkey = 'the key of the agent';
 const addClient = `mutation { createClient(input: { verifyKey: "${vkey}", ipWhitePassword: "let me in" }) { id } }`;
-const addTunnel = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id port runtime { running } } }';
+const addTunnel = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id port runtime { running } } }';
 const record = z.object({ id: z.number(), port: z.number(), runtime: z.object({ running: z.boolean() }) });
 
 /** The schema over a real engine that answers late and by clones, with an agent and a client. */
@@ -89,7 +89,7 @@ test('visitors, certificates and counted refusals come as plain data, too', asyn
   expect(await Promise.all([face.isLetIn(1, '192.0.2.1'), face.isLetIn(1, '192.0.2.2')])).toEqual([true, false]);
 
   const input = { clientId: 1, host: 'a.p.example.com', targets: ['80'], certificate: covering.certificate, privateKey: covering.key };
-  await api.ok('mutation ($input: HostInput!) { createHost(input: $input) { id } }', { input });
+  await api.ok('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input });
   expect(await face.hostCertificates([{ id: 1 }, { id: 9 }])).toEqual([expect.objectContaining({ inUse: expect.objectContaining({ validTo: expect.any(Date) }) }), undefined]);
   expect(await face.hostStates([9, 1])).toEqual([undefined, expect.objectContaining({ running: true })]);
 

@@ -157,7 +157,7 @@ describe('how much an operation may be', () => {
   test('introspection and the examples of the editor fit in', async () => {
     const app = await start();
     const introspection = await app.graphql({ query: getIntrospectionQuery() });
-    expect(await introspection.text()).toContain('"name":"ClientInput"');
+    expect(await introspection.text()).toContain('"name":"CreateClientInput"');
     for (const { query: text } of exampleTabs) expect(validate(schema, parse(text))).toEqual([]);
   });
 });

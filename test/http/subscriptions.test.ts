@@ -61,7 +61,7 @@ test('a target that goes out of turn is told, of tunnels and hosts, with its err
   const [client = 0] = await seedClients(services.store, 1);
   const [tunnel = 0] = await seedTunnels(services.store, client, 1);
   const [host = 0] = await seedHosts(services.store, client, 1);
-  const health = 'runtime { health { type interval timeout maxFailed path targets { target healthy failures since lastError } } }';
+  const health = 'runtime { health { type intervalSeconds timeoutSeconds maxFailed path targets { target healthy failures since lastError } } }';
   const tunnels = await subscribe(app, `subscription { tunnelChanged { tunnel { ${health} } } }`, basic());
   const hosts = await subscribe(app, `subscription { hostChanged { host { ${health} } } }`, basic());
   const state = { intervalMs: 10_000, timeoutMs: 2500, maxFailed: 3, targets: [{ target: 'a:1', healthy: false, failures: 3, since: 0, lastError: 'refused' }] };
@@ -70,8 +70,8 @@ test('a target that goes out of turn is told, of tunnels and hosts, with its err
   engine.wantedHosts.set(host, { ...hostOf({}), id: host });
   engine.tell('tunnel', tunnel);
   engine.tell('host', host);
-  const shown = { interval: 10, timeout: 2.5, maxFailed: 3, targets: [{ target: 'a:1', healthy: false, failures: 3, since: '1970-01-01T00:00:00.000Z', lastError: 'refused' }] };
-  expect(await tunnels.next()).toEqual({ data: { tunnelChanged: { tunnel: { runtime: { health: { ...shown, type: 'TCP', path: '' } } } } } });
+  const shown = { intervalSeconds: 10, timeoutSeconds: 2.5, maxFailed: 3, targets: [{ target: 'a:1', healthy: false, failures: 3, since: '1970-01-01T00:00:00.000Z', lastError: 'refused' }] };
+  expect(await tunnels.next()).toEqual({ data: { tunnelChanged: { tunnel: { runtime: { health: { ...shown, type: 'TCP', path: null } } } } } });
   expect(await hosts.next()).toEqual({ data: { hostChanged: { host: { runtime: { health: { ...shown, type: 'HTTP', path: '/x' } } } } } });
   engine.health.clear();
   engine.tell('tunnel', tunnel);
@@ -115,9 +115,9 @@ test('traffic comes every second; the audit log as it is written', async () => {
   const host = z.object({ data: z.object({ createHost: z.object({ id: z.coerce.number() }) }) }).parse(await (await app.graphql({ query: `mutation { createHost(input: { clientId: ${id}, host: "a.example.com", targets: ["80"] }) { id } }` })).json()).data.createHost.id;
   const ofHost = await subscribe(app, `subscription { trafficEverySecond(resource: HOST, id: ${host}) { rate connections } }`, basic());
   expect(await ofHost.next()).toEqual({ data: { trafficEverySecond: { rate: 0, connections: 0 } } });
-  expect(await audit.next()).toMatchObject({ data: { auditAdded: { action: 'create', resource: 'host' } } });
+  expect(await audit.next()).toMatchObject({ data: { auditAdded: { action: 'CREATE', resource: 'HOST' } } });
   await app.graphql({ query: `mutation { deleteClient(id: ${id}) }` });
-  expect(await audit.next()).toEqual({ data: { auditAdded: { action: 'delete', resource: 'client', resourceId: String(id), callerKind: 'admin', method: 'password' } } });
+  expect(await audit.next()).toEqual({ data: { auditAdded: { action: 'DELETE', resource: 'CLIENT', resourceId: String(id), callerKind: 'ADMINISTRATOR', method: 'PASSWORD' } } });
 });
 
 test("every second the sum of a user's clients as they come and go, for the user and administrators; of all clients, for administrators", async () => {

@@ -103,7 +103,7 @@ eachDialect('API tokens', (databases) => {
       expect([input, { VerifyKey: client['VerifyKey'], Password: tunnel['Password'], HeaderChange: host['HeaderChange'] }]).toEqual([input, seen ? shown : blank]);
       const list = JSON.stringify([await api.call('/client/list/', {}, { headers }), await api.call('/index/gettunnel/', {}, { headers }), await api.call('/index/hostlist/', {}, { headers })].map(({ body }) => body));
       expect([input, /alices-key|alices tunnel|alices header/.test(list)]).toEqual([input, seen]);
-      expect(await graphql('{ viewer { secrets } client(id: 1) { verifyKey } }', headers)).toEqual({ data: { viewer: { secrets: seen }, client: { verifyKey: seen ? 'alices-key' : '' } } });
+      expect(await graphql('{ viewer { secrets } client(id: 1) { verifyKey } }', headers)).toEqual({ data: { viewer: { secrets: seen }, client: { verifyKey: seen ? 'alices-key' : null } } });
     }
     expect(await graphql('{ apiTokens { readOnly secrets scope } }', alice)).toMatchObject({ data: { apiTokens: [
       { readOnly: false, secrets: true, scope: 'ALL' }, { readOnly: false, secrets: false }, { readOnly: true, secrets: false }, { readOnly: true, secrets: true }, { readOnly: true, secrets: false }, { secrets: true },

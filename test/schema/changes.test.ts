@@ -4,9 +4,9 @@ import { wantedClient, wantedTunnel } from '../../src/schema/engine-changes.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const createClient = 'mutation ($input: ClientInput!) { createClient(input: $input) { id } }';
-const createTunnel = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
-const updateTunnel = 'mutation ($id: ID!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
+const createClient = 'mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }';
+const createTunnel = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
+const updateTunnel = 'mutation ($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
 
 /** What the engine was told is what is stored, for every client and tunnel. */
 async function expectAgreement({ services, engine }: TestSchema): Promise<void> {
@@ -63,7 +63,7 @@ eachDialect('changes', (databases) => {
     const told: Change[] = [];
     api.services.changes.subscribe((change) => void told.push(change));
     const clientId = await api.id(createClient, { input: { remark: 'a', verifyKey: 'k' } });
-    await api.ok('mutation ($id: ID!, $input: ClientInput!) { updateClient(id: $id, input: $input) { id } }', { id: clientId, input: { remark: 'b' } });
+    await api.ok('mutation ($id: ID!, $input: UpdateClientInput!) { updateClient(id: $id, input: $input) { id } }', { id: clientId, input: { remark: 'b' } });
     await api.code(createClient, { input: { verifyKey: 'k' } });
     const id = await api.id(createTunnel, { input: { clientId, mode: 'TCP' } });
     await api.ok('mutation ($id: ID!) { deleteTunnel(id: $id) }', { id });

@@ -4,11 +4,11 @@ import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { CLIENT } from '../support/tunnel.ts';
 
-const create = `mutation ($input: ClientInput!) { createClient(input: $input) {
+const create = `mutation ($input: CreateClientInput!) { createClient(input: $input) {
   id verifyKey remark enabled basicUser hasBasicPassword compress crypt configAllowed rateLimit flowLimit maxConnections maxTunnels
   webUsername hasWebPassword blackIpList ipWhite hasIpWhitePassword ipWhiteList expiresAt effectiveExpiresAt owner { id username }
 } }`;
-const update = `mutation ($id: ID!, $input: ClientInput!) { updateClient(id: $id, input: $input) {
+const update = `mutation ($id: ID!, $input: UpdateClientInput!) { updateClient(id: $id, input: $input) {
   id verifyKey remark hasBasicPassword webUsername hasWebPassword hasIpWhitePassword blackIpList ipWhiteList rateLimit expiresAt effectiveExpiresAt owner { id }
 } }`;
 const enable = 'mutation ($id: ID!, $enabled: Boolean!) { setClientEnabled(id: $id, enabled: $enabled) { id enabled } }';
@@ -28,26 +28,26 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const client = await api.record(create, { input: {} });
     expect(client).toEqual({
-      id: 1, verifyKey: expect.stringMatching(/^[a-z2-7]{24}$/), remark: '', enabled: true, basicUser: '', hasBasicPassword: false,
-      compress: false, crypt: false, configAllowed: false, rateLimit: 0, flowLimit: 0, maxConnections: 0, maxTunnels: 0, webUsername: '',
+      id: 1, verifyKey: expect.stringMatching(/^[a-z2-7]{24}$/), remark: '', enabled: true, basicUser: null, hasBasicPassword: false,
+      compress: false, crypt: false, configAllowed: false, rateLimit: null, flowLimit: null, maxConnections: null, maxTunnels: null, webUsername: null,
       hasWebPassword: false, blackIpList: [], ipWhite: false, hasIpWhitePassword: false, ipWhiteList: [], expiresAt: null,
       effectiveExpiresAt: null, owner: null,
     });
     expect(api.engine.wantedClients.get(1)).toEqual({ ...CLIENT, vkey: client['verifyKey'] });
   });
 
-  test('everything that is given is kept, lists without blanks and of equal ones the last, negative limits as 0', async () => {
+  test('everything that is given is kept, lists without blanks and of equal ones the last, no limit as null', async () => {
     const api = await openTestSchema(databases);
     const owner = await newUser(api, { expiresAt: new Date('2030-01-01T00:00:00Z') });
     const client = await api.record(create, { input: {
       verifyKey: 'the key', remark: 'office', basicUser: 'u', basicPassword: 'p', compress: true, crypt: true, configAllowed: true,
-      rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: -4, webUsername: 'w', webPassword: 'secret', ipWhite: true,
+      rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: null, webUsername: 'w', webPassword: 'secret', ipWhite: true,
       ipWhitePassword: 'x', blackIpList: ['1.1.1.1', ' ', '2.2.2.2\r\n1.1.1.1'], ipWhiteList: ['3.3.3.3'],
       expiresAt: '2029-01-01T01:00:00+01:00', ownerId: owner,
     } });
     expect(client).toEqual({
       id: 1, verifyKey: 'the key', remark: 'office', enabled: true, basicUser: 'u', hasBasicPassword: true, compress: true, crypt: true,
-      configAllowed: true, rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: 0, webUsername: 'w', hasWebPassword: true,
+      configAllowed: true, rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: null, webUsername: 'w', hasWebPassword: true,
       blackIpList: ['2.2.2.2', '1.1.1.1'], ipWhite: true, hasIpWhitePassword: true, ipWhiteList: ['3.3.3.3'],
       expiresAt: '2029-01-01T00:00:00.000Z', effectiveExpiresAt: '2029-01-01T00:00:00.000Z', owner: { id: owner, username: 'user 0' },
     });
@@ -64,20 +64,23 @@ eachDialect('clients', (databases) => {
     expect(api.engine.wantedClients.size).toBe(2);
   });
 
-  test('an edit changes what it names and keeps the rest; blank keeps key, Basic password and web login', async () => {
+  test('an edit changes what it names and keeps the rest; null clears, and is refused where there is nothing to clear', async () => {
     const api = await openTestSchema(databases);
     const id = await newClient(api, {
       verifyKey: 'k', remark: 'a', basicPassword: 'p', rateLimit: 5, webUsername: 'w', webPassword: 'secret', ipWhitePassword: 'x',
       blackIpList: ['1.1.1.1'], expiresAt: '2029-01-01T00:00:00Z',
     });
-    const client = await api.record(update, { id, input: { remark: 'b', verifyKey: '', basicPassword: '', webUsername: '', webPassword: '' } });
+    const client = await api.record(update, { id, input: { remark: 'b' } });
     expect(client).toEqual({
       id, verifyKey: 'k', remark: 'b', hasBasicPassword: true, webUsername: 'w', hasWebPassword: true, hasIpWhitePassword: true,
       blackIpList: ['1.1.1.1'], ipWhiteList: [], rateLimit: 5, expiresAt: '2029-01-01T00:00:00.000Z',
       effectiveExpiresAt: '2029-01-01T00:00:00.000Z', owner: null,
     });
-    const emptied = await api.record(update, { id, input: { remark: '', ipWhitePassword: '', blackIpList: [], expiresAt: null, rateLimit: null } });
-    expect(emptied).toMatchObject({ remark: '', hasIpWhitePassword: false, blackIpList: [], expiresAt: null, rateLimit: 5 });
+    const emptied = await api.record(update, { id, input: { remark: null, basicPassword: null, ipWhitePassword: null, blackIpList: null, expiresAt: null, rateLimit: null } });
+    expect(emptied).toMatchObject({ remark: '', hasBasicPassword: false, hasIpWhitePassword: false, blackIpList: [], expiresAt: null, rateLimit: null });
+    for (const [field, value] of [['verifyKey', null], ['compress', null], ['rateLimit', 0], ['maxTunnels', -1]] as const) {
+      expect((await api.run(update, { id, input: { [field]: value } })).errors.length).toBe(1);
+    }
   });
 
   test('a web login has both halves or none; one half may be changed, and both removed', async () => {
@@ -88,7 +91,7 @@ eachDialect('clients', (databases) => {
     expect(await api.record(update, { id, input: { webUsername: 'v' } })).toMatchObject({ webUsername: 'v', hasWebPassword: true });
     await api.ok(update, { id, input: { webPassword: 'changed' } });
     expect(await verify((await row(api, id)).webPasswordHash, 'changed')).toBe(true);
-    expect(await api.record(update, { id, input: { clearWebLogin: true } })).toMatchObject({ webUsername: '', hasWebPassword: false });
+    expect(await api.record(update, { id, input: { webUsername: null, webPassword: null } })).toMatchObject({ webUsername: null, hasWebPassword: false });
   });
 
   test("a client's own expiry is not later than its owner's, also when the owner changes; the earlier one counts", async () => {
@@ -122,7 +125,7 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const ownerId = await newUser(api, { maxTunnels: 1 });
     const id = await newClient(api);
-    for (const port of [9001, 9002]) await api.ok('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'TCP', port } });
+    for (const port of [9001, 9002]) await api.ok('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'TCP', port } });
     expect(await api.code(update, { id, input: { ownerId } })).toBe('USER_TUNNEL_QUOTA');
     expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: ownerId } })).toMatchObject({ clientCount: 0, tunnelCount: 0 });
   });
@@ -148,7 +151,7 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const ownerId = await newUser(api);
     const id = await newClient(api, { ownerId });
-    await api.ok('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'TCP' } });
+    await api.ok('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'TCP' } });
     expect(await api.ok(remove, { id })).toEqual({ deleteClient: id });
     expect(await api.ok('{ clients { total } tunnels { total rows { id } } }')).toEqual({ clients: { total: 0 }, tunnels: { total: 0, rows: [] } });
     expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: ownerId } })).toMatchObject({ clientCount: 0, tunnelCount: 0 });

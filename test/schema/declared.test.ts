@@ -12,7 +12,7 @@ const HOST: DeclaredHost = {
 
 const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) => records.declare({ kind: 'tunnel', name, tunnel: { ...TUNNEL, ...more } });
 const host = (records: AgentRecords, name: string, more: Partial<DeclaredHost> = {}) => records.declare({ kind: 'host', name, host: { ...HOST, ...more } });
-const newClient = (api: TestSchema, input: object = {}) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
+const newClient = (api: TestSchema, input: object = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 
 async function counts({ services: { store } }: TestSchema) {
   const [client] = await store.db.client.findMany({ orderBy: { id: 'asc' } });
@@ -62,8 +62,8 @@ eachDialect('what agents bring along', (databases) => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { maxTunnels: 3 });
     const other = await newClient(api);
-    await api.id('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: other, mode: 'SECRET', password: 'taken', targets: ['1'] } });
-    await api.id('mutation ($input: HostInput!) { createHost(input: $input) { id } }', { input: { clientId: other, host: 'taken.example', targets: ['1'] } });
+    await api.id('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: other, mode: 'SECRET', password: 'taken', targets: ['1'] } });
+    await api.id('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input: { clientId: other, host: 'taken.example', targets: ['1'] } });
     api.engine.taken.add(9001);
     const records = new AgentDeclarations(api.services).open(clientId, '');
     const errorOf = async (outcome: ReturnType<AgentRecords['declare']>) => (await outcome).error;

@@ -41,22 +41,22 @@ test('nobody unknown gets anything, and who may only read changes nothing', asyn
 
 test('a value of the wrong kind is refused with a text that names it', async () => {
   const api = await openTestSchema(databases);
-  const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
-  const refusal = async (input: Record<string, unknown>) => (await api.run(create, { input })).errors[0]?.message;
-  for (const port of [65536, -1, 1.5, '80']) expect(await refusal({ port })).toContain('at "input.port"; Port: expected a whole number from 0 to 65535');
+  const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
+  const refusal = async (input: Record<string, unknown>) => (await api.run(create, { input: { clientId: 1, mode: 'TCP', ...input } })).errors[0]?.message;
+  for (const port of [65536, 0, -1, 1.5, '80']) expect(await refusal({ port })).toContain('at "input.port"; Port: expected a whole number from 1 to 65535');
   expect(await refusal({ mode: 'ftp' })).toBe('Variable "$input" got invalid value at "input.mode"; Value does not exist in "TunnelMode" enum.');
   expect(await refusal({ prot: 1 })).toContain('Field "prot" is not defined');
   for (const expiresAt of ['2027-01-01', 'tomorrow', '2027-13-01T00:00:00Z', 0]) {
-    const { errors } = await api.run('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input: { expiresAt } });
+    const { errors } = await api.run('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input: { expiresAt } });
     expect(errors[0]?.message).toContain('DateTime: expected ISO 8601 text with its zone');
   }
-  expect((await api.run('mutation { createTunnel(input: { port: 70000 }) { id } }')).errors[0]?.message).toContain('Port: expected');
+  expect((await api.run('mutation { createTunnel(input: { clientId: 1, mode: TCP, port: 70000 }) { id } }')).errors[0]?.message).toContain('Port: expected');
 });
 
 test.each([
   ['mutation { createUser(input: { password: 123456789, username: "a" }) { id } }', 'String cannot represent a non string value'],
   ['mutation { createUser(input: { password: swordfish, username: "a" }) { id } }', 'String cannot represent a non string value'],
-  ['mutation { createUser(input: "swordfish") { id } }', 'Expected a value of type "UserInput!"'],
+  ['mutation { createUser(input: "swordfish") { id } }', 'Expected a value of type "CreateUserInput!"'],
   ['mutation { createUser(input: { expiresAt: "swordfish" }) { id } }', 'DateTime: expected ISO 8601 text with its zone, such as 2027-01-31T12:00:00Z'],
   ['mutation { createTunnel(input: { mode: swordfish }) { id } }', 'Value does not exist in "TunnelMode" enum.'],
   ['{ client(id: { swordfish: 1 }) { id } }', 'ID cannot represent a non-string and non-integer value'],
@@ -73,10 +73,10 @@ test.each([
 
 test('a variable of the wrong kind is named by its place, not by its value', async () => {
   const api = await openTestSchema(databases);
-  const create = 'mutation ($input: UserInput!) { createUser(input: $input) { id } }';
+  const create = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { id } }';
   for (const [input, message] of [
-    [{ password: ['swordfish'] }, 'Variable "$input" got invalid value at "input.password"; String cannot represent a non string value'],
-    [{ password: 'swordfish', bogus: 1 }, 'Variable "$input" got invalid value; Field "bogus" is not defined by type "UserInput".'],
-    ['swordfish at "x"; y', 'Variable "$input" got invalid value; Expected type "UserInput" to be an object.'],
+    [{ username: 'a', password: ['swordfish'] }, 'Variable "$input" got invalid value at "input.password"; String cannot represent a non string value'],
+    [{ username: 'a', password: 'swordfish', bogus: 1 }, 'Variable "$input" got invalid value; Field "bogus" is not defined by type "CreateUserInput".'],
+    ['swordfish at "x"; y', 'Variable "$input" got invalid value; Expected type "CreateUserInput" to be an object.'],
   ] as const) expect((await api.run(create, { input })).errors.map((error) => error.message)).toEqual([message]);
 });

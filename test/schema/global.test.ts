@@ -8,9 +8,9 @@ import { covering, expired, other } from '../support/certificates.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const save = `mutation ($input: GlobalSettingsInput!) { saveGlobalSettings(input: $input) { blackIpList serverUrl platformDomains { id wildcard certFilePath keyFilePath } } }`;
+const save = `mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { blackIpList serverUrl platformDomains { id wildcard certFilePath keyFilePath } } }`;
 const read = '{ globalSettings { blackIpList serverUrl platformDomains { id wildcard certFilePath keyFilePath certificateConfigured referenceCount certificate { status readable expiresAt daysRemaining } } } }';
-const createHost = 'mutation ($input: HostInput!) { createHost(input: $input) { id } }';
+const createHost = 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }';
 const wildcard = '*.p.example.com';
 
 let directory: string;
@@ -38,15 +38,15 @@ const platformHost = async (api: TestSchema, input = {}) => api.id(createHost, {
 const entry = { id: 'platform-e7e1b1', wildcard };
 
 eachDialect('the global settings', (databases) => {
-  test('are empty at first; what is absent keeps its value, what is blank is cleared', async () => {
+  test('are empty at first; what is absent keeps its value, null clears it', async () => {
     const api = await openTestSchema(databases);
-    expect(await api.record(read)).toEqual({ blackIpList: [], serverUrl: '', platformDomains: [] });
+    expect(await api.record(read)).toEqual({ blackIpList: [], serverUrl: null, platformDomains: [] });
     const input = { blackIpList: ['1.1.1.1\r\n2.2.2.2', '1.1.1.1', ' '], serverUrl: ' https://a.com ', platformDomains: [{ wildcard: '*.Example.com.' }] };
-    const state = { blackIpList: ['2.2.2.2', '1.1.1.1'], serverUrl: 'https://a.com', platformDomains: [{ id: 'platform-47287a8f16ec75e6', wildcard: '*.example.com', certFilePath: '', keyFilePath: '' }] };
+    const state = { blackIpList: ['2.2.2.2', '1.1.1.1'], serverUrl: 'https://a.com', platformDomains: [{ id: 'platform-47287a8f16ec75e6', wildcard: '*.example.com', certFilePath: null, keyFilePath: null }] };
     expect(await api.record(save, { input })).toEqual(state);
     expect(await api.record(save, { input: {} })).toEqual(state);
-    expect(await api.record(save, { input: { serverUrl: '' } })).toEqual({ ...state, serverUrl: '' });
-    expect(await api.record(save, { input: { blackIpList: [], platformDomains: [] } })).toEqual({ blackIpList: [], serverUrl: '', platformDomains: [] });
+    expect(await api.record(save, { input: { serverUrl: null } })).toEqual({ ...state, serverUrl: null });
+    expect(await api.record(save, { input: { blackIpList: [], platformDomains: [] } })).toEqual({ blackIpList: [], serverUrl: null, platformDomains: [] });
   });
 
   test('tell the engine the name of the server, at once and at the next start', async () => {
@@ -69,7 +69,7 @@ eachDialect('the global settings', (databases) => {
     const api = await openTestSchema(databases);
     const { errors } = await api.run(save, { input: { serverUrl: 'lost', blackIpList: ['1.1.1.1'], platformDomains } });
     expect(errors[0]?.message).toBe(message);
-    expect(await api.record(read)).toEqual({ blackIpList: [], serverUrl: '', platformDomains: [] });
+    expect(await api.record(read)).toEqual({ blackIpList: [], serverUrl: null, platformDomains: [] });
   });
 
   test.each([
@@ -86,8 +86,8 @@ eachDialect('the global settings', (databases) => {
     await saved(api, [{ ...entry, ...pair('covering') }, { wildcard: '*.example.org' }]);
     const { platformDomains } = await api.record(read);
     expect(platformDomains).toEqual([
-      { ...{ id: expect.any(String), wildcard: '*.example.org', certFilePath: '', keyFilePath: '', certificateConfigured: false, referenceCount: 0 },
-        certificate: { status: 'no certificate, HTTP only', readable: false, expiresAt: null, daysRemaining: 0 } },
+      { ...{ id: expect.any(String), wildcard: '*.example.org', certFilePath: null, keyFilePath: null, certificateConfigured: false, referenceCount: 0 },
+        certificate: { status: 'no certificate, HTTP only', readable: false, expiresAt: null, daysRemaining: null } },
       { ...entry, ...pair('covering'), certificateConfigured: true, referenceCount: 0,
         certificate: { status: 'valid', readable: true, expiresAt: '2120-01-01T00:00:00.000Z', daysRemaining: expect.any(Number) } },
     ]);

@@ -4,8 +4,8 @@ import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const fields = 'id host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange certificatePath privateKeyPath hasPrivateKey autoHttps enabled client { id }';
-const create = `mutation ($input: HostInput!) { createHost(input: $input) { ${fields} } }`;
-const update = `mutation ($id: ID!, $input: HostInput!) { updateHost(id: $id, input: $input) { ${fields} } }`;
+const create = `mutation ($input: CreateHostInput!) { createHost(input: $input) { ${fields} } }`;
+const update = `mutation ($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { ${fields} } }`;
 const start = 'mutation ($id: ID!) { startHost(id: $id) { enabled } }';
 const stop = 'mutation ($id: ID!) { stopHost(id: $id) { enabled } }';
 const remove = 'mutation ($id: ID!) { deleteHost(id: $id) }';
@@ -13,7 +13,7 @@ const one = `query ($id: ID!) { host(id: $id) { ${fields} } }`;
 const available = 'query ($d: ID!, $p: String!, $id: ID) { platformHostAvailable(platformDomainId: $d, platformPrefix: $p, hostId: $id) { available host } }';
 
 type Input = Readonly<Record<string, unknown>>;
-const newClient = (api: TestSchema, input: Input = {}) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
+const newClient = (api: TestSchema, input: Input = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 const newUser = async (api: TestSchema, maxTunnels = 0) => (await api.services.store.db.user.create({ data: { username: `user ${maxTunnels} ${Math.random()}`, passwordHash: '', maxTunnels } })).id;
 
 /** A host of a client. */
@@ -41,7 +41,7 @@ eachDialect('hosts', (databases) => {
     expect(await api.record(create, { input })).toEqual(host);
     expect(await api.record(one, { id: 1 })).toEqual(host);
     expect(await api.record(create, { input: { clientId, host: 'b.com', autoHttps: true, scheme: 'HTTP' } })).toMatchObject({
-      location: '/', scheme: 'HTTP', autoHttps: false, targets: [], headers: [], certificatePath: '', hasPrivateKey: false,
+      location: '/', scheme: 'HTTP', autoHttps: false, targets: [], headers: [], certificatePath: null, hasPrivateKey: false,
     });
     expect(await api.ok('{ hosts(search: "APP") { total rows { id } } }')).toEqual({ hosts: { total: 1, rows: [{ id: 1 }] } });
     expect(await api.ok('{ hosts(limit: 1, order: DESC) { total rows { id } } client(id: 1) { hosts { total rows { id } } tunnels { total } } }')).toEqual({
@@ -81,7 +81,7 @@ eachDialect('hosts', (databases) => {
     const before = await api.record(one, { id });
     expect(await api.record(update, { id, input: { remark: 'new' } })).toEqual({ ...before, remark: 'new', enabled: false });
     expect(await api.record(update, { id, input: { location: '', headers: [], hostChange: '', certificate: '', privateKey: '', targets: [] } })).toEqual({
-      ...before, remark: 'new', location: '/', headers: [], hostChange: '', certificatePath: '', privateKeyPath: '', hasPrivateKey: false, targets: [],
+      ...before, remark: 'new', location: '/', headers: [], hostChange: null, certificatePath: null, privateKeyPath: null, hasPrivateKey: false, targets: [],
     });
     expect(await api.record(update, { id, input: { scheme: 'HTTP' } })).toMatchObject({ scheme: 'HTTP', autoHttps: false });
     expect((await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).inletBytes).toBe(5n);
@@ -166,7 +166,7 @@ eachDialect('hosts', (databases) => {
     const input = { clientId, mode: 'PLATFORM', platformDomainId: ' d ', platformPrefix: ' App ', scheme: 'HTTP', host: 'ignored.com', certificate: 'mine.pem', privateKey: 'mine.key' };
     expect(await api.ok(available, { d: 'd', p: 'APP' })).toEqual({ platformHostAvailable: { available: true, host: 'app.p.example.com' } });
     const made = await api.record(create, { input });
-    expect(made).toMatchObject({ id: 2, host: 'app.p.example.com', mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'app', certificatePath: '', hasPrivateKey: false });
+    expect(made).toMatchObject({ id: 2, host: 'app.p.example.com', mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'app', certificatePath: null, hasPrivateKey: false });
     expect(await api.ok(available, { d: 'd', p: 'app' })).toEqual({ platformHostAvailable: { available: false, host: 'app.p.example.com' } });
     expect(await api.ok(available, { d: 'd', p: 'app', id: 2 })).toMatchObject({ platformHostAvailable: { available: true } });
     expect(await api.code(available, { d: 'x', p: 'app' })).toBe('PLATFORM_DOMAIN_UNKNOWN');
@@ -237,7 +237,7 @@ eachDialect('hosts', (databases) => {
     const operation = `query ($id: ID!) { host(id: $id) { runtime {
       running error connections refusals { cause count } rate inletBytes exportBytes health { type }
     } } }`;
-    const idle = { running: false, error: '', connections: 0, refusals: [], rate: 0, inletBytes: 3, exportBytes: Number.MAX_SAFE_INTEGER, health: null };
+    const idle = { running: false, error: null, connections: 0, refusals: [], rate: 0, inletBytes: 3, exportBytes: Number.MAX_SAFE_INTEGER, health: null };
     await api.services.store.db.host.update({ where: { id }, data: { inletBytes: 3n, exportBytes: 2n ** 53n - 1n } });
     api.engine.wantedHosts.delete(id);
     expect(await api.record(operation, { id })).toEqual({ runtime: idle });
@@ -308,9 +308,9 @@ eachDialect('hosts of an ordinary user', (databases) => {
       });
     }
     const { data } = await api.run(create, { input: { clientId: hers, host: 'hers.com', certificate: pem, privateKey: pem, localProxy: true } }, user);
-    expect(data).toMatchObject({ createHost: { certificatePath: '', privateKeyPath: '', hasPrivateKey: true, localProxy: false } });
+    expect(data).toMatchObject({ createHost: { certificatePath: null, privateKeyPath: null, hasPrivateKey: true, localProxy: false } });
     await api.services.store.db.host.update({ where: { id: 2 }, data: { certFilePath: '/etc/a.pem', keyFilePath: '/etc/a.key' } });
-    expect((await api.run(one, { id: 2 }, user)).data).toMatchObject({ host: { certificatePath: '', privateKeyPath: '', hasPrivateKey: true } });
+    expect((await api.run(one, { id: 2 }, user)).data).toMatchObject({ host: { certificatePath: null, privateKeyPath: null, hasPrivateKey: true } });
     expect(await api.record(one, { id: 2 })).toMatchObject({ certificatePath: '/etc/a.pem', privateKeyPath: '/etc/a.key' });
   });
 
@@ -321,7 +321,7 @@ eachDialect('hosts of an ordinary user', (databases) => {
       expect(await api.code(`{ platformDomains { ${field} } }`, {}, user)).toBe('FORBIDDEN');
     }
     expect(await api.code('{ globalSettings { serverUrl } }', {}, user)).toBe('FORBIDDEN');
-    expect(await api.code('mutation { saveGlobalSettings(input: {}) { serverUrl } }', {}, user)).toBe('FORBIDDEN');
+    expect(await api.code('mutation { updateGlobalSettings(input: {}) { serverUrl } }', {}, user)).toBe('FORBIDDEN');
     const { data } = await api.run(create, { input: { clientId: hers, mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a', scheme: 'HTTP' } }, user);
     expect(data).toMatchObject({ createHost: { host: 'a.p.example.com' } });
     expect((await api.run(available, { d: 'd', p: 'a', id: 2 }, user)).data).toMatchObject({ platformHostAvailable: { available: true } });
@@ -333,7 +333,7 @@ eachDialect('hosts of an ordinary user', (databases) => {
     const { api, user, hisHost } = await tenants();
     const ask = 'query ($path: String) { diagnoseHost(host: "his.com", path: $path, scheme: HTTP, visitorAddress: "1.1.1.1") { matched reason target rule { id } gates { explanation remedy } } }';
     const answer = await api.run(ask, { path: '/secret' }, user);
-    expect(answer.data).toMatchObject({ diagnoseHost: { matched: false, reason: 'no host rule matches', target: '', rule: null } });
+    expect(answer.data).toMatchObject({ diagnoseHost: { matched: false, reason: 'no host rule matches', target: null, rule: null } });
     for (const secret of ['secret remark', '10.9.9.9', `host ${hisHost}`]) expect(JSON.stringify(answer)).not.toContain(secret);
     expect(await api.record(ask, { path: '/secret' })).toMatchObject({ matched: true, rule: { id: hisHost } });
     const tunnel = await api.id('mutation { createTunnel(input: { clientId: 2, mode: TCP }) { id } }');

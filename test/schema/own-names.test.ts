@@ -4,22 +4,22 @@ import { AgentDeclarations } from '../../src/schema/declared/agent-records.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const create = 'mutation ($input: HostInput!) { createHost(input: $input) { id } }';
-const update = 'mutation ($id: ID!, $input: HostInput!) { updateHost(id: $id, input: $input) { id } }';
+const create = 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }';
+const update = 'mutation ($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { id } }';
 const targets = ['127.0.0.1:80'];
 type Input = Readonly<Record<string, unknown>>;
 
 /** A server with a panel, a user with two clients, and a client that nobody owns. */
 async function world(api: TestSchema) {
   const { id: userId } = await api.services.store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
-  const client = (input: Input) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
+  const client = (input: Input) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
   const alice: Caller = { kind: 'user', userId };
   const ids = { hers: await client({ ownerId: userId }), alsoHers: await client({ ownerId: userId }), free: await client({}) };
   await serverUrl(api, 'https://panel.example.com:8080/');
   return { ...ids, alice, web: { kind: 'client', clientId: ids.hers } satisfies Caller };
 }
 
-const serverUrl = (api: TestSchema, url: string) => api.ok('mutation ($url: String!) { saveGlobalSettings(input: { serverUrl: $url }) { serverUrl } }', { url });
+const serverUrl = (api: TestSchema, url: string) => api.ok('mutation ($url: String!) { updateGlobalSettings(input: { serverUrl: $url }) { serverUrl } }', { url });
 const route = async (api: TestSchema, host: string, caller?: Caller) => {
   const { data } = await api.run('query ($host: String!) { diagnoseHost(host: $host, scheme: HTTP) { matched reason rule { id } } }', { host }, caller);
   return data;
@@ -115,7 +115,7 @@ eachDialect('wildcards of a public suffix', (databases) => {
     expect(await api.code(update, { id: below, input: { location: '/app' } }, alice)).toBeUndefined();
     // The other way round it would take what is there already.
     expect(await api.code(create, { input: { clientId: free, host: '*.org', targets } })).toBe('HOST_OVERLAP');
-    const save = 'mutation ($platformDomains: [PlatformDomainInput!]) { saveGlobalSettings(input: { platformDomains: $platformDomains }) { serverUrl } }';
+    const save = 'mutation ($platformDomains: [PlatformDomainInput!]) { updateGlobalSettings(input: { platformDomains: $platformDomains }) { serverUrl } }';
     expect(await api.code(save, { platformDomains: [{ wildcard: '*.p.example.com' }] })).toBeUndefined();
     expect(await api.code(save, { platformDomains: [{ wildcard: '*.co.jp' }] })).toBeUndefined();
     expect(await api.code(create, { input: { clientId: free, host: 'x.co.jp', targets } })).toBeUndefined();

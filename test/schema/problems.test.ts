@@ -52,13 +52,13 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     const api = await openTestSchema(databases);
     await api.ok('mutation { createClient(input: {}) { id } }');
     api.engine.taken.add(9001);
-    const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+    const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
     const input = { clientId: 7, mode: 'TCP', port: 9001, serverIp: 'here', remark: long, targets: ['127.0.0.1:80', 'office'] };
     const wrong = [['input.remark', 'INVALID_INPUT'], ['input.serverIp', 'INVALID_INPUT'], ['input.targets.1', 'INVALID_INPUT'], ['input.port', 'PORT_UNAVAILABLE'], ['input.clientId', 'NOT_FOUND']];
     expect(await problemsOf(api, create, { input })).toEqual(wrong);
     expect(await api.services.store.db.tunnel.count()).toBe(0);
     const id = await api.id(create, { input: { clientId: 1, mode: 'TCP', port: 9000 } });
-    expect(await problemsOf(api, 'mutation ($id: ID!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }', { id, input })).toEqual(expect.arrayContaining(wrong));
+    expect(await problemsOf(api, 'mutation ($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { id } }', { id, input })).toEqual(expect.arrayContaining(wrong));
     expect(await api.services.store.db.tunnel.findUnique({ where: { id } })).toMatchObject({ port: 9000, remark: '' });
     expect(api.engine.openLeases.size).toBe(0);
   });
@@ -66,7 +66,7 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
   test('of a host', async () => {
     const api = await openTestSchema(databases);
     await api.ok('mutation { createClient(input: {}) { id } }');
-    const create = 'mutation ($input: HostInput!) { createHost(input: $input) { id } }';
+    const create = 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }';
     const input = { clientId: 7, host: 'a b', location: '/a b', headers: ['A: b', 'nothing'], targets: ['office'], remark: long };
     const wrong = [
       ['input.remark', 'INVALID_INPUT'], ['input.location', 'INVALID_INPUT'], ['input.targets.0', 'INVALID_INPUT'], ['input.headers.1', 'INVALID_INPUT'],
@@ -75,7 +75,7 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     expect(await problemsOf(api, create, { input })).toEqual(wrong);
     const id = await api.id(create, { input: { clientId: 1, host: 'a.example' } });
     expect(await problemsOf(api, create, { input: { clientId: 1, host: 'a.example', remark: long } })).toEqual([['input.remark', 'INVALID_INPUT'], ['input.host', 'HOST_EXISTS']]);
-    expect(await problemsOf(api, 'mutation ($id: ID!, $input: HostInput!) { updateHost(id: $id, input: $input) { id } }', { id, input })).toEqual(wrong);
+    expect(await problemsOf(api, 'mutation ($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { id } }', { id, input })).toEqual(wrong);
     expect(await api.services.store.db.host.findMany({ select: { host: true, remark: true } })).toEqual([{ host: 'a.example', remark: '' }]);
   });
 
@@ -83,16 +83,16 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     const api = await openTestSchema(databases);
     const user = await api.id('mutation { createUser(input: { username: "a", password: "password", expiresAt: "2030-01-01T00:00:00Z", maxClients: 1 }) { id } }');
     await api.ok('mutation ($user: ID!) { createClient(input: { ownerId: $user, verifyKey: "taken" }) { id } }', { user });
-    const create = 'mutation ($input: ClientInput!) { createClient(input: $input) { id } }';
+    const create = 'mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }';
     const input = { remark: long, basicUser: '\0', webUsername: 'a', ownerId: user, expiresAt: '2031-01-01T00:00:00Z' };
     const wrong = [['input.remark', 'INVALID_INPUT'], ['input.basicUser', 'INVALID_INPUT'], ['input.webPassword', 'WEB_LOGIN_INCOMPLETE'], ['input.expiresAt', 'CLIENT_EXPIRES_AFTER_OWNER'], ['input.ownerId', 'OWNER_CLIENT_QUOTA']];
     expect(await problemsOf(api, create, { input })).toEqual(wrong);
     expect(await problemsOf(api, create, { input: { verifyKey: 'taken' } })).toEqual([['input.verifyKey', 'VKEY_DUPLICATE']]);
-    const createUser = 'mutation ($input: UserInput!) { createUser(input: $input) { id } }';
+    const createUser = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { id } }';
     expect(await problemsOf(api, createUser, { input: { remark: long, username: ' ', password: '123' } })).toEqual([['input.username', 'USERNAME_EMPTY'], ['input.remark', 'INVALID_INPUT'], ['input.password', 'PASSWORD_TOO_SHORT']]);
-    expect(await problemsOf(api, createUser, { input: {} })).toEqual([['input.username', 'USERNAME_EMPTY'], ['input.password', 'PASSWORD_EMPTY']]);
+    expect(await problemsOf(api, createUser, { input: { username: '', password: '' } })).toEqual([['input.username', 'USERNAME_EMPTY'], ['input.password', 'PASSWORD_EMPTY']]);
     expect(await problemsOf(api, createUser, { input: { username: 'a', password: 'password' } })).toEqual([['input.username', 'USERNAME_DUPLICATE']]);
-    const update = 'mutation ($id: ID!, $input: UserInput!) { updateUser(id: $id, input: $input) { id } }';
+    const update = 'mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id } }';
     await api.ok('mutation ($id: ID!) { updateClient(id: $id, input: { expiresAt: "2029-01-01T00:00:00Z" }) { id } }', { id: 1 });
     expect(await problemsOf(api, update, { id: user, input: { remark: long, expiresAt: '2028-01-01T00:00:00Z' } })).toEqual([['input.remark', 'INVALID_INPUT'], ['input.expiresAt', 'USER_EXPIRES_BEFORE_CLIENT']]);
     expect(await api.services.store.db.client.count()).toBe(1);
@@ -100,7 +100,7 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
 
   test('of the global settings, a token and a new password', async () => {
     const api = await openTestSchema(databases);
-    const save = 'mutation ($input: GlobalSettingsInput!) { saveGlobalSettings(input: $input) { serverUrl } }';
+    const save = 'mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl } }';
     const platformDomains = [{ wildcard: '*.a.example' }, { wildcard: 'b' }, { wildcard: '*.c.example', certFilePath: '/cert' }];
     expect(await problemsOf(api, save, { input: { serverUrl: long, platformDomains } })).toEqual([
       ['input.serverUrl', 'INVALID_INPUT'], ['input.platformDomains.1.wildcard', 'PLATFORM_DOMAIN_INVALID'], ['input.platformDomains.2.keyFilePath', 'PLATFORM_DOMAIN_INVALID'],
@@ -117,13 +117,13 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     const api = await openTestSchema(databases);
     await api.ok('mutation { createClient(input: {}) { id } }');
     const user = await api.id('mutation { createUser(input: { username: "a", password: "password" }) { id } }');
-    const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+    const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
     for (const clientId of [1, 999]) expect(await problemsOf(api, create, { input: { clientId, mode: 'TCP' } }, { kind: 'user', userId: user })).toEqual([['input.clientId', 'FORBIDDEN']]);
   });
 
   test('values of a wrong type have the code and the path too', async () => {
     const api = await openTestSchema(databases);
-    const { errors } = await api.run('mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }', { input: { port: 70000, targets: [1] } });
+    const { errors } = await api.run('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: 1, mode: 'TCP', port: 70000, targets: [1] } });
     expect(errors.map(({ code, extensions: { field } }) => [field, code])).toEqual([['input.port', 'INVALID_INPUT'], ['input.targets.0', 'INVALID_INPUT']]);
     expect(await api.code('{ nothing }')).toBe('GRAPHQL_VALIDATION_FAILED');
     expect(await api.code('{')).toBe('GRAPHQL_PARSE_FAILED');

@@ -3,7 +3,7 @@ import { eachDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { statementsOf } from '../support/statements.ts';
 
-const createTunnel = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
+const createTunnel = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
 
 eachDialect('a new tunnel', (databases) => {
   test.each(['tcp', 'secret'])('of type %s takes six statements: its client and owner, itself, its entry in the audit log, all in one transaction', async (mode) => {

@@ -4,13 +4,13 @@ import { AgentDeclarations } from '../../src/schema/declared/agent-records.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const create = 'mutation ($input: TunnelInput!) { createTunnel(input: $input) { id } }';
-const update = 'mutation ($id: ID!, $input: TunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
+const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
+const update = 'mutation ($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
 const targets = ['127.0.0.1:80'];
 
 async function world(api: TestSchema) {
   const { id: userId } = await api.services.store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
-  const client = (input: object) => api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input });
+  const client = (input: object) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
   const [hers, free] = [await client({ ownerId: userId }), await client({})];
   await api.ok(create, { input: { clientId: free, mode: 'SECRET', password: 'taken', targets } });
   const alice = { kind: 'user', userId, address: '192.0.2.1' } satisfies Caller;
@@ -30,7 +30,7 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     // One that the server chooses is no guess, and nobody else at the address has to wait.
     expect(await message('')).toBeUndefined();
     const { id: other } = await api.services.store.db.user.create({ data: { username: 'bob', passwordHash: '' } });
-    const theirs = await api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: other } });
+    const theirs = await api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: other } });
     expect(await api.code(create, { input: { clientId: theirs, mode: 'SECRET', password: 'free too', targets } }, { kind: 'user', userId: other, address: '192.0.2.1' })).toBeUndefined();
     // Other tunnels, and edits that keep the password, go on.
     expect(await api.code(create, { input: { clientId: hers, mode: 'TCP', targets } }, alice)).toBeUndefined();
@@ -76,7 +76,7 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     let now = Date.now();
     const api = await openTestSchema(databases, {}, () => now);
     const { hers, alice } = await world(api);
-    const second = await api.id('mutation ($input: ClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: alice.userId } });
+    const second = await api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: alice.userId } });
     const own = await api.id(create, { input: { clientId: hers, mode: 'SECRET', password: 'own', targets } });
     const change = (password: string, caller: Caller = alice) => api.code(update, { id: own, input: { password } }, caller);
     for (const password of ['had', 'has']) expect(await change(password)).toBeUndefined();

@@ -1,5 +1,5 @@
 import {
-  getNamedType, getNullableType, isEnumType, isInputObjectType, isLeafType, isListType, isObjectType, isRequiredArgument,
+  getNamedType, getNullableType, isEnumType, isInputObjectType, isLeafType, isListType, isNonNullType, isObjectType, isRequiredArgument,
   type GraphQLField, type GraphQLInputType, type GraphQLOutputType,
 } from 'graphql';
 import { schema } from '../../src/schema/schema.ts';
@@ -39,12 +39,12 @@ function inputFor(name: string, type: GraphQLInputType, valueOf: ValueOf): unkno
   if (isListType(nullable)) return [inputFor(name, nullable.ofType, valueOf)];
   if (isInputObjectType(nullable)) return Object.fromEntries(Object.values(nullable.getFields()).map((field) => [field.name, inputFor(field.name, field.type, valueOf)]));
   const value = valueOf(name);
-  if (value !== undefined) return value;
+  if (value !== undefined && !(value === null && isNonNullType(type))) return value;
   if (isEnumType(nullable)) return nullable.getValues()[0]?.name;
   switch (getNamedType(nullable).name) {
     case 'Boolean': return false;
     case 'DateTime': return '2100-01-01T00:00:00Z';
-    case 'Int': case 'Port': case 'Bytes': case 'KibPerSecond': case 'Mebibytes': return 1;
+    case 'Int': case 'Port': case 'Bytes': case 'KibPerSecond': case 'Mebibytes': case 'ID': return 1;
     default: return 'x';
   }
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import {
   AddClientDocument, DeleteClientDocument, EditClientDocument, GetClientDocument, ListClientsDocument, SetClientEnabledDocument,
-  type ClientInput,
+  type UpdateClientInput,
 } from '../generated/graphql.ts';
-import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, listing, owner, requiredBoolean, ownerFilter, sort, text, time, type Values } from '../parameters.ts';
+import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, listing, noneAt0, owner, requiredBoolean, ownerFilter, sort, text, time, type Values } from '../parameters.ts';
 import { clientRecord } from '../records/client.ts';
 import { list, single, write, type Route } from '../route.ts';
 
@@ -31,7 +31,7 @@ const settable = {
 };
 
 /** The parameter behind each field of the GraphQL input. */
-const fields: Readonly<Record<keyof ClientInput, string>> = {
+const fields: Readonly<Record<keyof UpdateClientInput, string>> = {
   remark: 'remark',
   verifyKey: 'vkey',
   basicUser: 'u',
@@ -46,7 +46,6 @@ const fields: Readonly<Record<keyof ClientInput, string>> = {
   ownerId: 'user_id',
   webUsername: 'web_username',
   webPassword: 'web_password',
-  clearWebLogin: 'clear_legacy_web_login',
   blackIpList: 'blackiplist',
   ipWhite: 'ipwhite',
   ipWhitePassword: 'ipwhitepass',
@@ -54,7 +53,7 @@ const fields: Readonly<Record<keyof ClientInput, string>> = {
   expiresAt: 'expire_time',
 };
 
-function clientInput(values: Values<typeof settable>): ClientInput {
+function clientInput(values: Values<typeof settable>): UpdateClientInput {
   return {
     remark: values.remark,
     verifyKey: values.vkey,
@@ -63,10 +62,10 @@ function clientInput(values: Values<typeof settable>): ClientInput {
     compress: values.compress,
     crypt: values.crypt,
     configAllowed: values.config_conn_allow,
-    rateLimit: values.rate_limit,
-    flowLimit: values.flow_limit,
-    maxConnections: values.max_conn,
-    maxTunnels: values.max_tunnel,
+    rateLimit: noneAt0(values.rate_limit),
+    flowLimit: noneAt0(values.flow_limit),
+    maxConnections: noneAt0(values.max_conn),
+    maxTunnels: noneAt0(values.max_tunnel),
     ownerId: values.user_id,
     webUsername: values.web_username,
     webPassword: values.web_password,
@@ -131,7 +130,8 @@ export const clientRoutes: readonly Route[] = [
     operation: EditClientDocument,
     variables: (values) => ({
       id: values.id,
-      input: { ...clientInput(values), clearWebLogin: values.clear_legacy_web_login },
+      // Null removes what there is; what is given beside it is then the new login.
+      input: { ...clientInput(values), ...(values.clear_legacy_web_login && { webUsername: values.web_username ?? null, webPassword: values.web_password ?? null }) },
     }),
     success: 'save success',
     fields,

@@ -2,7 +2,7 @@ import { AditError } from '../../schema/errors.ts';
 import type { FailureTexts } from '../errors.ts';
 import {
   AddHostDocument, DeleteHostDocument, DiagnoseHostDocument, EditHostDocument, GetHostDocument, ListHostsDocument, PlatformHostAvailableDocument,
-  StartHostDocument, StopHostDocument, type HostInput, type HostMode, type HostScheme, type RequestScheme,
+  StartHostDocument, StopHostDocument, type UpdateHostInput, type HostMode, type HostScheme, type RequestScheme,
 } from '../generated/graphql.ts';
 import { about, boolean, caseless, choice, id, list as listOf, listing, ownerFilter, type Parameter, reference, required, sort, text, type Values } from '../parameters.ts';
 import { diagnosisRecord } from '../records/diagnosis.ts';
@@ -41,7 +41,7 @@ const settable = {
 };
 
 /** The parameter behind each field of the GraphQL input; for certificates by ACME there is none. */
-const fields: Readonly<Record<Exclude<keyof HostInput, 'acme'>, string>> = {
+const fields: Readonly<Record<Exclude<keyof UpdateHostInput, 'acme'>, string>> = {
   clientId: 'client_id',
   remark: 'remark',
   host: 'host',
@@ -59,7 +59,7 @@ const fields: Readonly<Record<Exclude<keyof HostInput, 'acme'>, string>> = {
   autoHttps: 'AutoHttps',
 };
 
-function hostInput(values: Values<typeof settable>): HostInput {
+function hostInput(values: Values<typeof settable>): UpdateHostInput {
   return {
     clientId: values.client_id,
     remark: values.remark,
@@ -136,7 +136,8 @@ export const hostRoutes: readonly Route[] = [
     summary: 'Makes a host and starts it.',
     parameters: settable,
     operation: AddHostDocument,
-    variables: (values) => ({ input: hostInput(values) }),
+    // Without a client it is given one that there is not, so that what is wrong with the rest is said first (contract 2.5).
+    variables: (values) => ({ input: { ...hostInput(values), clientId: values.client_id ?? 0 } }),
     success: 'add success',
     createdId: ({ createHost }) => createHost.id,
     texts: { ...prefixed('add fail, ', 'add fail'), 'NOT_FOUND client': 'add error the client can not be found' },

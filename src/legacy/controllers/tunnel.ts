@@ -1,9 +1,9 @@
 import { AditError } from '../../schema/errors.ts';
 import {
   AddTunnelDocument, CopyTunnelDocument, DeleteTunnelDocument, EditTunnelDocument, GetTunnelDocument, ListTunnelsDocument,
-  StartTunnelDocument, StopTunnelDocument, type ProxyProtocol, type TunnelInput, type TunnelMode,
+  StartTunnelDocument, StopTunnelDocument, type CreateTunnelInput, type ProxyProtocol, type TunnelMode, type UpdateTunnelInput,
 } from '../generated/graphql.ts';
-import { about, boolean, choice, id, integer, keptText, list as listOf, listing, reference, ownerFilter, sort, text, type Values } from '../parameters.ts';
+import { about, boolean, choice, id, integer, keptText, list as listOf, listing, noneAt0, reference, ownerFilter, sort, text, type Values } from '../parameters.ts';
 import { tunnelRecord } from '../records/tunnel.ts';
 import { list, single, write, type Route } from '../route.ts';
 
@@ -28,7 +28,7 @@ const settable = {
 };
 
 /** The parameter behind each field of the GraphQL input. */
-const fields: Readonly<Record<keyof TunnelInput, string>> = {
+const fields: Readonly<Record<keyof UpdateTunnelInput, string>> = {
   mode: 'type',
   port: 'port',
   clientId: 'client_id',
@@ -42,10 +42,10 @@ const fields: Readonly<Record<keyof TunnelInput, string>> = {
   proxyProtocol: 'proto_version',
 };
 
-function tunnelInput(values: Values<typeof settable>): TunnelInput {
+function tunnelInput(values: Values<typeof settable>): UpdateTunnelInput {
   return {
     mode: values.type,
-    port: values.port,
+    port: noneAt0(values.port),
     clientId: values.client_id,
     remark: values.remark,
     serverIp: values.server_ip,
@@ -56,6 +56,12 @@ function tunnelInput(values: Values<typeof settable>): TunnelInput {
     stripPrefix: values.strip_pre,
     proxyProtocol: values.proto_version,
   };
+}
+
+/** A new tunnel; without a client it is given one that there is not, so that what is wrong with the rest is said first (contract 2.4). */
+function newTunnel(values: Values<typeof settable>): CreateTunnelInput {
+  if (values.type === undefined) throw new AditError('UNSUPPORTED_MODE');
+  return { ...tunnelInput(values), mode: values.type, clientId: values.client_id ?? 0 };
 }
 
 const noClient = 'modified error,the client is not exist';
@@ -107,7 +113,7 @@ export const tunnelRoutes: readonly Route[] = [
     summary: 'Makes a tunnel and starts it; port 0 or blank = assigned by the server.',
     parameters: settable,
     operation: AddTunnelDocument,
-    variables: (values) => ({ input: tunnelInput(values) }),
+    variables: (values) => ({ input: newTunnel(values) }),
     success: 'add success',
     createdId: ({ createTunnel }) => createTunnel.id,
     texts: { 'NOT_FOUND client': 'client not found' },

@@ -1,7 +1,7 @@
 import {
-  AddUserDocument, ChangePasswordDocument, DeleteUserDocument, EditUserDocument, ListUsersDocument, SetUserEnabledDocument, type UserInput,
+  AddUserDocument, ChangePasswordDocument, DeleteUserDocument, EditUserDocument, ListUsersDocument, SetUserEnabledDocument, type UpdateUserInput,
 } from '../generated/graphql.ts';
-import { about, id, integer, keptText, listing, reference, requiredBoolean, sort, text, time, type Values } from '../parameters.ts';
+import { about, id, integer, keptText, listing, noneAt0, reference, requiredBoolean, sort, text, time, type Values } from '../parameters.ts';
 import { userRecord } from '../records/user.ts';
 import { list, write, type Route } from '../route.ts';
 
@@ -16,7 +16,7 @@ const settable = {
 };
 
 /** The parameter behind each field of the GraphQL input. */
-const fields: Readonly<Record<keyof UserInput | 'newPassword', string>> = {
+const fields: Readonly<Record<keyof UpdateUserInput | 'newPassword', string>> = {
   username: 'username',
   password: 'password',
   newPassword: 'new_password',
@@ -26,13 +26,13 @@ const fields: Readonly<Record<keyof UserInput | 'newPassword', string>> = {
   expiresAt: 'expire_time',
 };
 
-function userInput(values: Values<typeof settable>): UserInput {
+function userInput(values: Values<typeof settable>): UpdateUserInput {
   return {
     username: values.username,
     password: values.password,
     remark: values.remark,
-    maxTunnels: values.max_tunnel,
-    maxClients: values.max_client,
+    maxTunnels: noneAt0(values.max_tunnel),
+    maxClients: noneAt0(values.max_client),
     expiresAt: values.expire_time,
   };
 }
@@ -64,7 +64,7 @@ export const userRoutes: readonly Route[] = [
     summary: 'Makes a user. For administrators.',
     parameters: settable,
     operation: AddUserDocument,
-    variables: (values) => ({ input: userInput(values) }),
+    variables: (values) => ({ input: { ...userInput(values), username: values.username ?? '', password: values.password ?? '' } }),
     success: 'add success',
     createdId: ({ createUser }) => createUser.id,
     fields,

@@ -4,7 +4,7 @@ import type { Shaped } from '../shapes.ts';
 /** Shapes a diagnosis (contract 4.8); without a match there is no rule. */
 export function diagnosisRecord({ diagnoseHost: { host, path, scheme, matched, reason, target, rule } }: DiagnoseHostQuery): Shaped<'Diagnosis'>['data'] {
   return {
-    host, path, scheme: scheme.toLowerCase(), matched, reason,
+    host, path, scheme: scheme.toLowerCase(), matched, reason: reason ?? '',
     ...(rule && {
       rule: {
         id: Number(rule.id),
@@ -15,7 +15,7 @@ export function diagnosisRecord({ diagnoseHost: { host, path, scheme, matched, r
         client: rule.client.remark === '' ? `client ${rule.client.id}` : `client ${rule.client.id} · ${rule.client.remark}`,
         clientId: Number(rule.client.id),
         clientRemark: rule.client.remark,
-        target,
+        target: target ?? '',
         platformManaged: rule.mode === 'PLATFORM',
       },
     }),

@@ -10,11 +10,11 @@ export function globalRecord({ globalSettings: { blackIpList, serverUrl, platfor
   const domains = platformDomains.map(({ id, wildcard, certFilePath, keyFilePath, referenceCount, certificate }) => ({
     ID: id,
     Wildcard: wildcard,
-    CertFilePath: certFilePath,
-    KeyFilePath: keyFilePath,
+    CertFilePath: certFilePath ?? '',
+    KeyFilePath: keyFilePath ?? '',
     Status: certificate.status,
     ExpiresAt: certificate.expiresAt === null ? '' : expireTimeText(new Date(certificate.expiresAt)),
-    DaysRemaining: certificate.daysRemaining,
+    DaysRemaining: certificate.daysRemaining ?? 0,
     ReferenceCount: referenceCount,
     Readable: certificate.readable,
   }));
@@ -22,8 +22,8 @@ export function globalRecord({ globalSettings: { blackIpList, serverUrl, platfor
     status: 1,
     msg: 'success',
     globalBlackIpList: blackIpList.join('\r\n'),
-    serverUrl,
+    serverUrl: serverUrl ?? '',
     platform_domains: domains,
-    data: { BlackIpList: blackIpList, ServerUrl: serverUrl, PlatformDomains: domains },
+    data: { BlackIpList: blackIpList, ServerUrl: serverUrl ?? '', PlatformDomains: domains },
   };
 }

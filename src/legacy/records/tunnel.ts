@@ -12,20 +12,20 @@ const protoVersions: Record<ProxyProtocol, string> = { OFF: '', V1: 'V1', V2: 'V
 export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
   return {
     Id: Number(tunnel.id),
-    Port: tunnel.port,
-    ServerIp: tunnel.serverIp,
+    Port: tunnel.port ?? 0,
+    ServerIp: tunnel.serverIp ?? '',
     Mode: modes[tunnel.mode],
     Status: tunnel.enabled,
     RunStatus: tunnel.runtime.running,
     Client: clientRecord(tunnel.client),
     Ports: '',
     Flow: { ExportFlow: tunnel.runtime.exportBytes, InletFlow: tunnel.runtime.inletBytes, FlowLimit: 0 },
-    Password: tunnel.password,
+    Password: tunnel.password ?? '',
     Remark: tunnel.remark,
     TargetAddr: '',
     NoStore: tunnel.noStore,
-    LocalPath: tunnel.localPath,
-    StripPre: tunnel.stripPrefix,
+    LocalPath: tunnel.localPath ?? '',
+    StripPre: tunnel.stripPrefix ?? '',
     ProtoVersion: protoVersions[tunnel.proxyProtocol],
     Target: { TargetStr: tunnel.targets.join('\n'), TargetArr: tunnel.targets, LocalProxy: tunnel.localProxy },
     MultiAccount: null,
@@ -43,9 +43,9 @@ function healthKeys(health: TunnelFieldsFragment['runtime']['health']) {
   const failing = targets.filter(({ failures }) => failures > 0);
   const out = targets.filter(({ healthy }) => !healthy).map(({ target }) => target);
   return {
-    HealthCheckTimeout: Math.ceil(health?.timeout ?? 0),
+    HealthCheckTimeout: Math.ceil(health?.timeoutSeconds ?? 0),
     HealthMaxFail: health?.maxFailed ?? 0,
-    HealthCheckInterval: Math.ceil(health?.interval ?? 0),
+    HealthCheckInterval: Math.ceil(health?.intervalSeconds ?? 0),
     HealthNextTime: '0001-01-01T00:00:00Z',
     HealthMap: failing.length === 0 ? null : Object.fromEntries(failing.map(({ target, failures }) => [target, failures])),
     HttpHealthUrl: health?.path ?? '',

@@ -12,8 +12,8 @@ export function userRecord(user: UserFieldsFragment): Shaped<'User'> {
     Remark: user.remark,
     ClientCount: user.clientCount,
     TunnelCount: user.tunnelCount,
-    MaxClientNum: user.maxClients,
-    MaxTunnelNum: user.maxTunnels,
+    MaxClientNum: user.maxClients ?? 0,
+    MaxTunnelNum: user.maxTunnels ?? 0,
     ExpireTime: timeText(user.expiresAt),
     CreateTime: timeText(user.createdAt),
   };

@@ -6,13 +6,12 @@ export function seesSecrets({ withoutSecrets }: Caller): boolean {
 }
 
 /**
- * What makes a field hold a secret: its value for callers who see secrets, a blank one for others, so that the field keeps its type.
+ * What makes a field hold a secret: its value for callers who see secrets, null for others.
  * The fields that hold one are found by `test/authorisation/secret-fields.test.ts`.
- * @param blank what others get
  */
-export function secretOf<Row, Value>(read: (row: Row) => Value, blank: Value) {
-  return (row: Row, _args: object, { caller }: { readonly caller: Caller }): Value => seesSecrets(caller) ? read(row) : blank;
+export function secretOf<Row, Value>(read: (row: Row) => Value) {
+  return (row: Row, _args: object, { caller }: { readonly caller: Caller }): Value | null => seesSecrets(caller) ? read(row) : null;
 }
 
 /** Ends the description of such a field. */
-export const blankWithoutSecrets = 'Blank for tokens without `secrets`.';
+export const nullWithoutSecrets = 'Null for tokens without `secrets`.';

@@ -2,6 +2,7 @@ import { builder } from '../builder.ts';
 import { pageArgs, rowLimits, stretchOf } from '../page.ts';
 import { AuditPage } from './type.ts';
 import { idOf } from '../ids.ts';
+import { AuditAction, AuditResource, CallerKind } from './enums.ts';
 
 builder.queryFields((t) => ({
   auditEntries: t.field({
@@ -9,10 +10,10 @@ builder.queryFields((t) => ({
     authScopes: { administrator: true },
     description: 'Who changed what, the newest first.',
     args: {
-      resource: t.arg.string({ description: 'Only changes of this kind of record: client, tunnel, host, user, apiToken, globalSettings, session, failedAttempt, lockout or connection.' }),
+      resource: t.arg({ type: AuditResource, description: 'Only changes of this kind.' }),
       resourceId: t.arg.id({ description: 'Only changes of the record with this id.' }),
-      action: t.arg.string({ description: 'Only create, update or delete.' }),
-      callerKind: t.arg.string({ description: 'Only changes by admin, user, client, anonymous or server.' }),
+      action: t.arg({ type: AuditAction, description: 'Only changes of this action.' }),
+      callerKind: t.arg({ type: CallerKind, description: 'Only changes by such callers.' }),
       callerId: t.arg.id({ description: 'Only changes by the user or client with this id.' }),
       from: t.arg({ type: 'DateTime', description: 'Only changes since then.' }),
       to: t.arg({ type: 'DateTime', description: 'Only changes before then.' }),

@@ -1,6 +1,9 @@
 import type { AuditEntry as AuditRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
+import { stored } from '../stored.ts';
+import { textOrNull } from '../empty.ts';
+import { AuditAction, auditActions, AuditResource, auditResources, CallerKind, callerKinds, CallerMethod, callerMethods } from './enums.ts';
 
 /** A change that somebody made. */
 export const AuditEntry = builder.prismaObject('AuditEntry', {
@@ -8,15 +11,15 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Later entries have larger ids.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When.' }),
-    callerKind: t.exposeString('callerKind', { description: 'Who made it: admin, user, client for the web login of a client, anonymous for somebody unknown, or server for the program itself.' }),
-    callerId: t.exposeID('callerId', { nullable: true, description: "The user's or the client's id; null = somebody else." }),
-    method: t.exposeString('method', { description: 'How they had proven who they are: signature, session, token, password or vkey; blank = not at all.' }),
-    address: t.exposeString('address', { description: 'Where the call came from.' }),
-    resource: t.exposeString('resource', { description: 'What was changed: client, tunnel, host, user, apiToken or globalSettings; session for logins and logouts, failedAttempt for wrong guesses (the first from an address in a while), lockout when too many followed, and when it was freed, connection for one that was cut by hand.' }),
-    resourceId: t.exposeID('resourceId', { description: 'Its id: of a session the beginning, of a failed attempt the name that was tried, of a lockout its source.' }),
-    action: t.exposeString('action', { description: 'create, update or delete.' }),
-    before: t.exposeString('before', { nullable: true, description: 'The record before, as JSON; null = it was made. Secrets only say whether they were set.' }),
-    after: t.exposeString('after', { nullable: true, description: 'The record after, as JSON; null = it was deleted. Secrets only say whether they are set or changed.' }),
+    callerKind: t.field({ type: CallerKind, description: 'Who made it.', resolve: (row) => stored(callerKinds, row.callerKind) }),
+    callerId: t.exposeID('callerId', { nullable: true, description: "The id of the user (USER) or client (CLIENT) that made it; null = somebody else." }),
+    method: t.field({ type: CallerMethod, nullable: true, description: 'How the caller had proven who they are; null = not at all.', resolve: ({ method }) => method === '' ? null : stored(callerMethods, method) }),
+    address: t.string({ nullable: true, description: 'The address that the call came from; null = from the server itself.', resolve: ({ address }) => textOrNull(address) }),
+    resource: t.field({ type: AuditResource, description: 'What kind of thing was changed.', resolve: (row) => stored(auditResources, row.resource) }),
+    resourceId: t.exposeID('resourceId', { description: 'The id of what was changed: of a SESSION its first characters, of a FAILED_ATTEMPT the name that was tried, of a LOCKOUT its source.' }),
+    action: t.field({ type: AuditAction, description: 'What happened to it.', resolve: (row) => stored(auditActions, row.action) }),
+    before: t.field({ type: 'JSON', nullable: true, description: 'The columns of the record before; null = it was made. Of a secret it only says that there was one.', resolve: ({ before }) => parsed(before) }),
+    after: t.field({ type: 'JSON', nullable: true, description: 'The columns of the record after; null = it was deleted. Of a secret it only says that there is one, or another one.', resolve: ({ after }) => parsed(after) }),
   }),
 });
 
@@ -28,3 +31,7 @@ export const AuditPage = builder.objectRef<Page<AuditRow>>('AuditPage').implemen
     total: t.exposeInt('total', { description: 'How many entries the whole selection has.' }),
   }),
 });
+
+function parsed(json: string | null): unknown {
+  return json === null ? null : JSON.parse(json);
+}

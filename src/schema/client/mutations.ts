@@ -11,7 +11,7 @@ import { checkMovedRoutes } from '../host/route-check.ts';
 import { Problems } from '../problems.ts';
 import { resetClientTraffic } from '../traffic/reset.ts';
 import { uniqueOr } from '../unique.ts';
-import { clientColumns, ClientInput, clientValues, type ClientValues, ownSettings } from './input.ts';
+import { clientColumns, CreateClientInput, UpdateClientInput, clientValues, type ClientValues, ownSettings } from './input.ts';
 import { Client } from './type.ts';
 import { nextWebLogin, noWebLogin, type WebLogin } from './web-login.ts';
 import { idOf } from '../ids.ts';
@@ -23,14 +23,14 @@ builder.mutationFields((t) => ({
     type: Client,
     authScopes: { clientLogin: true },
     description: 'Makes a client. It is enabled.',
-    args: { input: t.arg({ type: ClientInput, required: true, description: 'What it is to be.' }) },
+    args: { input: t.arg({ type: CreateClientInput, required: true, description: 'What it is to be.' }) },
     resolve: (_root, { input }, context) => createClient(context, clientValues(input)),
   }),
   updateClient: t.field({
     type: Client,
     authScopes: { clientLogin: true },
     description: 'Changes a client.',
-    args: { id: t.arg.id(id), input: t.arg({ type: ClientInput, required: true, description: 'What is to change.' }) },
+    args: { id: t.arg.id(id), input: t.arg({ type: UpdateClientInput, required: true, description: 'What is to change.' }) },
     resolve: (_root, args, context) => updateClient(context, idOf('id', args.id), clientValues(args.input)),
   }),
   setClientEnabled: t.field({

@@ -2,6 +2,7 @@ import type { ClientState } from '../../engine/face.ts';
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
+import { textOrNull } from '../empty.ts';
 
 /**
  * The running state of a client. What the engine doesn't know yet, because the agent hasn't come since the server started, is
@@ -28,9 +29,9 @@ export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').imp
   description: 'What a client is doing now.',
   fields: (t) => ({
     connected: t.exposeBoolean('connected', { description: 'An agent is connected.' }),
-    address: t.exposeString('address', { description: "The agent's address as the server saw it last, without port; blank = never seen." }),
-    localAddress: t.exposeString('localAddress', { description: 'The addresses in its own network that the agent reported last.' }),
-    version: t.exposeString('version', { description: "The agent's version, as last reported." }),
+    address: t.string({ nullable: true, description: "The agent's address as the server saw it last, without port; null = never seen.", resolve: (row) => textOrNull(row.address) }),
+    localAddress: t.string({ nullable: true, description: 'The addresses in its own network that the agent reported last; null = it never came, or reported none.', resolve: (row) => textOrNull(row.localAddress) }),
+    version: t.string({ nullable: true, description: "The agent's version, as last reported; null = it never came.", resolve: (row) => textOrNull(row.version) }),
     connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
     refusals: t.field({
       type: [Refusal],

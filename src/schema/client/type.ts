@@ -1,18 +1,19 @@
 import { effectiveExpiry, isPast } from '../../rules/expiry.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
 import type { Client as ClientRow, User as UserRow } from '../../store/generated/sqlite/client.ts';
-import { blankWithoutSecrets, secretOf } from '../access/secret-field.ts';
+import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { User } from '../user/type.ts';
 import { ClientRuntime, clientRuntime } from './runtime.ts';
+import { numberOrNull, textOrNull } from '../empty.ts';
 
 /** A remote agent and what it may do (contract 1.1). Passwords stay inside; a field says whether there is one (contract D16). */
 export const Client = builder.prismaObject('Client', {
   description: 'A remote agent that connects to the server, and what it may do.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Names the client in every call.' }),
-    verifyKey: t.string({ description: `The key the agent proves when it connects. ${blankWithoutSecrets}`, resolve: secretOf((row) => row.vkey, '') }),
+    verifyKey: t.string({ nullable: true, description: `The key that the agent proves when it connects. ${nullWithoutSecrets}`, resolve: secretOf((row) => row.vkey) }),
     remark: t.exposeString('remark', { description: 'A note.' }),
     enabled: t.boolean({
       description: 'False = the agent is refused and its tunnels serve nobody: it was switched off, or it has expired.',
@@ -22,16 +23,16 @@ export const Client = builder.prismaObject('Client', {
         return expiry instanceof Promise ? expiry.then((at) => !isPast(at, context.now())) : !isPast(expiry, context.now());
       },
     }),
-    basicUser: t.exposeString('basicUser', { description: 'The user name that proxies and hosts ask visitors for.' }),
+    basicUser: t.string({ nullable: true, description: 'The user name that proxies and hosts ask visitors for; null = they ask for none.', resolve: (row) => textOrNull(row.basicUser) }),
     hasBasicPassword: t.boolean({ description: 'Whether a password goes with `basicUser`.', resolve: (row) => row.basicPassword !== '' }),
     compress: t.exposeBoolean('compress', { description: 'Traffic between server and agent is compressed.' }),
     crypt: t.exposeBoolean('crypt', { description: 'Traffic between server and agent is encrypted.' }),
     configAllowed: t.exposeBoolean('configAllowed', { description: 'The agent may bring tunnels of its own configuration file.' }),
-    rateLimit: t.expose('rateLimit', { type: 'KibPerSecond', description: 'The rate of all connections together; 0 = unlimited.' }),
-    flowLimit: t.expose('flowLimit', { type: 'Mebibytes', description: 'The traffic in and out together; 0 = unlimited.' }),
-    maxConnections: t.exposeInt('maxConnections', { description: 'The most connections of visitors at a time; 0 = unlimited.' }),
-    maxTunnels: t.exposeInt('maxTunnels', { description: 'The most tunnels and hosts; 0 = unlimited.' }),
-    webUsername: t.exposeString('webUsername', { description: "The user name of the client's own web login; blank = none." }),
+    rateLimit: t.field({ type: 'KibPerSecond', nullable: true, description: 'The rate of all connections together; null = unlimited.', resolve: (row) => numberOrNull(row.rateLimit) }),
+    flowLimit: t.field({ type: 'Mebibytes', nullable: true, description: 'The traffic in and out together; null = unlimited.', resolve: (row) => numberOrNull(row.flowLimit) }),
+    maxConnections: t.int({ nullable: true, description: 'The most connections of visitors at a time; null = unlimited.', resolve: (row) => numberOrNull(row.maxConnections) }),
+    maxTunnels: t.int({ nullable: true, description: 'The most tunnels and hosts; null = unlimited.', resolve: (row) => numberOrNull(row.maxTunnels) }),
+    webUsername: t.string({ nullable: true, description: "The user name of the client's own web login; null = none.", resolve: (row) => textOrNull(row.webUsername) }),
     hasWebPassword: t.boolean({ description: 'Whether the client has a web login.', resolve: (row) => row.webPasswordHash !== '' }),
     blackIpList: t.stringList({ description: 'Addresses of visitors that are turned away.', resolve: (row) => splitIpList(row.blackIpList) }),
     ipWhite: t.exposeBoolean('ipWhite', { description: 'Only visitors of `ipWhiteList` are let in.' }),

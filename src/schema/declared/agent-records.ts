@@ -106,7 +106,8 @@ class Records {
   #write(entry: DeclaredEntry, id: number | undefined) {
     if (entry.kind === 'tunnel') {
       // A tunnel that has got a free port keeps it.
-      const input = { ...entry.tunnel, ...(id !== undefined && entry.tunnel.port === 0 && { port: undefined }), clientId: this.#clientId };
+      // An agent that says no password keeps the one that was generated.
+      const input = { ...entry.tunnel, password: entry.tunnel.password || undefined, ...(id !== undefined && entry.tunnel.port === 0 && { port: undefined }), clientId: this.#clientId };
       return id === undefined ? createTunnel(this.#context, input, true) : updateTunnel(this.#context, id, input, true);
     }
     const { host, platformDomainId, ...rest } = entry.host;

@@ -3,6 +3,7 @@ import { dialTargets } from '../../rules/targets.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { type Gate, passed, stopped } from './gates.ts';
+import { textOrNull } from '../empty.ts';
 
 /** How long the agent may take to dial a target, in ms. */
 const PROBE_MS = 5000;
@@ -25,7 +26,7 @@ export const TargetProbeType = builder.objectRef<TargetProbe>('TargetProbe').imp
     target: t.exposeString('target', { description: 'host:port' }),
     reached: t.exposeBoolean('reached', { description: 'It took the connection, which was closed again at once.' }),
     milliseconds: t.exposeInt('milliseconds', { description: 'How long it took, the way to the agent and back included.' }),
-    error: t.exposeString('error', { description: "Why it wasn't reached; blank = it was." }),
+    error: t.string({ nullable: true, description: "Why it wasn't reached; null = it was.", resolve: (row) => textOrNull(row.error) }),
   }),
 });
 

@@ -6,6 +6,7 @@ import { diagnoseHost, type HostDiagnosis } from './host.ts';
 import { TargetProbeType } from './probe.ts';
 import { diagnoseTunnel, type TunnelDiagnosis } from './tunnel.ts';
 import { idOf } from '../ids.ts';
+import { textOrNull } from '../empty.ts';
 
 const RequestScheme = builder.enumType('RequestScheme', {
   description: 'The protocol of a request.',
@@ -41,7 +42,7 @@ const DiagnosisGate = builder.objectRef<Gate>('DiagnosisGate').implement({
     name: t.field({ type: GateName, description: 'Which one.', resolve: (gate) => gate.name }),
     outcome: t.field({ type: GateOutcome, description: 'Whether the connection gets past it.', resolve: (gate) => gate.outcome }),
     explanation: t.exposeString('explanation', { description: 'What was found, for people.' }),
-    remedy: t.exposeString('remedy', { description: 'What would mend it; blank = nothing has to be done.' }),
+    remedy: t.string({ nullable: true, description: 'What would mend it; null = nothing has to be done.', resolve: (row) => textOrNull(row.remedy) }),
   }),
 });
 
@@ -54,9 +55,9 @@ const HostDiagnosisType = builder.objectRef<HostDiagnosis>('HostDiagnosis').impl
     path: t.string({ description: 'The path that was looked up.', resolve: ({ question }) => question.path }),
     scheme: t.field({ type: RequestScheme, description: 'The protocol that was looked up.', resolve: ({ question }) => question.scheme }),
     matched: t.boolean({ description: 'A rule takes the request.', resolve: ({ rule }) => rule !== null }),
-    reason: t.exposeString('reason', { description: 'Why no rule takes it, or what the rule lacks; blank = nothing.' }),
+    reason: t.string({ nullable: true, description: 'Why no rule takes it, or what the rule lacks; null = nothing.', resolve: (row) => textOrNull(row.reason) }),
     rule: t.field({ type: Host, nullable: true, description: 'The rule that takes it; null = none that you may see.', resolve: ({ rule }) => rule }),
-    target: t.exposeString('target', { description: 'Where the next connection would go; blank = nowhere.' }),
+    target: t.string({ nullable: true, description: 'Where the next connection would go; null = nowhere.', resolve: (row) => textOrNull(row.target) }),
     gates: t.field({ type: [DiagnosisGate], description: 'Every gate, in order.', resolve: ({ gates }) => gates() }),
     stoppedBy: t.field({ type: DiagnosisGate, nullable: true, description: 'The first gate that stops it; null = none does.', resolve: async ({ gates }) => firstStop(await gates()) }),
     probes: t.field({ type: [TargetProbeType], description: 'What came of dialling the targets; empty unless `probe` was asked for and the agent is connected.', resolve: ({ probes }) => [...probes] }),
@@ -83,7 +84,7 @@ builder.queryFields((t) => ({
     description: 'Says where a request to a domain goes and, gate by gate, what becomes of it.',
     args: {
       host: t.arg.string({ required: true, description: 'The Host header as received; a port is left out.' }),
-      path: t.arg.string({ defaultValue: '/', description: 'The path, with or without a query; blank = `/`.' }),
+      path: t.arg.string({ defaultValue: '/', description: 'The path, with or without a query.' }),
       scheme: t.arg({ type: RequestScheme, required: true, description: 'The protocol.' }),
       visitorAddress: t.arg.string({ description: visitorAddress }),
       probe: t.arg.boolean({ defaultValue: false, description: probe }),

@@ -10,21 +10,22 @@ import { usableCertificate } from '../platform-domain/certificate.ts';
 import { platformEntries, PlatformDomainInput } from '../platform-domain/input.ts';
 import { savePlatformDomains } from '../platform-domain/save.ts';
 import { allPlatformDomains, PlatformDomain } from '../platform-domain/type.ts';
+import { givenOr, neverNull, textOrNull } from '../empty.ts';
 
 const GlobalSettings = builder.objectRef<GlobalRow>('GlobalSettings').implement({
   description: 'What holds for the whole server.',
   fields: (t) => ({
     blackIpList: t.stringList({ description: 'Addresses of visitors that every tunnel and host turns away.', resolve: (row) => splitIpList(row.blackIpList) }),
-    serverUrl: t.exposeString('serverUrl', { description: 'The address at which the server is reached from outside; blank = not told.' }),
+    serverUrl: t.string({ nullable: true, description: 'The address at which the server is reached from outside; null = not told.', resolve: (row) => textOrNull(row.serverUrl) }),
     platformDomains: t.field({ type: [PlatformDomain], description: 'The platform domains.', resolve: (_row, _args, context) => allPlatformDomains(context) }),
   }),
 });
 
-const GlobalSettingsInput = builder.inputType('GlobalSettingsInput', {
-  description: 'What is to change of the global settings. A field that is absent or null keeps its value.',
+const UpdateGlobalSettingsInput = builder.inputType('UpdateGlobalSettingsInput', {
+  description: 'What is to change of the global settings. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
   fields: (t) => ({
-    blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to turn away; of equal lines the last stays. Lines that are neither are kept and hold nobody.' }),
-    serverUrl: t.string({ description: 'The address at which the server is reached from outside, at most 255 characters. The host of its name or address answers visitors whose TLS names none.' }),
+    blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to turn away; of equal lines the last stays. Lines that are neither are kept and match nobody; null = none.' }),
+    serverUrl: t.string({ description: 'The address at which the server is reached from outside, at most 255 characters. The host of its name or address answers visitors whose TLS names none; null = not known.' }),
     platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains that there are to be.' }),
   }),
 });
@@ -39,19 +40,23 @@ builder.queryFields((t) => ({
 }));
 
 builder.mutationFields((t) => ({
-  saveGlobalSettings: t.field({
+  updateGlobalSettings: t.field({
     type: GlobalSettings,
     authScopes: { administrator: true },
     description: 'Changes the global settings, all of what is given or nothing. For administrators.',
-    args: { input: t.arg({ type: GlobalSettingsInput, required: true, description: 'What is to change.' }) },
-    resolve: (_root, { input }, context) => saveGlobalSettings(context, input),
+    args: { input: t.arg({ type: UpdateGlobalSettingsInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, { input }, context) => updateGlobalSettings(context, input),
   }),
 }));
 
 /** /global/save/ (contract 2.6, 4.7): hosts of a platform domain get its new certificate. */
-function saveGlobalSettings(context: Context, { blackIpList, serverUrl, platformDomains }: typeof GlobalSettingsInput.$inferInput): Promise<GlobalRow> {
+function updateGlobalSettings(context: Context, { blackIpList, serverUrl, platformDomains: domains }: typeof UpdateGlobalSettingsInput.$inferInput): Promise<GlobalRow> {
   const problems = new Problems();
-  const data = problems.columns({ blackIpList: () => ipListOf(context.caller, 'blackIpList', blackIpList), serverUrl: () => textOf('serverUrl', serverUrl)?.trim() });
+  const platformDomains = problems.check(() => neverNull('platformDomains', domains));
+  const data = problems.columns({
+    blackIpList: () => ipListOf(context.caller, 'blackIpList', givenOr(blackIpList, [])),
+    serverUrl: () => textOf('serverUrl', givenOr(serverUrl, ''))?.trim(),
+  });
   return problems.during(() => context.write(async (tx, changed) => {
     const before = await globalState(tx);
     const entries = platformDomains ? problems.check(() => platformEntries(problems, platformDomains, before.platformDomains), 'platformDomains') : undefined;

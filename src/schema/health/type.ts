@@ -1,5 +1,6 @@
 import type { HealthState, TargetHealthState } from '../../engine/face.ts';
 import { builder } from '../builder.ts';
+import { textOrNull } from '../empty.ts';
 
 /** What a health check does. */
 const HealthCheckType = builder.enumType('HealthCheckType', {
@@ -21,7 +22,7 @@ const TargetHealth = builder.objectRef<TargetHealthState>('TargetHealth').implem
       type: 'DateTime', nullable: true, description: 'Since when it is healthy, or is not; null = no check has failed yet.',
       resolve: ({ since }) => since === null ? null : new Date(since),
     }),
-    lastError: t.exposeString('lastError', { description: 'Of the last check that failed; blank = none has.' }),
+    lastError: t.string({ nullable: true, description: 'Of the last check that failed; null = none has.', resolve: (row) => textOrNull(row.lastError) }),
   }),
 });
 
@@ -30,10 +31,10 @@ export const Health = builder.objectRef<HealthState>('Health').implement({
   description: "How the agent checks the targets, as its configuration file says, and what it found. With no healthy target visitors are refused.",
   fields: (t) => ({
     type: t.field({ type: HealthCheckType, description: 'What a check does.', resolve: ({ type }) => type }),
-    interval: t.float({ description: 'Seconds from one check of a target to its next.', resolve: ({ intervalMs }) => intervalMs / 1000 }),
-    timeout: t.float({ description: 'Seconds that a check may take.', resolve: ({ timeoutMs }) => timeoutMs / 1000 }),
+    intervalSeconds: t.float({ description: 'Seconds from one check of a target to its next.', resolve: ({ intervalMs }) => intervalMs / 1000 }),
+    timeoutSeconds: t.float({ description: 'Seconds that a check may take.', resolve: ({ timeoutMs }) => timeoutMs / 1000 }),
     maxFailed: t.exposeInt('maxFailed', { description: 'After so many failures in a row a target is out of turn, until a check succeeds.' }),
-    path: t.exposeString('path', { description: 'What is asked for (HTTP); blank = TCP.' }),
+    path: t.string({ nullable: true, description: 'What is asked for (HTTP); null = TCP.', resolve: (row) => textOrNull(row.path) }),
     targets: t.field({ type: [TargetHealth], description: 'The targets.', resolve: ({ targets }) => targets }),
   }),
 });

@@ -4,6 +4,7 @@ import type { Host } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { ownNames } from './own-names.ts';
+import { textOrNull } from '../empty.ts';
 
 /** Where the certificate of a host comes from. */
 type CertificateOrigin = 'OWN' | 'PLATFORM' | 'ACME' | 'NONE';
@@ -74,7 +75,7 @@ const AcmeType = builder.objectRef<AcmeState>('AcmeState').implement({
   description: 'How the orders of a certificate by ACME stand.',
   fields: (t) => ({
     status: t.field({ type: AcmeStatus, description: 'How they stand.', resolve: ({ status }) => status }),
-    problem: t.exposeString('problem', { description: 'Why the last order failed; blank = it did not.' }),
+    problem: t.string({ nullable: true, description: 'Why the last order failed; null = it did not.', resolve: (row) => textOrNull(row.problem) }),
     nextAttemptAt: t.field({ type: 'DateTime', nullable: true, description: 'When the next order is due; null = one is under way.', resolve: ({ nextAt }) => nextAt === null ? null : new Date(nextAt) }),
   }),
 });
@@ -85,7 +86,7 @@ export const HostCertificateType = builder.objectRef<HostCertificate>('HostCerti
   fields: (t) => ({
     origin: t.field({ type: CertificateOriginType, description: 'Where it comes from.', resolve: ({ origin }) => origin }),
     status: t.field({ type: CertificateStatus, description: 'How it stands.', resolve: ({ status }) => status }),
-    problem: t.exposeString('problem', { description: 'Why what is in its place now is not in use; blank = it is.' }),
+    problem: t.exposeString('problem', { description: 'Why what is in its place now is not in use; null = it is.' }),
     acme: t.field({ type: AcmeType, nullable: true, description: 'How its orders stand; null = it is not got by ACME.', resolve: ({ acme }) => acme }),
     names: t.stringList({ description: 'The names and addresses that it is for, at most 100; empty = none is in use.', resolve: ({ inUse }) => [...inUse?.names ?? []] }),
     issuer: t.string({ nullable: true, description: 'Who made it; null = none is in use.', resolve: ({ inUse }) => inUse?.issuer ?? null }),

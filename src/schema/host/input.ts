@@ -1,6 +1,6 @@
 import { hostLocation } from '../../rules/host-location.ts';
 import { resolvedPath } from '../../rules/request-path.ts';
-import { builder } from '../builder.ts';
+import { builder, type InputFields } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { invalidInput } from '../errors.ts';
 import { targetsOf, textOf } from '../input.ts';
@@ -9,40 +9,71 @@ import { pemOrPath } from './certificate-text.ts';
 import { HostMode, HostScheme } from './enums.ts';
 import { headersOf, hostChangeOf } from './headers.ts';
 import { idOf } from '../ids.ts';
+import { givenOr, neverNull } from '../empty.ts';
 
-/** What can be set of a host. One type for both mutations: what is absent keeps its value or takes the default. */
-export const HostInput = builder.inputType('HostInput', {
-  description: 'What can be set of a host. A field that is absent or null keeps its value, on a new host it takes the default: blank or off.',
-  fields: (t) => ({
-    clientId: t.id({ description: 'The client it leads to; a new host needs one, 0 = keep.' }),
-    remark: t.string({ description: 'A note, at most 255 characters.' }),
-    mode: t.field({ type: HostMode, description: 'Where its name comes from; custom unless told otherwise.' }),
-    host: t.string({ description: 'The domain or address, or `*.` and a domain for all names below it (custom mode).' }),
-    platformDomainId: t.id({ description: 'The id of the platform domain (platform mode).' }),
-    platformPrefix: t.string({ description: 'What stands before the platform domain: one label of letters, digits and hyphens (platform mode).' }),
-    scheme: t.field({ type: HostScheme, description: 'The protocol it is for; both unless told otherwise.' }),
-    location: t.string({ description: 'The beginning of the URL paths it is for, whole segments; blank = every path.' }),
-    targets: t.stringList({ description: 'Where requests go, in turn: host:port, [IPv6]:port, or a port alone, which means 127.0.0.1.' }),
-    localProxy: t.boolean({ description: 'The server dials the targets itself; stays off unless the server allows it.' }),
-    headers: t.stringList({ description: 'Headers to set on requests, each as `Name: value`.' }),
-    hostChange: t.string({ description: 'The Host header that the target is to see; blank = as it came.' }),
-    certificate: t.string({ description: 'The certificate as PEM text, or, for administrators, the path of a file on the server; blank = none. Ignored in platform mode.' }),
-    privateKey: t.string({ description: 'The private key with it, in the same way.' }),
-    autoHttps: t.boolean({ description: 'HTTP requests are sent to HTTPS; off while the scheme is http.' }),
-    acme: t.boolean({
-      description: 'While it has no certificate of its own it gets one by ACME, where the server does that; for names only, in custom mode. Off while the scheme is http. '
-        + 'Until there is one TLS handshakes fail; without this TLS is passed through.',
-    }),
+/** What both inputs of a host have. */
+const hostFields = (t: InputFields) => ({
+  remark: t.string({ description: 'A note, at most 255 characters.' }),
+  mode: t.field({ type: HostMode, description: 'Where its name comes from; a new host is CUSTOM unless this says otherwise.' }),
+  host: t.string({ description: 'The domain or address, or `*.` and a domain for all names below it (CUSTOM).' }),
+  platformDomainId: t.id({ description: 'The platform domain (PLATFORM).' }),
+  platformPrefix: t.string({ description: 'What stands before the platform domain: one label of letters, digits and hyphens (PLATFORM).' }),
+  scheme: t.field({ type: HostScheme, description: 'The protocols it is for; a new host is for both unless this says otherwise.' }),
+  location: t.string({ description: 'The beginning of the URL paths it is for, in whole segments; null = every path.' }),
+  targets: t.stringList({ description: 'Where requests go, one after the other: host:port, [IPv6]:port, or a port alone, which means 127.0.0.1.' }),
+  localProxy: t.boolean({ description: 'The server dials the targets itself; stays off unless the server allows it.' }),
+  headers: t.stringList({ description: 'Headers to set on requests, each as `Name: value`; null = none.' }),
+  hostChange: t.string({ description: 'The Host header that the target is to see; null = as the visitor sent it.' }),
+  certificate: t.string({ description: 'The certificate as PEM text, or, for administrators, the path of a file on the server; null = none. Ignored for PLATFORM.' }),
+  privateKey: t.string({ description: 'The private key that goes with it, given in the same way; null = none.' }),
+  autoHttps: t.boolean({ description: 'Redirect HTTP requests to HTTPS; off while the scheme is HTTP.' }),
+  acme: t.boolean({
+    description: 'While it has no certificate of its own it gets one by ACME, where the server does that; for names only (CUSTOM). Off while the scheme is HTTP. '
+      + 'Until there is one TLS handshakes fail; without this TLS is passed through.',
   }),
 });
 
-/** A host's input as it was given, with the number of the record that it names. */
-export type HostValues = Omit<typeof HostInput.$inferInput, 'clientId'> & { readonly clientId?: number | null };
+/** What a new host is to be. */
+export const CreateHostInput = builder.inputType('CreateHostInput', {
+  description: 'What a new host is to be. A field that is absent or null takes its default.',
+  fields: (t) => ({
+    clientId: t.id({ required: true, description: 'The client that it leads to.' }),
+    ...hostFields(t),
+  }),
+});
 
-/** @throws {AditError} INVALID_INPUT for an id that is none */
-export function hostValues(input: typeof HostInput.$inferInput): HostValues {
-  const { clientId, ...values } = input;
-  return { ...values, ...(clientId !== undefined && { clientId: idOf('input.clientId', clientId) }) };
+/** What is to change of a host. */
+export const UpdateHostInput = builder.inputType('UpdateHostInput', {
+  description: 'What is to change of a host. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
+  fields: (t) => ({
+    clientId: t.id({ description: 'The client that it leads to.' }),
+    ...hostFields(t),
+  }),
+});
+
+/** What an input sets of a host, as a row has it; undefined = not given. */
+export type HostValues = Partial<ReturnType<typeof hostValues>>;
+
+/** @throws {AditError} INVALID_INPUT for null where there is nothing to clear, and an id that is none */
+export function hostValues(input: typeof UpdateHostInput.$inferInput) {
+  return {
+    clientId: idOf('input.clientId', neverNull('input.clientId', input.clientId)),
+    remark: givenOr(input.remark, ''),
+    mode: neverNull('input.mode', input.mode),
+    host: neverNull('input.host', input.host),
+    platformDomainId: neverNull('input.platformDomainId', input.platformDomainId),
+    platformPrefix: neverNull('input.platformPrefix', input.platformPrefix),
+    scheme: neverNull('input.scheme', input.scheme),
+    location: givenOr(input.location, ''),
+    targets: givenOr(input.targets, []),
+    localProxy: neverNull('input.localProxy', input.localProxy),
+    headers: givenOr(input.headers, []),
+    hostChange: givenOr(input.hostChange, ''),
+    certificate: givenOr(input.certificate, ''),
+    privateKey: givenOr(input.privateKey, ''),
+    autoHttps: neverNull('input.autoHttps', input.autoHttps),
+    acme: neverNull('input.acme', input.acme),
+  };
 }
 
 /**

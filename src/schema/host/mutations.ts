@@ -1,6 +1,6 @@
 import { resetHostTraffic } from '../traffic/reset.ts';
 import { builder } from '../builder.ts';
-import { HostInput, hostValues } from './input.ts';
+import { CreateHostInput, UpdateHostInput, hostValues } from './input.ts';
 import { Host } from './type.ts';
 import { createHost, deleteHost, setHostEnabled, updateHost } from './write.ts';
 import { idOf } from '../ids.ts';
@@ -12,14 +12,14 @@ builder.mutationFields((t) => ({
     type: Host,
     authScopes: { clientLogin: true },
     description: 'Makes a host and starts it.',
-    args: { input: t.arg({ type: HostInput, required: true, description: 'What it is to be.' }) },
+    args: { input: t.arg({ type: CreateHostInput, required: true, description: 'What it is to be.' }) },
     resolve: (_root, { input }, context) => createHost(context, hostValues(input)),
   }),
   updateHost: t.field({
     type: Host,
     authScopes: { clientLogin: true },
     description: 'Changes a host. A stopped one stays stopped.',
-    args: { id: t.arg.id(id), input: t.arg({ type: HostInput, required: true, description: 'What is to change.' }) },
+    args: { id: t.arg.id(id), input: t.arg({ type: UpdateHostInput, required: true, description: 'What is to change.' }) },
     resolve: (_root, args, context) => updateHost(context, idOf('id', args.id), hostValues(args.input)),
   }),
   startHost: t.field({

@@ -3,6 +3,7 @@ import type { Host } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
 import { Health } from '../health/type.ts';
+import { textOrNull } from '../empty.ts';
 
 /** The running state of a host; of one that the engine doesn't know, what the row remembers. */
 export function hostRuntime(row: Host, state: HostState | undefined): HostState {
@@ -14,7 +15,7 @@ export const HostRuntime = builder.objectRef<HostState>('HostRuntime').implement
   description: 'What a host is doing now.',
   fields: (t) => ({
     running: t.exposeBoolean('running', { description: 'It serves: it is started, its client may serve, and somebody is there to dial its targets.' }),
-    error: t.exposeString('error', { description: "Why it doesn't although it is started; blank = nothing is wrong." }),
+    error: t.string({ nullable: true, description: "Why it doesn't although it is started; null = nothing is wrong.", resolve: (row) => textOrNull(row.error) }),
     connections: t.exposeInt('connections', { description: 'Open connections to its targets.' }),
     refusals: t.field({
       type: [Refusal],

@@ -2,7 +2,7 @@ import { targetLines } from '../../rules/targets.ts';
 import { ruleSchemes } from '../../rules/host-route.ts';
 import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
-import { blankWithoutSecrets, secretOf } from '../access/secret-field.ts';
+import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { pageArgs, rowLimits, stretchOf } from '../page.ts';
@@ -11,6 +11,7 @@ import { hostCertificate, HostCertificateType } from './certificate.ts';
 import { pathFor } from './certificate-text.ts';
 import { HostMode, HostScheme } from './enums.ts';
 import { HostRuntime, hostRuntime } from './runtime.ts';
+import { textOrNull } from '../empty.ts';
 
 /** A domain routed to a client's target (contract 1.4). Of certificate and key only the paths are told, and that to administrators (contract D16, 1.4). */
 export const Host = builder.prismaObject('Host', {
@@ -29,15 +30,17 @@ export const Host = builder.prismaObject('Host', {
       resolve: (row) => targetLines([row.target]),
     }),
     localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
-    headers: t.stringList({ description: `Headers that are set on requests, each as \`Name: value\`; they may carry credentials. ${blankWithoutSecrets}`, resolve: secretOf((row) => targetLines([row.headerChange]), []) }),
-    hostChange: t.exposeString('hostChange', { description: 'The Host header that the target sees; blank = as it came.' }),
+    headers: t.stringList({ nullable: true, description: `Headers that are set on requests, each as \`Name: value\`; they may carry credentials. ${nullWithoutSecrets}`, resolve: secretOf((row) => targetLines([row.headerChange])) }),
+    hostChange: t.string({ nullable: true, description: 'The Host header that the target sees; null = as it came.', resolve: (row) => textOrNull(row.hostChange) }),
     certificatePath: t.string({
-      description: "The path of the certificate's file, to administrators; blank = none, or the certificate is stored as text.",
-      resolve: (row, _args, context) => pathFor(context, row.certFilePath),
+      nullable: true,
+      description: "The path of the certificate's file, to administrators; null = none, or the certificate is stored as text.",
+      resolve: (row, _args, context) => textOrNull(pathFor(context, row.certFilePath)),
     }),
     privateKeyPath: t.string({
-      description: "The path of the private key's file, to administrators; blank = none, or the key is stored as text, which nobody gets to see.",
-      resolve: (row, _args, context) => pathFor(context, row.keyFilePath),
+      nullable: true,
+      description: "The path of the private key's file, to administrators; null = none, or the key is stored as text, which nobody gets to see.",
+      resolve: (row, _args, context) => textOrNull(pathFor(context, row.keyFilePath)),
     }),
     certificate: t.field({
       type: HostCertificateType,

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { hostCertificate, type HostCertificate, HostCertificateType } from '../host/certificate.ts';
 import { certificateState, type CertificateState } from './certificate.ts';
+import { textOrNull } from '../empty.ts';
 
 /** A platform domain with the number of its hosts. */
 export type CountedDomain = PlatformDomainRow & { readonly _count: { readonly hosts: number } };
@@ -24,7 +25,7 @@ const PlatformCertificate = builder.objectRef<CertificateState>('PlatformCertifi
     status: t.exposeString('status', { description: 'In words: valid, expired, cannot load, ...' }),
     readable: t.exposeBoolean('readable', { description: 'The files could be read, and the key belongs to the certificate.' }),
     expiresAt: t.field({ type: 'DateTime', nullable: true, description: 'When it expires; null = there is none that could be read.', resolve: (state) => state.expiresAt }),
-    daysRemaining: t.exposeInt('daysRemaining', { description: 'Whole days until then.' }),
+    daysRemaining: t.int({ nullable: true, description: 'Whole days until then; null = there is none that could be read.', resolve: ({ expiresAt, daysRemaining }) => expiresAt === null ? null : daysRemaining }),
   }),
 });
 
@@ -35,8 +36,8 @@ export const PlatformDomain = builder.objectRef<CountedDomain>('PlatformDomain')
     id: t.exposeID('id', { description: 'Names it in every call; stays the same.' }),
     wildcard: t.exposeString('wildcard', { description: '`*.` and the domain.' }),
     certificateConfigured: t.boolean({ description: 'It has a certificate, so that its hosts can be for HTTPS.', resolve: (row) => row.certFilePath !== '' }),
-    certFilePath: t.exposeString('certFilePath', { authScopes: { administrator: true }, description: "The path of the certificate's file; blank = none. For administrators." }),
-    keyFilePath: t.exposeString('keyFilePath', { authScopes: { administrator: true }, description: "The path of the private key's file; blank = none. For administrators." }),
+    certFilePath: t.string({ nullable: true, authScopes: { administrator: true }, description: "The path of the certificate's file; null = none. For administrators.", resolve: (row) => textOrNull(row.certFilePath) }),
+    keyFilePath: t.string({ nullable: true, authScopes: { administrator: true }, description: "The path of the private key's file; null = none. For administrators.", resolve: (row) => textOrNull(row.keyFilePath) }),
     referenceCount: t.int({ authScopes: { administrator: true }, description: 'How many hosts lie below it. For administrators.', resolve: (row) => row._count.hosts }),
     certificate: t.field({
       type: PlatformCertificate,

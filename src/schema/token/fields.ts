@@ -15,26 +15,26 @@ const MadeTokenType = builder.objectRef<MadeToken>('MadeToken').implement({
   }),
 });
 
-const ApiTokenInput = builder.inputType('ApiTokenInput', {
-  description: 'What a token is to be.',
+const CreateApiTokenInput = builder.inputType('CreateApiTokenInput', {
+  description: 'What a new token is to be.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'What it is for, at most 255 characters.' }),
     readOnly: t.boolean({ defaultValue: false, description: 'It may read and change nothing.' }),
     scope: t.field({ type: TokenScope, defaultValue: 'ALL', description: 'What it may use.' }),
-    secrets: t.boolean({ description: 'It sees verification keys, passwords of tunnels and headers of hosts, which are blank for it otherwise. Absent = only if it may also change things.' }),
-    expiresAt: t.field({ type: 'DateTime', description: 'When it ends; absent = never.' }),
-    userId: t.id({ description: 'Whom it stands for: administrators may name a user, absent = the caller.' }),
+    secrets: t.boolean({ description: 'It sees verification keys, passwords of tunnels and headers of hosts, which are null for it otherwise. Absent = only if it may also change things.' }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When it ends; null = never.' }),
+    userId: t.id({ description: 'Whom it stands for; null = the caller. Only administrators may name somebody else.' }),
   }),
 });
 
 /** What a token may do, as it was asked for. @throws {AditError} INVALID_INPUT */
-function rightsOf({ readOnly, scope, secrets }: typeof ApiTokenInput.$inferInput): Pick<TokenPlan, 'readOnly' | 'secrets' | 'wall'> {
+function rightsOf({ readOnly, scope, secrets }: typeof CreateApiTokenInput.$inferInput): Pick<TokenPlan, 'readOnly' | 'secrets' | 'wall'> {
   const wall = scope === 'WALL';
   if (wall && secrets === true) throw invalidInput('secrets', 'a token with the scope WALL sees none');
   return { readOnly: wall || readOnly === true, secrets: !wall && (secrets ?? readOnly !== true), wall };
 }
 
-function createApiToken(context: Context, input: typeof ApiTokenInput.$inferInput): Promise<MadeToken> {
+function createApiToken(context: Context, input: typeof CreateApiTokenInput.$inferInput): Promise<MadeToken> {
   const problems = new Problems();
   return problems.during(async () => {
     const rights = problems.check(() => rightsOf(input));
@@ -45,7 +45,7 @@ function createApiToken(context: Context, input: typeof ApiTokenInput.$inferInpu
   });
 }
 
-const userId = 'The user; absent = the caller. Only administrators may name another.';
+const userId = 'The user; null = the caller. Only administrators may name another.';
 /** The name of the token that the legacy API makes. */
 const legacyName = 'API key';
 
@@ -72,7 +72,7 @@ builder.mutationFields((t) => ({
     type: MadeTokenType,
     authScopes: { user: true },
     description: 'Makes a token. A caller that came by a token may not.',
-    args: { input: t.arg({ type: ApiTokenInput, required: true, description: 'What it is to be.' }) },
+    args: { input: t.arg({ type: CreateApiTokenInput, required: true, description: 'What it is to be.' }) },
     resolve: (_root, { input }, context) => createApiToken(context, input),
   }),
   revokeApiToken: t.id({

@@ -1,7 +1,7 @@
 import { resetTunnelTraffic } from '../traffic/reset.ts';
 import { builder } from '../builder.ts';
 import { copyTunnel, createTunnel } from './create.ts';
-import { TunnelInput, tunnelValues } from './input.ts';
+import { CreateTunnelInput, UpdateTunnelInput, tunnelValues } from './input.ts';
 import { startTunnel, stopTunnel } from './start.ts';
 import { Tunnel } from './type.ts';
 import { deleteTunnel, updateTunnel } from './update.ts';
@@ -14,7 +14,7 @@ builder.mutationFields((t) => ({
     type: Tunnel,
     authScopes: { clientLogin: true },
     description: 'Makes a tunnel and starts it.',
-    args: { input: t.arg({ type: TunnelInput, required: true, description: 'What it is to be.' }) },
+    args: { input: t.arg({ type: CreateTunnelInput, required: true, description: 'What it is to be.' }) },
     resolve: (_root, { input }, context) => createTunnel(context, tunnelValues(input)),
   }),
   copyTunnel: t.field({
@@ -28,7 +28,7 @@ builder.mutationFields((t) => ({
     type: Tunnel,
     authScopes: { clientLogin: true },
     description: 'Changes a tunnel. A stopped one stays stopped; the listener of a started one is opened anew only if it has to be another.',
-    args: { id: t.arg.id(id), input: t.arg({ type: TunnelInput, required: true, description: 'What is to change.' }) },
+    args: { id: t.arg.id(id), input: t.arg({ type: UpdateTunnelInput, required: true, description: 'What is to change.' }) },
     resolve: (_root, args, context) => updateTunnel(context, idOf('id', args.id), tunnelValues(args.input)),
   }),
   startTunnel: t.field({

@@ -3,6 +3,7 @@ import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
 import { Health } from '../health/type.ts';
+import { textOrNull } from '../empty.ts';
 
 /** The running state of a tunnel; of one that the engine doesn't know, what the row remembers. */
 export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): TunnelState {
@@ -16,13 +17,13 @@ const VisitorPath = builder.enumType('VisitorPath', {
   description: "How a visitor's connections go.",
   values: {
     RELAY: { value: 'relay', description: 'Through the server.' },
-    DIRECT: { value: 'direct', description: 'Past the server, over a direct path to the agent (p2p). Open ones may still go through the server.' },
+    DIRECT: { value: 'direct', description: 'Past the server, over a direct path to the agent (P2P). Open ones may still go through the server.' },
   } as const,
 });
 
 /** A program that visits a tunnel. */
 const Visitor = builder.objectRef<VisitorState>('TunnelVisitor').implement({
-  description: 'A program that visits a tunnel (secret, p2p).',
+  description: 'A program that visits a tunnel (SECRET, P2P).',
   fields: (t) => ({
     address: t.exposeString('address', { description: 'Its address as the server sees it.' }),
     path: t.field({ type: VisitorPath, description: 'How its new connections go.', resolve: ({ path }) => path }),
@@ -35,9 +36,9 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
   description: 'What a tunnel is doing now.',
   fields: (t) => ({
     running: t.exposeBoolean('running', { description: 'It serves: its listener is open, or it needs none.' }),
-    error: t.exposeString('error', { description: "Why it isn't although the tunnel is started; blank = nothing is wrong." }),
+    error: t.string({ nullable: true, description: "Why it isn't although the tunnel is started; null = nothing is wrong.", resolve: (row) => textOrNull(row.error) }),
     connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
-    visitors: t.field({ type: [Visitor], description: 'The programs that visit it (secret, p2p).', resolve: ({ visitors }) => visitors }),
+    visitors: t.field({ type: [Visitor], description: 'The programs that visit it (SECRET, P2P).', resolve: ({ visitors }) => visitors }),
     health: t.field({
       type: Health, nullable: true, description: 'The health of its targets; null = they are not checked, or the agent is away.', resolve: ({ health }) => health,
     }),
@@ -49,6 +50,6 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
     rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the tunnel was made.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the tunnel was made.' }),
-    dropped: t.exposeFloat('dropped', { description: 'Datagrams that were dropped since the server started (udp): too many waited, or their visitor was refused.' }),
+    dropped: t.exposeFloat('dropped', { description: 'Datagrams that were dropped since the server started (UDP): too many waited, or their visitor was refused.' }),
   }),
 });

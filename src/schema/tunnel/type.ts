@@ -2,13 +2,14 @@ import { targetLines } from '../../rules/targets.ts';
 import { proxyProtocols, tunnelModes } from '../../rules/tunnel-mode.ts';
 import type { Tunnel as TunnelRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
-import { blankWithoutSecrets, secretOf } from '../access/secret-field.ts';
+import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { pageArgs, rowLimits, stretchOf } from '../page.ts';
 import { stored } from '../stored.ts';
 import { ProxyProtocol, TunnelMode } from './enums.ts';
 import { TunnelRuntime, tunnelRuntime } from './runtime.ts';
+import { numberOrNull, textOrNull } from '../empty.ts';
 
 /** A server-side port that forwards through a client (contract 1.3). */
 export const Tunnel = builder.prismaObject('Tunnel', {
@@ -17,16 +18,16 @@ export const Tunnel = builder.prismaObject('Tunnel', {
     id: t.exposeID('id', { description: 'Names the tunnel in every call.' }),
     mode: t.field({ type: TunnelMode, description: 'What it does with what arrives.', resolve: (row) => stored(tunnelModes, row.mode) }),
     remark: t.exposeString('remark', { description: 'A note.' }),
-    port: t.expose('port', { type: 'Port', description: 'The port it listens on; 0 = none (secret, p2p).' }),
-    serverIp: t.exposeString('serverIp', { description: 'The address it listens on; blank = all.' }),
+    port: t.field({ type: 'Port', nullable: true, description: 'The port it listens on; null = none (SECRET, P2P).', resolve: (row) => numberOrNull(row.port) }),
+    serverIp: t.string({ nullable: true, description: 'The address it listens on; null = all.', resolve: (row) => textOrNull(row.serverIp) }),
     targets: t.stringList({
       description: 'Where connections go, in turn: host:port, or a port alone, which means 127.0.0.1.',
       resolve: (row) => targetLines([row.target]),
     }),
     localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
-    password: t.string({ description: `The key that visitors prove (secret, p2p). ${blankWithoutSecrets}`, resolve: secretOf((row) => row.password, '') }),
-    localPath: t.exposeString('localPath', { description: "What is served of the agent's machine (file)." }),
-    stripPrefix: t.exposeString('stripPrefix', { description: 'What is taken off the beginning of the URL path (file).' }),
+    password: t.string({ nullable: true, description: `The password that visitors prove (SECRET, P2P); null = none. ${nullWithoutSecrets}`, resolve: secretOf((row) => textOrNull(row.password)) }),
+    localPath: t.string({ nullable: true, description: "The directory of the agent's machine that is served (FILE); null = none.", resolve: (row) => textOrNull(row.localPath) }),
+    stripPrefix: t.string({ nullable: true, description: 'What is taken off the beginning of the URL path (FILE); null = nothing.', resolve: (row) => textOrNull(row.stripPrefix) }),
     proxyProtocol: t.field({
       type: ProxyProtocol,
       description: "The header that tells the target the visitor's address.",

@@ -1,6 +1,6 @@
 import { builder } from '../builder.ts';
 import { changePassword } from './change-password.ts';
-import { UserInput } from './input.ts';
+import { CreateUserInput, UpdateUserInput, userValues } from './input.ts';
 import { User } from './type.ts';
 import { createUser, deleteUser, setUserEnabled, updateUser } from './write.ts';
 import { idOf } from '../ids.ts';
@@ -12,25 +12,25 @@ builder.mutationFields((t) => ({
     type: User,
     authScopes: { administrator: true },
     description: 'Makes a user. It is enabled. For administrators.',
-    args: { input: t.arg({ type: UserInput, required: true, description: 'What it is to be.' }) },
-    resolve: (_root, { input }, context) => createUser(context, input),
+    args: { input: t.arg({ type: CreateUserInput, required: true, description: 'What it is to be.' }) },
+    resolve: (_root, { input }, context) => createUser(context, userValues(input)),
   }),
   updateUser: t.field({
     type: User,
     authScopes: { administrator: true },
     description: 'Changes a user; a new password ends the sessions and the API tokens of the user. For administrators.',
-    args: { id: t.arg.id(id), input: t.arg({ type: UserInput, required: true, description: 'What is to change.' }) },
-    resolve: (_root, args, context) => updateUser(context, idOf('id', args.id), args.input),
+    args: { id: t.arg.id(id), input: t.arg({ type: UpdateUserInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, args, context) => updateUser(context, idOf('id', args.id), userValues(args.input)),
   }),
   changePassword: t.field({
     type: User,
     authScopes: { clientLogin: true },
     description: "Sets a user's password, and ends the user's other sessions. An ordinary user may change their own. When an administrator sets it, the user's API tokens end, too.",
     args: {
-      id: t.arg.id({ description: 'The user; an ordinary user may leave it out.' }),
-      currentPassword: t.arg.string({ description: 'The present password; administrators need none.' }),
+      id: t.arg.id({ description: 'The user; null = the caller, who is an ordinary user then.' }),
+      currentPassword: t.arg.string({ description: 'The present password; administrators may leave it out.' }),
       newPassword: t.arg.string({ required: true, description: 'At least 6 characters.' }),
-      confirmation: t.arg.string({ description: 'The new password again; blank = not compared.' }),
+      confirmation: t.arg.string({ description: 'The new password again, to be compared; null = not compared.' }),
       revokeTokens: t.arg.boolean({ defaultValue: false, description: "End the user's API tokens, too. Ask users who change their own: somebody who knew the former password may have made some." }),
     },
     resolve: (_root, args, context) => changePassword(context, { ...args, id: idOf('id', args.id) }),

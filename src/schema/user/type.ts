@@ -2,6 +2,7 @@ import { isPast } from '../../rules/expiry.ts';
 import type { User as UserRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
+import { numberOrNull } from '../empty.ts';
 
 /** An ordinary account (contract 1.2), as the owner of clients. Its password stays inside. */
 export const User = builder.prismaObject('User', {
@@ -14,8 +15,8 @@ export const User = builder.prismaObject('User', {
       resolve: (row, _args, context) => row.enabled && !isPast(row.expiresAt, context.now()),
     }),
     remark: t.exposeString('remark', { authScopes: { administrator: true }, description: "The administrator's note. For administrators." }),
-    maxClients: t.exposeInt('maxClients', { description: 'The most clients the user may own; 0 = unlimited.' }),
-    maxTunnels: t.exposeInt('maxTunnels', { description: 'The most tunnels and hosts over all of the clients; 0 = unlimited.' }),
+    maxClients: t.int({ nullable: true, description: 'The most clients the user may own; null = unlimited.', resolve: (row) => numberOrNull(row.maxClients) }),
+    maxTunnels: t.int({ nullable: true, description: 'The most tunnels and hosts over all of the clients; null = unlimited.', resolve: (row) => numberOrNull(row.maxTunnels) }),
     clientCount: t.exposeInt('clientCount', { description: 'How many clients the user owns.' }),
     tunnelCount: t.exposeInt('tunnelCount', { description: 'How many tunnels and hosts they have together.' }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the account and its clients stop working; null = never.' }),

@@ -31,6 +31,7 @@ export async function updateUser(context: Context, id: number, input: UserValues
   const problems = new Problems();
   const columns = userColumns(problems, input, context.settings);
   const password = problems.check(() => newPassword(input));
+  if (input.password?.trim() === '') problems.note(new AditError('PASSWORD_EMPTY', { field: 'password' }));
   const passwordHash = password === undefined ? undefined : await hashPassword(password);
   return problems.during(() => context.write(async (tx, changed) => {
     const before = await userById(tx, id);
