@@ -39,7 +39,7 @@ export class Agent {
 
   constructor({ server, tls, vkey, log, version, sockets = netBackend, allowFiles = [], declarer, random }: AgentOptions) {
     this.#files = new FileServer(allowFiles, log);
-    const info = { version, localAddress: localAddresses(), configFile: declarer !== undefined };
+    const info = { version, localAddress: localAddresses(), configFile: declarer !== undefined, credit: true };
     const handlers = { onDeclared: (answer: Declared) => declarer?.answered(answer), onOverview: (part: OverviewPart) => this.#overview.add(part) };
     this.#kept = new KeptConnection({
       server, log, random,

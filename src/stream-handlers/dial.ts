@@ -6,13 +6,13 @@ import type { StreamHandler } from './stream-handler.ts';
 const connected = encodeDialResult('connected');
 
 /** Joins the stream with the first target that answers and says first what became of the dial: a proxy has to tell its visitor. */
-export const answerDial: StreamHandler<'dial'> = ({ targets, timeoutMs }, stream, { sockets, hold }, answered) => {
+export const answerDial: StreamHandler<'dial'> = ({ targets, timeoutMs, credit }, stream, { sockets, hold }, answered) => {
   dialFirst(sockets, targets, timeoutMs, (outcome) => {
     if (outcome instanceof Error) {
       stream.join(new MessageSocket(encodeDialResult(dialFailure(outcome.cause))));
     } else {
       outcome.unread(connected);
-      stream.join(outcome, { onClose: hold() });
+      stream.join(outcome, { onClose: hold(), credit });
     }
     answered();
   });

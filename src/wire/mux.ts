@@ -97,10 +97,11 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   /**
    * Opens a stream without waiting for the peer; undefined = the session is over or has too many, or the peer reads too little.
    * @param dataFollows as for `Opener.open`
+   * @param credit as for `Opener.open`: only for a peer that says it goes by that
    */
-  open(payload: Uint8Array, dataFollows = false): Stream | undefined {
+  open(payload: Uint8Array, dataFollows = false, credit?: number): Stream | undefined {
     if (this.#closed || this.#streams.size >= MAX_STREAMS || this.#out.full) return undefined;
-    const stream = new Stream(this.#freeId(), this);
+    const stream = new Stream(this.#freeId(), this, credit);
     this.#streams.set(stream.id, stream);
     if (dataFollows) this.#out.frameBeforeData(Frame.OPEN, stream.id, payload);
     else this.#out.frame(Frame.OPEN, stream.id, payload);

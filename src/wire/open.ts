@@ -12,8 +12,14 @@ const openRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('udp'), by, targets: z.array(z.string().max(300)).min(1).max(5000) }),
   /** Exchange datagrams with everybody: each begins with the address it goes to or came from (`socks-address.ts`). */
   z.object({ kind: z.literal('udpAny'), by }),
-  /** Connect with the first target that answers, each having `timeoutMs`, and say first what became of it (wire/dial-result.ts). */
-  z.object({ kind: z.literal('dial'), by, targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000) }),
+  /**
+   * Connect with the first target that answers, each having `timeoutMs`, and say first what became of it (wire/dial-result.ts). `credit`: bytes that
+   * may be sent before some of them were taken; absent = a whole window.
+   */
+  z.object({
+    kind: z.literal('dial'), by, targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000),
+    credit: z.int().min(16 * 1024).max(1024 * 1024).optional(),
+  }),
   /**
    * Open a direct path with the visitor at the other end of this stream (direct-messages.ts). It is proven with the tunnel's password; the
    * visitor's connections on it go to the targets. `stunPorts`: the server's, for the public address.

@@ -11,6 +11,8 @@ export const agentInfoSchema = z.object({
   localAddress: label(255).default(''),
   /** It runs in configuration-file mode: it brings tunnels and hosts along. */
   configFile: z.boolean().default(false),
+  /** It goes by the credit that a request gives it to begin with. */
+  credit: z.boolean().default(false),
 });
 /** @see agentInfoSchema */
 export type AgentInfo = z.output<typeof agentInfoSchema>;

@@ -4,12 +4,17 @@ import type { DataConnection, RawReader, RawWriter } from './data-connection.ts'
 import { Packer } from './packing.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
 import { writeLent } from './spare-buffers.ts';
-import type { UnreadHolder } from './unread-budget.ts';
+import type { UnreadHolder, UnreadLedger } from './unread-budget.ts';
 
 /** Bytes a direction may have under way on the mux before the receiver's socket took them. */
 export const WINDOW = 1024 * 1024;
-/** Taken bytes are given back as credit in steps of this size: a short stream needs no WINDOW frame at all. */
-const GRANT_STEP = 256 * 1024;
+/**
+ * What a stream of a host begins with, if its agent knows how to (`OpenRequest.credit`). The window grows by what its visitor takes, up to WINDOW: one that
+ * reads nothing holds no more than this.
+ */
+export const START_CREDIT = 128 * 1024;
+/** Taken bytes are given back as credit in steps of so much of the window: a short stream needs no WINDOW frame at all. */
+const GRANT_SHARE = 1 / 4;
 /** While the streams of a session hold much together: the window of each, and the step. A socket that takes more than the difference at once says when it took it. */
 const TIGHT = { window: 256 * 1024, step: 64 * 1024 } as const;
 /** A direction that carried this much on the mux moves to a data connection. */
@@ -21,6 +26,10 @@ export interface StreamHooks {
   onSent?(bytes: number): void;
   /** Bytes received from the peer, towards the local socket. */
   onReceived?(bytes: number): void;
+  /** What waits for the local socket counts there, too, beside the session's own budget. */
+  readonly unread?: UnreadLedger | undefined;
+  /** Bytes that the peer said it takes to begin with; absent = a whole window. */
+  readonly credit?: number | undefined;
   /** The stream is over; `error` when it didn't end in good order. Called once, always last. */
   onClose?(error?: Error): void;
 }
@@ -67,8 +76,9 @@ export interface Opener {
   /**
    * undefined = it takes no more.
    * @param dataFollows the visitor speaks first, most likely, and at once: what it says travels together with the payload
+   * @param credit what the payload gives the other side to begin with, in bytes; undefined = nothing: it has a whole window
    */
-  open(payload: Buffer, dataFollows?: boolean): Joinable | undefined;
+  open(payload: Buffer, dataFollows?: boolean, credit?: number): Joinable | undefined;
 }
 
 /** The stream ended because one side was cut off. */
@@ -106,8 +116,10 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   // Peer -> local socket
   /** Arrived before the local socket was there. */
   #early: Buffer[] = [];
+  /** Bytes the peer may have under way and waiting here: those that it may still send, and those not yet given back. */
+  #window: number;
   /** Bytes the peer may still send. */
-  #allowance = WINDOW;
+  #allowance: number;
   /** Received and not yet given back as credit. */
   #ungranted = 0;
   /** Bytes that wait for the local socket, as the host knows it. */
@@ -120,9 +132,12 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   #inRawEnd = false;
   #inDone = false;
 
-  constructor(id: number, host: StreamHost) {
+  /** @param window what the peer may send to begin with, in bytes */
+  constructor(id: number, host: StreamHost, window: number = WINDOW) {
     this.id = id;
     this.#host = host;
+    this.#window = window;
+    this.#allowance = window;
   }
 
   /** Joins the stream with its local socket; from here on they live and die together. */
@@ -134,6 +149,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     }
     this.#local = local;
     this.#hooks = hooks;
+    if (hooks.credit !== undefined) this.#credit = hooks.credit;
+    hooks.unread?.open(this);
     local.attach(this);
     const early = this.#early;
     this.#early = [];
@@ -166,15 +183,22 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#account();
   }
 
+  get peer(): string {
+    return this.#local?.remoteAddress ?? '';
+  }
+
   recount(): number {
-    this.#told = this.#closed ? 0 : this.#local ? this.#local.pending : this.#ungranted;
+    this.#account();
     return this.#told;
   }
 
   #account(): void {
-    const before = this.#told;
-    const more = this.recount() - before;
-    if (more !== 0) this.#host.holds(more);
+    const unread = this.#closed ? 0 : this.#local ? this.#local.pending : this.#ungranted;
+    const more = unread - this.#told;
+    if (more === 0) return;
+    this.#told = unread;
+    this.#host.holds(more);
+    this.#hooks.unread?.add(more);
   }
 
   #deliver(piece: Buffer): void {
@@ -186,14 +210,16 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   /** Gives credit back for what the local socket took. */
   #grant(): void {
     if (this.#inDone || this.#inMoved) return;
-    const { tight } = this.#host;
+    const tight = this.#host.tight || this.#hooks.unread?.tight === true;
     const waits = this.#local?.pending ?? 0;
     const taken = this.#ungranted - waits;
     const granted = tight ? Math.min(taken, TIGHT.window - this.#allowance - waits) : taken;
-    if (granted < (tight ? TIGHT.step : GRANT_STEP)) return;
+    if (granted < (tight ? TIGHT.step : this.#window * GRANT_SHARE)) return;
+    const grown = tight ? 0 : Math.min(taken, WINDOW - this.#window);
     this.#ungranted -= granted;
-    this.#allowance += granted;
-    this.#host.sendWindow(this.id, granted);
+    this.#window += grown;
+    this.#allowance += granted + grown;
+    this.#host.sendWindow(this.id, granted + grown);
   }
 
   /**
@@ -347,7 +373,9 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
       return;
     }
     this.#hooks.onReceived?.(chunk.length);
-    if (!writeLent(this.#local, chunk)) this.#inbound?.pause();
+    if (writeLent(this.#local, chunk)) return;
+    this.#inbound?.pause();
+    this.#account();
   }
 
   onRawEnd(): void {
@@ -383,6 +411,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#early = [];
     this.#held = undefined;
     this.#account();
+    this.#hooks.unread?.close(this);
     this.#host.forget(this);
     this.#hooks.onClose?.(error);
   }

@@ -41,7 +41,7 @@ async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey, brought: Read
   const files = new FileServer([], log.logger);
   let answers = 0;
   const link = await Link.open({
-    server: bridge, vkey, info: { version: '1', localAddress: '', configFile: true }, sockets: netBackend, log: log.logger, files,
+    server: bridge, vkey, info: { version: '1', localAddress: '', configFile: true, credit: true }, sockets: netBackend, log: log.logger, files,
     onDeclared: () => answers++, onOverview: () => undefined, dataAfterMs: 0,
   });
   stops.push(() => link.close(0), () => files.close());

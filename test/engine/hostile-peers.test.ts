@@ -73,7 +73,7 @@ test('an overview is made as the agent reads it, and not again before that', asy
     kind: 'tunnel', id: 1, type: 'tcp', host: '', port: 1, targets: [], running: true, error: '', connections: 0, visitors: { relay: 0, direct: 0 }, health: null,
   };
   const session = new AgentSession({
-    id: 'a', key: Buffer.alloc(32), clientId: 1, info: { version: '', localAddress: '', configFile: false }, socket, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 },
+    id: 'a', key: Buffer.alloc(32), clientId: 1, info: { version: '', localAddress: '', configFile: false, credit: true }, socket, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 },
     onTraffic: () => undefined, onHealth: () => undefined, records: undefined, onGone: () => undefined,
     * overview() {
       for (let i = 0; i < 100_000; i++) {

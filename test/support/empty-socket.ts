@@ -2,7 +2,7 @@ import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 
 /** A socket without a network: takes everything, keeps what it is told. */
 export class EmptySocket implements ByteSocket {
-  readonly remoteAddress = '';
+  readonly remoteAddress: string = '';
   readonly remotePort = 0;
   readonly pending: number = 0;
   received = '';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Batch } from '../../src/wire/batch.ts';
 import { Frame, FrameReader } from '../../src/wire/frames.ts';
 import { Mux } from '../../src/wire/mux.ts';
-import type { Stream } from '../../src/wire/stream.ts';
+import { START_CREDIT, type Stream } from '../../src/wire/stream.ts';
 import { UNREAD, UnreadBudget } from '../../src/wire/unread-budget.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 
@@ -12,6 +12,13 @@ const MB = 1024 * KB;
 /** A visitor who takes bytes only when the test says so. */
 class SlowSocket extends EmptySocket {
   override pending = 0;
+  override readonly remoteAddress: string;
+
+  constructor(remoteAddress: string) {
+    super();
+    this.remoteAddress = remoteAddress;
+  }
+
   override write(chunk: Buffer, taken?: () => void): boolean {
     this.pending += chunk.length;
     taken?.();
@@ -56,10 +63,10 @@ function session() {
   const ended: string[] = [];
   const mux = new Mux(socket, 'server', { onOpen: (stream) => stream.reset(), onControl: () => undefined, onClose: (reason) => ended.push(reason) }, { heartbeatMs: 60_000 });
   const visitors: Array<{ readonly stream: Stream; readonly local: SlowSocket }> = [];
-  const visit = (): { readonly stream: Stream; readonly local: SlowSocket } => {
-    const stream = mux.open(Buffer.from('{}'));
+  const visit = (remoteAddress = '192.0.2.1', credit?: number): { readonly stream: Stream; readonly local: SlowSocket } => {
+    const stream = mux.open(Buffer.from('{}'), false, credit);
     if (!stream) throw new Error('the session takes no more');
-    const local = new SlowSocket();
+    const local = new SlowSocket(remoteAddress);
     stream.join(local);
     const visitor = { stream, local };
     visitors.push(visitor);
@@ -119,10 +126,48 @@ test('a stream alone has the whole window, and gets back all that its visitor to
   mux.close('');
 });
 
+test('those of the address that holds most are reset first, also while each of another one holds more', async () => {
+  const { mux, visit, send, visitors, resets } = session();
+  const other = visit('192.0.2.2');
+  send(other.stream, MB);
+  for (let index = 0; index < 300; index++) send(visit().stream, 512 * KB);
+  await turn();
+  expect(resets.length).toBeGreaterThan(40);
+  expect(visitors.filter(({ stream }) => stream.over).length).toBe(resets.length);
+  expect(other.stream.over).toBe(false);
+  mux.close('');
+});
+
+test('a stream that begins with less credit gets more as its visitor reads, up to a whole window, and none without that', async () => {
+  const { visit, send, credit, ended } = session();
+  const { stream, local } = visit('192.0.2.1', START_CREDIT);
+  send(stream, START_CREDIT);
+  await turn();
+  expect(credit.get(stream.id)).toBeUndefined();
+  let given = START_CREDIT;
+  let sent = START_CREDIT;
+  local.take(START_CREDIT);
+  for (let round = 0; round < 6; round++) {
+    await turn();
+    given = START_CREDIT + (credit.get(stream.id) ?? 0);
+    send(stream, given - sent);
+    local.take(given - sent);
+    sent = given;
+  }
+  await turn();
+  expect(START_CREDIT + (credit.get(stream.id) ?? 0) - sent).toBe(MB);
+  expect(ended).toEqual([]);
+  // One more than it may send ends the session.
+  const silent = visit('192.0.2.1', START_CREDIT);
+  send(silent.stream, START_CREDIT + 1);
+  expect(ended).toEqual([expect.stringContaining('more data')]);
+});
+
 test('what was counted too much is looked at again before anything is reset', () => {
   const reset: number[] = [];
   const unread = Array.from({ length: 10 }, () => 1);
   const held = unread.map((_, index) => ({
+    peer: '192.0.2.1',
     recount: () => unread[index] ?? 0,
     reset: () => {
       reset.push(index);

@@ -59,9 +59,10 @@ export class AgentSession extends BridgeSession {
   /**
    * Opens a stream at once, without waiting for the agent; undefined = the session ends or has too many streams.
    * @param dataFollows as for `Opener.open`
+   * @param credit as for `Opener.open`. An agent of an older version takes a whole window whatever the payload says
    */
-  open(payload: Buffer, dataFollows = false): Stream | undefined {
-    return this.#leaving || this.streamCount >= MAX_STREAMS ? undefined : this.mux.open(payload, dataFollows);
+  open(payload: Buffer, dataFollows = false, credit?: number): Stream | undefined {
+    return this.#leaving || this.streamCount >= MAX_STREAMS ? undefined : this.mux.open(payload, dataFollows, this.info.credit ? credit : undefined);
   }
 
   /** Direct paths to a tunnel lead to other targets from their next connection on. */

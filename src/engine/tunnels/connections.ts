@@ -1,5 +1,6 @@
 import type { ByteSocket } from '../../wire/socket.ts';
 import type { Opener } from '../../wire/stream.ts';
+import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { RefusalCause } from '../face.ts';
 import type { Account } from '../limits/account.ts';
 import type { Meter } from '../limits/meter.ts';
@@ -10,6 +11,10 @@ import { Connection } from './connection.ts';
 export interface CarryOptions {
   /** As for `Opener.open`. */
   readonly dataFollows?: boolean;
+  /** As for `Opener.open`. */
+  readonly credit?: number;
+  /** What waits for the visitor counts there, too. */
+  readonly unread?: UnreadLedger | undefined;
   /** Called once, when the connection is over or was refused. */
   readonly onOver?: () => void;
 }
@@ -33,7 +38,7 @@ export class Connections {
    * Connects `socket` with what `payload` names on the agent's side; the bytes count for the tunnel and for `client`. The socket is
    * reset when the session takes no more, or when the client has as many connections as it may by now.
    */
-  carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer, { dataFollows, onOver }: CarryOptions = NOTHING_SPECIAL): void {
+  carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer, { dataFollows, credit, unread, onOver }: CarryOptions = NOTHING_SPECIAL): void {
     const tunnel = this.#tunnel;
     const { remoteAddress: address } = socket;
     if (!this.#visitors.enter(address)) {
@@ -41,7 +46,7 @@ export class Connections {
       onOver?.();
       return;
     }
-    const stream = client.full ? undefined : session.open(payload, dataFollows);
+    const stream = client.full ? undefined : session.open(payload, dataFollows, credit);
     if (!stream) {
       this.#visitors.leave(address);
       this.#refuse(socket, client, client.full ? 'connections' : 'agentCapacity');
@@ -55,6 +60,7 @@ export class Connections {
     client.connections++;
     this.#visitors.trace?.say(socket, 'opened', { connection: connection.id, clientId: client.id, stream: stream.id });
     stream.join(connection, {
+      unread,
       onClose: (error) => {
         this.#visitors.trace?.say(socket, 'closed', closing(connection, error));
         this.#open.delete(connection);

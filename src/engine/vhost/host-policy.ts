@@ -1,8 +1,10 @@
 import { type PairOrigin, socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
+import { START_CREDIT } from '../../wire/stream.ts';
+import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { Environment } from '../environment.ts';
 import { HEAD_LIMITS, type HeadLimits } from '../http/head.ts';
-import { DATA_FOLLOWS } from '../tunnels/connections.ts';
+import { type CarryOptions, DATA_FOLLOWS } from '../tunnels/connections.ts';
 import type { TargetTurns } from '../tunnels/target-turns.ts';
 import { gateOf } from './request/gate.ts';
 import type { HostEntry } from './hosts.ts';
@@ -41,23 +43,23 @@ export class HostPolicy implements VhostPolicy {
     return guess;
   }
 
-  dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined {
-    return this.#dial(entry, entry.targets, visitor);
+  dial(entry: HostEntry, visitor: PairOrigin, unread: UnreadLedger | undefined): ByteSocket | undefined {
+    return this.#dial(entry, entry.targets, visitor, { dataFollows: true, credit: START_CREDIT, unread });
   }
 
   dialSecure(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined {
-    return this.#dial(entry, entry.secureTargets, visitor);
+    return this.#dial(entry, entry.secureTargets, visitor, DATA_FOLLOWS);
   }
 
   /** Counted and limited like a tunnel's connection. */
-  #dial(entry: HostEntry, targets: TargetTurns, visitor: PairOrigin): ByteSocket | undefined {
+  #dial(entry: HostEntry, targets: TargetTurns, visitor: PairOrigin, how: CarryOptions): ByteSocket | undefined {
     const payload = targets.next;
     const carrier = payload && this.#environment.admit(entry.wanted, visitor.remoteAddress);
     if (!carrier || typeof carrier === 'string') return undefined;
     targets.advance();
     const [near, far] = socketPair(visitor);
     this.#environment.visitors.trace?.same(visitor, near, far);
-    entry.connections.carry(far, carrier.session, carrier.client, payload, DATA_FOLLOWS);
+    entry.connections.carry(far, carrier.session, carrier.client, payload, how);
     return near;
   }
 }

@@ -1,6 +1,7 @@
 import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
 import { OwnNames } from '../../rules/own-names.ts';
 import type { HealthMessage } from '../../wire/health.ts';
+import { START_CREDIT } from '../../wire/stream.ts';
 import type { CertificateState, HostState, WantedHost } from '../face.ts';
 import { afterMessage, inTurn, type ReportedHealth, sameTurns } from '../health/reported-health.ts';
 import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
@@ -48,7 +49,7 @@ export class HostEntry implements HostRule {
     this.certificate = certificate;
     this.health = health;
     const targets = inTurn(health, wanted.targets);
-    this.targets = new TargetTurns({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs }, targets, before?.targets);
+    this.targets = new TargetTurns({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs, credit: START_CREDIT }, targets, before?.targets);
     this.secureTargets = new TargetTurns({ kind: 'tcp', by: `host ${wanted.id}` }, targets, before?.secureTargets);
     this.fields = before?.wanted === wanted ? before.fields : hostFields(wanted);
     this.id = wanted.id;

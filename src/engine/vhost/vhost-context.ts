@@ -1,6 +1,7 @@
 import type { HostRequest } from '../../rules/host-route.ts';
 import type { PairOrigin } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
+import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { HeadLimits, RequestHead } from '../http/head.ts';
 import type { VisitorTrace } from '../limits/visitor-trace.ts';
 import type { HostEntry } from './hosts.ts';
@@ -39,8 +40,9 @@ export interface VhostPolicy {
   /**
    * A connection to the next target of a host, opened at once; undefined = it can't be carried. The first byte that comes of it is the
    * result of the dial (wire/dial-result.ts).
+   * @param unread what waits for the visitor counts there
    */
-  dial(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined;
+  dial(entry: HostEntry, visitor: PairOrigin, unread: UnreadLedger | undefined): ByteSocket | undefined;
   /** The same to a target that speaks TLS itself: no result is said. */
   dialSecure(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined;
 }

@@ -15,6 +15,7 @@ import { ProxiedSockets } from './proxied-sockets.ts';
 import { RefusalLog } from './response/refusal-log.ts';
 import { SlowVisitors, type TimedVisitor, type VhostTiming } from './slow-visitors.ts';
 import { TargetPool } from './target/target-pool.ts';
+import { UnreadAccounts } from './unread-account.ts';
 import type { GateRefusal, VhostContext, VhostPolicy, Visit } from './vhost-context.ts';
 
 /** What the visitors' side of the hosts is made of. */
@@ -30,6 +31,8 @@ export interface VhostOptions {
   /** Most visitors' connections at once, those that ask for nothing included. Of HTTP/2 each session counts, and each request that is under way. */
   readonly shares: ShareLimits;
   readonly trace?: VhostContext['trace'];
+  /** What is held for the visitors over HTTP/2. */
+  readonly unread?: UnreadAccounts;
 }
 
 /** Where the hosts are to be had; 0 = any free port. */
@@ -54,6 +57,7 @@ export class VhostServer implements VhostContext {
   /** They, and the requests that are under way over HTTP/2. */
   readonly #timed = new Set<TimedVisitor>();
   readonly #shares: ConnectionShares;
+  readonly #unread: UnreadAccounts;
   readonly #slow: SlowVisitors;
   readonly #https: HttpsFront;
   readonly #proxied: ProxiedSockets;
@@ -68,6 +72,7 @@ export class VhostServer implements VhostContext {
     this.#options = options;
     this.trace = options.trace;
     this.#shares = new ConnectionShares(options.shares);
+    this.#unread = options.unread ?? new UnreadAccounts();
     const refused = (address: string): void => {
       this.refusals.note({ refusal: 'malformed', reason: 'the header of the PROXY protocol is malformed', hostId: undefined, address });
     };
@@ -82,6 +87,7 @@ export class VhostServer implements VhostContext {
       named: (name) => options.hosts.named(name),
       ownName: () => options.hosts.serverName,
       enter: (address) => this.#enter(address),
+      openAccount: (address) => this.#unread.open(trusts(address) ? undefined : address),
       serve: (socket) => this.#serve(socket, 'https'),
       newPool: () => new TargetPool(IDLE_OF_SESSION, options.timing.targetIdleMs),
       serveStream: (stream, headers, ended, visitor) => this.#serveStream(stream, headers, ended, visitor),

@@ -10,6 +10,7 @@ import { flood, frames, silentHttp2 } from '../../support/http2-frames.ts';
 import { closed, visit } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import { UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
 const host = 'x.p.example.com';
 const pem = { certificate: covering.certificate, privateKey: covering.key };
@@ -122,6 +123,32 @@ test('the streams of sessions end with their sockets, those too whose answers wa
   for (const raw of raws) raw.resetAndDestroy();
   expect(await eventually(() => server.connections, (count) => count === 0, 5000)).toBe(0);
 });
+
+test('while an address holds much, further requests of it wait, at most as long as for a head, or are refused when they have a body; when it has read they are answered', async () => {
+  const unread = new UnreadAccounts();
+  const { account } = unread.open('127.0.0.1');
+  let held = 20 * 1024 * 1024;
+  const holder = { peer: '127.0.0.1', recount: () => held, reset: () => undefined };
+  account.open(holder);
+  account.add(held);
+  const origin = await startRawOrigin((_text, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], { unread, timing: { ...VHOST_TIMING, headMs: 1000 } });
+  const { client, ask } = await session(httpsPort);
+  const status = async (stream: http2.ClientHttp2Stream): Promise<unknown> => (await once(stream, 'response'))[0][':status'];
+  expect(await status(ask())).toBe(503);
+  const upload = client.request({ ':path': '/', ':method': 'POST' }, { endStream: false }).on('error', () => undefined);
+  await new Promise((resolve) => { upload.once('close', resolve); });
+  expect(upload.rstCode).toBe(http2.constants.NGHTTP2_REFUSED_STREAM);
+  expect(origin.received).toEqual([]);
+  const waiting = Promise.all(Array.from({ length: 20 }, () => status(ask())));
+  // One of another connection, too, that gives up.
+  const other = await session(httpsPort);
+  const left = other.ask();
+  left.close(http2.constants.NGHTTP2_CANCEL);
+  held = 0;
+  expect(await waiting).toEqual(Array.from({ length: 20 }, () => 200));
+  account.close(holder);
+}, 30_000);
 
 test('interim responses over HTTP/2 are at most 16, too; then the target does not answer properly', async () => {
   const origin = await startRawOrigin((_text, socket) => {

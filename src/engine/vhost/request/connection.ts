@@ -36,6 +36,7 @@ export interface VhostConnectionOptions {
  */
 export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   readonly covers = undefined;
+  readonly unread = undefined;
   readonly patience = new Patience();
   readonly heads = new HeadsForTarget();
   readonly #visitor: ByteSocket;

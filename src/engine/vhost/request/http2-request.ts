@@ -1,5 +1,6 @@
 import http2 from 'node:http2';
 import type { PairOrigin } from '../../../wire/socket-pair.ts';
+import type { UnreadHolder } from '../../../wire/unread-budget.ts';
 import { type Framing, passedTrailer, requestFraming } from '../../http/body.ts';
 import type { Field } from '../../http/field.ts';
 import { formatTrailer, type RequestHead, type ResponseHead } from '../../http/head.ts';
@@ -8,10 +9,12 @@ import type { HeadsForTarget } from '../target/head-for-target.ts';
 import { checkRequestHead, receivedFields } from './http2-head.ts';
 import type { Http2Outbound } from '../response/http2-outbound.ts';
 import { Http2Response } from '../response/http2-response.ts';
+import { BODY_WINDOW } from './http2-session.ts';
 import type { OwnResponse } from '../response/own-response.ts';
 import { Patience } from '../patience.ts';
 import { RequestHandler } from './request-handler.ts';
 import type { TargetPool } from '../target/target-pool.ts';
+import type { UnreadAccount } from '../unread-account.ts';
 import type { VhostContext } from '../vhost-context.ts';
 import type { VisitorSide } from './visitor-side.ts';
 
@@ -23,15 +26,17 @@ export interface Http2Visitor {
   /** Whether the session may ask for a host: its certificate is for it. */
   readonly covers: (host: string) => boolean;
   readonly outbound: Http2Outbound;
+  /** What the server holds for it. */
+  readonly unread: UnreadAccount;
   readonly heads: HeadsForTarget;
 }
 
-const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = http2.constants;
+const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = http2.constants;
 const LAST_CHUNK = Buffer.from('0\r\n');
 const CRLF = Buffer.from('\r\n');
 
 /** A request over HTTP/2: a stream, with the body of the request towards the target and the response on its way back. */
-export class Http2Request implements VisitorSide {
+export class Http2Request implements VisitorSide, UnreadHolder {
   readonly scheme = 'https';
   readonly patience = new Patience();
   requestOver: boolean;
@@ -47,6 +52,11 @@ export class Http2Request implements VisitorSide {
   #reads = false;
   #answered = false;
   #cut = false;
+  /** It waits until less is held for its visitor: what to call when it does no longer. */
+  #stopWaiting: (() => void) | undefined;
+  /** What the visitor's account knows that is held here. */
+  #told = 0;
+  #closed = false;
 
   /** @param ended the request has no body */
   constructor(stream: http2.ServerHttp2Stream, visitor: Http2Visitor, context: VhostContext, ended: boolean) {
@@ -57,12 +67,25 @@ export class Http2Request implements VisitorSide {
     this.#handler = new RequestHandler(this, context);
     this.#response = new Http2Response(stream, visitor.outbound, () => {
       this.patience.drained();
+      this.recount();
       this.#handler.resume();
+    });
+    visitor.unread.open(this);
+  }
+
+  /** The head has come: finds out who answers, now or when the visitor has read what waits. */
+  begin(head: RequestHead): void {
+    const { unread } = this.#visitor;
+    if (unread.hasRoom) return this.#begin(head);
+    // Its body would wait here, too.
+    if (!this.requestOver) return this.#stream.close(NGHTTP2_REFUSED_STREAM);
+    this.#stopWaiting = unread.wait(() => {
+      this.#stopWaiting = undefined;
+      this.#begin(head);
     });
   }
 
-  /** The head has come: finds out who answers. */
-  begin(head: RequestHead): void {
+  #begin(head: RequestHead): void {
     try {
       checkRequestHead(head, this.#context.policy.headLimits);
       this.#expect(requestFraming(head));
@@ -131,11 +154,39 @@ export class Http2Request implements VisitorSide {
 
   /** The stream is closed. @returns whether the visitor took the request back */
   onClosed(): boolean {
+    this.#stopWaiting?.();
     this.#handler.close();
+    this.#closed = true;
+    this.recount();
+    this.#visitor.unread.close(this);
     return !this.#cut && (!this.#answered || this.#stream.rstCode !== NGHTTP2_NO_ERROR);
   }
 
+  // UnreadHolder
+
+  get peer(): string {
+    return this.remoteAddress;
+  }
+
+  recount(): number {
+    // Who is told to wait may still send a whole window.
+    const body = this.patience.held ? Math.min(this.#missing ?? BODY_WINDOW, BODY_WINDOW) : 0;
+    const held = this.#closed ? 0 : this.#response.pending + body;
+    const more = held - this.#told;
+    this.#told = held;
+    if (more !== 0) this.#visitor.unread.add(more);
+    return held;
+  }
+
+  reset(): void {
+    this.cutOff();
+  }
+
   // VisitorSide
+
+  get unread(): UnreadAccount {
+    return this.#visitor.unread;
+  }
 
   get remoteAddress(): string {
     return this.#visitor.origin.remoteAddress;
@@ -165,10 +216,12 @@ export class Http2Request implements VisitorSide {
   pauseVisitor(): void {
     this.patience.held = true;
     this.#stream.pause();
+    this.recount();
   }
 
   resumeVisitor(): void {
     this.patience.held = false;
+    this.recount();
     if (this.#reads) this.#stream.resume();
   }
 
@@ -182,11 +235,15 @@ export class Http2Request implements VisitorSide {
   }
 
   body(piece: Buffer, last: boolean): boolean {
-    return this.#response.body(piece, last);
+    const more = this.#response.body(piece, last);
+    this.recount();
+    return more;
   }
 
   flush(): boolean {
-    return this.#response.flush();
+    const more = this.#response.flush();
+    this.recount();
+    return more;
   }
 
   end(): void {
@@ -210,7 +267,9 @@ export class Http2Request implements VisitorSide {
   /** What is still to come of the request has nobody to read it, and what a target would still answer has nowhere to go. */
   #over(): void {
     this.#answered = true;
+    this.patience.held = false;
     this.#handler.close();
+    this.recount();
     // One that is held would never end.
     if (this.#reads) this.#stream.resume();
     if (this.requestOver) return;
@@ -226,6 +285,10 @@ export class Http2Request implements VisitorSide {
 
   /** Gives up: it took too long. */
   expire(): void {
-    if (!this.#answered) this.#handler.expire();
+    if (this.#answered) return;
+    if (!this.#stopWaiting) return this.#handler.expire();
+    this.#stopWaiting();
+    this.#stopWaiting = undefined;
+    this.#handler.refuse('unread', 'the visitor has not read what waits for him');
   }
 }

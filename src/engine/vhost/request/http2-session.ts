@@ -2,10 +2,13 @@ import http2 from 'node:http2';
 import type net from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { Pace, type PaceRules } from '../../../rules/pace.ts';
+import type { UnreadLedger } from '../../../wire/unread-budget.ts';
 import { Http2Outbound } from '../response/http2-outbound.ts';
 
+/** Bytes of a request's body that a visitor may send before some of them were taken. */
+export const BODY_WINDOW = 256 * 1024;
 /** What one visitor's connection may hold. */
-const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: 256 * 1024, enablePush: false };
+const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: BODY_WINDOW, enablePush: false };
 /** How long a visitor may take for the end of a response that is complete here, in ms. */
 const TAIL_MS = 60_000;
 /** What all streams of a session together may send before some of it was taken. */
@@ -32,6 +35,15 @@ export const HTTP2_TIMING: Http2Timing = { idleMs: 60_000, lingerMs: 30_000 };
  */
 export type OnHttp2Stream = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, ended: boolean) => (() => boolean) | undefined;
 
+/** What a session is made of. */
+export interface Http2SessionOptions {
+  /** Called for each request. */
+  readonly onStream: OnHttp2Stream;
+  readonly timing: Http2Timing;
+  /** What is held for the visitor counts there. */
+  readonly unread: UnreadLedger;
+}
+
 /** A stream that fails is closed by that: there is nothing else to be done. */
 function ignored(): void {
   // See above.
@@ -57,11 +69,8 @@ export class Http2Session {
   /** Something waited for the visitor when that was looked at, and has not gone out since. */
   #waits = false;
 
-  /**
-   * @param carrier the socket below TLS
-   * @param onStream called for each request
-   */
-  constructor(socket: TLSSocket, carrier: net.Socket, onStream: OnHttp2Stream, timing: Http2Timing) {
+  /** @param carrier the socket below TLS */
+  constructor(socket: TLSSocket, carrier: net.Socket, { onStream, timing, unread }: Http2SessionOptions) {
     this.#socket = socket;
     this.#carrier = carrier;
     this.#timing = timing;
@@ -72,10 +81,11 @@ export class Http2Session {
     socket.once('end', () => this.cutOff());
     socket.once('close', () => {
       clearTimeout(this.#timer);
+      this.outbound.close();
       // One that still has something to send would wait for that.
       for (const stream of this.#streams.keys()) stream.destroy();
     });
-    this.outbound = new Http2Outbound(this.#session);
+    this.outbound = new Http2Outbound(this.#session, unread, () => this.cutOff());
     this.#session.on('stream', (stream, headers, flags) => {
       stream.on('error', ignored);
       // Taken back along with the request.

@@ -1,3 +1,4 @@
+import type { UnreadLedger } from '../../../wire/unread-budget.ts';
 import type { Framing } from '../../http/body.ts';
 import type { ResponseHead } from '../../http/head.ts';
 import type { HeadsForTarget } from '../target/head-for-target.ts';
@@ -32,6 +33,8 @@ export interface VisitorSide extends ResponseSide {
   readonly covers: ((host: string) => boolean) | undefined;
   /** Connections to targets that the visitor's earlier requests left open. */
   readonly pool: TargetPool;
+  /** What the streams from its targets hold for it counts there; undefined = for the agent's session alone. */
+  readonly unread: UnreadLedger | undefined;
   readonly patience: Patience;
   /** Writes the heads of the visitor's requests. */
   readonly heads: HeadsForTarget;

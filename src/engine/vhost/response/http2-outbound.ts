@@ -1,7 +1,10 @@
 import type http2 from 'node:http2';
+import type { UnreadHolder, UnreadLedger } from '../../../wire/unread-budget.ts';
 
 /** Bytes of heads that may wait in a session for its visitor, before nothing more is handed to it. */
 const MOST_WAITING = 256 * 1024;
+/** So many more, and it is looked at how many of them wait. */
+const COUNT_EVERY = 16 * 1024;
 /** How often a session is looked at whose visitor has to read first, in ms. Node has no event for it. */
 const LOOK_MS = 50;
 
@@ -9,19 +12,50 @@ const LOOK_MS = 50;
  * What waits in an HTTP/2 session for a visitor who does not read. Bodies wait in their streams, which say when they are full. Heads (1xx and the
  * response's) go straight to the session, which takes any number of them: they are counted here.
  */
-export class Http2Outbound {
+export class Http2Outbound implements UnreadHolder {
+  readonly peer: string;
+  readonly reset: () => void;
   readonly #session: http2.ServerHttp2Session;
+  readonly #unread: UnreadLedger;
   /** Handed over since the session was last seen with nothing left to send. */
   #bytes = 0;
+  /** What the account knows of. */
+  #told = 0;
+  #closed = false;
   #waiting: Array<() => void> = [];
 
-  constructor(session: http2.ServerHttp2Session) {
+  /** @param cutOff ends the session */
+  constructor(session: http2.ServerHttp2Session, unread: UnreadLedger, cutOff: () => void) {
     this.#session = session;
+    this.#unread = unread;
+    this.reset = cutOff;
+    this.peer = session.socket.remoteAddress ?? '';
+    unread.open(this);
   }
 
   /** A head of so many bytes was handed to the session. */
   add(bytes: number): void {
     this.#bytes += bytes;
+    if (this.#bytes - this.#told > COUNT_EVERY) this.recount();
+  }
+
+  recount(): number {
+    if (!this.#waits) this.#bytes = 0;
+    const more = this.#bytes - this.#told;
+    this.#told = this.#bytes;
+    if (more !== 0) this.#unread.add(more);
+    return this.#bytes;
+  }
+
+  get #waits(): boolean {
+    return !this.#closed && !this.#session.destroyed && Boolean(this.#session.state.outboundQueueSize);
+  }
+
+  /** The session's socket is closed. */
+  close(): void {
+    this.#closed = true;
+    this.recount();
+    this.#unread.close(this);
   }
 
   /** Nothing more is to be handed over for now. */

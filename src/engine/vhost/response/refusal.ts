@@ -19,6 +19,7 @@ const refusals = {
   notSpoken: { status: 501, title: 'Not spoken here', text: 'The request asks for something that this server does not do.' },
   refused: { status: 502, title: 'The site does not answer properly', text: 'The program behind this site refused the connection or broke it off. Its owner can mend this.' },
   offline: { status: 503, title: 'The site is away', text: 'The machine behind this site is not connected, or was switched off. Its owner can mend this.' },
+  unread: { status: 503, title: 'Too much waits', text: 'More responses wait for your address than it reads. Try again when they have come.' },
   unhealthy: { status: 503, title: 'The site is out of order', text: 'No program behind this site passes its health checks at the moment. Its owner can mend this.' },
   exhausted: { status: 503, title: 'The site has used up its traffic', text: 'Its owner, or whoever runs this server, can raise the limit.' },
   silent: { status: 504, title: 'The site does not answer', text: 'The program behind this site did not answer in time. Its owner can mend this.' },

@@ -239,6 +239,6 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
 function dial(owner: ExchangeOwner, entry: HostEntry, context: VhostContext): TargetConnection | undefined {
   const visitor = { remoteAddress: owner.address, remotePort: owner.side.remotePort };
   context.trace?.same(owner.side, visitor);
-  const socket = context.policy.dial(entry, visitor);
+  const socket = context.policy.dial(entry, visitor, owner.side.unread);
   return socket && new TargetConnection(socket, entry, owner.address, context.trace);
 }

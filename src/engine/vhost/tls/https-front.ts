@@ -17,6 +17,7 @@ import type { Http2Visitor } from '../request/http2-request.ts';
 import { Http2Session, type Http2Timing } from '../request/http2-session.ts';
 import type { VhostContext } from '../vhost-context.ts';
 import type { TargetPool } from '../target/target-pool.ts';
+import type { UnreadAccount } from '../unread-account.ts';
 import { readTlsStart, type TlsHello } from './tls-start.ts';
 
 /** Hello and handshake together may take so many ms. */
@@ -47,6 +48,8 @@ export interface HttpsContext {
   ownName(): string;
   /** Takes a visitor in. @returns what to call when he is gone; undefined = there is no room for him */
   enter(address: string): (() => void) | undefined;
+  /** The account of a new HTTP/2 connection, and what to call when the connection is over. */
+  openAccount(address: string): { readonly account: UnreadAccount; readonly close: () => void };
   /** Takes over a visitor's HTTP/1.x connection. */
   serve(socket: ByteSocket): void;
   /** The connections to targets that the requests of one HTTP/2 session share. */
@@ -220,12 +223,16 @@ export class HttpsFront {
     const covers = coveredHosts(asked, socket);
     // What the target's own TLS is for is not to be had past it.
     const serves = (host: string): boolean => covers(host) && (host === asked || !this.#passesThrough(host));
-    const session = new Http2Session(socket, carrier, (stream, headers, ended) => this.#context.serveStream(stream, headers, ended, requests), this.#context.http2Timing);
-    const requests: Http2Visitor = { origin: visitor, pool, covers: serves, outbound: session.outbound, heads: new HeadsForTarget() };
+    const { account: unread, close } = this.#context.openAccount(visitor.remoteAddress);
+    const session = new Http2Session(socket, carrier, {
+      onStream: (stream, headers, ended) => this.#context.serveStream(stream, headers, ended, requests), timing: this.#context.http2Timing, unread,
+    });
+    const requests: Http2Visitor = { origin: visitor, pool, covers: serves, outbound: session.outbound, unread, heads: new HeadsForTarget() };
     this.#sessions.add(session);
     socket.once('close', () => {
       this.#sessions.delete(session);
       leave();
+      close();
       pool.close();
     });
   }
