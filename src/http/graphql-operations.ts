@@ -5,6 +5,7 @@ import type { Plugin } from 'graphql-yoga';
 import { shareOf, type Caller } from '../rules/caller.ts';
 import { createContext } from '../schema/context.ts';
 import { AditError } from '../schema/errors.ts';
+import { HeldRecords } from '../schema/held-records.ts';
 import { ResultLimits } from '../schema/result-limits.ts';
 import type { Services } from '../schema/services.ts';
 import { EventRate, EventResults } from './event-results.ts';
@@ -28,11 +29,12 @@ export interface Origin {
 export function runOperations(services: Services, stalledMs: number): Plugin<Origin, Origin> {
   const { turns } = services;
   const rate = new EventRate();
+  const held = new HeldRecords();
 
   /** Runs an operation, or makes the result of one event. */
   async function run(args: ExecutionArgs, caller: Caller): Promise<ExecutionResult> {
     const share = shareOf(caller);
-    const results = new ResultLimits(turns, share);
+    const results = new ResultLimits(turns, share, held.of(share));
     // Reading and checking its text may have taken this iteration's time.
     await turns.next(share);
     try {

@@ -1,13 +1,26 @@
-import { defaultFieldResolver, getNamedType, getNullableType, type GraphQLSchema, isCompositeType, isListType, isObjectType } from 'graphql';
+import { defaultFieldResolver, getNamedType, getNullableType, type GraphQLNamedType, type GraphQLSchema, isCompositeType, isListType, isObjectType } from 'graphql';
+import type { Page } from '../store/hot/page.ts';
 import { Context } from './context.ts';
 
-/** Makes every list of the schema go through the limits of the operation that asks for it (result-limits.ts), so that no field can forget it. */
+/**
+ * Makes every list of the schema go through the limits of the operation that asks for it (result-limits.ts), so that no field can forget it. The pages
+ * that an operation asks for itself are read one at a time; those of records are read together (loaders.ts).
+ */
 export function boundLists(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith('__')) continue;
     for (const field of Object.values(type.getFields())) {
-      if (!isListType(getNullableType(field.type))) continue;
       const { resolve = defaultFieldResolver } = field;
+      if (type === schema.getQueryType() && isPage(getNamedType(field.type))) {
+        field.resolve = (source, args, context: unknown, info): unknown => {
+          const results = context instanceof Context ? context.results : undefined;
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the field's type says so
+          const read = () => Promise.resolve(resolve(source, args, context, info) as Page<unknown>);
+          return results ? results.page(read) : read();
+        };
+        continue;
+      }
+      if (!isListType(getNullableType(field.type))) continue;
       const kind = isCompositeType(getNamedType(field.type)) ? 'records' : 'values';
       field.resolve = (source, args, context: unknown, info): unknown => {
         const results = context instanceof Context ? context.results : undefined;
@@ -23,4 +36,9 @@ export function boundLists(schema: GraphQLSchema): GraphQLSchema {
     }
   }
   return schema;
+}
+
+function isPage(type: GraphQLNamedType): boolean {
+  const rows = isObjectType(type) ? type.getFields()['rows'] : undefined;
+  return rows !== undefined && isListType(getNullableType(rows.type));
 }

@@ -42,7 +42,7 @@ export class Context {
 
   /** Batches and remembers look-ups for this request. */
   get loaders(): Loaders {
-    return this.#loaders ??= new Loaders(this.store, this.engine);
+    return this.#loaders ??= new Loaders(this.store, this.engine, this.results);
   }
 
   /**

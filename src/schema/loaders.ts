@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import type { CertificateQuestion, CertificateState, ClientState, EngineFace, HostState, TunnelState } from '../engine/face.ts';
 import type { Client, Host, Tunnel, User } from '../store/generated/sqlite/client.ts';
 import type { Store } from '../store/store.ts';
+import type { ResultLimits } from './result-limits.ts';
 import { StateBatch } from './state-batch.ts';
 
 /** A stretch of the tunnels or hosts of one client, or of the clients of one user. */
@@ -27,8 +28,19 @@ export class Loaders {
   readonly hostStates: StateBatch<HostState>;
   readonly certificates: DataLoader<CertificateQuestion, CertificateState | undefined, string>;
 
-  constructor(store: Store, engine: EngineFace) {
+  /** @param results counts what is read for an operation; absent = nobody does */
+  constructor(store: Store, engine: EngineFace, results?: ResultLimits) {
     const { db } = store;
+    const byId = <Row extends { readonly id: number }>(find: (ids: number[]) => Promise<Row[]>) => byIds(async (ids) => {
+      const rows = await find(ids);
+      // The operation stops where its lists are made.
+      results?.read(rows);
+      return rows;
+    });
+    const page = async <Row>(read: () => Promise<Row[]>): Promise<Row[]> => {
+      if (!results) return read();
+      return (await results.page(async () => ({ rows: await read() }))).rows;
+    };
     this.clientStates = new StateBatch((ids) => engine.clientStates(ids));
     this.tunnelStates = new StateBatch((ids) => engine.tunnelStates(ids));
     this.hostStates = new StateBatch((ids) => engine.hostStates(ids));
@@ -37,13 +49,13 @@ export class Loaders {
     this.tunnels = byId((ids) => db.tunnel.findMany({ where: { id: { in: ids } } }));
     this.users = byId((ids) => db.user.findMany({ where: { id: { in: ids } } }));
     this.hosts = byId((ids) => db.host.findMany({ where: { id: { in: ids } } }));
-    this.tunnelsOfClients = ofParents((query) => store.childrenOf('Tunnel', query), (row) => row.clientId);
-    this.hostsOfClients = ofParents((query) => store.childrenOf('Host', query), (row) => row.clientId);
-    this.clientsOfUsers = ofParents((query) => store.childrenOf('Client', query), (row) => row.userId);
+    this.tunnelsOfClients = ofParents((query) => page(() => store.childrenOf('Tunnel', query)), (row) => row.clientId);
+    this.hostsOfClients = ofParents((query) => page(() => store.childrenOf('Host', query)), (row) => row.clientId);
+    this.clientsOfUsers = ofParents((query) => page(() => store.childrenOf('Client', query)), (row) => row.userId);
   }
 }
 
-function byId<Row extends { readonly id: number }>(find: (ids: number[]) => Promise<Row[]>): DataLoader<number, Row | undefined> {
+function byIds<Row extends { readonly id: number }>(find: (ids: number[]) => Promise<Row[]>): DataLoader<number, Row | undefined> {
   return new DataLoader(async (ids) => {
     const rows = new Map((await find([...ids])).map((row) => [row.id, row]));
     return ids.map((id) => rows.get(id));

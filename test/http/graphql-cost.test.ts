@@ -1,14 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { getIntrospectionQuery, getOperationAST, Kind, parse } from 'graphql';
 import { z } from 'zod';
 import { costOf } from '../../src/http/graphql-cost.ts';
 import { exampleTabs } from '../../src/http/graphiql-examples.ts';
 import { limits } from '../../src/http/graphql-limits.ts';
-import { resultLimits } from '../../src/schema/result-limits.ts';
+import { HeldRecords } from '../../src/schema/held-records.ts';
+import { ResultLimits, resultLimits } from '../../src/schema/result-limits.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { slotLimits } from '../../src/schema/operation-slots.ts';
+import { Turns } from '../../src/schema/turns.ts';
 import { testApps } from '../support/http.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 
@@ -104,6 +106,43 @@ describe('what is refused', () => {
     }
     const { errors } = answer.parse(await (await app.graphql({ query: '{ tunnels(limit: 20) { rows { targets localPath } } }' })).json());
     expect(errors).toEqual([]);
+  });
+
+  test('more records than an operation may read, whichever fields it asks for, a page at a time', async () => {
+    const app = await start();
+    const { store } = app.api.services;
+    const { id } = await store.transaction((tx) => tx.user.create({ data: { username: 'user', passwordHash: '', createdAt: new Date() } }));
+    await seedClients(store, 150, () => ({ userId: id, blackIpList: '192.0.2.1\n'.repeat(6500), ipWhiteList: '192.0.2.1\n'.repeat(6500) }));
+    const pages = (count: number) => Array.from({ length: count }, (_, n) => `a${n}: clients(limit: ${200 - n}) { rows { id } }`).join(' ');
+    let [read, together, most] = [0, 0, 0];
+    const spies = (['clientPage', 'childrenOf'] as const).map((name) => {
+      const original = store[name].bind(store) as (...args: readonly unknown[]) => Promise<unknown>;
+      return jest.spyOn(store, name).mockImplementation((async (...args: readonly unknown[]) => {
+        read++;
+        most = Math.max(most, ++together);
+        try {
+          return await original(...args);
+        } finally {
+          together--;
+        }
+      }) as never);
+    });
+    for (const query of [`{ ${pages(28)} }`, `{ user(id: ${id}) { ${pages(28)} } }`]) {
+      [read, most] = [0, 0];
+      const { errors, data } = answer.parse(await (await app.graphql({ query })).json());
+      expect({ data: data ?? null, errors, most }).toMatchObject({ data: null, errors: [{ message: `the result has more than ${resultLimits.read} characters in its records`, extensions: { code: 'RESULT_TOO_LARGE' } }], most: 1 });
+      expect(read).toBe(2);
+    }
+    expect(answer.parse(await (await app.graphql({ query: `{ ${pages(1)} }` })).json()).errors).toEqual([]);
+    for (const spy of spies) spy.mockRestore();
+  }, 120_000);
+
+  test('and what it has read by then is not kept', () => {
+    const limits = new ResultLimits(new Turns(), 'user 1', new HeldRecords().of('user 1'));
+    limits.read([{ text: 'x'.repeat(resultLimits.read + 1) }]);
+    const waiting = [limits.records([]), limits.records([]), limits.begin(), limits.begin()];
+    // A promise holds what waits for it: one that they shared would hold all that was ever refused.
+    expect(new Set(waiting).size).toBe(waiting.length);
   });
 
   test('operations of one caller beyond those that run and wait, with 429; others are not affected', async () => {

@@ -97,6 +97,18 @@ eachDialect('pages', (databases) => {
     expect((await store.tunnelPage({ clientId: clientIds[1], offset: 0, limit: 1 })).total).toBe(8);
   });
 
+  test('with texts of megabytes come as they are, and after them short ones', async () => {
+    const long = await store.db.client.findMany({ take: 3, orderBy: { id: 'asc' } });
+    const write = (blackIpList: string) => store.transaction((tx) => tx.client.updateMany({ where: { id: { in: ids(long) } }, data: { blackIpList } }));
+    for (const text of ['192.0.2.1\n'.repeat(100_000), '192.0.2.2\n'.repeat(100_000), 'short']) {
+      await write(text);
+      const { rows } = await store.clientPage({ offset: 0, limit: 5 });
+      expect(rows).toHaveLength(5);
+      for (const { id, blackIpList } of rows.slice(0, 3)) expect({ id, same: blackIpList === text }).toEqual({ id: expect.any(Number), same: true });
+    }
+    await write('');
+  });
+
   test('past the end are empty and know the total', async () => {
     expect(await store.clientPage({ offset: 12, limit: 5 })).toEqual({ rows: [], total: 12 });
     expect(await store.clientPage({ offset: 2 ** 31, search: 'key' })).toEqual({ rows: [], total: 12 });

@@ -42,7 +42,7 @@ function intOf(value: Stored): number {
 
 /**
  * Bounded queries run right here, on a read-only connection that waits for nobody: a page by an index takes less than a message to a worker
- * would. Everything else, and whatever finds the file locked, a worker reads.
+ * would. Everything else, whatever has too long texts, and whatever finds the file locked, a worker reads.
  */
 export class SqliteReader implements HotReader {
   readonly dialect = 'sqlite';
@@ -82,11 +82,11 @@ export class SqliteReader implements HotReader {
     return this.#worker ??= new WorkerLink(this.#file, 'reader', () => { this.#worker = undefined; });
   }
 
-  /** undefined = the file is locked, which in WAL mode it hardly ever is for readers. */
+  /** undefined = the texts are too long, or the file is locked, which in WAL mode it hardly ever is for readers. */
   #rowsHere({ text, values }: HotQuery): Row[] | undefined {
     try {
-      const { columns, rows } = this.#here.page(text, values);
-      return decode(columns, rows);
+      const page = this.#here.page(text, values);
+      return page && decode(page.columns, page.rows);
     } catch (error) {
       if (isBusy(error)) return undefined;
       throw error;

@@ -21,8 +21,10 @@ interface Prepared {
   readonly columns: readonly SqliteColumn[];
   /** Returns each row as one text: every value that comes out of the driver costs a call, which is most of what a page costs. */
   asJson?: SqliteStatement;
-  /** Returns NULL for rows with more text than `MOST_TEXT`. */
+  /** Returns the bytes of text instead for rows with more than `MOST_TEXT`. */
   asShortJson?: SqliteStatement;
+  /** Returns the bytes of text of all rows. */
+  asBytes?: SqliteStatement;
   /** Returns rows that hold what JSON can't, or long texts. */
   asValues?: SqliteStatement;
   /** The last page had long texts, so the next one is likely to. */
@@ -31,6 +33,8 @@ interface Prepared {
 
 /** Bytes of text in a row. Writing, copying and parsing longer ones as JSON costs more than the calls for their values. */
 const MOST_TEXT = 2048;
+/** Bytes of text in the long rows of a page: reading more here would hold the thread that calls for too long. */
+const MOST_PAGE = 2 * 1024 * 1024;
 
 /** A read-only connection for the hot queries. There are as many statements as the lists have orders and filters. */
 export class HotConnection {
@@ -53,15 +57,23 @@ export class HotConnection {
     return { columns, rows: texts?.map(onlyText) ?? this.#values(prepared, sql, values).map((row) => JSON.stringify(row)) };
   }
 
-  /** Runs a query for a page, at the least cost to the thread that calls. */
-  page(sql: string, values: readonly SqliteValue[]): HotPage {
+  /** Runs a query for a page, at the least cost to the thread that calls. @returns undefined = its texts are too long to be read here */
+  page(sql: string, values: readonly SqliteValue[]): HotPage | undefined {
     const prepared = this.#prepare(sql);
     const { columns } = prepared;
-    if (prepared.long !== true) {
-      prepared.asShortJson ??= this.#statement(`SELECT CASE WHEN ${textOf(columns)} <= ${MOST_TEXT} THEN ${arrayOf(columns)} END FROM (${sql})`, false);
+    if (prepared.long === true) {
+      prepared.asBytes ??= this.#statement(`SELECT ${textOf(columns)} FROM (${sql})`, false);
+      if (bytesOf(firstColumn(prepared.asBytes, checked(values))) > MOST_PAGE) return undefined;
+    } else {
+      prepared.asShortJson ??= this.#statement(`SELECT CASE WHEN ${textOf(columns)} <= ${MOST_TEXT} THEN ${arrayOf(columns)} ELSE ${textOf(columns)} END FROM (${sql})`, false);
       const texts = firstColumn(prepared.asShortJson, checked(values));
+      const bytes = bytesOf(texts);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement makes them of arrays
-      if (texts !== undefined && !texts.includes(null)) return { columns, rows: JSON.parse(`[${texts.join(',')}]`) as Stored[][] };
+      if (texts !== undefined && bytes === 0) return { columns, rows: JSON.parse(`[${texts.join(',')}]`) as Stored[][] };
+      if (bytes > MOST_PAGE) {
+        prepared.long = true;
+        return undefined;
+      }
     }
     const rows = this.#values(prepared, sql, values);
     prepared.long = rows.some(hasLongText);
@@ -134,6 +146,13 @@ function exact(value: unknown): Stored {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   // What a BLOB shows as is for the columns' decoders.
   return typeof value === 'string' || typeof value === 'number' || value === null ? value : JSON.stringify(value);
+}
+
+/** The sum of what is a number. */
+function bytesOf(values: readonly unknown[] = []): number {
+  let bytes = 0;
+  for (const value of values) if (typeof value === 'number') bytes += value;
+  return bytes;
 }
 
 function hasLongText(row: readonly Stored[]): boolean {
