@@ -3,9 +3,9 @@ import { run } from './run.mjs';
 
 /** Why packages have to be installed in this checkout, or undefined when its node_modules agrees with package-lock.json. */
 export function installReason(directory) {
-  const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) => `${directory}/${name}`);
-  if (!existsSync(installed)) return 'node_modules is missing';
-  return lockDifference(...[wanted, installed].map((file) => JSON.parse(readFileSync(file, 'utf8')).packages));
+  const packages = (name) => JSON.parse(readFileSync(`${directory}/${name}`, 'utf8')).packages;
+  const installed = 'node_modules/.package-lock.json';
+  return existsSync(`${directory}/${installed}`) ? lockDifference(packages('package-lock.json'), packages(installed)) : 'node_modules is missing';
 }
 
 /** The first package that is wanted and not installed in this version, both by path. Optional ones may be missing: they are for other platforms. */

@@ -1,5 +1,5 @@
 import { exec } from 'node:child_process';
-import { delimiter } from 'node:path';
+import { delimiter, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -14,7 +14,7 @@ export class PrepareError extends Error {}
 
 /** Runs a command line, which may name a package's program, in the root. What it prints is shown only when it fails, with what was done and a hint. */
 export async function run(what, line, { env = {}, hint = '' } = {}) {
-  const PATH = `${root}node_modules/.bin${delimiter}${process.env.PATH ?? ''}`;
+  const PATH = [`${root}node_modules/.bin`, dirname(process.execPath), process.env.PATH ?? ''].join(delimiter); // this very Node runs them
   await promisify(exec)(line, { cwd: root, env: { ...process.env, ...env, PATH }, maxBuffer: Infinity }).catch(({ stdout, stderr, signal, code }) => {
     process.stderr.write(`${stdout}${stderr}`);
     throw new PrepareError(`${what} failed (${signal ?? `exit code ${code}`}). ${hint}`.trim());

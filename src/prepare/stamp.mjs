@@ -12,7 +12,7 @@ export function staleReason(step, { root, stamps }) {
   const before = readStamp(path.join(stamps, `${step.name}.json`));
   const now = hashes(step, root);
   const [changed, ...more] = Object.keys({ ...before, ...now }).filter((file) => before[file] !== now[file]);
-  return changed && (more.length === 0 ? `${changed} changed` : `${changed} and ${more.length} more changed`);
+  return changed && `${changed}${more.length === 0 ? '' : ` and ${more.length} more`} changed`;
 }
 
 /** Runs a step and remembers what it was made from. */

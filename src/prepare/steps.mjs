@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { dataModel } from '../../prisma/data-model.mjs';
 import { install, installReason } from './install.mjs';
@@ -70,13 +70,11 @@ export const bundling = (outdir) => ({
  */
 async function build() {
   await run('Compiling', 'tsc --noEmit --project tsconfig.json');
-  const [dist, fresh, old] = inRoot('dist', '.cache/dist', '.cache/dist.old');
-  for (const directory of [fresh, old]) rmSync(directory, { recursive: true, force: true });
-  const esbuild = await import('esbuild');
-  await esbuild.build(bundling(fresh));
-  if (existsSync(dist)) renameSync(dist, old);
+  const [dist, fresh] = inRoot('dist', '.cache/dist');
+  rmSync(fresh, { recursive: true, force: true });
+  await (await import('esbuild')).build(bundling(fresh));
+  rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
-  rmSync(old, { recursive: true, force: true });
 }
 
 const inRoot = (...names) => names.map((name) => path.join(root, name));
