@@ -75,5 +75,11 @@ describe("the doc's example", () => {
     const main = path.join(directory, 'src/main.ts');
     writeFileSync(main, readFileSync(main, 'utf8').replace('page.clients.total', 'page.clients.count'));
     await expect(runTool('typescript/bin/tsc')).rejects.toThrow("Property 'count' does not exist");
+    // So are the codes of errors, and a fragment's fields are its component's alone.
+    const original = /^```ts file=src\/main\.ts\n(.*?)^```$/ms.exec(doc)?.[1] ?? '';
+    writeFileSync(main, original.replace("'FORBIDDEN'", "'FORBIDEN'").replace('lineOf(client)', 'client.remark'));
+    const refused = runTool('typescript/bin/tsc');
+    await expect(refused).rejects.toThrow("have no overlap");
+    await expect(refused).rejects.toThrow("Property 'remark' does not exist");
   }, 60_000);
 });
