@@ -1,4 +1,5 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
+import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { shareOf, type Caller } from '../rules/caller.ts';
 import type { Services } from '../schema/services.ts';
@@ -31,7 +32,7 @@ export interface GraphqlOptions {
  * further than the door without having proven who they are, so introspection is for known callers alone too.
  */
 export function createGraphql({ services, settings, callers, stalledMs: ms = stalledMs }: GraphqlOptions): RequestHandler {
-  const maskError = createErrorMask(services.log);
+  const maskError = sayingSize(createErrorMask(services.log));
   const yoga = createYoga<Origin>({
     schema,
     graphqlEndpoint: `${settings.basePath}/graphql`,
@@ -99,6 +100,15 @@ async function takeSlot({ slots }: Services, caller: Caller): Promise<(() => voi
     if (error instanceof AditError) return undefined;
     throw error;
   }
+}
+
+/** A body that is too large is none that GraphQL's own validation refuses: the caller learns how large it may be. */
+function sayingSize(maskError: (error: unknown) => GraphQLError): (error: unknown) => GraphQLError {
+  return (error) => {
+    if (!(error instanceof GraphQLError) || error.extensions['code'] !== 'REQUEST_ENTITY_TOO_LARGE') return maskError(error);
+    const code: ErrorCode = 'BAD_REQUEST';
+    return new GraphQLError(`the request body is larger than ${bodyLimit / 1024} KB`, { extensions: { code, http: { status: 413 } } });
+  };
 }
 
 /** What validation says would get to the caller past the mask. */
