@@ -26,6 +26,7 @@ import { AgentDeclarations } from './schema/declared/agent-records.ts';
 import { wantedState } from './schema/engine-changes.ts';
 import { sweepExpiries } from './schema/expiry/sweep.ts';
 import { schema } from './schema/schema.ts';
+import type { HostPorts } from './rules/public-address.ts';
 import { createServices, type Services } from './schema/services.ts';
 import { nameFormerTokens } from './schema/token/notice.ts';
 import { acmeOptions } from './settings/acme.ts';
@@ -90,9 +91,10 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const pruning = regularly(PRUNE_MS, () => store.prune(retentionOf(settings)), log, 'old history could not be deleted; tried again in an hour');
     opened.push(() => pruning.stop());
     let bridge: BridgeAddress | undefined;
+    let hosts: HostPorts = { httpPort: 0, httpsPort: 0 };
     const services = createServices({
       store, engine: face, attempts, log: logs('schema'), now: Date.now, freshState: () => saver.fresh(),
-      settings: { version, get bridge() { return listening(bridge); }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername, publicUrl: settings.publicUrl },
+      settings: { version, get bridge() { return listening(bridge); }, get hostPorts() { return hosts; }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername, publicUrl: settings.publicUrl },
     });
     services.changes.subscribe((change) => {
       if ('reset' in change && change.reset !== undefined && change.action === 'update') saver.trafficReset(change.resource, change.after.id);
@@ -107,7 +109,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
     const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
     opened.push(async () => stopReloading());
-    const hosts = await openPorts(settings, { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
+    hosts = await openPorts(settings, { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
       () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }));
     const web = await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings));
     opened.push(() => close(web));

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { EngineFace } from '../engine/face.ts';
 import type { Attempts } from '../rules/attempts.ts';
 import { shareOf, type Caller } from '../rules/caller.ts';
+import { hostOfUrl } from '../rules/host-name.ts';
+import type { Counts } from '../store/hot/counts.ts';
 import type { Page } from '../store/hot/page.ts';
 import type { Store } from '../store/store.ts';
 import type { WriteOptions } from '../store/transaction.ts';
@@ -28,6 +30,8 @@ export class Context {
   #loaders: Loaders | undefined;
   #walk: ListWalk | undefined;
   #log: Logger | undefined;
+  #serverName: Promise<string> | undefined;
+  #counts: Promise<Counts> | undefined;
 
   constructor(services: Services, caller: Caller, requestId: string, results?: ResultLimits) {
     this.#services = services;
@@ -53,8 +57,24 @@ export class Context {
     try {
       return await this.#services.writes.run(this.caller, work, options);
     } finally {
-      this.#loaders = undefined;
+      this.#loaders = this.#serverName = this.#counts = undefined;
     }
+  }
+
+  /** The name or address by which agents and visitors reach the server, as somebody has told it; '' = nobody has. Looked up once. */
+  serverName(): Promise<string> {
+    return this.#serverName ??= serverNameOf(this.settings, this.store);
+  }
+
+  /** How many records there are of those that the caller sees. Counted once. */
+  counts(): Promise<Counts> {
+    return this.#counts ??= this.#count();
+  }
+
+  async #count(): Promise<Counts> {
+    const { caller } = this;
+    await this.freshState();
+    return this.store.counts(caller.kind === 'user' ? { ownerId: caller.userId } : caller.kind === 'client' ? { clientId: caller.clientId } : {});
   }
 
   /** From now on each run of the operation returns the next rows of its list. @param most rows of all runs; undefined = all */
@@ -112,6 +132,11 @@ export class Context {
   get log(): Logger {
     return this.#log ??= this.#services.log.child({ requestId: this.requestId });
   }
+}
+
+async function serverNameOf({ publicUrl }: SchemaSettings, { db }: Store): Promise<string> {
+  const global = await db.globalSettings.findUnique({ where: { id: 1 }, select: { serverUrl: true } });
+  return hostOfUrl(global?.serverUrl ?? '') || hostOfUrl(publicUrl);
 }
 
 /** The context of one request. @param results absent = the operation is one of the program's own */

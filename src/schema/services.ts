@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { EngineFace } from '../engine/face.ts';
+import type { HostPorts } from '../rules/public-address.ts';
 import type { Attempts } from '../rules/attempts.ts';
 import type { Store } from '../store/store.ts';
 import { tellOfGuesses } from './audit/guesses.ts';
@@ -16,6 +17,8 @@ export interface SchemaSettings {
   readonly version: string;
   /** Where agents connect to: the ports in use, also when a setting was 0. `fingerprint`: SHA-256 of the TLS certificate, 64 hex digits. */
   readonly bridge: { readonly port: number; readonly tls: { readonly port: number; readonly fingerprint: string } };
+  /** Where visitors reach hosts: the ports in use; 0 = there is none. */
+  readonly hostPorts: HostPorts;
   readonly allowLocalProxy: boolean;
   /** No user may have this name: the login would never reach them. */
   readonly adminUsername: string;

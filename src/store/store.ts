@@ -11,6 +11,7 @@ import { hostPage, hostPages } from './hot/host-page.ts';
 import type { HostPageQuery } from './hot/host-page.ts';
 import { loadEngineState } from './hot/engine-state.ts';
 import type { EngineState } from './hot/engine-state.ts';
+import { countsOf, type Counts, type CountScope } from './hot/counts.ts';
 import { childrenOf } from './hot/children.ts';
 import type { ChildrenQuery, ChildRows } from './hot/children.ts';
 import type { Page } from './hot/page.ts';
@@ -51,6 +52,8 @@ export interface Store {
   readonly userPages: (query: UserPageQuery) => AsyncGenerator<Page<User>, void, undefined>;
   /** The same stretch of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
   childrenOf<Table extends keyof ChildRows>(table: Table, query: ChildrenQuery): Promise<Array<ChildRows[Table]>>;
+  /** How many records there are, and in which state. */
+  counts(scope: CountScope): Promise<Counts>;
   /** All that the engine has to know at start. */
   loadEngineState(): Promise<EngineState>;
   /** Makes the lists' orders forget what ran when the program ended. For the start. */
@@ -132,6 +135,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     userPage: (query) => userPage(reader, query),
     userPages: (query) => userPages(reader, query),
     childrenOf: (table, query) => childrenOf(reader, table, query),
+    counts: (scope) => countsOf(reader, scope),
     loadEngineState: () => loadEngineState(reader),
     saveCounters: (batch, isCurrent) => saveCounters(transaction, dialect, batch, Date.now(), isCurrent),
     countTraffic: (tx, resource, counters) => addTraffic(tx, dialect, resource === 'client' ? ['client', 'user'] : [resource], [counters], Date.now()),

@@ -7,7 +7,7 @@ import { type RootField, rootFields, wholeOperation } from '../support/every-fie
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 /** Every field that holds a secret which its owner may read later. */
-const secretFields = ['Client.verifyKey', 'Tunnel.password', 'Host.headers'];
+const secretFields = ['Client.agentCommand', 'Client.verifyKey', 'Tunnel.password', 'Host.headers'];
 /** Fields whose names sound like one, and that hold none; or one that is shown once, when it is made. */
 const harmless = [
   'Client.hasBasicPassword', 'Client.hasWebPassword', 'Client.hasIpWhitePassword', 'Host.hasPrivateKey', 'Host.privateKeyPath', 'PlatformDomain.keyFilePath', 'MadeToken.token',
@@ -18,7 +18,7 @@ const harmless = [
 test('every field that sounds like a secret is known to hold one, or none', () => {
   const found = Object.values(schema.getTypeMap()).filter(isObjectType).filter(({ name }) => !name.startsWith('__'))
     .flatMap((type) => Object.values(type.getFields()).map((field) => `${type.name}.${field.name}`))
-    .filter((name) => /\.\w*(key|password|secret|token|header|credential)/i.test(name) && !/Platform\w*Prefix/.test(name));
+    .filter((name) => /\.\w*(key|password|secret|token|header|credential|command)/i.test(name) && !/Platform\w*Prefix/.test(name));
   expect(found.toSorted()).toEqual([...secretFields, ...harmless].toSorted());
 });
 
@@ -66,7 +66,7 @@ async function shown(api: TestSchema, caller: Caller): Promise<string[]> {
 
 eachDialect('tokens without secrets', (databases) => {
   test('see none of them in any query, of an administrator or a user; tokens with them see all', async () => {
-    const api = await openTestSchema(databases);
+    const api = await openTestSchema(databases, { publicUrl: 'https://adit.example' });
     await world(api);
     for (const who of [{ kind: 'admin' }, { kind: 'user', userId: 1 }] as const) {
       expect(await shown(api, { ...who, by: 'token' })).toEqual(secretFields.toSorted());

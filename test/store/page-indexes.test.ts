@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { webNamesakes } from '../../src/schema/access/login.ts';
 import { clientSource, type ClientPageQuery } from '../../src/store/hot/client-page.ts';
+import { countQuery } from '../../src/store/hot/counts.ts';
 import { hostSource, type HostPageQuery } from '../../src/store/hot/host-page.ts';
 import { pageQuery } from '../../src/store/hot/page.ts';
 import { tunnelSource, type TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
@@ -55,6 +56,16 @@ eachDialect('a page without a search', (databases) => {
 
   test.each(tunnelPages)('of tunnels is read from an index, not sorted: %j', async (query) => {
     expect(await plan(store, pageQuery(store.dialect, tunnelSource(query), query))).not.toMatch(/TEMP B-TREE|Sort/);
+  });
+
+  test.each([{}, { ownerId: 1 }].flatMap((scope) => [
+    ['Client', scope, 'connected'], ['Client', scope, 'disabled'], ['Client', scope, 'expired'], ['Tunnel', scope, 'running'], ['Host', scope, 'disabled'],
+    ...(Object.keys(scope).length === 0 ? [['User', scope, 'disabled'], ['User', scope, 'expired']] as const : []),
+  ] as const))('%s %j, counted by %s, is read from an index', async (table, scope, state) => {
+    const query = countQuery(store, table, scope, state);
+    // Half of the rows here are such: then PostgreSQL prefers to read the table, unless it is told not to.
+    if (store.dialect === 'sqlite') expect(await plan(store, query)).toMatch(/USING (COVERING )?INDEX/);
+    else expect(await store.db.$queryRawUnsafe(`SELECT indexname FROM pg_indexes WHERE tablename = $1 AND indexdef LIKE $2`, table, `%${state === 'disabled' ? 'NOT enabled' : state}%`)).not.toEqual([]);
   });
 
   test.each(hostPages)('of hosts is read from an index, not sorted: %j', async (query) => {

@@ -104,7 +104,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
   const now = () => clock.now ?? Date.now();
   const services = createServices({
     store, engine: apart(engine), attempts: new Attempts(), freshState: () => Promise.resolve(), log: log.logger, now,
-    settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: settings.allowLocalProxy ?? false, adminUsername: 'admin', publicUrl: '' },
+    settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, hostPorts: { httpPort: 80, httpsPort: 443 }, allowLocalProxy: settings.allowLocalProxy ?? false, adminUsername: 'admin', publicUrl: '' },
   });
   const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, allowLocalProxy: false, trustedProxies: [], ...settings } as const;
   const callers = createCallers({ services, settings: used });

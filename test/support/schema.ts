@@ -49,7 +49,7 @@ const entry = z.record(z.string(), z.unknown());
 
 /** What the schema knows of the settings, unless a test says otherwise. */
 export const schemaSettings: Services['settings'] = {
-  version: '1.2.3', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, allowLocalProxy: false, adminUsername: 'admin', publicUrl: '',
+  version: '1.2.3', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, hostPorts: { httpPort: 80, httpsPort: 443 }, allowLocalProxy: false, adminUsername: 'admin', publicUrl: '',
 };
 
 /** Makes one on an empty database. @param now ms since the epoch */

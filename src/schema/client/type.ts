@@ -1,7 +1,8 @@
+import { agentCommand } from '../../rules/public-address.ts';
 import { effectiveExpiry, isPast } from '../../rules/expiry.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
 import type { Client as ClientRow, User as UserRow } from '../../store/generated/sqlite/client.ts';
-import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
+import { nullWithoutSecrets, secretOf, seesSecrets } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { User } from '../user/type.ts';
@@ -14,6 +15,14 @@ export const Client = builder.prismaObject('Client', {
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Names the client in every call.' }),
     verifyKey: t.string({ nullable: true, description: `The key that the agent proves when it connects. ${nullWithoutSecrets}`, resolve: secretOf((row) => row.vkey) }),
+    agentCommand: t.string({
+      nullable: true,
+      description: 'The command that runs its agent, for a POSIX shell, with the key in it; null = the server\'s `publicAddress` is not set, or the caller came by a token without `secrets`.',
+      resolve: async (row, _args, context) => {
+        const name = await context.serverName();
+        return name === '' || !seesSecrets(context.caller) ? null : agentCommand(row.vkey, name, context.settings.bridge);
+      },
+    }),
     remark: t.exposeString('remark', { description: 'A note.' }),
     enabled: t.boolean({
       description: 'False = the agent is refused and its tunnels serve nobody: it was switched off, or it has expired.',

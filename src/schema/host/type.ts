@@ -1,3 +1,4 @@
+import { publicUrls } from '../../rules/public-address.ts';
 import { targetLines } from '../../rules/targets.ts';
 import { ruleSchemes } from '../../rules/host-route.ts';
 import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
@@ -25,6 +26,10 @@ export const Host = builder.prismaObject('Host', {
     platformDomainId: t.exposeID('platformDomainId', { nullable: true, description: 'The platform domain it lies below; null = a custom host.' }),
     platformPrefix: t.exposeString('platformPrefix', { nullable: true, description: 'What stands before the platform domain; null = a custom host.' }),
     remark: t.exposeString('remark', { description: 'A note.' }),
+    publicUrls: t.stringList({
+      description: 'The URLs by which visitors reach it, https first; empty for a wildcard, and where the server has no port for its scheme. What is behind a reverse proxy has the URLs of that proxy.',
+      resolve: (row, _args, { settings }) => publicUrls(row, settings.hostPorts),
+    }),
     targets: t.stringList({
       description: 'Where requests go, in turn: host:port, or a port alone, which means 127.0.0.1.',
       resolve: (row) => targetLines([row.target]),

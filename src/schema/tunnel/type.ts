@@ -1,3 +1,4 @@
+import { publicAddress } from '../../rules/public-address.ts';
 import { targetLines } from '../../rules/targets.ts';
 import { proxyProtocols, tunnelModes } from '../../rules/tunnel-mode.ts';
 import type { Tunnel as TunnelRow } from '../../store/generated/sqlite/client.ts';
@@ -20,6 +21,10 @@ export const Tunnel = builder.prismaObject('Tunnel', {
     remark: t.exposeString('remark', { description: 'A note.' }),
     port: t.field({ type: 'Port', nullable: true, description: 'The port it listens on; null = none (SECRET, P2P).', resolve: (row) => numberOrNull(row.port) }),
     serverIp: t.string({ nullable: true, description: 'The address it listens on; null = all.', resolve: (row) => textOrNull(row.serverIp) }),
+    publicAddress: t.string({
+      nullable: true, description: 'Where visitors reach it, as host:port; null = it has no port, or it listens on all addresses and the server\'s `publicAddress` is not set.',
+      resolve: async (row, _args, context) => publicAddress(row, await context.serverName()),
+    }),
     targets: t.stringList({
       description: 'Where connections go, in turn: host:port, or a port alone, which means 127.0.0.1.',
       resolve: (row) => targetLines([row.target]),
