@@ -37,7 +37,7 @@ async function body(port: number): Promise<string> {
 
 const listed = z.object({ rows: z.array(z.looseObject({ Id: z.number(), Port: z.number(), HealthRemoveArr: z.array(z.string()).nullable(), HealthCheckType: z.string() })) });
 const shown = z.object({ data: z.object({ hosts: z.object({ rows: z.array(z.object({
-  runtime: z.object({ health: z.object({ type: z.string(), path: z.string(), targets: z.array(z.object({ target: z.string(), healthy: z.boolean(), lastError: z.string() })) }).nullable() }),
+  runtime: z.object({ health: z.object({ type: z.string(), path: z.string(), targets: z.array(z.object({ target: z.string(), healthy: z.boolean(), lastError: z.string().nullable() })) }).nullable() }),
 })) }) }) });
 
 test('targets that the configuration file has checked go out of turn and come back: in lists and GraphQL, for visitors, after a reconnect and a change of the file', async () => {
@@ -66,7 +66,7 @@ test('targets that the configuration file has checked go out of turn and come ba
         body: JSON.stringify({ query: `{ hosts(clientId: ${id}) { rows { runtime { health { type path targets { target healthy lastError } } } } } }` }),
       });
       return shown.parse(await response.json()).data.hosts.rows[0]?.runtime.health;
-    }, (health) => health?.type === 'HTTP' && health.path === '/healthz' && health.targets.every(({ target, healthy, lastError }) => healthy !== (targets ?? []).includes(target) && (healthy || lastError !== '')), PATIENCE_MS);
+    }, (health) => health?.type === 'HTTP' && health.path === '/healthz' && health.targets.every(({ target, healthy, lastError }) => healthy !== (targets ?? []).includes(target) && (healthy || lastError !== null)), PATIENCE_MS);
     if (!row) throw new Error('there is no row');
     return row;
   };
