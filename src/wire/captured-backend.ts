@@ -3,7 +3,9 @@ import net from 'node:net';
 import process from 'node:process';
 import { isHandle } from './captured-handle.ts';
 import { captureParts, SOCKET, type CapturedParts } from './captured-parts.ts';
-import { CapturedSocket, systemError } from './captured-socket.ts';
+import { CapturedSocket } from './captured-socket.ts';
+import { systemError } from './captured-stream.ts';
+import { CapturedTls } from './captured-tls.ts';
 import type { BaseSocket } from './base-socket.ts';
 import { backend, timeoutError, TUNED } from './net-socket.ts';
 import type { ByteSocket, ConnectOptions, OnDialled, SocketBackend } from './socket.ts';
@@ -26,6 +28,7 @@ export async function capturedBackend(): Promise<SocketBackend> {
       else dialName(parts, options).then(onDialled, onDialled);
     },
     accept: (server, onSocket) => accept(parts, server, onSocket),
+    secured: (socket, options) => new CapturedTls(parts, socket, options),
   });
 }
 

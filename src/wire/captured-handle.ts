@@ -23,8 +23,8 @@ export interface WriteRequest extends Request {
   readonly writeStatus?: number | null;
 }
 
-/** What `net.Socket` does with its handle. Numbers that are returned: 0, or the system's error, negative. */
-export interface Handle {
+/** What sockets of Node's do with a handle, those of TLS too. Numbers that are returned: 0, or the system's error, negative. */
+export interface StreamHandle {
   [owner]?: HandleReader;
   onread: unknown;
   /** -1 = there is none (Windows). */
@@ -39,6 +39,10 @@ export interface Handle {
   writev(request: WriteRequest | null, chunks: Buffer[], allBuffers: true): number | WriteRequest;
   /** 1 = it is done already. */
   shutdown(request: Request): number;
+}
+
+/** What `net.Socket` does with its own. */
+export interface Handle extends StreamHandle {
   connect(request: Request, address: string, port: number): number;
   connect6(request: Request, address: string, port: number): number;
   close(): void;
@@ -50,16 +54,19 @@ export interface Handle {
   getsockname(out: object): number;
 }
 
-const METHODS = [
-  'useUserBuffer', 'readStart', 'readStop', 'writeBuffer', 'writev', 'shutdown', 'connect', 'connect6', 'close', 'reset', 'setNoDelay', 'setKeepAlive', 'getpeername',
-  'getsockname',
-];
+const STREAM_METHODS = ['useUserBuffer', 'readStart', 'readStop', 'writeBuffer', 'writev', 'shutdown'];
+const METHODS = ['connect', 'connect6', 'close', 'reset', 'setNoDelay', 'setKeepAlive', 'getpeername', 'getsockname'];
 
-/** Whether something has all that sockets use of a handle. */
-export function isHandle(value: unknown): value is Handle {
+/** Whether something has all that sockets use of a handle, whatever it leads to. */
+export function isStreamHandle(value: unknown): value is StreamHandle {
   return typeof value === 'object' && value !== null
-    && METHODS.every((name) => typeof Reflect.get(value, name) === 'function')
+    && STREAM_METHODS.every((name) => typeof Reflect.get(value, name) === 'function')
     && ['bytesRead', 'bytesWritten'].every((name) => typeof Reflect.get(value, name) === 'number');
+}
+
+/** Whether something has all that sockets use of a handle of TCP. */
+export function isHandle(value: unknown): value is Handle {
+  return isStreamHandle(value) && METHODS.every((name) => typeof Reflect.get(value, name) === 'function');
 }
 
 /** Whether something makes handles. */

@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
 import net from 'node:net';
-import { isHandle, makesHandles, makesRequests, makesWriteRequests, owner, type Handle, type HandleReader, type Request, type WriteRequest } from './captured-handle.ts';
+import { isHandle, makesHandles, makesRequests, makesWriteRequests, owner, type Handle, type HandleReader, type Request, type StreamHandle, type WriteRequest } from './captured-handle.ts';
 
 /** What Node's sockets are made of, by way of what they do with a handle. */
 export interface CapturedParts {
@@ -10,9 +10,9 @@ export interface CapturedParts {
   readonly Connect: new () => Request;
   readonly Shutdown: new () => Request;
   /** What a handle calls when it has read: set as its `onread`, it tells the handle's owner, and the handle what to read into next. */
-  readonly onRead: (this: Handle, bytes: unknown) => unknown;
+  readonly onRead: (this: StreamHandle, bytes: unknown) => unknown;
   /** Writes. @returns 0 = the kernel took everything; another number = the system's error, negative; else what is under way */
-  readonly write: (handle: Handle, bytes: Buffer | Buffer[]) => number | WriteRequest;
+  readonly write: (handle: StreamHandle, bytes: Buffer | Buffer[]) => number | WriteRequest;
 }
 
 /** Handles that connect, or were accepted; Node's own name for it is not to be had. */
@@ -86,7 +86,7 @@ function writeByRequest(Write: new () => WriteRequest): CapturedParts['write'] {
 }
 
 /** Since Node 26.10 a write makes its request when it needs one. */
-function writeByCall(handle: Handle, bytes: Buffer | Buffer[]): number | WriteRequest {
+function writeByCall(handle: StreamHandle, bytes: Buffer | Buffer[]): number | WriteRequest {
   const made = Array.isArray(bytes) ? handle.writev(null, bytes, true) : handle.writeBuffer(null, bytes);
   if (typeof made === 'number') return made;
   // It may have been over before anybody could be told.

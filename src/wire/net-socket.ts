@@ -115,13 +115,23 @@ export interface Plain {
   readonly dial: SocketBackend['dial'];
   /** Hands the ByteSocket of every connection that the server accepts to `onSocket`. The server is listening, its sockets are paused. */
   readonly accept: (server: net.Server, onSocket: (socket: BaseSocket) => void) => void;
+  /** Makes a ByteSocket on a TLS socket of Node's. */
+  readonly secured: (socket: TLSSocket, options: SecuredOptions) => BaseSocket;
 }
 
-/** Sockets as the backend gets them; TLS is Node's everywhere. */
+/** What is known of a TLS socket. */
+export interface SecuredOptions {
+  /** The socket below it. */
+  readonly carrier: net.Socket;
+  /** Its handshake was completed in this very turn of the event loop; otherwise it has not begun. */
+  readonly shaken: boolean;
+}
+
+/** Sockets as the backend gets them; the handshake of TLS is Node's everywhere. */
 export function backend(name: string, plain: Plain): SocketBackend {
   const dialAny: SocketBackend['dial'] = (options, onDialled) => {
     try {
-      if (options.trust) dial(options, onDialled);
+      if (options.trust) dial(options, onDialled, { secured: plain.secured });
       else plain.dial(options, onDialled);
     } catch (error) {
       // What Node takes for no address, or no port.
@@ -135,19 +145,26 @@ export function backend(name: string, plain: Plain): SocketBackend {
       dialAny(options, (outcome) => outcome instanceof Error ? reject(outcome) : resolve(outcome));
     }),
     listen: (options) => listen(plain, options),
+    secured: (socket, carrier, halfClosedMs) => {
+      const made = plain.secured(socket, { carrier, shaken: true });
+      made.halfClosedMs = halfClosedMs;
+      return made;
+    },
   };
 }
 
 /** How a socket of Node's is dialled that its ByteSocket doesn't read by events. */
 export interface Dialling {
-  readonly onread: net.OnReadOpts;
+  readonly onread?: net.OnReadOpts;
   /** Makes the ByteSocket on the connected socket. */
-  readonly wrap: (socket: net.Socket) => NetSocket;
+  readonly wrap?: (socket: net.Socket) => NetSocket;
+  /** The same on one with TLS. */
+  readonly secured?: Plain['secured'];
 }
 
 /** Dials a socket of Node's. @see SocketBackend.dial */
-export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled: OnDialled, dialling?: Dialling): void {
-  const socket = net.connect({ host, port, ...TUNED, ...dialling && { onread: dialling.onread } });
+export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled: OnDialled, { onread, wrap, secured = securedByEvents }: Dialling = {}): void {
+  const socket = net.connect({ host, port, ...TUNED, ...onread && { onread } });
   const timer = setTimeout(() => socket.destroy(timeoutError(host, port, timeoutMs)), timeoutMs);
   const over = (outcome: ByteSocket | Error): void => {
     clearTimeout(timer);
@@ -156,8 +173,8 @@ export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled
   socket.once('error', over);
   socket.once('connect', () => {
     socket.off('error', over).pause();
-    if (trust) secureDialled(socket, trust).then((secured) => over(new NetSocket(secured, { carrier: socket })), over);
-    else over(dialling ? dialling.wrap(socket) : new NetSocket(socket));
+    if (trust) secureDialled(socket, trust, (outcome) => over(outcome instanceof Error ? outcome : secured(outcome, { carrier: socket, shaken: true })));
+    else over(wrap ? wrap(socket) : new NetSocket(socket));
   });
 }
 
@@ -180,7 +197,7 @@ function listen(plain: Plain, { host, port, identity, halfClosedMs = Number.POSI
     server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
       server.off('error', reject);
       server.on('error', onError);
-      if (context) server.on('connection', (socket) => { if (context) accepted(new NetSocket(secureAccepted(socket, context), { carrier: socket })); });
+      if (context) server.on('connection', (socket) => { if (context) accepted(plain.secured(secureAccepted(socket, context), { carrier: socket, shaken: false })); });
       else plain.accept(server, accepted);
       const address = server.address();
       if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
@@ -212,8 +229,12 @@ export function byteSocket(socket: net.Socket, carrier = socket, halfClosedMs = 
   return made;
 }
 
+/** For backends that read TLS as Node gives it. */
+export const securedByEvents: Plain['secured'] = (socket, { carrier }) => new NetSocket(socket, { carrier });
+
 /** Sockets by Node's public API alone: works everywhere, and what every other backend falls back to. */
 export const netBackend: SocketBackend = backend('net', {
   dial,
   accept: (server, onSocket) => server.on('connection', (socket) => onSocket(new NetSocket(socket))),
+  secured: securedByEvents,
 });

@@ -1,10 +1,10 @@
 import net from 'node:net';
 import { sharedBuffer } from './base-socket.ts';
-import { backend, dial, type Dialling, NetSocket, TUNED } from './net-socket.ts';
+import { backend, dial, type Dialling, NetSocket, securedByEvents, TUNED } from './net-socket.ts';
 import type { SocketBackend } from './socket.ts';
 
 /** Options that make a socket read into buffers of ours, for the ByteSocket that is made on it later. */
-function reading(): Dialling {
+function reading(): Required<Pick<Dialling, 'onread' | 'wrap'>> {
   let owner: NetSocket | undefined;
   let next = sharedBuffer;
   return {
@@ -49,4 +49,4 @@ function accepted(handle: unknown): NetSocket {
  * Sockets that read into buffers of ours. Relies on a way to hand over the handle of an accepted socket that Node does not document:
  * to be used only after `works` of `self-test.ts` said so.
  */
-export const onreadBackend: SocketBackend = backend('onread', { dial: (options, onDialled) => dial(options, onDialled, reading()), accept });
+export const onreadBackend: SocketBackend = backend('onread', { dial: (options, onDialled) => dial(options, onDialled, reading()), accept, secured: securedByEvents });

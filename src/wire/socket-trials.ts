@@ -1,7 +1,10 @@
 import { strict as assert } from 'node:assert';
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import net from 'node:net';
 import process from 'node:process';
 import { setImmediate as turn } from 'node:timers/promises';
+import tls from 'node:tls';
 import type { ByteSocket, SocketBackend, SocketServer, SocketSink } from './socket.ts';
 
 /** What the byte paths rely on, each tried by itself, and where a way to get sockets would break first. */
@@ -71,8 +74,41 @@ const closed = (socket: ByteSocket): Promise<Error | undefined> => new Promise((
 
 const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
+/** A connection over TLS, with a key that both ends know instead of a certificate. */
+async function securePair(sockets: SocketBackend): Promise<Pair> {
+  const options = { ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3' } as const;
+  const psk = randomBytes(32);
+  const accepting = { ...options, isServer: true, secureContext: tls.createSecureContext(options), pskCallback: () => psk };
+  const server = net.createServer({ allowHalfOpen: true }).listen(0, HOST);
+  await once(server, 'listening');
+  const address = server.address();
+  assert(typeof address === 'object' && address !== null);
+  const accepted = new Promise<ByteSocket>((resolve, reject) => {
+    server.once('connection', (carrier) => {
+      const socket = new tls.TLSSocket(carrier, accepting);
+      socket.once('error', reject).once('secure', () => resolve(sockets.secured(socket, carrier, Number.POSITIVE_INFINITY)));
+    });
+  });
+  const carrier = net.connect({ host: HOST, port: address.port, allowHalfOpen: true });
+  const dialled = new Promise<ByteSocket>((resolve, reject) => {
+    const socket = tls.connect({ ...options, socket: carrier, checkServerIdentity: () => undefined, pskCallback: () => ({ psk, identity: 'trial' }) });
+    socket.once('error', reject).once('secureConnect', () => resolve(sockets.secured(socket, carrier, Number.POSITIVE_INFINITY)));
+  });
+  const pair = { dialled: await dialled, accepted: await accepted };
+  server.close();
+  return pair;
+}
+
 async function bothDirections(sockets: SocketBackend): Promise<void> {
-  await Promise.all((await pairs(sockets, 4)).map(async ({ dialled, accepted }, n) => {
+  await moveBothWays(await pairs(sockets, 4));
+}
+
+async function overTls(sockets: SocketBackend): Promise<void> {
+  await moveBothWays(await Promise.all([securePair(sockets), securePair(sockets)]));
+}
+
+async function moveBothWays(all: readonly Pair[]): Promise<void> {
+  await Promise.all(all.map(async ({ dialled, accepted }, n) => {
     const [up, down] = [randomBytes(600_000), randomBytes(300_000)];
     dialled.write(up);
     dialled.end();
@@ -188,5 +224,6 @@ export const socketTrials: Readonly<Record<string, (sockets: SocketBackend) => P
   'resets': resets,
   'refused connections': refused,
   'many connections': many,
+  'over TLS': overTls,
   'nothing is left': nothingLeft,
 };

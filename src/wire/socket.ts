@@ -1,3 +1,6 @@
+import type net from 'node:net';
+import type { TLSSocket } from 'node:tls';
+
 /**
  * The one interface between the engine's byte paths and the sockets of the machine. Everything that moves bytes (mux, streams,
  * data connections, handshake) is written against it, so that a faster backend changes one file.
@@ -128,4 +131,10 @@ export interface SocketBackend {
   connect(options: ConnectOptions): Promise<ByteSocket>;
   /** Rejects with the system's error (its `code` is the errno name). */
   listen(options: ListenOptions): Promise<SocketServer>;
+  /**
+   * Takes over a TLS socket of Node's in the turn of the event loop in which its handshake was completed, before anything was read from it.
+   * @param carrier the socket below it
+   * @param halfClosedMs as in `ListenOptions`
+   */
+  secured(socket: TLSSocket, carrier: net.Socket, halfClosedMs: number): ByteSocket;
 }

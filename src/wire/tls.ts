@@ -39,23 +39,28 @@ export function secureAccepted(socket: net.Socket, secureContext: tls.SecureCont
 
 /**
  * The client's end of TLS on a connected socket.
- * @throws {FingerprintError} when the server is another one; it is closed then, unread
+ * @param onSecured called once, in the turn in which the handshake is completed: with the socket, or with why there is none; a {FingerprintError}
+ * when the server is another one, whose connection is closed then, unread
  */
-export function secureDialled(socket: net.Socket, { fingerprint }: TlsTrust): Promise<tls.TLSSocket> {
-  return new Promise((resolve, reject) => {
-    // Self-signed certificates are usual here: what counts is the fingerprint, and the proof of the vkey over this channel.
-    const secured = tls.connect({ ...TUNED, socket, rejectUnauthorized: false, minVersion: 'TLSv1.3' });
-    socket.on('error', (error) => secured.destroy(error));
-    secured.on('error', reject); // a second error may follow the first
-    secured.once('secureConnect', () => {
-      const shown = sha256(secured.getPeerCertificate().raw);
-      if (fingerprint !== '' && shown !== fingerprint) {
-        secured.destroy(new FingerprintError(`the server's certificate has the fingerprint ${shown}, not the pinned ${fingerprint}`));
-        return;
-      }
-      secured.off('error', reject);
-      resolve(secured);
-    });
+export function secureDialled(socket: net.Socket, { fingerprint }: TlsTrust, onSecured: (outcome: tls.TLSSocket | Error) => void): void {
+  // Self-signed certificates are usual here: what counts is the fingerprint, and the proof of the vkey over this channel.
+  const secured = tls.connect({ ...TUNED, socket, rejectUnauthorized: false, minVersion: 'TLSv1.3' });
+  let failed = false;
+  // A second error may follow the first.
+  const onError = (error: Error): void => {
+    if (!failed) onSecured(error);
+    failed = true;
+  };
+  socket.on('error', (error) => secured.destroy(error));
+  secured.on('error', onError);
+  secured.once('secureConnect', () => {
+    const shown = sha256(secured.getPeerCertificate().raw);
+    if (fingerprint !== '' && shown !== fingerprint) {
+      secured.destroy(new FingerprintError(`the server's certificate has the fingerprint ${shown}, not the pinned ${fingerprint}`));
+      return;
+    }
+    secured.off('error', onError);
+    onSecured(secured);
   });
 }
 

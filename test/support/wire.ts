@@ -20,8 +20,8 @@ export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => voi
   return { promise, resolve, reject };
 }
 
-/** The server's certificate in these tests, and a client's trust in it. */
-const identity = { certificate: covering.certificate, key: covering.key };
+/** The TLS identity of listeners under test. */
+export const identity = { certificate: covering.certificate, key: covering.key };
 const trust = { fingerprint: fingerprintOf(covering.certificate) };
 
 /** A connected pair of sockets of the backend under test. */

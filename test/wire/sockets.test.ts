@@ -1,6 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -17,7 +18,7 @@ import { socketTrials } from '../../src/wire/socket-trials.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedPort, startTarget } from '../support/target.ts';
 import { settled } from '../support/settled.ts';
-import { deferred, socketPair } from '../support/wire.ts';
+import { deferred, identity, socketPair } from '../support/wire.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const ownProgram = path.join(root, 'dist/main.js');
@@ -56,25 +57,10 @@ function keepsAlive({ local }: ByteSocket): boolean {
   return open?.[5]?.startsWith('02:') ?? false;
 }
 
-describe.each(await Promise.all(BACKEND_NAMES.map(socketsBy)))('sockets by $name', (backend) => {
-  const pair = () => socketPair(false, backend);
+const backends = await Promise.all(BACKEND_NAMES.map(socketsBy));
 
-  test.each([
-    ['nothing was written', 0],
-    ['something was written', 1000],
-    ['more was written than the kernel takes', 50_000_000],
-  ])('a reset right after the end of our direction closes the socket for good when %s', async (_, bytes) => {
-    const before = await settled(handles); // what an earlier suite left may still be closing
-    const { dialled, accepted } = await pair();
-    const closed = [closing(dialled), closing(accepted)];
-    if (bytes > 0) dialled.write(Buffer.alloc(bytes));
-    dialled.end();
-    dialled.destroy(true);
-    expect(await closed[0]).toBeUndefined();
-    accepted.destroy();
-    await closed[1];
-    expect(await settled(handles)).toBe(before);
-  });
+describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secure: false }, { name: `${backend.name}, over TLS`, backend, secure: true }]))('connections by $name', ({ backend, secure }) => {
+  const pair = () => socketPair(secure, backend);
 
   test.each([
     ['that keep what they get', {}],
@@ -127,6 +113,56 @@ describe.each(await Promise.all(BACKEND_NAMES.map(socketsBy)))('sockets by $name
     expect(hashOf(Buffer.concat(seen))).toBe(hashOf(sent));
     accepted.destroy();
     dialled.destroy();
+  });
+
+  test('bytes that come while nobody reads wait', async () => {
+    const { dialled, accepted } = await pair();
+    const seen: string[] = [];
+    let paused = false;
+    const ended = deferred<void>();
+    accepted.attach({
+      ...IDLE,
+      onData: (chunk) => {
+        seen.push(paused ? 'while nobody reads' : chunk.toString());
+        paused = true;
+        accepted.pause();
+      },
+      onEnd: () => ended.resolve(),
+    });
+    const goOn = (): void => {
+      paused = false;
+      accepted.resume();
+    };
+    const sent = ['a'.repeat(40_000), 'b'.repeat(40_000), 'c'];
+    for (const text of sent) dialled.write(Buffer.from(text));
+    dialled.end();
+    const going = setInterval(goOn, 1);
+    await ended.promise;
+    clearInterval(going);
+    expect(hashOf(Buffer.from(seen.join('')))).toBe(hashOf(Buffer.from(sent.join(''))));
+    accepted.end();
+    await closing(dialled);
+  });
+});
+
+describe.each(backends)('sockets by $name', (backend) => {
+  const pair = () => socketPair(false, backend);
+
+  test.each([
+    ['nothing was written', 0],
+    ['something was written', 1000],
+    ['more was written than the kernel takes', 50_000_000],
+  ])('a reset right after the end of our direction closes the socket for good when %s', async (_, bytes) => {
+    const before = await settled(handles); // what an earlier suite left may still be closing
+    const { dialled, accepted } = await pair();
+    const closed = [closing(dialled), closing(accepted)];
+    if (bytes > 0) dialled.write(Buffer.alloc(bytes));
+    dialled.end();
+    dialled.destroy(true);
+    expect(await closed[0]).toBeUndefined();
+    accepted.destroy();
+    await closed[1];
+    expect(await settled(handles)).toBe(before);
   });
 
   test('what came, ended or was lost before anybody looked is seen by the first who does', async () => {
@@ -200,6 +236,24 @@ describe.each(await Promise.all(BACKEND_NAMES.map(socketsBy)))('sockets by $name
     expect([accepted.length, first?.remotePort]).toEqual([1, dialled.local?.port]);
     dialled.destroy();
     first?.destroy();
+    await server.close();
+    expect(await settled(handles)).toBe(before);
+  });
+
+  test.each([
+    ['ends its direction', (peer: net.Socket) => peer.end()],
+    ['is gone', (peer: net.Socket) => peer.resetAndDestroy()],
+  ])('a peer that %s before its TLS handshake holds nothing here', async (_, leave) => {
+    const before = await settled(handles);
+    const accepted = deferred<ByteSocket>();
+    const server = await backend.listen({ host: '127.0.0.1', port: 0, identity, onSocket: accepted.resolve, onError: accepted.reject });
+    const peer = net.connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true }).on('error', () => undefined);
+    const socket = await accepted.promise;
+    const over = new Promise<void>((resolve) => socket.attach({ ...IDLE, onEnd: resolve, onClose: () => resolve() }));
+    leave(peer);
+    await over;
+    socket.destroy();
+    peer.destroy();
     await server.close();
     expect(await settled(handles)).toBe(before);
   });
@@ -301,6 +355,7 @@ describe('the self-test', () => {
       dial: (options, onDialled) => netBackend.dial(options, (outcome) => onDialled(outcome instanceof Error ? outcome : changed(outcome))),
       connect: async (options) => changed(await netBackend.connect(options)),
       listen: (options) => netBackend.listen({ ...options, onSocket: (socket) => options.onSocket(changed(socket)) }),
+      secured: (...of) => changed(netBackend.secured(...of)),
     };
   }
 

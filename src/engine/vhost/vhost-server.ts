@@ -79,6 +79,7 @@ export class VhostServer implements VhostContext {
     this.#proxied = new ProxiedSockets({ trusts, headMs: options.timing.headMs, refused, serve: (socket) => this.#serve(socket, 'http') });
     this.#https = new HttpsFront({
       log: options.log,
+      sockets: options.sockets,
       halfClosedMs: options.halfClosedMs,
       http2Timing: options.http2Timing ?? HTTP2_TIMING,
       trace: options.trace,

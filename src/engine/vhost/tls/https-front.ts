@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { ConnectionShares, type ShareLimits } from '../../../rules/connection-shares.ts';
 import { byteSocket } from '../../../wire/net-socket.ts';
 import type { PairOrigin } from '../../../wire/socket-pair.ts';
-import type { ByteSocket } from '../../../wire/socket.ts';
+import type { ByteSocket, SocketBackend } from '../../../wire/socket.ts';
 import { withOrigin } from '../../../wire/with-origin.ts';
 import { requestedHost } from '../../../rules/host-name.ts';
 import { logAcceptErrors } from '../../limits/accept-errors.ts';
@@ -34,6 +34,7 @@ const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
 /** What the front needs of the engine. */
 export interface HttpsContext {
   readonly log: Logger;
+  readonly sockets: Pick<SocketBackend, 'secured'>;
   /** How long one direction of a connection may be over while nothing moves in the other, in ms. */
   readonly halfClosedMs: number;
   readonly http2Timing: Http2Timing;
@@ -179,7 +180,7 @@ export class HttpsFront {
     }
     if (!entry.certificate) {
       this.#finish(socket);
-      this.#context.passThrough(entry, this.#byteSocket(socket, socket, origin));
+      this.#context.passThrough(entry, this.#from(origin, socket, byteSocket(socket, socket, this.#context.halfClosedMs)));
       return;
     }
     const secureContext = await entry.certificate.context();
@@ -209,7 +210,7 @@ export class HttpsFront {
    */
   #onSecure(socket: tls.TLSSocket, carrier: net.Socket, { asked, origin }: { readonly asked: string; readonly origin: PairOrigin | undefined }): void {
     if (socket.alpnProtocol !== 'h2') {
-      this.#context.serve(this.#byteSocket(socket, carrier, origin));
+      this.#context.serve(this.#from(origin, carrier, this.#context.sockets.secured(socket, carrier, this.#context.halfClosedMs)));
       return;
     }
     const visitor = origin ?? originOf(socket);
@@ -242,9 +243,8 @@ export class HttpsFront {
     return entry !== undefined && entry.certificate === undefined;
   }
 
-  #byteSocket(socket: net.Socket, carrier: net.Socket, origin: PairOrigin | undefined): ByteSocket {
-    const plain = byteSocket(socket, carrier, this.#context.halfClosedMs);
-    const said = origin ? withOrigin(plain, origin) : plain;
+  #from(origin: PairOrigin | undefined, carrier: net.Socket, socket: ByteSocket): ByteSocket {
+    const said = origin ? withOrigin(socket, origin) : socket;
     this.#context.trace?.same(carrier, said);
     return said;
   }
