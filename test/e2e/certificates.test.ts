@@ -124,7 +124,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'a server with ACME', () => {
     await pebble.lead('shop.example.com', '127.0.0.8');
     const fields = 'id acme certificate { origin status problem fingerprint names acme { status problem nextAttemptAt } }';
     expect(await graphql(server, `mutation ($input: CreateHostInput!) { createHost(input: $input) { ${fields} } }`, { input: { clientId, host: 'shop.example.com', scheme: 'HTTPS', targets: ['127.0.0.1:1'], acme: true } })).toMatchObject({
-      createHost: { id: 1, acme: true, certificate: { origin: 'ACME', status: 'MISSING', problem: null, fingerprint: null, names: [] } },
+      createHost: { id: '1', acme: true, certificate: { origin: 'ACME', status: 'MISSING', problem: null, fingerprint: null, names: [] } },
     });
     let event = '';
     while (!event.includes('FAILED')) event = JSON.stringify(await told.next());

@@ -77,6 +77,7 @@ test('imports between rooms go one way', async () => {
     'src/settings/bad.ts -> src/store/leaf.ts',
     'src/store/bad.ts -> src/rules/leaf.ts',
     'src/store/bad.ts -> src/schema/leaf.ts',
+    'src/store/bad.ts -> src/settings/leaf.ts',
     'src/wire/bad.ts -> src/engine/leaf.ts',
     'src/wire/bad.ts -> src/rules/leaf.ts',
   ]);

@@ -209,7 +209,7 @@ eachDialect('hosts', (databases) => {
     const all = 'origin status problem names issuer validFrom validTo daysRemaining fingerprint acme { status problem nextAttemptAt }';
     const told = async () => (await api.record(`query ($id: ID!) { host(id: $id) { certificate { ${all} } } }`, { id }))['certificate'];
     const nothing = { names: [], issuer: null, validFrom: null, validTo: null, daysRemaining: null, fingerprint: null, acme: null };
-    expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: '', ...nothing });
+    expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: null, ...nothing });
     await api.ok(update, { id, input: { acme: true } });
     expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: expect.stringMatching(/^this server gets no certificates by ACME/), ...nothing });
     const [validFrom, validTo] = [new Date('2026-01-01T00:00:00.000Z'), new Date('2100-01-01T00:00:00.000Z')];
@@ -219,7 +219,7 @@ eachDialect('hosts', (databases) => {
       origin: 'OWN', status: 'REFUSED', problem: 'bad pair', ...inUse, validFrom: validFrom.toISOString(), validTo: validTo.toISOString(), daysRemaining: expect.any(Number), acme: null,
     });
     api.engine.certificates.set(id, { standing: 'missing', problem: '', inUse: null, acme: { status: 'failed', problem: 'nobody answered', nextAt: validTo.getTime() } });
-    expect(await told()).toEqual({ origin: 'ACME', status: 'MISSING', problem: '', ...nothing, acme: { status: 'FAILED', problem: 'nobody answered', nextAttemptAt: validTo.toISOString() } });
+    expect(await told()).toEqual({ origin: 'ACME', status: 'MISSING', problem: null, ...nothing, acme: { status: 'FAILED', problem: 'nobody answered', nextAttemptAt: validTo.toISOString() } });
   });
 
   test('an unknown id is not found; null in a query', async () => {

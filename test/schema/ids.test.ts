@@ -23,7 +23,7 @@ test.each([
   ['more than its column holds', '{ tunnel(id: "2147483648") { id } }', 'id'],
   ['another spelling of a number', '{ host(id: "01") { id } }', 'id'],
   ['a list', '{ tunnels(clientId: "x") { total } }', 'clientId'],
-  ['an input', 'mutation { createTunnel(input: { clientId: "", mode: TCP }) { id } }', 'clientId'],
+  ['an input', 'mutation { createTunnel(input: { clientId: "", mode: TCP }) { id } }', 'input.clientId'],
   ['a deletion', 'mutation { deleteUser(id: "1.5") }', 'id'],
   ['the audit log', '{ auditEntries(callerId: "admin") { total } }', 'callerId'],
 ])('what is no id is named as such: in %s', async (_name, operation, field) => {

@@ -86,7 +86,7 @@ export const HostCertificateType = builder.objectRef<HostCertificate>('HostCerti
   fields: (t) => ({
     origin: t.field({ type: CertificateOriginType, description: 'Where it comes from.', resolve: ({ origin }) => origin }),
     status: t.field({ type: CertificateStatus, description: 'How it stands.', resolve: ({ status }) => status }),
-    problem: t.exposeString('problem', { description: 'Why what is in its place now is not in use; null = it is.' }),
+    problem: t.string({ nullable: true, description: 'Why what is in its place now is not in use; null = it is.', resolve: ({ problem }) => textOrNull(problem) }),
     acme: t.field({ type: AcmeType, nullable: true, description: 'How its orders stand; null = it is not got by ACME.', resolve: ({ acme }) => acme }),
     names: t.stringList({ description: 'The names and addresses that it is for, at most 100; empty = none is in use.', resolve: ({ inUse }) => [...inUse?.names ?? []] }),
     issuer: t.string({ nullable: true, description: 'Who made it; null = none is in use.', resolve: ({ inUse }) => inUse?.issuer ?? null }),
