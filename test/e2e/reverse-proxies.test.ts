@@ -152,3 +152,21 @@ describeWith('haproxy', 'haproxy as the document has it', () => {
     return new Child(programPath('haproxy'), ['-db', '-f', file]);
   })).resolves.toEqual(visitors), 60_000);
 });
+
+describeWith('caddy', 'Caddy as the document has it', () => {
+  test('serves panel, subscriptions and a host', () => expect(visitorsBehind((server, { plain, secure }) => {
+    const [panel = '', host = ''] = configurations('caddyfile');
+    const { pem, key } = certificates();
+    const file = path.join(scratchDirectory(), 'Caddyfile');
+    const own = `{\n    tls ${pem} ${key}`;
+    const sites = [
+      adapted(panel, { 'panel.example.com {': `https://${PANEL}:${secure} ${own}`, '127.0.0.1:8080': `127.0.0.1:${server.httpPort}` }),
+      adapted(host, { 'app.example.com {': `https://${HOST}:${secure} ${own}`, '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}` }),
+      adapted(host, { 'app.example.com {': `http://${HOST}:${plain} {`, '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}` }),
+    ];
+    // Certificates of its own would need a CA.
+    writeFileSync(file, `{\n    admin off\n    auto_https off\n}\n${sites.join('\n')}`);
+    return new Child(programPath('caddy'), ['run', '--config', file, '--adapter', 'caddyfile']);
+  // It passes requests on, not connections: its own address is the last that they came by.
+  })).resolves.toEqual(visitors.map(([address, scheme]) => [`${address}, 127.0.0.1`, scheme])), 60_000);
+});

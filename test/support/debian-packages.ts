@@ -1,6 +1,6 @@
 /** The Debian package of every program, and module of nginx, that suites and benchmarks ask for. `.ci/run` has to list each. */
 export const debianPackages = {
-  bash: 'bash', chromium: 'chromium', conntrack: 'conntrack', curl: 'curl', dig: 'bind9-dnsutils', h2load: 'nghttp2-client', haproxy: 'haproxy',
+  bash: 'bash', caddy: 'caddy', chromium: 'chromium', conntrack: 'conntrack', curl: 'curl', dig: 'bind9-dnsutils', h2load: 'nghttp2-client', haproxy: 'haproxy',
   initdb: 'postgresql', ip: 'iproute2', iperf3: 'iperf3', md5sum: 'coreutils', nft: 'nftables', nginx: 'nginx', 'ngx_stream_module.so': 'libnginx-mod-stream',
   od: 'coreutils', pebble: 'pebble', 'pebble-challtestsrv': 'pebble', python3: 'python3', sed: 'sed', ssh: 'openssh-client', 'ssh-keygen': 'openssh-client',
   sshd: 'openssh-server', wget: 'wget', wrk: 'wrk',
