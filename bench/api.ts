@@ -14,13 +14,13 @@ import { Results } from './results.ts';
 import { nameOf } from './sides/adit.ts';
 
 /**
- * Measures the API. `list`: a signed POST /client/list/ beside an Express route that answers the same bytes; `search`: for
+ * Measures the API. `list`: a signed POST /client/list/ compared with an Express route that answers the same bytes; `search`: for
  * part of a text; `pages`: that a page by any order costs the same in lists of any size, on SQLite and on PostgreSQL; `writes`: new tunnels
  * by eight callers, on both.
  *
- *     npm run bench:api -- [--rounds 5] [--seconds 5] [--patience 60] [--only list,search,pages,pages-postgresql,writes,writes-postgresql] [--against DIR] [--out FILE]
+ *     npm run bench:api -- [--rounds 5] [--seconds 5] [--wait 60] [--only list,search,pages,pages-postgresql,writes,writes-postgresql] [--against DIR] [--out FILE]
  *
- * --against: another compiled checkout of Adit, measured beside this one but for `pages`; may come more than once, and the first has goals.
+ * --against: another compiled checkout of Adit, compared with this one except for `pages`; may be given more than once, and the first has goals.
  */
 const measurements: Readonly<Record<string, (plan: Plan) => Promise<void>>> = {
   list: measureList, search: measureSearch, pages: measurePages, 'pages-postgresql': measurePostgresqlPages,
@@ -28,13 +28,13 @@ const measurements: Readonly<Record<string, (plan: Plan) => Promise<void>>> = {
 };
 
 const { values: options } = parseArgs({ options: {
-  rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '5' }, patience: { type: 'string', default: '60' },
+  rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '5' }, wait: { type: 'string' }, patience: { type: 'string', default: '60' },
   only: { type: 'string', default: Object.keys(measurements).join() }, against: { type: 'string', multiple: true, default: [] }, out: { type: 'string' },
 } });
 const rounds = z.coerce.number().int().min(1).parse(options.rounds);
 // A signature is valid for 20 s.
 const seconds = z.coerce.number().int().min(1).max(15).parse(options.seconds);
-const quiet = new Quiet(z.coerce.number().min(0).parse(options.patience));
+const quiet = new Quiet(z.coerce.number().min(0).parse(options.wait ?? options.patience));
 const formers = options.against.map((root) => ({ name: nameOf(root), root: path.resolve(root) }));
 const results = new Results({ kind: 'api', rounds, seconds, out: options.out, former: formers[0]?.name });
 const plan: Plan = { rounds, seconds, quiet, results, formers };

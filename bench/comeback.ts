@@ -6,7 +6,7 @@ import { startPostgresql } from '../test/support/postgresql.ts';
 import { removeScratchDirectories } from '../test/support/scratch.ts';
 
 /**
- * Measures how soon a crowd of agents, all from one address, is back after an outage of the server, and how long the server's event loop is held
+ * Measures how soon many agents, all from one address, reconnect after an outage of the server, and how long the server's event loop is blocked
  * meanwhile.
  *
  *     npm run bench:comeback -- [--agents 200,1000] [--processes 4] [--outage 30] [--tls] [--postgresql]

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { Child, endChildren } from '../test/support/child.ts';
 import { type Latency, startDatagramFlood, tcpLatency, udpLatency } from '../test/support/datagram-figures.ts';
 import {
-  clientNow, type Direction, edit, isLetIn, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited, visitAs,
+  clientNow, type Direction, edit, isAllowedByPassword, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited, visitAs,
 } from '../test/support/limit-figures.ts';
 import { openTunnel, startAgent, write } from '../test/support/processes.ts';
 
@@ -79,10 +79,10 @@ async function flow(limited: Limited): Promise<void> {
 
 async function burst(limited: Limited): Promise<void> {
   const visitors = Number(options.burst);
-  print(`\nConnections: let in of a burst of ${visitors}`);
+  print(`\nConnections: admitted of a burst of ${visitors}`);
   for (const allowed of [1, 50, 500]) {
-    const { letIn, counted } = await measureBurst(limited, { visitors, allowed });
-    print(`  ${String(allowed).padStart(3)} allowed  ${letIn} let in, ${counted} counted`);
+    const { admitted, counted } = await measureBurst(limited, { visitors, allowed });
+    print(`  ${String(allowed).padStart(3)} allowed  ${admitted} admitted, ${counted} counted`);
   }
 }
 
@@ -130,13 +130,13 @@ async function flood(limited: Limited): Promise<void> {
   // What the flood takes from the machine is none of the server's doing.
   for (const [kind, what] of [['goes', 'visitors that go at once'], ['waits', 'visitors that wait for an answer']] as const) {
     print(`  ${what}`);
-    const elsewhere = await beside(Number(targetPort), kind);
+    const elsewhere = await whileDirect(Number(targetPort), kind);
     print(`    while they go straight to their target       ${elsewhere.toFixed(0)}  (${(elsewhere / alone).toFixed(2)} of alone)`);
-    const through = await beside(flooded.port, kind);
-    print(`    while they go through another tunnel         ${through.toFixed(0)}  (${(through / alone).toFixed(2)} of alone, ${(through / elsewhere).toFixed(2)} of beside)`);
+    const through = await whileDirect(flooded.port, kind);
+    print(`    while they go through another tunnel         ${through.toFixed(0)}  (${(through / alone).toFixed(2)} of alone, ${(through / elsewhere).toFixed(2)} of direct)`);
   }
 
-  async function beside(port: number, kind: 'goes' | 'waits'): Promise<number> {
+  async function whileDirect(port: number, kind: 'goes' | 'waits'): Promise<number> {
     const child = new Child(process.execPath, ['-e', flooder, String(port), kind]);
     await child.says(/floods/);
     const count = await newConnections(limited.ports[1], seconds);
@@ -149,7 +149,7 @@ async function newConnections(port: number, seconds: number): Promise<number> {
   const end = performance.now() + seconds * 1000;
   let count = 0;
   await Promise.all(Array.from({ length: 8 }, async () => {
-    while (performance.now() < end) if (await isLetIn(port)) count++;
+    while (performance.now() < end) if (await isAllowedByPassword(port)) count++;
   }));
   return count / seconds;
 }

@@ -16,37 +16,37 @@ export interface Observed<T> {
 
 /** Keeps other programs on the machine from spoiling figures, as far as waiting and measuring again helps. */
 export class Quiet {
-  #patienceMs: number;
+  #waitMs: number;
   #disturbed = 0;
   #measured = 0;
 
-  /** @param patience seconds, all in all, to wait and to measure again */
-  constructor(patience: number) {
-    this.#patienceMs = patience * 1000;
+  /** @param waitSeconds the total time to wait and to measure again */
+  constructor(waitSeconds: number) {
+    this.#waitMs = waitSeconds * 1000;
   }
 
-  /** How often patience was not enough. */
+  /** How often that time was not enough. */
   get summary(): string {
     return `${this.#disturbed} of ${this.#measured} measurements were disturbed: other programs used more than ${MOST_FOREIGN * 100}% of the machine`;
   }
 
-  /** Measures when nothing else runs, and again when something else ran meanwhile; when patience is at an end, takes what there is. */
+  /** Measures when nothing else runs, and again when something else ran meanwhile; when the time is used up, returns the last result. */
   async measure<T>(work: () => Promise<T>): Promise<Observed<T>> {
     this.#measured++;
     for (;;) {
-      while (this.#patienceMs > 0 && (await observed(look)).background > MOST_FOREIGN) this.#patienceMs -= LOOK_MS;
+      while (this.#waitMs > 0 && (await observed(look)).background > MOST_FOREIGN) this.#waitMs -= LOOK_MS;
       const start = performance.now();
       const seen = await observed(work);
       if (seen.background <= MOST_FOREIGN) return seen;
-      this.#patienceMs -= performance.now() - start;
-      if (this.#patienceMs > 0) continue;
+      this.#waitMs -= performance.now() - start;
+      if (this.#waitMs > 0) continue;
       this.#disturbed++;
       return seen;
     }
   }
 }
 
-/** Does the work and watches what others than us and our children do. */
+/** Does the work and measures the CPU time of processes other than this one and its children. */
 async function observed<T>(work: () => Promise<T>): Promise<Observed<T>> {
   const start = performance.now();
   const idle = idleSeconds();

@@ -11,7 +11,7 @@ export type Samples = ReadonlyMap<string, readonly Measured[]>;
 /** What of a work a report needs. */
 export type Reported = Pick<Work, 'name' | 'title' | 'metrics'>;
 
-/** A figure of the first side beside a goal, or beside another side's figure. */
+/** A figure of the first side compared with a goal, or with another side's figure. */
 export interface Comparison {
   readonly metric: string;
   /** The other side; undefined = the figure itself is compared with the goal. */
@@ -72,8 +72,8 @@ function table(rows: readonly (readonly string[])[]): string[] {
 
 /** One comparison as a sentence. */
 export function sentence({ metric, side, value, goal, reached }: Comparison, metrics: readonly Metric[]): string {
-  const beside = side === undefined ? '' : ` ${value.toFixed(2)} of ${side}`;
+  const ratio = side === undefined ? '' : ` ${value.toFixed(2)} of ${side}`;
   const bound = metrics.find(({ name }) => name === metric)?.more === true ? 'at least' : 'at most';
   const verdict = goal === undefined ? '' : `${side === undefined ? ' ' : ', '}goal ${bound} ${goal}: ${reached === true ? 'reached' : 'OPEN'}`;
-  return `  ${metric}:${beside}${verdict}`;
+  return `  ${metric}:${ratio}${verdict}`;
 }

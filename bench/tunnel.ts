@@ -23,14 +23,14 @@ import { besideTcp } from './works/ways.ts';
 import type { Sample, Work } from './works/work.ts';
 
 /**
- * Measures what Adit does beside other programs on this machine: every work on every side in turn, round after round; prints medians and ratios with
+ * Compares Adit with other programs on this machine: every work on every side one after another, round after round; prints medians and ratios with
  * the goals of docs/performance.md, and writes all figures to a file.
  *
- *     npm run bench -- [--rounds 3] [--seconds 5] [--patience 60] [--only http,connections] [--sides Adit,haproxy] [--against DIR] [--out FILE]
+ *     npm run bench -- [--rounds 3] [--seconds 5] [--wait 60] [--only http,connections] [--sides Adit,haproxy] [--against DIR] [--out FILE]
  *
  * --only: works; left out = all. --sides: left out = all of `sides`.
- * --against: another compiled checkout of Adit, a side of its own beside those of --sides; may come more than once, and the first has goals.
- * --patience: seconds, all in all, to wait while other programs are busy, and to measure again when they were.
+ * --against: another compiled checkout of Adit, as a further side; may be given more than once, and the first has goals.
+ * --wait: the total time, in seconds, to wait while other programs are busy, and to measure again when they were. `--patience` is its former name.
  */
 
 const works: readonly Work[] = [
@@ -45,6 +45,7 @@ const moreSides: readonly Side[] = [...aditVariants, openssh];
 const { values: options } = parseArgs({ options: {
   rounds: { type: 'string', default: '3' },
   seconds: { type: 'string', default: '5' },
+  wait: { type: 'string' },
   patience: { type: 'string', default: '60' },
   only: { type: 'string', default: works.map(({ name }) => name).join() },
   sides: { type: 'string', default: sides.map(({ name }) => name).join() },
@@ -55,7 +56,7 @@ const rounds = positive('rounds', options.rounds);
 const seconds = positive('seconds', options.seconds);
 const formers = options.against.map(aditOf);
 const results = new Results({ kind: 'tunnel', rounds, seconds, out: options.out, former: formers[0]?.name });
-const quiet = new Quiet(positive('patience', options.patience));
+const quiet = new Quiet(positive('wait', options.wait ?? options.patience));
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1)); // children end with the process
 await main();
@@ -96,7 +97,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Every side is first in turn, so that none has the machine always after the same other. */
+/** Each round starts with another side, so that none always runs after the same other one. */
 function rotated<T>(list: readonly T[], by: number): T[] {
   const at = by % list.length;
   return [...list.slice(at), ...list.slice(0, at)];

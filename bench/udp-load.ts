@@ -1,7 +1,7 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 
-/** A visitor that hears nothing for so long, in ms, sends anew: datagrams may be lost. */
+/** A visitor without an answer after this many ms sends again: datagrams may be lost. */
 const LOST_MS = 200;
 
 /** Visitors, each with a few datagrams under way: every answer is followed by the next one. */

@@ -7,9 +7,10 @@ import pino from 'pino';
 import { databaseFileName } from '../src/store/sqlite.ts';
 import { openStore } from '../src/store/store.ts';
 import { startPostgresql } from '../test/support/postgresql.ts';
-import { postgresqlCatalogue, sqliteCatalogue } from './catalogue-adapters.mjs';
+import { postgresqlCatalogue } from './catalogue-adapters.mjs';
 import { dataModel } from './data-model.mjs';
 import { prismaDir, schemaDiff } from './schema-engine.mjs';
+import { sqliteScript } from './sqlite-script.mjs';
 
 const name = process.argv[2];
 if (name === undefined || !/^[a-z0-9_]+$/.test(name)) {
@@ -22,8 +23,8 @@ const server = await startPostgresql();
 try {
   const url = await server.createDatabase();
   const scripts = {
-    sqlite: await missing('sqlite', '', sqliteCatalogue(path.join(dataDir, databaseFileName))),
-    postgresql: await missing('postgresql', url, postgresqlCatalogue(url)),
+    sqlite: await missing('', () => sqliteScript(path.join(dataDir, databaseFileName), dataModel('sqlite'))),
+    postgresql: await missing(url, () => schemaDiff(postgresqlCatalogue(url), dataModel('postgresql'))),
   };
   if (Object.values(scripts).every((sql) => sql === '')) console.log('The migrations agree with schema.prisma: nothing to write.');
   else for (const [dialect, sql] of Object.entries(scripts)) await write(dialect, sql || '-- Nothing changes on this database.\n');
@@ -33,10 +34,10 @@ try {
 }
 
 /** What the existing migrations, applied to an empty database, lack. */
-async function missing(dialect, url, adapter) {
+async function missing(url, compare) {
   const store = await openStore({ url, dataDir, log: pino({ level: 'silent' }) });
   await store.close();
-  return schemaDiff(adapter, dataModel(dialect));
+  return compare();
 }
 
 async function write(dialect, sql) {
@@ -47,5 +48,5 @@ async function write(dialect, sql) {
   await mkdir(path.dirname(file));
   await writeFile(file, sql);
   console.log(`wrote ${path.relative(process.cwd(), file)}`);
-  if (sql.includes('RedefineTables')) console.log('  It replaces tables: add the indexes again that only the migrations know (see 0001_init).');
+  if (sql.includes('RedefineTables')) console.log('  It replaces tables: before that, drop the triggers that name them, and after it create these again, with the indexes that only the migrations know.');
 }

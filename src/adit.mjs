@@ -6,7 +6,7 @@ if (process.env.npm_command === 'exec') endWithShell();
 process.argv.splice(2, 0, 'adit');
 await import('./prepare.mjs');
 
-/** npx runs us in a shell, and when it is told to end it ends that shell, but not us. */
+/** npx runs this program in a shell; a signal to npx ends that shell, but not this program. */
 function endWithShell() {
   const shell = process.ppid;
   const timer = setInterval(() => {

@@ -11,8 +11,9 @@ import { defaultOf, fileKey, flagName, infoOf, settingNames, type SettingName } 
 import { SettingsError } from './settings/sources.ts';
 import { readVisitOptions, type VisitFlags } from './settings/visit-options.ts';
 import { version } from './version.ts';
+import { releaseYoungGeneration } from './young-generation.ts';
 
-/** The command line: `adit server`, `adit agent`, `adit visit`. What a command needs is loaded only when it runs. */
+/** The command line: `adit server`, `adit agent`, `adit visit`. Each command loads its modules only when it runs. */
 const program = new Command('adit')
   .description('Reach programs behind NAT and firewalls: a reverse-tunnel server and its agent.')
   .version(version)
@@ -23,11 +24,11 @@ const serverOptions = z.object({ config: z.string().optional(), printConfig: z.b
 
 const server = program.command('server')
   .summary('run the server that agents connect to')
-  .description('Runs the server: the API, the bridge that agents connect to, and the tunnels. Every setting can be given as a flag, '
-    + 'as an environment variable (--http-port is ADIT_HTTP_PORT) or in the settings file (http_port = 8080); the first of these '
-    + 'that gives it counts.')
+  .description('Runs the server: the API, the bridge that agents connect to, and the tunnels. You can set every setting with a flag, '
+    + 'an environment variable (--http-port is ADIT_HTTP_PORT) or in the settings file (http_port = 8080), in this order of '
+    + 'precedence.')
   .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
-  .option('--print-config', 'print the settings in force, secrets masked, and end')
+  .option('--print-config', 'print the effective settings, with secrets masked, and exit')
   // Unknown flags and words are reported by the settings, together with everything else that is wrong.
   .allowUnknownOption()
   .allowExcessArguments()
@@ -48,18 +49,18 @@ const server = program.command('server')
 for (const name of settingNames) addSettingOptions(name);
 
 program.command('agent')
-  .summary('run the agent beside the programs that are to be reached')
-  .description('Connects to a server and opens the connections that its tunnels ask for. Reconnects until it is stopped.')
-  .option('--config <FILE>', 'a file with all of this and with tunnels, hosts and visitors of its own (docs/agent.md); flags go before it')
-  .option('--check', 'check the configuration file, say what it would do, and end')
-  .option('--status', "say how this user's running agents stand, and end")
-  .option('--json', 'tell changes of state, or what --check and --status find, as a line of JSON each')
+  .summary('run the agent, in the network of the targets')
+  .description('Connects to a server and opens connections to the targets of its tunnels and hosts. Reconnects until you stop it.')
+  .option('--config <FILE>', 'a configuration file with these options and with tunnels, hosts and visitors (docs/agent.md); flags take precedence')
+  .option('--check', 'check the configuration file, print what it would do, and exit')
+  .option('--status', "show the state of this user's running agents, and exit")
+  .option('--json', 'print changes of state, or the results of --check and --status, as JSON, one object per line')
   .option('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
   .option('--tls', 'speak TLS 1.3 to the server; give its TLS port')
-  .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the vkey's proof vouches for the server")
-  .option('--vkey <KEY>', "the client's verification key (better: ADIT_VKEY or --vkey-file, for others on this machine can see flags)")
+  .option('--tls-fingerprint <SHA256>', "the fingerprint of the server's certificate; the agent accepts no other (implies --tls). Without it, the vkey authenticates the server")
+  .option('--vkey <KEY>', "the client's verification key (prefer ADIT_VKEY or --vkey-file: other users of this machine can see flags)")
   .option('--vkey-file <FILE>', 'a file that holds the key (or ADIT_VKEY_FILE)')
-  .option('--allow-files <DIR>', 'a directory whose files tunnels may serve, with all below it; can be given more than once (default: none)', (directory: string, before: readonly string[] | undefined) => [...before ?? [], directory])
+  .option('--allow-files <DIR>', 'a directory from which tunnels may serve files, with its subdirectories; repeatable (default: none)', (directory: string, before: readonly string[] | undefined) => [...before ?? [], directory])
   .addOption(new Option('--log-level <LEVELS>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
@@ -81,20 +82,21 @@ program.command('agent')
     }
     const { chooseSockets } = await import('./wire/choose-sockets.ts');
     const log = createLogs(logging, json)('agent');
+    releaseYoungGeneration();
     await runAgent({ session, config, version, sockets: await chooseSockets(sockets, selfTestCommand(), (problem) => log.warn(problem)), log });
   });
 
 program.command('visit')
   .summary('open a local port that leads to a tunnel without a port of its own')
-  .description('Proves the password of a secret or p2p tunnel to the server, and opens a local port that leads to its targets. '
-    + 'Reconnects until it is stopped.')
+  .description('Authenticates with the password of a secret or p2p tunnel, and opens a local port that leads to its targets. '
+    + 'Reconnects until you stop it.')
   .requiredOption('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
   .requiredOption('--type <TYPE>', "the tunnel's type: secret or p2p")
-  .option('--password <TEXT>', "the tunnel's password (better: ADIT_VISIT_PASSWORD or --password-file, for others on this machine can see flags)")
+  .option('--password <TEXT>', "the tunnel's password (prefer ADIT_VISIT_PASSWORD or --password-file: other users of this machine can see flags)")
   .option('--password-file <FILE>', 'a file that holds the password (or ADIT_VISIT_PASSWORD_FILE)')
-  .requiredOption('--listen <[HOST:]PORT>', 'the local port to open (host: 127.0.0.1 unless given)')
+  .requiredOption('--listen <[HOST:]PORT>', 'the local port to open (default host: 127.0.0.1)')
   .option('--tls', 'speak TLS 1.3 to the server; give its TLS port')
-  .option('--tls-fingerprint <SHA256>', "the only certificate that the server may show (implies --tls); without it the password's proof vouches for the server")
+  .option('--tls-fingerprint <SHA256>', "the fingerprint of the server's certificate; the visitor accepts no other (implies --tls). Without it, the password authenticates the server")
   .addOption(new Option('--log-level <LEVELS>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
@@ -105,10 +107,11 @@ program.command('visit')
     const { runVisitor } = await import('./agent/visitor.ts');
     const log = createLogs(logging)('agent');
     const backend = await chooseSockets(sockets, selfTestCommand(), (problem) => log.warn(problem));
+    releaseYoungGeneration();
     await runVisitor({ server: address, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
   });
 
-/** The flag of a setting, and for a secret also the one that names a file. */
+/** Adds the flag of a setting, and for a secret also the flag that names a file. */
 function addSettingOptions(name: SettingName): void {
   const { help, value, secret = false } = infoOf(name);
   const fallback = defaultOf(name) ?? '';
@@ -118,13 +121,13 @@ function addSettingOptions(name: SettingName): void {
   if (secret) server.addOption(new Option(`${flagName(`${name}File`)} <FILE>`, `file that holds ${fileKey(name)}`));
 }
 
-/** What commander couldn't place; the settings refuse it by name. */
+/** Arguments that commander did not recognize; reading the settings reports them by name. */
 function unknownFlags(command: Command): [string, string][] {
   const flags = command.args.filter((word) => word.startsWith('-'));
   return (flags.length > 0 ? flags : command.args).map((word) => [word.split('=')[0] ?? word, '']);
 }
 
-/** Whether a failed start is the operator's to mend: a port that is taken, a database that can't be used. */
+/** Whether the operator can fix the cause of a failed start, such as a port in use or an unusable database. */
 function isOperators(error: unknown): error is Error {
   return error instanceof Error && ('syscall' in error || error.name === 'StoreError' || error.name === 'PortError');
 }
@@ -132,7 +135,7 @@ function isOperators(error: unknown): error is Error {
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2; // it has said what is wrong
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2; // commander has already printed the problem
   else if (error instanceof SettingsError) {
     for (const problem of error.problems) process.stderr.write(`adit: ${problem}\n`);
     process.exitCode = 2;

@@ -3,17 +3,17 @@ import { z } from 'zod';
 import type { LogModule } from './rules/log-levels.ts';
 import type { Settings } from './settings/settings.ts';
 
-/** Properties that never reach the log, wherever they stand in an entry. */
+/** Properties that are removed from log entries, at any depth. */
 const secretKeys = ['authKey', 'auth_key', 'authCryptKey', 'adminPassword', 'password', 'vkey', 'authorization', 'cookie', 'databaseUrl'];
 
 const entrySchema = z.looseObject({ time: z.string(), level: z.string(), msg: z.string().default(''), module: z.string().optional(), err: z.unknown().optional(), state: z.looseObject({}).optional() });
 
-/** The logs of the program: each module's names it in its entries and has its own level. */
+/** Creates the log of a module, which names the module in its entries and has its level. */
 export type Logs = (module: LogModule) => Logger;
 
 /**
- * The log of the program: one line for each entry, on stderr (stdout is for the ready message).
- * @param states changes of state (the field `state`) are lines of JSON on stdout instead
+ * The log of the program: one line per entry, on stderr (stdout is for the ready message).
+ * @param states write changes of state (the field `state`) as lines of JSON to stdout instead
  */
 export function createLogs({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 'logFormat'>, states = false): Logs {
   const write = (entry: string): void => {
@@ -35,9 +35,9 @@ export function createLogs({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 
 }
 
 /**
- * `{"level":"info","time":"2026-11-21T09:30:00.000Z","module":"bridge","port":8024,"msg":"listening"}` for people:
- * `2026-11-21T09:30:00.000Z INFO  bridge: listening port=8024`. What a stranger sent can't start a line of its own or move the cursor.
- * @param entry one entry in JSON
+ * Formats a JSON entry for people:
+ * `{"level":"info","time":"2026-11-21T09:30:00.000Z","module":"bridge","port":8024,"msg":"listening"}` becomes
+ * `2026-11-21T09:30:00.000Z INFO  bridge: listening port=8024`. External text can't start a new line or move the cursor.
  */
 export function textLine(entry: string): string {
   const { time, level, msg, module, err, state: _, ...rest } = entrySchema.parse(JSON.parse(entry));
@@ -46,7 +46,7 @@ export function textLine(entry: string): string {
   return `${time} ${level.toUpperCase().padEnd(5)} ${printable(text)}${details.join('')}${stackOf(err)}\n`;
 }
 
-/** An entry that tells of a change of state, for machines; undefined = it tells of something else. */
+/** The JSON line of an entry that reports a change of state; undefined = another entry. */
 function stateLine(entry: string): string | undefined {
   const { time, level: _, module: __, msg, err: ___, state, ...rest } = entrySchema.parse(JSON.parse(entry));
   return state && `${JSON.stringify({ time, ...rest, ...state, text: msg })}\n`;
@@ -56,12 +56,12 @@ function detail(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : printable(JSON.stringify(value));
 }
 
-/** Control characters and line ends are written as escapes. */
+/** Escapes control characters and line breaks. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** An error's stack, indented below its entry; without one, the error as a detail. */
+/** An error's stack, indented below its entry; if there is none, the error as a detail. */
 function stackOf(err: unknown): string {
   if (err === undefined) return '';
   const stack = typeof err === 'object' && err !== null && 'stack' in err ? err.stack : undefined;

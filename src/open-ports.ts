@@ -2,20 +2,20 @@ import { listenProblem } from './engine/ports/listen-error.ts';
 import { flagName, type SettingName, type Settings } from './settings/settings.ts';
 import { portOf } from './wire/system-error.ts';
 
-/** The settings of one address, and of the ports that are opened on it. */
+/** The settings of an address and of the ports to open on it. */
 export interface Place {
   readonly host: 'bridgeHost' | 'httpHost' | 'vhostHost';
   readonly ports: readonly SettingName[];
 }
 
-/** A port of the server can't be opened. The message is one line for the operator, with the settings that name the port. */
+/** A port of the server can't be opened. The message is one line for the operator, and names the settings of the port. */
 export class PortError extends Error {
   override readonly name = 'PortError';
 }
 
 /**
- * Opens the ports of a place.
- * @param open rejects with the system's error when one can't be opened
+ * Opens ports.
+ * @param open rejects with the system's error if a port can't be opened
  * @throws {PortError}
  */
 export async function openPorts<T>(settings: Settings, { host, ports }: Place, open: () => Promise<T>): Promise<T> {
@@ -24,7 +24,7 @@ export async function openPorts<T>(settings: Settings, { host, ports }: Place, o
   } catch (error) {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     const port = portOf(error);
-    // Without a port it is the address that can't be used; the same number may stand in two settings.
+    // An error without a port concerns the address. Two settings may have the same port number.
     const meant = ports.filter((name) => port === undefined || settings[name] === port);
     const address = settings[host];
     const shown = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`;

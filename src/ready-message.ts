@@ -5,7 +5,7 @@ import { secretsFile, storedSecrets } from './settings/secrets.ts';
 import type { Settings } from './settings/settings.ts';
 import { version } from './version.ts';
 
-/** What a started server says of itself. */
+/** The contents of the ready message. */
 export interface Ready {
   readonly settings: Settings;
   readonly generated: LoadedSettings['generated'];
@@ -15,7 +15,7 @@ export interface Ready {
   readonly http: { readonly address: string; readonly port: number };
 }
 
-/** The message on stdout once everything listens: every address in use, new secrets (this once), and the next commands to type. */
+/** The message on stdout once all ports are open: every address in use, new secrets (only this once), and the next commands to run. */
 export function readyMessage({ settings, generated, bridge, hosts, http }: Ready): string {
   const url = `http://${reachable(http.address)}:${http.port}${settings.basePath}`;
   return `
@@ -39,7 +39,7 @@ function secrets(settings: Settings, { authKey, authCryptKey, adminPassword }: L
   return `\nGenerated for this first start, shown this once, kept in ${secretsFile(settings.dataDir)}:\n${lines.join('\n')}\n`;
 }
 
-/** A new client's key is made up here, so that the lines can be pasted as they are. */
+/** Includes a random key for a new client, so that the lines can be pasted unchanged. */
 function nextCommands(settings: Settings, generated: LoadedSettings['generated'], url: string, place: string): string {
   if (settings.authKey === '') return '\nSigned API calls are off: no auth key is set.';
   const vkey = randomBytes(12).toString('hex');
@@ -55,7 +55,7 @@ Next, in another terminal:
 Then port 9001 of this machine leads to port 22 of the agent's machine. Ctrl-C here stops the server.`;
 }
 
-/** An address that can be connected to, for one that listens on all. */
+/** An address that clients can connect to, for a listen address that may be "all". */
 function reachable(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : bracketed(host);
 }

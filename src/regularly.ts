@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
 import { failureNote } from './store/database-failure.ts';
 
-/** Something that goes on in the background. */
+/** A recurring background task. */
 export interface Regular {
-  /** Begins it no more; resolves when what is under way has ended. */
+  /** Stops the recurrence; resolves when the current run has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Does something now and then every `ms`, one after another. A failure is logged; the next time makes up for it.
- * @param failure what the log says then
+ * Runs a task now and every `ms`, never two runs at once. A failure is logged, and the task runs again at the next time.
+ * @param failure the log message for a failure
  */
 export function regularly(ms: number, work: () => Promise<void>, log: Logger, failure: string): Regular {
   let last: Promise<void> = Promise.resolve();

@@ -5,18 +5,18 @@ import type { Engine } from './engine/engine.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { Settings } from './settings/settings.ts';
 
-/** What SIGHUP acts on. */
+/** The parts that SIGHUP reloads. */
 interface Reloaded {
   readonly engine: Engine;
   readonly settings: Pick<Settings, 'dataDir' | 'bridgeTlsCert' | 'bridgeTlsKey'>;
   readonly log: Logger;
-  /** The bridge shows another certificate now. */
+  /** Called when the bridge has a new certificate. */
   readonly onBridge: (bridge: BridgeAddress) => void;
 }
 
 /**
- * Has SIGHUP reload what the server reads from certificate files: those of the hosts, and the bridge's own. What can't be used leaves the one
- * before in use. Settings are not read again. @returns the way to stop
+ * Makes SIGHUP reload certificate files: those of the hosts, and the bridge's own. An unusable file leaves the previous certificate
+ * in use. Settings are not reloaded. @returns a function that removes the handler
  */
 export function reloadOnHangup({ engine, settings, log, onBridge }: Reloaded): () => void {
   const reloadBridge = async (): Promise<void> => {

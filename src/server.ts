@@ -22,13 +22,13 @@ import { Attempts } from './rules/attempts.ts';
 import type { ShareLimits } from './rules/connection-shares.ts';
 import { createContext } from './schema/context.ts';
 import { AditError } from './schema/errors.ts';
-import { AgentDeclarations } from './schema/declared/agent-records.ts';
-import { wantedState } from './schema/engine-changes.ts';
-import { sweepExpiries } from './schema/expiry/sweep.ts';
+import { AgentDeclarations } from './schema/writes/agent-records.ts';
+import { wantedState } from './schema/writes/engine-changes.ts';
+import { sweepExpiries } from './schema/writes/expiry-sweep.ts';
 import { schema } from './schema/schema.ts';
 import type { HostPorts } from './rules/public-address.ts';
 import { createServices, type Services } from './schema/services.ts';
-import { nameFormerTokens } from './schema/token/notice.ts';
+import { nameFormerTokens } from './schema/access/tokens.ts';
 import { acmeOptions } from './settings/acme.ts';
 import { ticketSecret } from './settings/ticket-secret.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
@@ -40,20 +40,21 @@ import { StateSaver } from './store/state-saver.ts';
 import { openStore, type Retention } from './store/store.ts';
 import { version } from './version.ts';
 import { chooseSockets } from './wire/choose-sockets.ts';
+import { releaseYoungGeneration } from './young-generation.ts';
 
-/** Most connections to the API. */
+/** Maximum connections to the API. */
 const API_SHARES: ShareLimits = { total: 4096, perAddress: 512 };
-/** How often history that is older than is to be kept is deleted, in ms. */
+/** Interval for deleting old history, in ms. */
 const PRUNE_MS = 3_600_000;
-/** How often it is seen whether the secret of session tickets is due for another one, in ms. */
+/** Interval for checking whether the secret of session tickets must be replaced, in ms. */
 const TICKETS_MS = 600_000;
-/** How often expiries that have passed are made known, in ms (contract D13). */
+/** Interval for publishing expiries that have passed, in ms (contract D13). */
 const SWEEP_MS = 60_000;
 
 /**
- * Runs the server: settings -> store -> engine -> schema -> HTTP, then the ready message on stdout. SIGHUP reloads certificates, SIGTERM or
- * SIGINT drains it, a second one ends it at once. Resolves when it is drained.
- * @throws what stops the start, such as a port that is taken; nothing stays open then
+ * Runs the server: starts settings, store, engine, schema and HTTP in this order, then prints the ready message on stdout. SIGHUP reloads
+ * certificates. SIGTERM or SIGINT drains the server, and a second signal stops it at once. Resolves when it is drained.
+ * @throws the error that prevents the start, such as a port in use; all ports are closed then
  */
 export async function runServer({ settings, generated, notices }: LoadedSettings): Promise<void> {
   const logs = createLogs(settings);
@@ -102,10 +103,10 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const declarations = new AgentDeclarations(services);
     engine.keepDeclared(declarations);
     opened.push(() => declarations.stop());
-    const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be told of; tried again in a minute');
+    const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be published; tried again in a minute');
     opened.push(() => sweep.stop());
     const created = createHttp(settings, services, face, logs, stopping.signal);
-    // Last of all: what answers is ready, and a crowd of agents that waits for it finds the event loop free.
+    // The bridge opens last: everything it needs is ready, and the event loop is free for many reconnecting agents.
     bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
     const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
     opened.push(async () => stopReloading());
@@ -114,6 +115,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const web = await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings));
     opened.push(() => close(web));
     const stop = stopSignal(log);
+    releaseYoungGeneration();
     process.stdout.write(readyMessage({ settings, generated, bridge: listening(bridge), hosts, http: addressOf(web) }));
 
     await stop;
@@ -127,13 +129,13 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   }
 }
 
-/** What this process has in memory may no longer be what is stored: only another start, which reads what is, can go on from there. */
+/** The memory of this process may differ from the stored state. Only a restart, which reads the stored state, can recover. */
 function endAtOnce(error: Error): never {
   process.stderr.write(`adit: ${error.message}; this server ends\n`);
   process.exit(1);
 }
 
-/** The bridge's address: known before anything asks for it. */
+/** The bridge's address; it is set before anything uses it. */
 function listening(bridge: BridgeAddress | undefined): BridgeAddress {
   if (!bridge) throw new Error('the bridge does not listen yet');
   return bridge;
@@ -148,7 +150,7 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, l
     settings,
     graphql: createGraphql({ services, settings, callers }),
     legacy: createLegacyRouter({
-      schema, settings, callers, log: logs('legacy'), turn: (address) => services.turns.next(address), contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
+      schema, settings, callers, log: logs('legacy'), nextSlice: (address) => services.timeSlices.next(address), contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
     metrics: metricsRoute(engine, callers, version),
     health: {
       database: () => store.ping().catch((error: unknown) => {
@@ -181,7 +183,7 @@ function addressOf(server: http.Server): AddressInfo {
   return address;
 }
 
-/** Stops accepting and waits for the requests under way, then closes what is left. */
+/** Stops accepting connections, waits for requests under way, then closes the remaining connections. */
 async function drain(server: http.Server, ms: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), ms);
   const closed = new Promise((resolve) => server.close(resolve));
@@ -197,7 +199,7 @@ async function close(server: http.Server): Promise<void> {
   await once(server, 'close');
 }
 
-/** Resolves with the first SIGTERM or SIGINT; the second one ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT; a second signal ends the process at once. */
 function stopSignal(log: Logger): Promise<void> {
   return new Promise((resolve) => {
     let stopping = false;

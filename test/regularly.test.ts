@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { regularly } from '../src/regularly.ts';
 import { LogRecorder } from './support/log-recorder.ts';
@@ -10,7 +10,7 @@ afterEach(() => { jest.useRealTimers(); });
 /** A second goes by, and what begins with it is through. */
 async function second(): Promise<void> {
   jest.advanceTimersByTime(1000);
-  await turn();
+  await nextIteration();
 }
 
 test('work is done at once and again and again, and a failure is logged and made up for', async () => {
@@ -41,7 +41,7 @@ test('what takes longer than the interval is not begun twice, and the end waits 
   expect(begun).toBe(1);
   let stopped = false;
   const stopping = work.stop().then(() => { stopped = true; });
-  await turn();
+  await nextIteration();
   expect(stopped).toBe(false);
   held.resolve();
   await stopping;

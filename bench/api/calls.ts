@@ -19,7 +19,7 @@ export interface Called {
   readonly name: string;
   readonly url: string;
   readonly pid: number;
-  /** What the form holds besides the signature. */
+  /** The fields of the form other than the signature. */
   readonly form: string;
   readonly connections: number;
 }
@@ -63,7 +63,7 @@ export async function startSeeded({ root = ownRoot }: Checkout, { clients, tunne
   return startServer({ dataDir, root, environment: { ADIT_LOG_LEVEL: 'warn' } });
 }
 
-/** Measures all in turn, round after round, the one that begins changing with each. */
+/** Measures all one after another, round after round, each round starting with another one. */
 export async function measureAll(called: readonly Called[], { rounds, seconds, quiet }: Plan): Promise<Samples> {
   const samples = new Map(called.map(({ name }): [string, Measured[]] => [name, []]));
   for (let round = 0; round <= rounds; round++) { // round 0 warms up
@@ -77,7 +77,7 @@ export async function measureAll(called: readonly Called[], { rounds, seconds, q
   return samples;
 }
 
-/** The form is signed anew each time: a signature is valid for 20 s. */
+/** The form is signed each time: a signature is valid for 20 s. */
 async function measure({ url, pid, form, connections }: Called, seconds: number): Promise<Sample> {
   const { auth_key: authKey, timestamp } = signedNow();
   const script = path.join(scratchDirectory(), 'post.lua');

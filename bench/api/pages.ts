@@ -12,7 +12,7 @@ import { median } from '../report.ts';
 import type { Plan } from './calls.ts';
 
 const SIZES = [1000, 100_000] as const;
-/** How much longer a page of the large list may take, whatever it is sorted by. */
+/** How much longer a page of the large list may take, by any order. */
 const MOST = 1.5;
 const MEASURED = 300;
 
@@ -68,7 +68,7 @@ async function measureOn(database: string, newUrl: () => Promise<string>): Promi
   const worst = measured.toSorted((a, b) => b.large / b.small - a.large / a.small).slice(0, 5);
   const open = ratios.filter((ratio) => ratio > MOST).length;
   return [
-    `A page of 10 rows on ${database}, by each of ${orders.length} orders: 100,000 rows beside 1,000`,
+    `A page of 10 rows on ${database}, by each of ${orders.length} orders: 100,000 rows compared with 1,000`,
     `  us, median of the orders   ${median(measured.map(({ small }) => small)).toFixed(0)} -> ${median(measured.map(({ large }) => large)).toFixed(0)}`,
     `  ratio, median              ${median(ratios).toFixed(2)}`,
     ...worst.map(({ name, small, large }, index) => `  ${index === 0 ? 'ratio, the largest         ' : '                           '}${(large / small).toFixed(2)} (${small.toFixed(0)} -> ${large.toFixed(0)}) ${name}`),
@@ -77,7 +77,7 @@ async function measureOn(database: string, newUrl: () => Promise<string>): Promi
   ].join('\n');
 }
 
-/** The stores in turn, so that what disturbs one disturbs the other. @returns the median of each, in us */
+/** Alternates between the stores, so that disturbances affect both. @returns the median of each, in us */
 async function interleaved(stores: readonly Store[], read: Order['read']): Promise<number[]> {
   const times = stores.map((): number[] => []);
   for (let n = -20; n < MEASURED; n++) { // the first warm up

@@ -18,7 +18,7 @@ export async function startExpress(page: unknown, called: Pick<Called, 'form' | 
   return { ...called, name: EXPRESS, url: `http://127.0.0.1:${port}/page`, pid: child.pid };
 }
 
-/** An NPS server with so many clients, with the texts that ours have; undefined = there is no such program here. @param say is told so */
+/** An NPS server with so many clients, with the texts that ours have; undefined = there is no such program here. @param say prints that */
 export async function startNpsWith(clients: number, say: (line: string) => void): Promise<NpsServer | undefined> {
   if (npsMissing === undefined) return startNps({ clients: Array.from({ length: clients }, (_, index) => npsClient(index + 1, `key${index + 1}`, `office ${index + 1}`)) });
   say(`left out NPS: ${npsMissing}`);

@@ -15,7 +15,7 @@ const metrics: readonly Metric[] = [
   { name: 'requests/s', digits: 0, more: true, goals: { NPS: 5 } }, { name: 'CPU us/request', digits: 0, more: false, former: 0.3, goals: { [EXPRESS]: 4 } },
 ];
 
-/** A search for part of a text in each list of 10,000 rows: for what no row has, and for what every row has; the first list beside other programs too. */
+/** A search for part of a text in each list of 10,000 rows: for what no row has, and for what every row has; the first list also compared with other programs. */
 export async function measureSearch(plan: Plan): Promise<void> {
   const servers = [];
   for (const checkout of checkouts(plan)) servers.push({ name: checkout.name, server: await startSeeded(checkout, { clients: ROWS, tunnels: ROWS, hosts: ROWS, users: ROWS }) });

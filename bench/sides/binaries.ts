@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 
-/** Programs that no package brings: whoever wants them measured names their folder. */
+/** Programs that no package contains: set their folder to have them measured. */
 export interface Binaries {
   /** The full path of one of them. @throws when they are missing */
   readonly of: (program: string) => string;

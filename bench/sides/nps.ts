@@ -33,7 +33,7 @@ export function npsClient(id: number, key: string, remark: string): object {
   return { Id: id, VerifyKey: key, Remark: remark, Status: true, Cnf: { U: '', P: '', Compress: false, Crypt: false }, Flow: { InletFlow: 0, ExportFlow: 0, FlowLimit: 0 }, ConfigConnAllow: true };
 }
 
-/** Starts the server in a directory of its own: it looks for `conf` and `web` beside its program. */
+/** Starts the server in its own directory: it looks for `conf` and `web` next to its program. */
 export async function startNps({ clients, tasks = [], hosts = [] }: NpsRecords): Promise<NpsServer> {
   const [httpPort, bridgePort, hostsPort] = [await freePort(), await freePort(), await freePort()];
   const directory = scratchDirectory();

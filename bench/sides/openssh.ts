@@ -5,7 +5,7 @@ import { sshPrograms, startSshd } from '../../test/support/sshd.ts';
 import { answering } from '../answering.ts';
 import type { Side } from './side.ts';
 
-/** `ssh -R` to a server of its own: the reverse tunnel that everybody has. */
+/** `ssh -R` to its own server: the most common reverse tunnel. */
 export const openssh: Side = {
   name: 'OpenSSH -R',
   programs: sshPrograms,

@@ -14,7 +14,7 @@ export interface Side {
   readonly programs: readonly Program[];
   /** Why it can't be measured here, if so. */
   readonly missing?: string;
-  /** Starts it anew, leading to the targets. */
+  /** Starts a new instance, leading to the targets. */
   start(targets: Targets): Promise<RunningSide>;
 }
 

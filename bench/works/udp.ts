@@ -4,10 +4,10 @@ import { cpuMeter } from '../usage.ts';
 import type { Work } from './work.ts';
 
 /** Datagrams of 64 bytes there and back, 32 visitors. */
-export const udp = crowd(64);
+export const udp = visitors(64);
 
 /** Larger ones. */
-export const udpLarger = crowd(512);
+export const udpLarger = visitors(512);
 
 /** One visitor who sends the next datagram when the answer to the last one is there. */
 export const udpRoundTrip: Work = {
@@ -19,7 +19,7 @@ export const udpRoundTrip: Work = {
   },
 };
 
-function crowd(size: number): Work {
+function visitors(size: number): Work {
   return {
     name: `udp-${size}`, title: `UDP, ${size} bytes there and back, 32 visitors`, programs: [], fresh: false, way: 'udp',
     metrics: [

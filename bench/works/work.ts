@@ -10,7 +10,7 @@ export interface Metric {
   readonly more: boolean;
   /** What Adit's figure is to be, as a multiple of another side's: at least when more is better, else at most. */
   readonly goals?: Readonly<Record<string, number>>;
-  /** The same beside the first checkout that --against names. */
+  /** The same compared with the first checkout that --against names. */
   readonly former?: number;
   /** Not compared with other sides. */
   readonly alone?: boolean;

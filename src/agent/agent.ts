@@ -20,12 +20,12 @@ export interface AgentOptions {
   /** The client's verification key; proven, never sent. */
   readonly vkey: string;
   readonly log: Logger;
-  /** The program's version, told to the server. */
+  /** The program's version, which is sent to the server. */
   readonly version: string;
   readonly sockets?: SocketBackend;
   /** Directories whose files tunnels may serve, with all below them. */
   readonly allowFiles?: readonly string[];
-  /** What it brings along, out of its configuration file; left out = nothing. */
+  /** The declarer of its configuration file's entries; left out = there are none. */
   readonly declarer?: Declarer | undefined;
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
   readonly random?: () => number;
@@ -45,7 +45,7 @@ export class Agent {
       server, log, random,
       open: async (dataAfterMs) => {
         const link = await Link.open({ server, dataAfterMs, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
-        declarer?.connected((message) => link.tell(message));
+        declarer?.connected((message) => link.send(message));
         void link.ended.then(() => declarer?.lost());
         return link;
       },
@@ -53,33 +53,33 @@ export class Agent {
     });
   }
 
-  /** Resolves some time after `stop`. Never rejects: whatever a server does, the agent tries again. */
+  /** Resolves some time after `stop`. Never rejects: after any failure the agent tries again. */
   run(): Promise<void> {
     return this.#kept.run();
   }
 
-  /** Other directories may be served from now on. */
+  /** Replaces the directories that may be served. */
   allowFiles(directories: readonly string[]): void {
     this.#files.allow(directories);
   }
 
   /** Sends the server a message, if there is a session. */
-  tell(message: AgentMessage): void {
-    this.#kept.current?.tell(message);
+  send(message: AgentMessage): void {
+    this.#kept.current?.send(message);
   }
 
-  /** How its session stands. */
+  /** The state of its session. */
   get state(): ConnectionState {
     return this.#kept.state;
   }
 
-  /** The client's tunnels and hosts, as the server tells of them; undefined = it can't be asked, or doesn't answer. */
+  /** The client's tunnels and hosts, as the server reports them; undefined = there is no session, or no answer. */
   overview(): Promise<readonly OverviewRow[] | undefined> {
     const link = this.#kept.current;
-    return link ? this.#overview.ask(() => link.tell({ type: 'overview' })) : Promise.resolve(undefined);
+    return link ? this.#overview.ask(() => link.send({ type: 'overview' })) : Promise.resolve(undefined);
   }
 
-  /** Ends in good order: the server is told, and open connections get a moment to end. */
+  /** Stops gracefully: the server is notified, and open connections get a moment to end. */
   async stop(): Promise<void> {
     await this.#kept.stop();
     this.#files.close();

@@ -2,7 +2,7 @@ import { transportOf } from '../rules/tunnel-mode.ts';
 import type { DeclaredEntry } from '../wire/declared.ts';
 
 /**
- * What an entry has that no other can have beside it: its port, its password, its name. Those of two entries that clash are the same text.
+ * The values of an entry that must be unique: its port, its password, its name. Two entries conflict when they have a text in common.
  * @param given the port that it got, when it asked for none
  */
 export function claimsOf(entry: DeclaredEntry, given = 0): string[] {
@@ -12,18 +12,18 @@ export function claimsOf(entry: DeclaredEntry, given = 0): string[] {
   }
   const { mode, password } = entry.tunnel;
   const port = entry.tunnel.port || given;
-  // On whatever address: an order that is needless does no harm.
+  // For any address: an unnecessary order does no harm.
   const ports = port === 0 ? [] : [`${transportOf(mode)} port ${port}`];
   return password === '' ? ports : [...ports, `password ${password}`];
 }
 
-/** An entry that is to be another: what it holds now, and what it is to hold. */
+/** The change of an entry: the unique values that it holds now, and those that it will hold. */
 export interface Change {
   readonly holds: readonly string[];
   readonly claims: readonly string[];
 }
 
-/** @returns the changes, each after those that give up what it claims; and those that have to be withdrawn first, since they wait for each other */
+/** @returns the changes, each after those that release what it claims; and those that have to be withdrawn first, since they wait for each other */
 export function takingOrder(changes: ReadonlyMap<string, Change>): { readonly withdrawn: ReadonlySet<string>; readonly order: readonly string[] } {
   const givenUp = new Map<string, string>();
   for (const [key, { holds, claims }] of changes) {

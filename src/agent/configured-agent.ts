@@ -10,20 +10,20 @@ import { WatchedFiles } from './config/watch-files.ts';
 import { ConfiguredVisitor } from './configured-visitor.ts';
 import { Declarer, type EntryState, nameOf } from './declarer.ts';
 import { HealthChecks } from './health/health-checks.ts';
-import { tell } from './state-change.ts';
+import { logState } from './state-change.ts';
 
 /** How an agent in configuration-file mode is started. */
 export interface ConfiguredAgentOptions {
   /** The configuration file. */
   readonly file: string;
-  /** Flags and environment: they go before the file. */
+  /** Flags and environment: they take precedence over the file. */
   readonly given: GivenSession;
   readonly log: Logger;
   readonly version: string;
   readonly sockets: SocketBackend;
 }
 
-/** An agent that does what a configuration file says, and follows the file: what didn't change goes on untouched. */
+/** An agent that runs a configuration file and applies its changes; what did not change keeps running. */
 export class ConfiguredAgent {
   readonly #options: ConfiguredAgentOptions;
   readonly #watched = new WatchedFiles(() => this.#look());
@@ -40,12 +40,12 @@ export class ConfiguredAgent {
     this.#health = new HealthChecks({ log: options.log });
   }
 
-  /** What it does; undefined = nothing yet. */
+  /** What it runs; undefined = nothing yet. */
   get plan(): AgentPlan | undefined {
     return this.#plan;
   }
 
-  /** What is wrong with the file as it is now; the plan is the last good one then. */
+  /** The problems of the current file; if there are any, the last good plan keeps running. */
   get problems(): readonly string[] {
     return this.#problems;
   }
@@ -60,7 +60,7 @@ export class ConfiguredAgent {
     return this.#visitors;
   }
 
-  /** Begins, and follows the file. @returns what is wrong with it; [] = nothing, and it runs */
+  /** Starts, and watches the file. @returns the file's problems; [] = none, and it runs */
   async start(): Promise<readonly string[]> {
     await this.#read();
     if (this.#plan === undefined) this.#watched.set([]);
@@ -72,7 +72,7 @@ export class ConfiguredAgent {
     return new Promise((resolve) => this.#stopped.signal.addEventListener('abort', () => resolve()));
   }
 
-  /** Ends in good order. */
+  /** Stops gracefully. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#watched.set([]);
@@ -94,7 +94,7 @@ export class ConfiguredAgent {
       const again = isDeepStrictEqual(read.problems, this.#problems);
       this.#problems = read.problems;
       if (this.#plan !== undefined && !again) {
-        tell(log, 'warn', { event: 'config', file, problems: read.problems }, `the configuration file is wrong, and the last good one stays in force: ${read.problems.join('; ')}`);
+        logState(log, 'warn', { event: 'config', file, problems: read.problems }, `the configuration file is invalid; the last valid version stays active: ${read.problems.join('; ')}`);
       }
       return;
     }
@@ -102,7 +102,7 @@ export class ConfiguredAgent {
     this.#problems = [];
     if (!changed) return;
     const { entries, visitors } = read.plan;
-    tell(log, 'info', { event: 'config', file, problems: [] }, `${file}: ${entries.length} tunnels and hosts, ${visitors.size} visitors`);
+    logState(log, 'info', { event: 'config', file, problems: [] }, `${file}: ${entries.length} tunnels and hosts, ${visitors.size} visitors`);
     this.#apply(read.plan);
   }
 
@@ -115,7 +115,7 @@ export class ConfiguredAgent {
     else this.#agent?.agent.allowFiles(session.allowFiles);
     this.#health.set(plan.checks);
     for (const entry of plan.entries) {
-      // What is checked in another way may be as it was to the server.
+      // A change of the checks alone changes nothing for the server.
       const state = this.#agent?.declarer.stateOf(entry);
       if (state) this.#checkedBy(entry, state);
     }
@@ -148,16 +148,16 @@ export class ConfiguredAgent {
     const { log, file } = this.#options;
     const old = `the session with ${formatHostPort(before.server)} ends`;
     if (!session) {
-      tell(log, 'info', { event: 'stopped' }, `${file} has no key and no tunnels or hosts any more: ${old}`);
+      logState(log, 'info', { event: 'stopped' }, `${file} has no key and no tunnels or hosts any more: ${old}`);
       return;
     }
     const reason = (['server', 'vkey', 'tls'] as const).filter((key) => !isDeepStrictEqual(session[key], before[key])).join(', ');
-    tell(log, 'info', { event: 'restarted', reason }, `${file} has another ${reason}: ${old}, and a new one begins`);
+    logState(log, 'info', { event: 'restarted', reason }, `${file} has another ${reason}: ${old}, and a new one begins`);
   }
 
-  /** The server is told of the checks of an entry by the id of what it has become. */
+  /** Health reports to the server name an entry by the id of its record. */
   #checkedBy(entry: DeclaredEntry, { id }: EntryState): void {
-    if (id !== 0) this.#health.established(nameOf(entry), { of: entry.kind, id }, (message) => this.#agent?.agent.tell(message));
+    if (id !== 0) this.#health.established(nameOf(entry), { of: entry.kind, id }, (message) => this.#agent?.agent.send(message));
   }
 
   #setVisitors({ server, tls, visitors }: AgentPlan): void {

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../wire/system-error.ts';
-import { tell } from './state-change.ts';
+import { logState } from './state-change.ts';
 import { Visitor, type VisitorOptions } from './visitor.ts';
 
 /** Waits before a local port that can't be opened is tried again, in ms: doubling from the first to the longest. */
 const RETRY = { first: 500, longest: 30_000 } as const;
 
-/** A visitor of the configuration file: it goes on when its local port is taken, and tries again. */
+/** A visitor of the configuration file. If its local port is taken, it keeps trying. */
 export class ConfiguredVisitor {
   readonly visitor: Visitor;
   readonly #options: VisitorOptions;
@@ -40,21 +40,21 @@ export class ConfiguredVisitor {
         break;
       } catch (error) {
         this.#error = messageOf(error);
-        tell(this.#options.log, 'warn', { event: 'not listening', error: this.#error, retryMs: wait }, `the local port cannot be opened: ${this.#error}; trying again in ${wait / 1000} s`);
+        logState(this.#options.log, 'warn', { event: 'not listening', error: this.#error, retryMs: wait }, `the local port cannot be opened: ${this.#error}; trying again in ${wait / 1000} s`);
         await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
       }
     }
     if (!signal.aborted) await this.visitor.run();
   }
 
-  /** Says why it is to stop. @param again another one takes its place */
+  /** Logs why it stops. @param again a new visitor replaces it */
   tellOfEnd(again: boolean): void {
     const { log } = this.#options;
-    if (again) tell(log, 'info', { event: 'restarted', reason: 'visitor' }, 'the configuration file has another visitor of this name, or another server: it begins anew');
-    else tell(log, 'info', { event: 'stopped' }, 'stopped: the configuration file has it no more');
+    if (again) logState(log, 'info', { event: 'restarted', reason: 'visitor' }, 'the configuration file has another visitor of this name, or another server: it restarts');
+    else logState(log, 'info', { event: 'stopped' }, 'stopped: the configuration file has it no more');
   }
 
-  /** Ends in good order. */
+  /** Stops gracefully. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.visitor.stop();

@@ -1,9 +1,9 @@
 import { type Proven, type ProveOptions, proveHandshake } from '../wire/handshake.ts';
 import type { ByteSocket, SocketBackend, TlsTrust } from '../wire/socket.ts';
 
-/** ms for a connection to the server, so that one that was dialled while the server was away is not waited for long. */
+/** Timeout for connecting to the server, in ms: an agent soon dials again if the server was down. */
 const CONNECT_MS = 5_000;
-/** ms for each handshake: longer than the server delays an address that offered wrong keys, and than a crowd of handshakes takes it. */
+/** Timeout of each handshake, in ms: longer than the server delays an address that offered wrong keys, and longer than it needs for many handshakes at once. */
 const HANDSHAKE_MS = 15_000;
 
 /** Where a server's bridge is, and how to get there. */
@@ -14,7 +14,7 @@ export interface BridgeDialler {
   readonly tls?: TlsTrust | undefined;
 }
 
-/** A connection that the server let in. Hand the socket over by attaching to it. */
+/** A connection that the server accepted. Hand the socket over by attaching to it. */
 export interface BridgeConnection extends Proven {
   readonly socket: ByteSocket;
 }

@@ -6,11 +6,11 @@ import { HandshakeError } from '../wire/handshake-error.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { ReconnectDelay } from './reconnect.ts';
 import type { SessionEnd } from './server-session.ts';
-import { tell } from './state-change.ts';
+import { logState } from './state-change.ts';
 
 /** Open connections get this long to end when the program is stopped, in ms. */
 const DRAIN_MS = 5000;
-/** The data connections of a crowd that comes back are spread over so much time, in ms. */
+/** After an outage, agents spread their data connections over this much time, in ms. */
 const DATA_SPREAD_MS = 10_000;
 /** Longest wait that a server may ask for, in ms. */
 const LONGEST_ASKED_MS = 60_000;
@@ -23,19 +23,19 @@ export interface KeptSession {
   close(ms: number): Promise<void>;
 }
 
-/** How a connection stands. */
+/** The state of a connection. */
 export interface ConnectionState {
   readonly connected: boolean;
   /** ms since the epoch. */
   readonly since: number;
-  /** As whom it is connected, or why it isn't. */
+  /** The identity that it is connected with, or why it isn't connected. */
   readonly text: string;
 }
 
-/** Why there is no session any more, or none came to be. */
+/** Why a session ended, or could not be opened. */
 interface Ended {
   readonly text: string;
-  /** The server was there, and said no. */
+  /** The server answered, and refused. */
   readonly refused?: boolean;
   /** How long the server asks to wait. */
   readonly retryAfterMs?: number;
@@ -46,22 +46,22 @@ export interface KeepOptions<S extends KeptSession> {
   /** The bridge, for the log. */
   readonly server: { readonly host: string; readonly port: number };
   readonly log: Logger;
-  /** Opens the next session, which dials its data connections after `dataAfterMs`. Whatever it throws is logged, and it is called again later. */
+  /** Opens the next session, which dials its data connections after `dataAfterMs`. Errors are logged, and it is called again later. */
   readonly open: (dataAfterMs: number) => Promise<S>;
-  /** As whom a session is connected, for the log: "client 1". */
+  /** The identity of a session, for the log: "client 1". */
   readonly whoIs: (session: S) => string;
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
   readonly random?: () => number;
 }
 
-/** Keeps a session with the server, for ever: reconnects whenever it is lost. Logs one line for each change of state. */
+/** Keeps a session with the server: reconnects whenever it is lost. Logs one line for each change of state. */
 export class KeptConnection<S extends KeptSession> {
   readonly #options: KeepOptions<S>;
   readonly #server: string;
   readonly #delay: ReconnectDelay;
   readonly #stopped = new AbortController();
   #current: S | undefined;
-  /** 0 = of the first session: after an outage a crowd comes back, whose sessions go first. */
+  /** Delay before data connections are dialed, in ms: 0 for the first session, random later, so that after an outage the sessions of all agents come first. */
   #dataAfterMs = 0;
   #state: ConnectionState = { connected: false, since: Date.now(), text: 'connecting' };
 
@@ -72,7 +72,7 @@ export class KeptConnection<S extends KeptSession> {
     this.#delay = new ReconnectDelay(options.random);
   }
 
-  /** How it stands. */
+  /** Its state. */
   get state(): ConnectionState {
     return this.#state;
   }
@@ -82,7 +82,7 @@ export class KeptConnection<S extends KeptSession> {
     return this.#current;
   }
 
-  /** Resolves some time after `stop`. Never rejects: whatever a server does, it is tried again. */
+  /** Resolves some time after `stop`. Never rejects: it tries again after any failure. */
   async run(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
@@ -90,13 +90,13 @@ export class KeptConnection<S extends KeptSession> {
       if (signal.aborted) break;
       const wait = problem.retryAfterMs ?? this.#delay.next(problem.refused);
       this.#state = { connected: false, since: Date.now(), text: problem.text };
-      tell(this.#options.log, 'warn', { event: 'disconnected', server: this.#server, reason: problem.text, retryMs: Math.round(wait) },
+      logState(this.#options.log, 'warn', { event: 'disconnected', server: this.#server, reason: problem.text, retryMs: Math.round(wait) },
         `${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`);
       await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
     }
   }
 
-  /** Ends in good order: the server is told, and open connections get a moment to end. */
+  /** Stops gracefully: the server is notified, and open connections get a moment to end. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#current?.close(DRAIN_MS);
@@ -123,12 +123,12 @@ export class KeptConnection<S extends KeptSession> {
     this.#dataAfterMs = (this.#options.random ?? Math.random)() * DATA_SPREAD_MS;
     const who = this.#options.whoIs(session);
     this.#state = { connected: true, since: Date.now(), text: `connected to ${this.#server} as ${who}` };
-    tell(this.#options.log, 'info', { event: 'connected', server: this.#server, as: who }, this.#state.text);
+    logState(this.#options.log, 'info', { event: 'connected', server: this.#server, as: who }, this.#state.text);
     const since = performance.now();
     const end = await session.ended;
     this.#current = undefined;
     this.#delay.sessionLasted(performance.now() - since);
-    // Two agents with one vkey would throw each other out all the time.
+    // Two agents with one vkey would replace each other all the time.
     if (end.code === 'replaced') this.#delay.slowDown();
     return { text: `connection to ${this.#server} lost: ${end.text}` };
   }
@@ -142,9 +142,9 @@ export async function runUntilStopped(kept: { run(): Promise<void>; stop(): Prom
   let signals = 0;
   const onSignal = (): void => {
     if (++signals > 1) process.exit(130);
-    log.info('stopping; once more to stop at once');
+    log.info('stopping; a second signal stops at once');
     void kept.stop().then(() => {
-      tell(log, 'info', { event: 'stopped' }, 'stopped');
+      logState(log, 'info', { event: 'stopped' }, 'stopped');
       process.exit(0);
     });
   };

@@ -9,14 +9,14 @@ import type { BridgeDialler } from './dial-bridge.ts';
 import { DirectHost } from './direct/direct-host.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
-/** With whom and as whom the agent speaks. */
+/** The server that the agent connects to, and the identity that it connects with. */
 export interface LinkOptions extends BridgeDialler {
   readonly vkey: string;
   readonly info: AgentInfo;
   readonly files: FileServer;
   /** The server's answer to a declaration. */
   readonly onDeclared: (answer: Declared) => void;
-  /** A part of what the server tells of this client's tunnels and hosts. */
+  /** A part of the server's list of this client's tunnels and hosts. */
   readonly onOverview: (part: OverviewPart) => void;
   readonly dataAfterMs: number;
   readonly log: Logger;
@@ -32,7 +32,7 @@ export class Link {
   /**
    * Connects and proves the key.
    * @throws the system's error when the server can't be reached
-   * @throws {HandshakeError} when it doesn't let the agent in
+   * @throws {HandshakeError} when the server refuses the agent
    */
   static async open(options: LinkOptions): Promise<Link> {
     return new Link(options, await agreeOnSession({ ...options, role: 'mux', key: options.vkey, welcome: welcomeSchema }));
@@ -65,7 +65,7 @@ export class Link {
   }
 
   /** Sends the server a message, unless the session is over. */
-  tell(message: AgentMessage): void {
+  send(message: AgentMessage): void {
     this.#session.send(message);
   }
 

@@ -1,11 +1,11 @@
 import type { OverviewPart, OverviewRow } from '../wire/overview.ts';
 
-/** How long the server has to tell, in ms. A server of an older version never does. */
+/** Timeout of the server's answer, in ms. A server of an older version never answers. */
 const ANSWER_MS = 2000;
 /** Rows that are kept: an agent of a huge client shows the first. */
 const MOST = 10_000;
 
-/** What the server tells of a client's tunnels and hosts, put together from its parts. */
+/** The server's list of a client's tunnels and hosts, assembled from its parts. */
 export class Overview {
   #rows: OverviewRow[] = [];
   #asked: Promise<readonly OverviewRow[] | undefined> | undefined;
@@ -27,7 +27,7 @@ export class Overview {
     return this.#asked;
   }
 
-  /** A part has come. */
+  /** Adds a part. */
   add({ rows, last }: OverviewPart): void {
     if (!this.#asked) return;
     if (this.#rows.length < MOST) this.#rows.push(...rows);

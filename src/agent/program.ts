@@ -12,7 +12,7 @@ import { agentSnapshot, configuredSnapshot, type Snapshot } from './status/snaps
 import { askAgents, serveStatus } from './status/status-socket.ts';
 import { statusText } from './status/status-text.ts';
 
-/** The configuration file can't be used. */
+/** The configuration file is not usable. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -55,7 +55,7 @@ interface Running {
 }
 
 function plain({ session: { server, vkey, ...session }, log, version, sockets }: AgentProgram): Running {
-  if (server === undefined || vkey === undefined) throw new Error('an agent without a configuration file knows server and vkey');
+  if (server === undefined || vkey === undefined) throw new Error('an agent without a configuration file needs server and vkey');
   const agent = new Agent({ server, vkey, ...session, log, version, sockets });
   return { kept: agent, snapshot: () => agentSnapshot({ pid: process.pid, version, config: '' }, server, agent) };
 }
@@ -67,7 +67,7 @@ async function configured({ session, log, version, sockets }: AgentProgram, conf
   return { kept: agent, snapshot: () => configuredSnapshot({ pid: process.pid, version, config }, agent) };
 }
 
-/** Says what a configuration file would make an agent do, or what is wrong with it. */
+/** Prints what an agent would do with a configuration file, or the file's problems. */
 export async function checkConfig(file: string, given: GivenSession, json: boolean): Promise<{ readonly ok: boolean; readonly text: string }> {
   const read = await readAgentConfig(file, given);
   const ok = 'plan' in read;
@@ -76,7 +76,7 @@ export async function checkConfig(file: string, given: GivenSession, json: boole
   return { ok, text: `${(ok ? [`${file} is right. It would`, ...lines.map((step) => `  ${step}`)] : lines).join('\n')}\n` };
 }
 
-/** Secrets are not among what is said. */
+/** Prints no secrets. */
 function planSteps({ server, tls, session, entries, visitors }: AgentPlan): string[] {
   const address = ({ host, port }: HostPort): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const way = tls === undefined ? '' : tls.fingerprint === '' ? ' over TLS' : ` over TLS, with the certificate ${tls.fingerprint}`;
@@ -96,7 +96,7 @@ function tunnelText({ mode, port, serverIp, localPath }: Extract<AgentPlan['entr
 }
 
 /**
- * Says how the running agents of this user stand.
+ * Prints the state of this user's running agents.
  * @param config only the one with this configuration file @returns undefined when none runs
  */
 export async function agentStatus(config: string | undefined, json: boolean): Promise<string | undefined> {

@@ -3,22 +3,22 @@ export const RECONNECT = {
   /** Upper bound of the first wait. */
   first: 500,
   /**
-   * The bound doubles with every failure up to this: whatever the length of an outage, an agent dials again so soon after its end. A dial that is
-   * not answered is given up after 5 s (dial-bridge.ts).
+   * The bound doubles with every failure up to this: after an outage of any length, an agent dials within this time of its end. A dial
+   * times out after 5 s (dial-bridge.ts).
    */
   longest: 4_000,
-  /** The same while the server answers and refuses: somebody has to do something about that first. */
+  /** The bound while the server answers but refuses; only a change by its operator ends that. */
   longestRefused: 30_000,
-  /** A session that lived this long was a good one: the bound starts anew. */
+  /** A session that lasted at least this long resets the bound. */
   stable: 2_000,
   /**
-   * The bound after a session that didn't. A server that is killed again and again is found soon each time: two more failures,
-   * and the agent is back within 8 s. One that drops everybody at once isn't dialled all the time.
+   * The bound after a shorter session: long enough not to dial a server all the time that drops each session at once; short enough that an agent
+   * soon reaches a server that was killed twice.
    */
   unstable: 2_000,
 } as const;
 
-/** How long to wait before dialling again: exponential with full jitter, so that a thousand agents don't return in one instant. */
+/** How long to wait before dialing again: exponential with full jitter, so that a thousand agents don't return in one instant. */
 export class ReconnectDelay {
   #bound: number = RECONNECT.first;
   readonly #random: () => number;
@@ -28,7 +28,7 @@ export class ReconnectDelay {
     this.#random = random;
   }
 
-  /** ms until the next attempt. @param refused the server was there, and said no */
+  /** ms until the next attempt. @param refused the server answered, and refused */
   next(refused = false): number {
     const delay = this.#random() * this.#bound;
     this.#bound = Math.min(this.#bound * 2, refused ? RECONNECT.longestRefused : RECONNECT.longest);
@@ -40,7 +40,7 @@ export class ReconnectDelay {
     this.#bound = ms >= RECONNECT.stable ? RECONNECT.first : Math.min(this.#bound, RECONNECT.unstable);
   }
 
-  /** There is no hurry: another agent took the session over. */
+  /** Waits longer: another agent took the session over. */
   slowDown(): void {
     this.#bound = RECONNECT.longestRefused;
   }

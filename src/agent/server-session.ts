@@ -7,28 +7,28 @@ import { sessionMessageSchema, type SessionWelcome } from '../wire/session-messa
 import { messageOf } from '../wire/system-error.ts';
 import { type BridgeConnection, type BridgeDialler, dialBridge } from './dial-bridge.ts';
 
-/** As whom a session is opened. */
+/** The identity that a session is opened with. */
 export interface SessionStart<W extends SessionWelcome> extends BridgeDialler {
   readonly role: Exclude<Role, 'data'>;
   /** Proven, never sent. */
   readonly key: string;
-  /** What this side says of itself. */
+  /** What this side sends about itself. */
   readonly info: object;
   /** What the server answers. */
   readonly welcome: z.ZodType<W>;
   readonly log: Logger;
-  /** Data connections are dialled after so many ms. */
+  /** Data connections are dialed after this many ms. */
   readonly dataAfterMs?: number;
 }
 
-/** A session that the server agreed to and that has not begun. */
+/** A session that the server accepted and that has not begun. */
 export interface AgreedSession<W extends SessionWelcome> {
   readonly start: SessionStart<W>;
   readonly connection: BridgeConnection;
   readonly welcome: W;
 }
 
-/** What the owner of a session hears of. */
+/** Callbacks of a session's owner. */
 export interface SessionHandlers {
   /** The server opened a stream: join it with a socket or reset it. */
   onOpen(stream: Stream, payload: Buffer): void;
@@ -38,9 +38,9 @@ export interface SessionHandlers {
 
 /** Why a session ended. */
 export interface SessionEnd {
-  /** The server's code when it said why; "" = it didn't. */
+  /** The reason code that the server sent; "" = it sent none. */
   readonly code: string;
-  /** For people. */
+  /** The reason as text. */
   readonly text: string;
 }
 
@@ -48,7 +48,7 @@ export interface SessionEnd {
  * Connects to the server and proves the key; a second time, over TLS, when the server asks for that. Make a `ServerSession` of the
  * answer at once.
  * @throws the system's error when the server can't be reached
- * @throws {HandshakeError} when it doesn't let us in
+ * @throws {HandshakeError} when the server refuses
  */
 export async function agreeOnSession<W extends SessionWelcome>(start: SessionStart<W>): Promise<AgreedSession<W>> {
   try {
@@ -66,16 +66,16 @@ async function agree<W extends SessionWelcome>(start: SessionStart<W>): Promise<
   const welcome = start.welcome.safeParse(connection.body);
   if (welcome.success) return { start, connection, welcome: welcome.data };
   connection.socket.destroy(true);
-  throw new Error('the server let us in with words that this version does not understand');
+  throw new Error('the server accepted the session with an answer that this version does not understand');
 }
 
-/** One session with the server, of an agent or a visitor: the multiplexed connection, its data connections, its end in good order. */
+/** A session of an agent or visitor with the server: the multiplexed connection, its data connections, and its orderly end. */
 export class ServerSession {
-  /** Where this very server is: another address of its name may belong to another machine. */
+  /** The server's IP address; other addresses of its name may belong to other machines. */
   readonly address: string;
-  /** It runs over TLS. */
+  /** Whether it runs over TLS. */
   readonly secure: boolean;
-  /** Resolves when the session is over and every stream reset. */
+  /** Resolves when the session has ended and every stream was reset. */
   readonly ended: Promise<SessionEnd>;
   readonly #id: string;
   readonly #key: Buffer;
@@ -123,7 +123,7 @@ export class ServerSession {
     this.#mux.sendControl(message);
   }
 
-  /** Something began that `close` waits for. @returns what to call, once, when it is over */
+  /** Delays `close` until the returned function is called, once. */
   hold(): () => void {
     this.#held++;
     return () => {
@@ -132,7 +132,7 @@ export class ServerSession {
     };
   }
 
-  /** Asks for no new streams, gives what is held `ms` to end, and ends the session; the server is told why. */
+  /** Requests no new streams, gives open work `ms` to finish, and ends the session; the reason is sent to the server. */
   async close(ms: number, why: string): Promise<void> {
     this.send({ type: 'drain' });
     if (this.#held > 0 && !this.#over) {
@@ -155,7 +155,7 @@ export class ServerSession {
       else this.#mux.addDataConnection(socket, id);
     } catch (error) {
       if (this.#over) return;
-      this.#log.debug({ connection: id }, `a data connection could not be had: ${messageOf(error)}`);
+      this.#log.debug({ connection: id }, `a data connection could not be opened: ${messageOf(error)}`);
       this.#mux.dataConnectionFailed(id);
     }
   }

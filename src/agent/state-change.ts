@@ -1,36 +1,36 @@
 import type { Logger } from 'pino';
 
 /**
- * A change of an agent's or visitor's state. It stands in the field `state` of the log's entry whose text tells people of it; with `--json`
- * it is a line of its own on stdout.
+ * A change of an agent's or visitor's state. It is in the field `state` of the log entry whose text describes it; with `--json`
+ * it is a separate line on stdout.
  */
 export type StateChange =
   | { readonly event: 'connected'; readonly server: string; readonly as: string }
-  /** There is no session: it was lost, or never came to be. */
+  /** There is no session: it was lost, or could not be opened. */
   | { readonly event: 'disconnected'; readonly server: string; readonly reason: string; readonly retryMs: number }
   /** The agent or visitor ends. */
   | { readonly event: 'stopped' }
-  /** The configuration file was changed so that a session, or a visitor, has to begin anew. reason: what is another. */
+  /** A change of the configuration file restarts a session or a visitor. reason: what has changed. */
   | { readonly event: 'restarted'; readonly reason: string }
-  /** The server has made of an entry of the configuration file what it says; port 0 = it has none. */
+  /** The server has created or changed the record of an entry of the configuration file; port 0 = it has none. */
   | { readonly event: 'established'; readonly kind: 'tunnel' | 'host'; readonly name: string; readonly id: number; readonly port: number }
-  /** The server won't. id: that of the record as it was before; 0 = there is none. */
+  /** The server refuses the entry. id: that of the record as it was before; 0 = there is none. */
   | { readonly event: 'refused'; readonly kind: 'tunnel' | 'host'; readonly name: string; readonly id: number; readonly error: string }
   | { readonly event: 'withdrawn'; readonly kind: 'tunnel' | 'host'; readonly name: string }
   /** The configuration file was read, again or for the first time. */
   | { readonly event: 'config'; readonly file: string; readonly problems: readonly string[] }
-  /** A target of an entry went out of turn, or is back. */
+  /** A target of an entry was taken out of rotation, or is back. */
   | { readonly event: 'health'; readonly entry: string; readonly target: string; readonly healthy: boolean; readonly error: string; readonly left: number }
-  /** So many more of them than were told one by one; what they came to. */
+  /** A summary of the changes of health that were not logged one by one. */
   | { readonly event: 'more health'; readonly changes: number; readonly out: number; readonly targets: number }
   /** A visitor's local port. */
   | { readonly event: 'listening'; readonly address: string }
   /** It can't be opened. */
   | { readonly event: 'not listening'; readonly error: string; readonly retryMs: number }
-  /** By which way a visitor's new connections go. */
+  /** The path of a visitor's new connections. */
   | { readonly event: 'path'; readonly path: 'relay' | 'direct' };
 
-/** Tells people and machines of a change of state, in one line. */
-export function tell(log: Logger, level: 'info' | 'warn', state: StateChange, text: string): void {
+/** Logs a change of state, as text and as data, in one line. */
+export function logState(log: Logger, level: 'info' | 'warn', state: StateChange, text: string): void {
   log[level]({ state }, text);
 }

@@ -5,7 +5,7 @@ import type { BridgeDialler } from './dial-bridge.ts';
 import { DirectPaths, type DirectRetry } from './direct/direct-paths.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
-/** With whom and as whom the visitor speaks. */
+/** The server that the visitor connects to, and the password that it proves. */
 export interface VisitorLinkOptions extends BridgeDialler {
   /** The tunnel's; proven, never sent. */
   readonly password: string;
@@ -31,7 +31,7 @@ export class VisitorLink {
   /**
    * Connects and proves the password.
    * @throws the system's error when the server can't be reached
-   * @throws {HandshakeError} when it doesn't let the visitor in
+   * @throws {HandshakeError} when the server refuses the visitor
    */
   static async open(options: VisitorLinkOptions): Promise<VisitorLink> {
     return new VisitorLink(options, await agreeOnSession({ ...options, role: 'visit', key: options.password, welcome: visitWelcomeSchema }));
@@ -41,7 +41,7 @@ export class VisitorLink {
     this.tunnelId = agreed.welcome.tunnelId;
     this.#log = log;
     this.#session = new ServerSession(agreed, {
-      // Nobody connects to a visitor.
+      // The server opens no streams to a visitor.
       onOpen: (stream) => stream.reset(),
       onControl: (message) => this.#onControl(message),
     });
@@ -55,14 +55,14 @@ export class VisitorLink {
       });
       void session.ended.then(() => this.#direct?.close());
     }
-    // After the line that says that it is connected.
+    // After the log line about the connection.
     setImmediate(() => {
       this.#agentIs(agreed.welcome.agentOnline);
       if (this.#agentOnline) this.#direct?.start();
     });
   }
 
-  /** By which way new connections go. */
+  /** The path of new connections. */
   get path(): VisitPath {
     return this.#path;
   }

@@ -5,14 +5,14 @@ import type { DirectRetry } from './direct/direct-paths.ts';
 import type { VisitPath, VisitType } from '../wire/visit-messages.ts';
 import { formatHostPort } from '../rules/host-port.ts';
 import { type ConnectionState, KeptConnection, runUntilStopped } from './keep-connected.ts';
-import { tell } from './state-change.ts';
+import { logState } from './state-change.ts';
 import { VisitorLink } from './visitor-link.ts';
 
 /** How a visitor is started. */
 export interface VisitorOptions {
-  /** The bridge. */
+  /** The bridge's address. */
   readonly server: { readonly host: string; readonly port: number };
-  /** `server` is the bridge's TLS port. Left out = plain, unless the server says that the client is served over TLS only. */
+  /** `server` is the bridge's TLS port. Absent = without TLS, unless the server demands TLS for the client. */
   readonly tls?: TlsTrust | undefined;
   readonly type: VisitType;
   /** The tunnel's password; proven, never sent. */
@@ -20,18 +20,18 @@ export interface VisitorOptions {
   /** The local port to open; port 0 = any free one. */
   readonly listen: { readonly host: string; readonly port: number };
   readonly log: Logger;
-  /** The program's version, told to the server. */
+  /** The program's version, which is sent to the server. */
   readonly version: string;
   readonly sockets?: SocketBackend;
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
   readonly random?: () => number;
-  /** When direct paths are tried again; as docs/p2p.md says unless told otherwise. */
+  /** When direct paths are tried again; by default as in docs/p2p.md. */
   readonly directRetry?: DirectRetry;
-  /** How long one direction of a connection to the local port may be over while nothing moves in the other, in ms. */
+  /** How long a half-closed connection to the local port stays open while no bytes move in the other direction, in ms. */
   readonly halfClosedMs?: number | undefined;
 }
 
-/** Opens a local port that leads to the targets of a tunnel without a port of its own, as long as the server can be reached. */
+/** Opens a local port that leads to the targets of a tunnel without a port of its own, while the server can be reached. */
 export class Visitor {
   readonly #options: VisitorOptions;
   readonly #sockets: SocketBackend;
@@ -62,16 +62,16 @@ export class Visitor {
     });
     const { host, port } = this.#listener;
     const address = formatHostPort({ host, port });
-    tell(log, 'info', { event: 'listening', address }, `listening on ${address}`);
+    logState(log, 'info', { event: 'listening', address }, `listening on ${address}`);
     return { host, port };
   }
 
-  /** How its session stands. */
+  /** The state of its session. */
   get state(): ConnectionState {
     return this.#kept.state;
   }
 
-  /** By which way its new connections go; undefined = there is no session. */
+  /** The path of its new connections; undefined = there is no session. */
   get path(): VisitPath | undefined {
     return this.#kept.current?.path;
   }
@@ -81,7 +81,7 @@ export class Visitor {
     return this.#kept.run();
   }
 
-  /** Ends in good order: the local port is closed, the server is told, and open connections get a moment to end. */
+  /** Stops gracefully: the local port is closed, the server is notified, and open connections get a moment to end. */
   async stop(): Promise<void> {
     await this.#listener?.close();
     await this.#kept.stop();

@@ -4,7 +4,7 @@ import type { Environment } from './environment.ts';
 import type { DirectBytes } from './limits/direct-traffic.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
-/** Takes in what agents report of themselves, for the tunnels and hosts of their own clients only. */
+/** Applies the reports of agents, for the tunnels and hosts of their own clients only. */
 export class AgentReports {
   readonly #environment: Environment;
   readonly #tunnels: Tunnels;
@@ -14,7 +14,7 @@ export class AgentReports {
     this.#tunnels = tunnels;
   }
 
-  /** Direct paths of a tunnel carried so many bytes. */
+  /** Counts bytes that direct paths of a tunnel carried. */
   onTraffic(entry: ClientEntry, tunnelId: number, reported: DirectBytes): void {
     const runner = this.#tunnels.get(tunnelId);
     const bytes = runner?.wanted.clientId === entry.wanted.id ? runner.believable(reported) : undefined;
@@ -27,10 +27,10 @@ export class AgentReports {
     entry.meter.mayPass();
   }
 
-  /** What the checks of a tunnel or host have come to. */
+  /** The results of the checks of a tunnel or host. */
   onHealth(entry: ClientEntry, message: HealthMessage): void {
     const { hosts, now } = this.#environment;
-    // One of another client, or gone meanwhile, is passed over.
+    // One of another client, or one that was deleted meanwhile, is ignored.
     if (message.of === 'tunnel') {
       const runner = this.#tunnels.get(message.id);
       if (runner?.wanted.clientId === entry.wanted.id) runner.onHealth(message, now());
@@ -42,7 +42,7 @@ export class AgentReports {
     this.#environment.changed(host.meter);
   }
 
-  /** A client's agent came or went. */
+  /** A client's agent connected or disconnected. */
   onSeen(entry: ClientEntry): void {
     this.#environment.changed(entry.meter);
     for (const runner of entry.tunnels) {

@@ -7,20 +7,20 @@ import { Alarm } from './limits/alarm.ts';
 import { NO_BYTES, type StoredBytes } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
-/** How often expired clients are looked for at least, in ms (contract D13): the clock may be set. Every use checks too. */
+/** The longest interval between searches for expired clients, in ms (contract D13): the clock may be set. Every use checks too. */
 const SWEEP_MS = 60_000;
-/** Tunnels that are synchronised between two iterations of the event loop: a user may own thousands of clients, which expire together. */
+/** Tunnels that are synchronized between two iterations of the event loop: a user may own thousands of clients, which expire together. */
 const TOGETHER = 200;
 
 /**
- * Brings agents, listeners and open connections in line with what is wanted of clients, expiry included. Its methods must not overlap:
+ * Applies changes of clients, expiry included, to agents, listeners and open connections. Its methods must not overlap:
  * the engine calls them one after another.
  */
 export class ClientChanges {
   readonly #environment: Environment;
   readonly #tunnels: Tunnels;
   readonly #expiry: Alarm;
-  #synchronised = 0;
+  #synchronized = 0;
 
   constructor(environment: Environment, tunnels: Tunnels) {
     this.#environment = environment;
@@ -28,7 +28,7 @@ export class ClientChanges {
     this.#expiry = new Alarm(() => environment.inBackground(() => this.sweep()));
   }
 
-  /** Takes in a client; its tunnels and hosts come after it. */
+  /** Adds a client; its tunnels and hosts are added after it. */
   async add(client: WantedClient, stored: StoredBytes & { readonly lastAddress?: string }): Promise<void> {
     const { clients, ticker, admission } = this.#environment;
     const account = new Account(ticker, client, stored, () => this.#environment.inBackground(async () => admission.enforce(entry)));
@@ -39,7 +39,7 @@ export class ClientChanges {
     if (!entry.suspended) this.#awaitExpiry(entry);
   }
 
-  /** Takes the settings of a client, new or known; its agent and its connections go when they may not stay. */
+  /** Applies the settings of a client, new or known; its agent and its connections end when they are no longer allowed. */
   async apply(client: WantedClient): Promise<void> {
     const { clients, admission } = this.#environment;
     const entry = clients.get(client.id);
@@ -50,7 +50,7 @@ export class ClientChanges {
     const before = entry.wanted;
     clients.update(entry, client, lists);
     if (before.vkey !== client.vkey) entry.session?.close('key-changed');
-    // An agent may have come over TLS by itself: that is as good.
+    // An agent may already use TLS without being asked.
     if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');
     if (!client.configAllowed && entry.session?.info.configFile) entry.session.close('config-refused');
     entry.session?.compress(client.compress);
@@ -60,18 +60,18 @@ export class ClientChanges {
     this.#awaitExpiry(entry);
   }
 
-  /** Brings session and listeners in line with what the client may do now. */
+  /** Applies what the client may do now to its session and listeners. */
   async sync(entry: ClientEntry): Promise<void> {
     const blocked = entry.blocked(this.#environment.now());
     entry.suspended = blocked !== '';
     if (blocked !== '') entry.session?.close(blocked);
     for (const runner of entry.tunnels) {
       await runner.sync();
-      if (++this.#synchronised % TOGETHER === 0) await nextIteration();
+      if (++this.#synchronized % TOGETHER === 0) await nextIteration();
     }
   }
 
-  /** Takes out a client with its tunnels and hosts. */
+  /** Removes a client with its tunnels and hosts. */
   async remove(id: number): Promise<void> {
     const { clients, hosts, ticker } = this.#environment;
     const entry = clients.get(id);
@@ -102,7 +102,7 @@ export class ClientChanges {
     if (wanted.expiresAt !== null) this.#expiry.within(wanted.expiresAt - this.#environment.now());
   }
 
-  /** Nobody is cut off by the clock any more. */
+  /** Stops cutting off clients that expire. */
   stop(): void {
     this.#expiry.stop();
   }

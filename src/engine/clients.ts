@@ -4,34 +4,38 @@ import { canonicalAddress } from '../rules/ip-address.ts';
 import { sameSecret } from '../rules/login.ts';
 import { Pace } from '../rules/pace.ts';
 import { visitorKeyOf } from '../rules/vkey.ts';
+import { ControlBudget } from '../wire/control-budget.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
 import { type ClientState, type ConnectionState, type RefusalCause, refusalCauses, type Refusals, type Traffic, type TunnelState, type WantedClient, type WantedTunnel } from './face.ts';
 import type { Account } from './limits/account.ts';
-import { LetIn } from './limits/let-in.ts';
+import { AllowedAddresses } from './limits/allowed-addresses.ts';
 
 /** Sessions of one client: each costs lines of the log, events, and the connections of the one before. */
 const SESSIONS = { atOnce: 60, perSecond: 1 } as const;
+
+/** How long no session of a client begins after one that ended because its agent broke the protocol, in ms. */
+const BROKEN_MS = 5000;
 
 /** A running tunnel of a client, which changes with its client. */
 export interface ClientTunnel {
   readonly wanted: WantedTunnel;
   readonly state: TunnelState;
-  /** Brings its listener in line with what the client may do. */
+  /** Opens or closes its listener, as the client's state requires. */
   sync(): Promise<void>;
-  /** The client's agent came or went, or its transport was changed. */
+  /** The client's agent connected or disconnected, or its transport was changed. */
   clientChanged(): void;
-  /** What its agent last told of the health of its targets counts no more. */
+  /** Discards the agent's last report on the health of its targets. */
   forgetHealth(): void;
 }
 
-/** One client: what is wanted of it, its agent while that is connected, and what was last seen of it. */
+/** One client: its settings, its agent while that is connected, and what was last seen of it. */
 export class ClientEntry {
   #wanted: WantedClient;
-  /** The lists of `wanted`, ready to be asked. */
+  /** The compiled lists of `wanted`. */
   #lists: VisitorLists;
-  /** Visitors who said the password; undefined = nobody did. */
-  #letIn: LetIn | undefined;
+  /** Addresses that gave the password; undefined = none did. */
+  #allowedAddresses: AllowedAddresses | undefined;
   readonly meter: Account;
   readonly tunnels = new Set<ClientTunnel>();
   session: AgentSession | undefined;
@@ -40,11 +44,15 @@ export class ClientEntry {
   #lastOnlineAt: number | null = null;
   #address = '';
   #lastAddress: string;
+  /** Of all its sessions: a new one has no new budget. */
+  readonly controlBudget = new ControlBudget();
   readonly #pace = new Pace(SESSIONS);
+  /** When a session last ended because its agent broke the protocol. */
+  #brokenAt = Number.NEGATIVE_INFINITY;
   #localAddress = '';
   #version = '';
 
-  /** @param lastAddress where its agent was seen last, as the store knows */
+  /** @param lastAddress the stored address at which its agent was last seen */
   constructor(wanted: WantedClient, lists: VisitorLists, meter: Account, lastAddress = '') {
     this.#lastAddress = lastAddress;
     this.#wanted = wanted;
@@ -54,10 +62,17 @@ export class ClientEntry {
 
   /** A session of its agent is to begin. @returns false = its sessions begin too often */
   maySession(now: number): boolean {
+    // The clock may be set back.
+    if (now >= this.#brokenAt && now - this.#brokenAt < BROKEN_MS) return false;
     return this.#pace.begin(now);
   }
 
-  /** Where its agent was seen last, before the server's start too; "" = nowhere. */
+  /** A session of its agent has ended because that broke the protocol. */
+  sessionBroken(now: number): void {
+    this.#brokenAt = now;
+  }
+
+  /** The address at which its agent was last seen, also before the server's start; "" = none. */
   get lastAddress(): string {
     return this.#lastAddress;
   }
@@ -66,7 +81,7 @@ export class ClientEntry {
     return this.#wanted;
   }
 
-  /** Makes ready the lists of new settings, as far as they are others; `configure` takes both then. */
+  /** Compiles the lists of new settings if they differ; pass both to `configure`. */
   async readyLists({ ipWhiteList, blackIpList }: WantedClient): Promise<VisitorLists> {
     const { white, black } = this.#lists;
     return {
@@ -75,37 +90,37 @@ export class ClientEntry {
     };
   }
 
-  /** Takes new settings. */
+  /** Applies new settings. */
   configure(wanted: WantedClient, lists: VisitorLists): void {
     const before = this.#wanted;
     this.#wanted = wanted;
     this.#lists = lists;
-    // Who knew the old password may not know the new one.
-    if (wanted.ipWhitePassword !== before.ipWhitePassword) this.#letIn = undefined;
+    // Visitors who knew the old password may not know the new one.
+    if (wanted.ipWhitePassword !== before.ipWhitePassword) this.#allowedAddresses = undefined;
     this.meter.setLimits(wanted);
   }
 
-  /** Visitors who are not on its whitelist may let themselves in (contract D14). */
-  get letsVisitorsIn(): boolean {
+  /** Whether visitors who are not on its allowlist can get access by a password (contract D14). */
+  get acceptsPassword(): boolean {
     return this.#wanted.ipWhite && this.#wanted.ipWhitePassword !== '';
   }
 
-  /** Lets a visitor in who says the password (contract D14). @returns false when it is another, or there is none */
-  letIn(address: string, password: string, now: number): boolean {
+  /** Allows an address whose visitor gave the password (contract D14). @returns false if the password is wrong or not set */
+  allowByPassword(address: string, password: string, now: number): boolean {
     const right = sameSecret(password, this.#wanted.ipWhitePassword);
     if (this.#wanted.ipWhitePassword === '' || !right) return false;
-    (this.#letIn ??= new LetIn()).add(canonicalAddress(address) ?? address, now);
+    (this.#allowedAddresses ??= new AllowedAddresses()).add(canonicalAddress(address) ?? address, now);
     return true;
   }
 
-  /** Whether a visitor was let in by the password and may still come. */
-  isLetIn(address: string, now: number): boolean {
-    return this.#letIn?.has(canonicalAddress(address) ?? address, now) === true;
+  /** Whether an address was allowed by the password and that has not expired. */
+  isAllowedByPassword(address: string, now: number): boolean {
+    return this.#allowedAddresses?.has(canonicalAddress(address) ?? address, now) === true;
   }
 
-  /** The list that turns a visitor away; undefined = he is let in. */
+  /** The list that refuses a visitor; undefined = none does. */
   turnedAwayBy(address: string, globalBlackList: AddressSet, now: number): ReturnType<typeof turnedAwayBy> {
-    const ipWhite = this.#wanted.ipWhite && !this.isLetIn(address, now);
+    const ipWhite = this.#wanted.ipWhite && !this.isAllowedByPassword(address, now);
     return turnedAwayBy(address, { globalBlackList, ipWhite, whiteList: this.#lists.white, blackList: this.#lists.black });
   }
 
@@ -134,7 +149,7 @@ export class ClientEntry {
     return Array.from(this.meter.open, ({ state }) => state);
   }
 
-  /** Cuts a connection. @returns it as it was; undefined = there is none of that id */
+  /** Closes a connection. @returns its last state; undefined = there is none of that id */
   closeConnection(id: number): ConnectionState | undefined {
     for (const connection of this.meter.open) {
       const { state } = connection;
@@ -156,13 +171,13 @@ export class ClientEntry {
   }
 }
 
-/** The lists by which a client's visitors are let in, made ready: no connection has to wait for that. */
+/** The compiled access lists of a client's visitors: no connection has to wait for that. */
 interface VisitorLists {
   readonly white: AddressSet;
   readonly black: AddressSet;
 }
 
-/** Makes the lists of a new client ready. */
+/** Compiles the lists of a new client. */
 export async function visitorLists({ ipWhiteList, blackIpList }: WantedClient): Promise<VisitorLists> {
   return { white: await AddressSet.gradually(ipWhiteList), black: await AddressSet.gradually(blackIpList) };
 }
@@ -171,7 +186,7 @@ function sameLines(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((line, index) => line === other[index]);
 }
 
-/** All clients, by id and by what an agent names itself with in its handshake. */
+/** All clients, by id and by the key id of an agent's handshake. */
 export class Clients {
   readonly #byId = new Map<number, ClientEntry>();
   readonly #byKeyId = new Map<string, ClientEntry>();
@@ -189,12 +204,12 @@ export class Clients {
     return this.#byId.values();
   }
 
-  /** The client that a visitor names by the digest of its key (contract 3.2), of those that let visitors in by a password. */
+  /** The client that a visitor names by the digest of its key (contract 3.2), of those that accept visitors by a password. */
   byVisitorKey(digest: string): ClientEntry | undefined {
     return this.#byVisitorKey.get(digest);
   }
 
-  /** What the visitors of all clients have open and have moved, together. */
+  /** Open connections and bytes of the visitors of all clients, together. */
   traffic(): Traffic {
     const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
     for (const { meter } of this.all()) {
@@ -220,7 +235,7 @@ export class Clients {
     this.#addKeys(entry);
   }
 
-  /** Takes new settings; the key it had no longer leads to it. */
+  /** Applies new settings; the key before no longer leads to the client. */
   update(entry: ClientEntry, wanted: WantedClient, lists: VisitorLists): void {
     this.#removeKeys(entry);
     entry.configure(wanted, lists);

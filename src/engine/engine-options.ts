@@ -11,14 +11,14 @@ import type { StoredBytes } from './limits/meter.ts';
 import type { ProxyTiming } from './tunnels/proxy-timing.ts';
 import type { VhostTiming } from './vhost/slow-visitors.ts';
 
-/** What the engine is made of. */
+/** What the engine depends on. */
 export interface EngineOptions {
   readonly bridgeHost: string;
   /** 0 = ephemeral. */
   readonly bridgePort: number;
   /** The bridge's second port, for TLS; 0 = ephemeral. */
   readonly bridgeTls: BridgePlaces['tls'];
-  /** UDP and TCP, and UDP on the next one: by which p2p tunnels find direct paths; 0 = ephemeral. Opened when it is needed. */
+  /** The STUN port of p2p tunnels: UDP and TCP, and UDP on the next one; 0 = ephemeral. Opened when it is needed. */
   readonly p2pPort: number;
   /** Ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
@@ -39,15 +39,15 @@ export interface EngineOptions {
   readonly bridgeTiming?: Partial<BridgeTiming>;
   readonly proxyTiming?: Partial<ProxyTiming>;
   readonly vhostTiming?: Partial<VhostTiming>;
-  /** What the heads of requests to hosts are held to. */
+  /** Limits of the heads of requests to hosts. */
   readonly vhostHead?: HeadLimits;
   /** Where hosts that ask for it get certificates by ACME; undefined = nowhere. */
   readonly acme?: AcmeOptions;
-  /** Addresses and networks of proxies in front of the hosts: what they say of visitors is believed. */
+  /** Addresses and networks of trusted proxies in front of the hosts: their information about visitors is used. */
   readonly trustedProxies?: readonly string[];
   /** The URL at which the API is reached from outside: one of the server's own names. */
   readonly publicUrl?: string;
-  /** What slows down guessing; to be shared with whatever else takes credentials, so that all is listed in one place. */
+  /** Slows down guessing; share it with everything else that takes credentials, so that all attempts are listed in one place. */
   readonly attempts?: Attempts;
   /** ms since the epoch. */
   readonly now?: () => number;
@@ -61,8 +61,8 @@ export interface StoredState {
   }>;
   readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
   readonly hosts: ReadonlyArray<WantedHost & StoredBytes>;
-  /** Turned away everywhere. */
+  /** Addresses and networks that are refused everywhere. */
   readonly blackIpList: readonly string[];
-  /** The server's own name or address; "" = not told. */
+  /** The server's own name or address; "" = unknown. */
   readonly serverName: string;
 }

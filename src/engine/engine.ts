@@ -19,7 +19,7 @@ import { VHOST_TIMING } from './vhost/slow-visitors.ts';
 import { VHOST_SHARES, type VhostPlaces, VhostServer } from './vhost/vhost-server.ts';
 
 /**
- * Runs what is wanted: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
+ * Runs the wanted state: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
  * of `apply`, then `drain` or `close`.
  */
 export class Engine {
@@ -44,16 +44,14 @@ export class Engine {
     const reports = new AgentReports(environment, this.#tunnels);
     this.#bridge = new Bridge({
       sockets: agentSockets, log: options.bridgeLog ?? log, now, clients, attempts, timing: options.bridgeTiming ?? {},
-      declarations: () => this.#declarations,
+      declarations: () => this.#declarations, visited: (keyId) => this.#tunnels.visited(keyId),
       overview: (entry) => overviewOf(entry, hosts, (id) => this.hostState(id)),
-      visited: (keyId) => this.#tunnels.visited(keyId),
       onTraffic: (entry, tunnelId, bytes) => reports.onTraffic(entry, tunnelId, bytes),
-      onHealth: (entry, message) => reports.onHealth(entry, message),
-      onSeen: (entry) => reports.onSeen(entry),
+      onHealth: (entry, message) => reports.onHealth(entry, message), onSeen: (entry) => reports.onSeen(entry),
     });
   }
 
-  /** Takes the stored state at boot and opens the listeners. One that cannot be opened is tried again; see its tunnel's state. */
+  /** Loads the stored state at boot and opens the listeners. One that cannot be opened is tried again; see its tunnel's state. */
   async load(stored: StoredState): Promise<void> {
     await this.#environment.admission.setBlackIpList(stored.blackIpList);
     this.#environment.hosts.serverName = stored.serverName;
@@ -73,22 +71,22 @@ export class Engine {
     return this.#bridge.listen({ host: bridgeHost, port: bridgePort, tls: bridgeTls });
   }
 
-  /** Shows another certificate to agents that connect over TLS from now on. @throws OpenSSL's error when it can't be used: the one before stays */
+  /** Replaces the certificate for agents that connect over TLS. @throws OpenSSL's error when it can't be used: the one before stays */
   renewBridge(identity: TlsIdentity): BridgeAddress {
     return this.#bridge.renew(identity);
   }
 
-  /** Takes up what the certificate files of the hosts hold now; one that can't be used leaves the one before in use, and is logged. */
+  /** Reloads the certificate files of the hosts; if one can't be used, that is logged and the certificate before stays in use. */
   reloadCertificates(): Promise<void> {
     return this.#environment.certificates.lookAtAll(true);
   }
 
-  /** What session tickets of the hosts' TLS are sealed with from now on. */
+  /** Replaces the keys that encrypt session tickets of the hosts' TLS. */
   sealTickets(secret: Buffer): void {
     this.#environment.certificates.tickets.use(secret);
   }
 
-  /** Where agents in configuration-file mode keep what they bring along; until then they are told to come back. */
+  /** Sets where the records of agents in configuration-file mode are kept; until then such agents are refused with a retry time. */
   keepDeclared(declarations: Declarations): void {
     this.#declarations = declarations;
   }
@@ -103,7 +101,7 @@ export class Engine {
 
   /** Binds a port now. @throws {PortUnavailableError} */
   reservePort(request: PortRequest): Promise<PortLease> {
-    return this.#environment.inTurn(() => this.#tunnels.reservePort(request));
+    return this.#environment.inOrder(() => this.#tunnels.reservePort(request));
   }
 
   /** Gives the port of a lease back; nothing happens when a tunnel has taken it over. */
@@ -111,9 +109,9 @@ export class Engine {
     return this.#tunnels.releasePort(leaseId);
   }
 
-  /** Resolves when listeners and sessions agree with the change. */
+  /** Resolves when the change was applied to listeners and sessions. */
   apply(change: EngineChange): Promise<void> {
-    return this.#environment.inTurn(async () => {
+    return this.#environment.inOrder(async () => {
       switch (change.kind) {
         case 'client': return this.#changes.apply(change.client);
         case 'clientRemoved': return this.#changes.remove(change.id);
@@ -144,7 +142,7 @@ export class Engine {
     return this.#environment.clients.get(clientId)?.connections() ?? [];
   }
 
-  /** Cuts a connection. @returns it as it was; undefined = the client has none of that id */
+  /** Closes a connection. @returns its last state; undefined = the client has none of that id */
   closeConnection(clientId: number, id: number): ConnectionState | undefined {
     return this.#environment.clients.get(clientId)?.closeConnection(id);
   }
@@ -154,15 +152,17 @@ export class Engine {
     return this.#environment.hosts.state(id, (host) => this.#environment.unserved(host));
   }
 
-  /**
-   * How the certificate of a host stands, looked at now; undefined = its TLS is passed through to the target, or it is for HTTP only.
-   * @param name the very name that is asked for, where the host is a wildcard
-   */
+  /** @see EngineFace.hostCertificates */
   hostCertificate(id: number, name?: string): Promise<CertificateState | undefined> {
     return this.#environment.hosts.certificate(id, name);
   }
 
-  /** Of all clients together. Costs a look at each. */
+  /** @see EngineFace.hostsWithCertificateUntil */
+  hostsWithCertificateUntil(before: number): Promise<number[]> {
+    return this.#environment.hosts.withCertificateUntil(before);
+  }
+
+  /** Totals over all clients. Visits each of them. */
   traffic(): Traffic {
     return this.#environment.clients.traffic();
   }
@@ -172,22 +172,22 @@ export class Engine {
     return probeThrough(this.#environment.clients.get(clientId)?.session, target, timeoutMs);
   }
 
-  /** The client that lets visitors in by a password and whose key has this digest (contract 3.2); undefined = there is none. */
+  /** The client that accepts visitors by a password and whose key has this digest (contract 3.2); undefined = there is none. */
   clientOfVisitors(keyDigest: string): number | undefined {
     return this.#environment.clients.byVisitorKey(keyDigest)?.wanted.id;
   }
 
-  /** Lets the visitors of an address in for two hours, whatever the client's whitelist says. @returns false when the password is another */
-  letIn(clientId: number, address: string, password: string): boolean {
-    return this.#environment.clients.get(clientId)?.letIn(address, password, this.#environment.now()) === true;
+  /** Allows the visitors of an address for two hours, even if they are not on the client's allowlist. @returns false when the password is wrong */
+  allowByPassword(clientId: number, address: string, password: string): boolean {
+    return this.#environment.clients.get(clientId)?.allowByPassword(address, password, this.#environment.now()) === true;
   }
 
-  /** Whether a visitor was let in by the password and may still come. */
-  isLetIn(clientId: number, address: string): boolean {
-    return this.#environment.clients.get(clientId)?.isLetIn(address, this.#environment.now()) === true;
+  /** Whether an address was allowed by the password and that has not expired. */
+  isAllowedByPassword(clientId: number, address: string): boolean {
+    return this.#environment.clients.get(clientId)?.isAllowedByPassword(address, this.#environment.now()) === true;
   }
 
-  /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
+  /** Calls `listener` synchronously for every event; it must not throw. @returns a function that unsubscribes */
   watch(listener: (event: EngineEvent) => void): () => void {
     return this.#environment.watch(listener);
   }
@@ -204,7 +204,7 @@ export class Engine {
 
   /** Cuts off the clients that have expired since the last time. */
   sweep(): Promise<void> {
-    return this.#environment.inTurn(() => this.#changes.sweep());
+    return this.#environment.inOrder(() => this.#changes.sweep());
   }
 
   /** How many handshakes, sessions and visitors there are and were; for health and metrics. */
@@ -219,14 +219,14 @@ export class Engine {
   }
 
   /**
-   * Ends in good order: no new connections, agents told, open connections get up to `ms` to end by themselves.
-   * Resolves to how many had to be cut.
+   * Stops gracefully: no new connections, agents are notified, open connections get up to `ms` to end by themselves.
+   * Resolves to the number of connections that had to be closed.
    */
   async drain(ms: number): Promise<number> {
     this.#environment.closing = true;
     this.#bridge.drain();
     await this.#environment.acme?.stop();
-    await this.#environment.inTurn(() => this.#tunnels.drain());
+    await this.#environment.inOrder(() => this.#tunnels.drain());
     await this.#vhost.drain();
     await this.#environment.visitors.gone(ms);
     const cut = this.#environment.visitors.open;
@@ -243,8 +243,8 @@ export class Engine {
     await this.#environment.acme?.stop();
     await this.#vhost.close();
     await this.#bridge.close();
-    await this.#environment.rendezvous.close();
-    await this.#environment.inTurn(() => this.#tunnels.close());
+    await this.#environment.stunServer.close();
+    await this.#environment.inOrder(() => this.#tunnels.close());
     this.#environment.ticker.stop();
   }
 }

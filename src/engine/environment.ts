@@ -15,7 +15,7 @@ import { Visitors } from './limits/visitors.ts';
 import { LocalSession } from './local-session.ts';
 import { PortBook } from './ports/port-book.ts';
 import type { PortReserver } from './ports/reserve-port.ts';
-import { Rendezvous } from './rendezvous.ts';
+import { StunServer } from './stun-server.ts';
 import { PROXY_TIMING, type ProxyTiming } from './tunnels/proxy-timing.ts';
 import { Certificates } from './vhost/tls/certificates.ts';
 import { Hosts } from './vhost/hosts.ts';
@@ -24,17 +24,17 @@ import { Hosts } from './vhost/hosts.ts';
 const UDP_IDLE_MS = 60_000;
 
 /**
- * What the parts of the engine share: the settings, the clients and hosts that there are, who may connect, the queue of changes, and the
- * events. The engine makes it once, and every part gets it as it is.
+ * What the parts of the engine share: the settings, the clients and hosts, admission, the queue of changes, and the
+ * events. The engine makes one, and passes it to every part.
  */
 export class Environment implements PortReserver {
   readonly options: EngineOptions;
   readonly log: Logger;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** For agents, and for dialling. */
+  /** For agents, and for dialing. */
   readonly agentSockets: SocketBackend;
-  /** For visitors: listeners hold half-closed connections to `halfClosedMs`. */
+  /** For visitors: listeners apply the half-close timeout `halfClosedMs`. */
   readonly sockets: SocketBackend;
   readonly halfClosedMs: number;
   readonly timing: ProxyTiming;
@@ -52,15 +52,15 @@ export class Environment implements PortReserver {
   readonly acme: Acme | undefined;
   readonly certificates: Certificates;
   readonly hosts: Hosts;
-  readonly rendezvous: Rendezvous;
+  readonly stunServer: StunServer;
   /** Whether an address is a proxy's that the operator named. */
   readonly trusts: (address: string) => boolean;
-  /** The server ends: nothing is opened any more. */
+  /** The server is stopping: nothing is opened any more. */
   closing = false;
-  /** A client has expired, and the sweep did not come to it yet. Called in the queue of changes. */
+  /** A client has expired before the sweep reached it. Called in the queue of changes. */
   onExpired: (entry: ClientEntry) => Promise<void> = () => Promise.resolve();
   readonly #watchers = new Set<(event: EngineEvent) => void>();
-  /** Changes happen one after another. */
+  /** The queue of changes, which are applied one after another. */
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: EngineOptions) {
@@ -83,7 +83,7 @@ export class Environment implements PortReserver {
     this.acme = options.acme && new Acme(options.acme, log, this.now);
     this.certificates = new Certificates(log, this.now, this.acme);
     this.hosts = new Hosts(this.ticker, this.visitors, this.certificates, this.timing.dialMs, (id) => this.tell('host', id), options.publicUrl);
-    this.rendezvous = new Rendezvous({ sockets, log, host: bridgeHost, port: p2pPort });
+    this.stunServer = new StunServer({ sockets, log, host: bridgeHost, port: p2pPort });
   }
 
   /** Why a client's tunnels and hosts may not be served at the moment ("the client is disabled", say); "" = they may. */
@@ -103,7 +103,7 @@ export class Environment implements PortReserver {
     return this.clients.get(clientId)?.session ? '' : 'the agent is not connected';
   }
 
-  /** Whether a new connection of a visitor may be carried, and by whom; otherwise why not. @param address the visitor's, IPv4-mapped ones as IPv4 */
+  /** Whether a new connection of a visitor is admitted, and the session that carries it; otherwise why not. @param address the visitor's, IPv4-mapped ones as IPv4 */
   admit({ clientId, localProxy }: Pick<WantedTunnel, 'clientId' | 'localProxy'>, address: string): Carrier | RefusalCause {
     const entry = this.clients.get(clientId);
     if (!entry) return 'disabled';
@@ -118,25 +118,25 @@ export class Environment implements PortReserver {
     this.clients.get(clientId)?.meter.countRefusal(cause);
   }
 
-  /** The state that a meter belongs to is another one: the store is to know, and whoever watches. */
+  /** The state behind a meter has changed: marks it for the store, and emits an event. */
   changed(meter: Meter): void {
     this.ticker.mark(meter);
     this.tell(meter.owner, meter.id);
   }
 
-  /** Tells those who watch. */
+  /** Emits an event to all listeners. */
   tell(kind: EngineEvent['kind'], id: number): void {
     for (const watcher of this.#watchers) watcher({ kind, id });
   }
 
-  /** Calls `listener` at once for every event; it must not throw. @returns the way to stop */
+  /** Calls `listener` synchronously for every event; it must not throw. @returns a function that unsubscribes */
   watch(listener: (event: EngineEvent) => void): () => void {
     this.#watchers.add(listener);
     return () => this.#watchers.delete(listener);
   }
 
-  /** Does something after all changes that were asked for earlier. */
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work` after all changes that were queued earlier. */
+  inOrder<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => undefined);
     return result;
@@ -144,6 +144,6 @@ export class Environment implements PortReserver {
 
   /** The same, without waiting for it; a failure is logged. */
   inBackground(work: () => Promise<void>): void {
-    this.inTurn(work).catch((error: unknown) => this.log.error({ err: error }, 'the engine failed to follow a change'));
+    this.inOrder(work).catch((error: unknown) => this.log.error({ err: error }, 'the engine failed to follow a change'));
   }
 }

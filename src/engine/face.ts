@@ -1,12 +1,12 @@
-// Longer than 300 lines: it is the whole contract between the engine and those above it, and nothing but types with their comments.
+// Longer than 300 lines: it is the whole interface between the engine and its callers, and only has types with comments.
 import type { Declared, DeclaredEntry, DeclaredKind } from '../wire/declared.ts';
 
 /**
- * The engine's public face: wanted state goes in, running state comes out. The schema knows the engine by this file only.
- * Nothing here waits on the database. The engine may run in another thread or process: all arguments and results are plain data
- * that survive a structured clone, and all answers are promises.
+ * The public interface of the engine: it takes the wanted state and reports the running state. The schema imports only this file of the engine.
+ * Nothing here waits for the database. The engine may run in another thread or process: all arguments and results are plain data
+ * that survive a structured clone, and all results are promises.
  */
-import type { CertificateDescription, CertificateStanding } from '../rules/certificate.ts';
+import type { CertificateDescription, CertificateStatus } from '../rules/certificate.ts';
 
 /** A client as the engine needs it. */
 export interface WantedClient {
@@ -17,14 +17,14 @@ export interface WantedClient {
   readonly enabled: boolean;
   /** The earlier of the client's and its owner's expiry, in ms since the epoch; null = never. */
   readonly expiresAt: number | null;
-  /** The user name that its proxies and hosts ask for; "" = none. With `basicPassword`. Never logged. */
+  /** The user name for its proxies and hosts; "" = none. With `basicPassword`. Never logged. */
   readonly basicUser: string;
   readonly basicPassword: string;
   /** All its traffic runs over TLS. */
   readonly crypt: boolean;
   /** What its traffic carries is compressed. */
   readonly compress: boolean;
-  /** Its agent may bring tunnels and hosts of its own. */
+  /** Its agent may declare tunnels and hosts. */
   readonly configAllowed: boolean;
   /** Bytes a second, all tunnels and hosts, both directions; 0 = unlimited. */
   readonly rateLimit: number;
@@ -32,12 +32,12 @@ export interface WantedClient {
   readonly flowLimit: number;
   /** Visitor connections at once; 0 = unlimited. */
   readonly maxConnections: number;
-  /** IP addresses and networks that are turned away. */
+  /** IP addresses and networks that are refused. */
   readonly blackIpList: readonly string[];
-  /** Only visitors of `ipWhiteList` are let in (contract D14). */
+  /** Only visitors of `ipWhiteList` are allowed (contract D14). */
   readonly ipWhite: boolean;
   readonly ipWhiteList: readonly string[];
-  /** What a visitor says to be let in for two hours; "" = he can't. Never logged. */
+  /** The password that allows a visitor's address for two hours; "" = none. Never logged. */
   readonly ipWhitePassword: string;
 }
 
@@ -51,7 +51,7 @@ export interface WantedTunnel {
   readonly port: number;
   /** Address to bind; "" = all. */
   readonly serverIp: string;
-  /** host:port each, used in turn. */
+  /** host:port each, used in round-robin order. */
   readonly targets: readonly string[];
   /** The server dials the targets itself, where its settings allow that (contract D15). */
   readonly localProxy: boolean;
@@ -76,7 +76,7 @@ export interface WantedHost {
   readonly scheme: 'all' | 'http' | 'https';
   /** False = stopped: it takes no requests. */
   readonly enabled: boolean;
-  /** host:port each, used in turn. */
+  /** host:port each, used in round-robin order. */
   readonly targets: readonly string[];
   /** The server dials the targets itself, where its settings allow that (contract D15). */
   readonly localProxy: boolean;
@@ -113,11 +113,11 @@ export type EngineChange =
   | { readonly kind: 'tunnelRemoved'; readonly id: number }
   | { readonly kind: 'host'; readonly host: WantedHost }
   | { readonly kind: 'hostRemoved'; readonly id: number }
-  /** So many bytes of its totals count no more: what moved since they were read still does. */
+  /** Subtracts these bytes from its totals: what moved since they were read still counts. */
   | ({ readonly kind: 'trafficReset'; readonly of: 'client' | 'tunnel' | 'host'; readonly id: number } & CountedBytes)
-  /** IP addresses and networks that are turned away everywhere. */
+  /** IP addresses and networks that are refused everywhere. */
   | { readonly kind: 'blackIpList'; readonly list: readonly string[] }
-  /** The server's own name or address, without a port; "" = not told. The host of that name answers visitors whose TLS names none. */
+  /** The server's own name or address, without a port; "" = unknown. Visitors whose TLS names no host get the host of this name. */
   | { readonly kind: 'serverName'; readonly name: string };
 
 /** What a tunnel of a mode with a listener wants to listen on. */
@@ -126,13 +126,13 @@ export interface PortRequest {
   /** 0 = any free port among the allowed ones. */
   readonly port: number;
   readonly serverIp: string;
-  /** The tunnel that is being edited: its own listener, and its claim on the port, don't stand in the way. */
+  /** The tunnel that is being edited: its own listener, and its claim on the port, are no conflict. */
   readonly replaces?: number;
 }
 
-/** A port that is bound already and waits for its tunnel: what can fail outside the database is tried first. */
+/** A port that is bound already and waits for its tunnel, so that what can fail outside the database is tried first. */
 export interface PortLease {
-  /** Names the lease to `releasePort`; no other lease has it as long as the engine runs. */
+  /** The id for `releasePort`, unique as long as the engine runs. */
   readonly id: number;
   readonly port: number;
 }
@@ -152,7 +152,7 @@ export const refusalCauses = [
 ] as const;
 /** @see refusalCauses */
 export type RefusalCause = typeof refusalCauses[number];
-/** Refused connections since the server started, by cause; a cause that is absent had none. */
+/** Refused connections since the server started, by cause; absent causes have not occurred. */
 export type Refusals = Readonly<Partial<Record<RefusalCause, number>>>;
 
 /** Running state of a client. Bytes are totals since the client was made. */
@@ -200,20 +200,20 @@ export interface HealthState {
   /** From the start of one check of a target to the start of the next. */
   readonly intervalMs: number;
   readonly timeoutMs: number;
-  /** After so many failures in a row a target is out of turn. */
+  /** After this many failures in a row a target is taken out of rotation. */
   readonly maxFailed: number;
-  /** What is asked for (http); "" = tcp. */
+  /** The path of the check (http); "" = tcp. */
   readonly path: string;
   readonly targets: readonly TargetHealthState[];
 }
 
-/** What the checks of one target have come to. */
+/** The results of the checks of one target. */
 export interface TargetHealthState {
   /** host:port */
   readonly target: string;
-  /** It takes its turn: new connections go to it. */
+  /** It is in rotation: new connections go to it. */
   readonly healthy: boolean;
-  /** Checks that failed in a row, as the agent last told. */
+  /** Checks that failed in a row, by the agent's last report. */
   readonly failures: number;
   /** Since when it is healthy or not, in ms since the epoch; null = no check has failed yet. */
   readonly since: number | null;
@@ -227,13 +227,13 @@ export interface VisitorState {
   readonly address: string;
   /** ms since the epoch. */
   readonly since: number;
-  /** How its new connections go: through the server, or past it (p2p). */
+  /** The path of its new connections: through the server, or direct (p2p). */
   readonly path: 'relay' | 'direct';
 }
 
 /** Running state of a host. */
 export interface HostState extends Traffic {
-  /** It serves: it is started, its client may serve, and somebody is there to dial its targets. */
+  /** It serves: it is started, its client may serve, and its agent, or the server itself, can dial its targets. */
   readonly running: boolean;
   /** Why it doesn't although it is started; "" = nothing wrong. */
   readonly error: string;
@@ -242,28 +242,28 @@ export interface HostState extends Traffic {
   readonly health: HealthState | null;
 }
 
-/** How the certificate stands that answers for a host. Of its key nothing is told. */
+/** The status of the certificate that is used for a host. Contains nothing of its key. */
 export interface CertificateState {
   /** null = there never was a usable pair: handshakes fail. */
   readonly inUse: CertificateDescription | null;
-  readonly standing: CertificateStanding;
-  /** Why what is in its place now is not in use; "" = it is. */
+  readonly status: CertificateStatus;
+  /** Why a replacement is not used; "" = there is no refused replacement. */
   readonly problem: string;
-  /** How its orders stand; null = it is not got by ACME. */
+  /** The state of its orders; null = it is not issued by ACME. */
   readonly acme: AcmeState | null;
 }
 
-/** How the orders of a certificate by ACME stand. */
+/** The state of the ACME orders of a certificate. */
 export interface AcmeState {
-  /** pending: an order is under way or about to be; failed: the last one did, and what there was before stays in use. */
+  /** pending: an order is in progress or about to start; failed: the last one did, and the certificate before stays in use. */
   readonly status: 'pending' | 'valid' | 'failed';
   /** Why the last order failed; "" = it didn't. */
   readonly problem: string;
-  /** When the next order is due, ms since the epoch; null = one is under way. */
+  /** When the next order is due, ms since the epoch; null = one is in progress. */
   readonly nextAt: number | null;
 }
 
-/** What is moving. Bytes are totals; rate: bytes of both directions in the last whole second. */
+/** Current traffic. Bytes are totals; rate: bytes in both directions in the last whole second. */
 export type Traffic = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>;
 
 /** An open connection of a visitor. */
@@ -271,7 +271,7 @@ export interface ConnectionState {
   /** No other connection has it as long as the server runs. */
   readonly id: number;
   readonly clientId: number;
-  /** What it goes through. */
+  /** The tunnel or host that it uses. */
   readonly through: { readonly kind: 'tunnel' | 'host'; readonly id: number };
   /** The visitor's. */
   readonly address: string;
@@ -294,7 +294,7 @@ export interface StateBatch {
   readonly hosts: ReadonlyArray<{ readonly id: number } & Pick<HostState, 'inletBytes' | 'exportBytes'>>;
 }
 
-/** Something whose state is another one now: an agent came or went, a listener was opened, closed or failed, a certificate was replaced or refused, a target went out of turn or came back. */
+/** A change of state: an agent connected or disconnected, a listener was opened, closed or failed, a certificate was replaced or refused, a target went out of rotation or came back. */
 export interface EngineEvent {
   readonly kind: 'client' | 'tunnel' | 'host';
   readonly id: number;
@@ -304,12 +304,12 @@ export interface EngineEvent {
 export interface CertificateQuestion {
   /** The host's id. */
   readonly id: number;
-  /** The very name that is asked for, where the host is a wildcard. */
+  /** The exact name, where the host is a wildcard. */
   readonly name?: string;
 }
 
 /**
- * What the schema may ask of the engine. States are asked for in batches: the answers stand in the order of the ids, undefined for
+ * The engine's interface for the schema. States are requested in batches: the answers are in the order of the ids, undefined for
  * what the engine doesn't know.
  */
 export interface EngineFace {
@@ -319,41 +319,43 @@ export interface EngineFace {
   reservePort(request: PortRequest): Promise<PortLease | PortRefusal>;
   /** Gives the port of a lease back; nothing happens when a tunnel has taken it over. */
   releasePort(leaseId: number): Promise<void>;
-  /** Resolves when listeners and sessions agree with the change. */
+  /** Resolves when the change was applied to listeners and sessions. */
   apply(change: EngineChange): Promise<void>;
   clientStates(ids: readonly number[]): Promise<Array<ClientState | undefined>>;
   tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>>;
   hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>>;
-  /** How the certificates of hosts stand, looked at now; undefined = TLS is passed through to the target, or the host is for HTTP only. */
+  /** The current certificate status of hosts; undefined = TLS is passed through to the target, or the host is for HTTP only. */
   hostCertificates(questions: readonly CertificateQuestion[]): Promise<Array<CertificateState | undefined>>;
-  /** Of all clients together. Costs a look at each. */
+  /** The ids of the hosts whose current certificate expires before a time (ms since the epoch), as of the last check of its files, at most 30 s ago. Visits each host. */
+  hostsWithCertificateUntil(before: number): Promise<number[]>;
+  /** Totals over all clients. Visits each of them. */
   traffic(): Promise<Traffic>;
   /** The open connections of a client's visitors, the oldest first. */
   connections(clientId: number): Promise<ConnectionState[]>;
-  /** Cuts a connection. Resolves to it as it was; undefined = the client has none of that id. */
+  /** Closes a connection. Resolves to its last state; undefined = the client has none of that id. */
   closeConnection(clientId: number, id: number): Promise<ConnectionState | undefined>;
-  /** The client that lets visitors in by a password and whose key has this digest (contract 3.2); undefined = there is none. */
+  /** The client that accepts visitors by a password and whose key has this digest (contract 3.2); undefined = there is none. */
   clientOfVisitors(keyDigest: string): Promise<number | undefined>;
-  /** Lets the visitors of an address in for two hours, whatever the client's whitelist says. Resolves to false when the password is another. */
-  letIn(clientId: number, address: string, password: string): Promise<boolean>;
-  /** Whether a visitor was let in by the password and may still come. */
-  isLetIn(clientId: number, address: string): Promise<boolean>;
+  /** Allows the visitors of an address for two hours, even if they are not on the client's allowlist. Resolves to false when the password is wrong. */
+  allowByPassword(clientId: number, address: string, password: string): Promise<boolean>;
+  /** Whether an address was allowed by the password and that has not expired. */
+  isAllowedByPassword(clientId: number, address: string): Promise<boolean>;
   /**
-   * Calls `listener` with what has changed, several changes at once where they came together, and possibly a little later. It stays on
-   * the caller's side, only the events travel; it must not throw. @returns the way to stop
+   * Calls `listener` with changes, several at once if they happened together, and possibly a little later. The function stays on
+   * the caller's side, only the events are sent across; it must not throw. @returns a function that unsubscribes
    */
   watch(listener: (events: readonly EngineEvent[]) => void): () => void;
   /**
-   * Lets the client's agent dial a target (host:port) and close again, in at most `timeoutMs`. Resolves to why it failed, for
+   * Makes the client's agent dial a target (host:port) and close again, in at most `timeoutMs`. Resolves to why it failed, for
    * people; "" = the target took the connection.
    */
   probe(clientId: number, target: string, timeoutMs: number): Promise<string>;
 }
 
-/** What became of an entry. @see Declared */
+/** The outcome of a declaration. @see Declared */
 export type DeclaredOutcome = Pick<Declared, 'id' | 'port' | 'error'>;
 
-/** The tunnels and hosts that one agent brings along, as long as its session lasts. */
+/** The tunnels and hosts that one agent declares, as long as its session lasts. */
 export interface AgentRecords {
   /** Makes the entry's record or changes it. Never rejects. */
   declare(entry: DeclaredEntry): Promise<DeclaredOutcome>;
@@ -363,7 +365,7 @@ export interface AgentRecords {
   close(): void;
 }
 
-/** Keeps what agents in configuration-file mode bring along; every rule of the API holds for it. */
+/** Keeps the records that agents in configuration-file mode declare; every rule of the API applies to them. */
 export interface Declarations {
   /** @param address the agent's */
   open(clientId: number, address: string): AgentRecords;

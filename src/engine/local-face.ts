@@ -2,7 +2,7 @@ import type { Engine } from './engine.ts';
 import type { EngineFace, PortLease, PortRefusal, PortRequest, StateBatch } from './face.ts';
 import { PortUnavailableError } from './ports/port-book.ts';
 
-/** What those above the engine ask of one that runs in their own thread: schema, metrics and the store of its state. */
+/** The interface of an engine that runs in the caller's thread, for the schema, metrics and the store of its state. */
 export class LocalFace implements EngineFace {
   readonly modes: EngineFace['modes'];
   readonly #engine: Engine;
@@ -27,16 +27,17 @@ export class LocalFace implements EngineFace {
   tunnelStates: EngineFace['tunnelStates'] = async (ids) => ids.map((id) => this.#engine.tunnelState(id));
   hostStates: EngineFace['hostStates'] = async (ids) => ids.map((id) => this.#engine.hostState(id));
   hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
+  hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => this.#engine.hostsWithCertificateUntil(before);
   traffic: EngineFace['traffic'] = async () => this.#engine.traffic();
   connections: EngineFace['connections'] = async (clientId) => this.#engine.connections(clientId);
   closeConnection: EngineFace['closeConnection'] = async (clientId, id) => this.#engine.closeConnection(clientId, id);
   clientOfVisitors: EngineFace['clientOfVisitors'] = async (keyDigest) => this.#engine.clientOfVisitors(keyDigest);
-  letIn: EngineFace['letIn'] = async (clientId, address, password) => this.#engine.letIn(clientId, address, password);
-  isLetIn: EngineFace['isLetIn'] = async (clientId, address) => this.#engine.isLetIn(clientId, address);
+  allowByPassword: EngineFace['allowByPassword'] = async (clientId, address, password) => this.#engine.allowByPassword(clientId, address, password);
+  isAllowedByPassword: EngineFace['isAllowedByPassword'] = async (clientId, address) => this.#engine.isAllowedByPassword(clientId, address);
   watch: EngineFace['watch'] = (listener) => this.#engine.watch((event) => listener([event]));
   probe: EngineFace['probe'] = (clientId, target, timeoutMs) => this.#engine.probe(clientId, target, timeoutMs);
 
-  /** What there is and was, for metrics. */
+  /** Current numbers and totals, for metrics. */
   async numbers() {
     return { counts: this.#engine.counts, traffic: this.#engine.traffic(), refusals: this.#engine.refusals() };
   }

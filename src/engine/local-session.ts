@@ -5,7 +5,7 @@ import { joinedEnds } from '../wire/joined-ends.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import type { Joinable, Opener } from '../wire/stream.ts';
 
-/** Stands in for an agent where the server itself dials the targets (local_proxy, contract D15): whatever the server can reach. */
+/** Replaces an agent where the server itself dials the targets (local_proxy, contract D15): anything that the server can reach. */
 export class LocalSession implements Opener {
   readonly #answerer: Answerer;
 
@@ -13,7 +13,7 @@ export class LocalSession implements Opener {
     this.#answerer = new Answerer({ sockets, datagrams: new DatagramBudget(), hold: () => () => undefined }, log);
   }
 
-  /** Connects with what `payload` asks for. */
+  /** Answers the request in `payload`, and joins the result. */
   open(payload: Buffer): Joinable {
     const [near, far] = joinedEnds();
     this.#answerer.answer(far, payload);

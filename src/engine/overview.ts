@@ -3,7 +3,7 @@ import type { ClientEntry } from './clients.ts';
 import type { HealthState, HostState } from './face.ts';
 import type { Hosts } from './vhost/hosts.ts';
 
-/** What a client's agent is told of the client's tunnels and hosts, one after another: there may be many. */
+/** The overview of a client's tunnels and hosts for its agent, one after another: there may be many. */
 export function* overviewOf(entry: ClientEntry, hosts: Hosts, stateOf: (hostId: number) => HostState | undefined): Generator<OverviewRow> {
   for (const { wanted: { id, mode, port, targets }, state } of entry.tunnels) {
     const direct = state.visitors.filter(({ path }) => path === 'direct').length;

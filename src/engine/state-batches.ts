@@ -7,10 +7,10 @@ import type { Tunnels } from './tunnels/tunnels.ts';
 /** Records between two iterations of the event loop: after a start, every tunnel's state has changed. */
 const TOGETHER = 2000;
 
-/** How often "last online" of connected clients goes to the store, in ms: after a crash it is at most this old. */
+/** How often "last online" of connected clients is stored, in ms: after a crash it is at most this old. */
 const ONLINE_MS = 10 * 60_000;
 
-/** Says what of the running state the store should know next. */
+/** Collects the changes of the running state that have to be stored. */
 export class StateBatches {
   readonly #environment: Environment;
   readonly #tunnels: Tunnels;
@@ -29,7 +29,7 @@ export class StateBatches {
     let taken = 0;
     for (const meter of this.#environment.ticker.takeChanged()) {
       if (++taken % TOGETHER === 0) await nextIteration();
-      // Late bytes of what was deleted meanwhile are nobody's.
+      // Late bytes of a record that was deleted meanwhile count for nothing.
       if (meter.owner === 'client') {
         const entry = this.#environment.clients.get(meter.id);
         if (entry?.meter === meter) clients.push({ id: meter.id, ...entry.state(this.#environment.now()) });
@@ -49,7 +49,7 @@ export class StateBatches {
     for (const { id } of batch.hosts) this.#mark(this.#environment.hosts.get(id)?.meter);
   }
 
-  /** So many bytes of a record's totals count no more, and the next batch says so. */
+  /** Subtracts bytes from a record's totals, in the next batch too. */
   reset({ of, id, ...bytes }: { readonly of: Meter['owner']; readonly id: number } & CountedBytes): void {
     const records = of === 'client' ? this.#environment.clients : of === 'tunnel' ? this.#tunnels : this.#environment.hosts;
     records.get(id)?.meter.reset(bytes);

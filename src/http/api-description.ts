@@ -7,11 +7,11 @@ import { packageFile } from '../package-file.ts';
 import { hashOf } from './page.ts';
 
 /**
- * `/openapi.json`: the description of the legacy API, made from its table of routes. `/api`: a page to try it, which loads
- * nothing but that description and calls as whoever is logged in, or with a token that is typed into it.
+ * `/openapi.json`: the description of the legacy API, generated from its table of routes. `/api`: a page to try it, which only loads
+ * that description, and makes calls as the logged-in user or with a token that the user enters.
  */
 export function apiDescriptionRoutes(options: { readonly basePath: string; readonly version: string }): RequestHandler {
-  // Made once, its ETag too: strangers may ask for it as often as they like.
+  // Generated once, with its ETag, since it is public and may be requested any number of times.
   const description = Buffer.from(JSON.stringify(describeApi(routes, options)));
   const tag = `"${createHash('sha256').update(description).digest('base64url')}"`;
   const [html = '', style = '', script = ''] = ['page.html', 'page.css', 'page.js'].map((name) => readFileSync(packageFile(`src/http/try-api/${name}`), 'utf8'));

@@ -9,23 +9,23 @@ import { type HealthChecks, healthRoutes } from './health.ts';
 import { loginPage } from './login-page.ts';
 import { pageRoutes } from './pages.ts';
 
-/** What the HTTP side of the server is put together from. */
+/** The parts of the HTTP app. */
 export interface AppOptions {
   readonly settings: Pick<Settings, 'basePath' | 'trustedProxies'>;
   /** `/graphql`, see {@link createGraphql}. */
   readonly graphql: RequestHandler;
-  /** The legacy endpoints; reads its own bodies, passes on what it doesn't know. */
+  /** The legacy endpoints. The handler reads bodies itself, and calls `next` for unknown paths. */
   readonly legacy: RequestHandler;
   /** `/metrics`. */
   readonly metrics: RequestHandler;
-  /** What has to work before the server counts as ready, by name. */
+  /** The checks that must pass for the server to be ready, by name. */
   readonly health: HealthChecks;
-  /** The program's. */
+  /** The program's version. */
   readonly version: string;
   readonly log: Logger;
 }
 
-/** Everything the server answers over HTTP, below its base path. */
+/** The handler of all HTTP requests, below the base path. */
 export function createApp({ settings, graphql, legacy, metrics, health, version, log }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');

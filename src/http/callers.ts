@@ -6,25 +6,26 @@ import { identify, isAdministrator, type LoginSettings } from '../schema/access/
 import { Sessions } from '../schema/access/sessions.ts';
 import { tokenCaller } from '../schema/access/tokens.ts';
 import type { Services } from '../schema/services.ts';
-import { AditError, errorCodes } from '../schema/errors.ts';
+import { errorCodes } from '../schema/error-codes.ts';
+import { AditError } from '../schema/errors.ts';
 import { isForeign } from './origin.ts';
 import { SessionCookie } from './session-cookie.ts';
 
-/** What callers are established with. */
+/** The dependencies of authentication. */
 export interface CallerOptions {
   readonly services: Services;
   readonly settings: LoginSettings & { readonly authKey: string; readonly basePath: string };
 }
 
-/** Who calls, for both APIs. */
+/** Authenticates the callers of both APIs. */
 export interface HttpCallers extends Callers {
   /** Checks the administrator's name and password. @returns ms to wait after too many failures, or whether they are right */
   checkAdministrator(request: Request, username: string, password: string): number | boolean;
 }
 
 /**
- * Establishes who makes a call (contract 3.1, 3.3, D27). A token counts before everything else, since it is never more than what a
- * signature gives; a valid signature counts before a session, a bad one lets the session decide.
+ * Authenticates callers (contract 3.1, 3.3, D27). A token takes precedence over everything else, since it never has more permissions than a
+ * signature. A valid signature takes precedence over a session; with an invalid signature the session counts.
  */
 export function createCallers({ services, settings }: CallerOptions): HttpCallers {
   const { attempts, now } = services;
@@ -66,7 +67,7 @@ export function createCallers({ services, settings }: CallerOptions): HttpCaller
         return false;
       }
       attempt.succeeded();
-      // A session of before, perhaps planted by somebody else, is not carried on.
+      // Starts a new session, since an attacker could have planted the current one (session fixation).
       await closePresent(request);
       cookies.set(request, response, await sessions.open(identity, address));
       return true;

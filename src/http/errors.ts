@@ -2,14 +2,14 @@ import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { isOutage, maskedError } from '../schema/errors.ts';
 
-/** The answer to a path that nobody serves, in the legacy shape (contract section 0). */
+/** The response for an unknown path, in the legacy format (contract section 0). */
 export const answerNotFound: RequestHandler = (_request, response) => {
   response.status(404).json({ status: 0, msg: 'not found' });
 };
 
 /**
- * The answer to a request that failed outside the API's own error handling: one clear line in the legacy shape. A fault of
- * the server is logged with an id, and the caller gets only the id.
+ * The response to a request that failed outside the API's own error handling: one line in the legacy format. Errors of
+ * the server are logged with an id, and the caller only gets the id.
  */
 export function answerError(log: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
@@ -30,7 +30,7 @@ const texts: Readonly<Record<number, string>> = {
   415: 'the encoding of the request body is not supported',
 };
 
-/** Express and its parsers mark what the caller did wrong with a status below 500. */
+/** Express and its parsers mark errors of the client with a status below 500. */
 function clientFault(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined;
   return error.status >= 400 && error.status < 500 ? error.status : undefined;

@@ -3,15 +3,15 @@ import type { Response } from 'express';
 import type { ExecutionResult } from 'graphql';
 import { EventQueue } from '../schema/subscriptions/event-queue.ts';
 
-/** What the events of one caller's subscriptions may cost in a second, in the units of graphql-cost.ts. */
+/** Maximum cost per second of the events of one caller's subscriptions, in the units of graphql-cost.ts. */
 export const eventCostPerSecond = 10_000;
 
-/** Holds the subscriptions of each caller to what their events may cost. */
+/** Limits the cost of the events of each caller's subscriptions. */
 export class EventRate {
-  /** By caller: until when what was sent is paid for, in ms. */
+  /** For each caller, the time in ms at which the cost of the events sent so far is paid. */
   readonly #paid = new Map<string, number>();
 
-  /** Waits until another event may be sent. @param cost of the event */
+  /** Waits until the next event may be sent. @param cost of the event */
   async wait(caller: string, cost: number): Promise<void> {
     const now = performance.now();
     for (const [other, until] of this.#paid) if (until < now) this.#paid.delete(other);
@@ -21,20 +21,20 @@ export class EventRate {
   }
 }
 
-/** How the results of a subscription are made. */
+/** Options of a subscription's results. */
 interface EventResultsOptions {
-  /** Where they go. */
+  /** The response that receives the results. */
   readonly response: Response;
-  /** A reader that takes nothing for so long is cut off, in ms. Comments are sent more often than that, so one that reads is never idle. */
+  /** A reader that accepts nothing for this many ms is disconnected. Comments are sent more often than that, so a reader that reads is never idle. */
   readonly stalledMs: number;
-  /** Resolves when the next one may be made. */
+  /** Resolves when the next result may be computed. */
   readonly before: () => Promise<void>;
   readonly run: (event: unknown) => Promise<ExecutionResult>;
 }
 
 /**
- * The results of a subscription's events, each made when the reader has taken the one before. Ends with its response, and cuts the response of a
- * reader that takes nothing, or lets too many events wait.
+ * The results of a subscription's events. Each is computed after the reader has received the previous one. Ends with its response, and
+ * disconnects a reader that receives nothing or lets too many events queue up.
  */
 export class EventResults implements AsyncIterableIterator<ExecutionResult> {
   readonly #events: AsyncIterator<unknown>;
@@ -45,9 +45,9 @@ export class EventResults implements AsyncIterableIterator<ExecutionResult> {
     this.#options = options;
     const { response, stalledMs } = options;
     response.once('close', () => void this.return());
-    // Whoever doesn't take what was sent would not get the error either.
+    // A reader that doesn't read would not receive the error either.
     if (events instanceof EventQueue) events.onOverflow = () => { if (response.writableNeedDrain) response.destroy(); };
-    // Yoga switches it off when it begins to write.
+    // Yoga turns the timeout off when it begins to write.
     setImmediate(() => response.socket?.setTimeout(stalledMs));
   }
 

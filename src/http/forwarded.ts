@@ -3,8 +3,8 @@ import { forwardedAddress } from '../rules/forwarded-for.ts';
 import { addressSet } from '../rules/ip-access.ts';
 
 /**
- * Makes what proxies report of a request ready for Express and for everybody who reads it: what anybody but a trusted proxy says is
- * removed, and the ports are taken out of X-Forwarded-For, since Express would take them for a part of the address.
+ * Cleans up the fields that proxies set, before Express and other readers use them: removes values that don't come from a trusted proxy,
+ * and removes the ports in X-Forwarded-For, since Express would treat them as a part of the address.
  * @param trustedProxies IP addresses and networks
  */
 export function forwardedFields(trustedProxies: readonly string[]): RequestHandler {

@@ -1,4 +1,4 @@
-/** What GraphiQL opens with: operations that can be run as they are, or after filling in an id. A test validates them. */
+/** The tabs that GraphiQL opens with: operations that run unchanged, or after filling in an id. A test validates them. */
 export const exampleTabs: { query: string; variables?: string }[] = [
   {
     query: `# The clients, and what they are doing now

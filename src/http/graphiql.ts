@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import { exampleTabs } from './graphiql-examples.ts';
 
-/** The editor's page, ready to be sent. */
+/** The editor's page, ready to send. */
 interface Page {
   readonly html: string;
   readonly zipped: Buffer;
@@ -14,8 +14,8 @@ interface Page {
 let made: Promise<Page> | undefined;
 
 /**
- * Answers with the GraphiQL editor. The page is 9 MB of script that most servers are never asked for, so it is made when it
- * is. It comes whole from here and may load nothing from elsewhere.
+ * Responds with the GraphiQL editor. The page contains 9 MB of script and is rarely requested, so it is built on the first
+ * request. It is self-contained, and may load nothing from other servers.
  */
 export async function sendGraphiql(request: Request, response: Response): Promise<void> {
   const { html, zipped, policy } = await (made ??= makePage());

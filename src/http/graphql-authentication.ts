@@ -2,17 +2,17 @@ import type { Request } from 'express';
 import type { Caller } from '../rules/caller.ts';
 import type { HttpCallers } from './callers.ts';
 
-/** Who a GraphQL request comes from. */
+/** The result of authenticating a GraphQL request. */
 export type Authentication =
   | { readonly kind: 'known'; readonly caller: Caller }
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'foreign'; readonly reason: string }
+  | { readonly kind: 'foreign' }
   | { readonly kind: 'tooManyFailures'; readonly retrySeconds: number };
 
 /**
- * Establishes the caller of a GraphQL request: signature (`auth_key` and `timestamp` as query parameters, or the headers
- * `x-adit-auth-key` and `x-adit-timestamp`), Bearer token or session as in the legacy API, or the administrator's name and
- * password by HTTP Basic.
+ * Authenticates a GraphQL request: by signature (`auth_key` and `timestamp` as query parameters, or the headers
+ * `x-adit-auth-key` and `x-adit-timestamp`), by Bearer token or session as in the legacy API, or by the administrator's name and
+ * password with HTTP Basic.
  */
 export async function authenticate(callers: HttpCallers, request: Request): Promise<Authentication> {
   const signature = signatureOf(request);
@@ -25,7 +25,7 @@ export async function authenticate(callers: HttpCallers, request: Request): Prom
   }
   const identified = await callers.identify(request, signature);
   if ('caller' in identified) return { kind: 'known', caller: identified.caller };
-  if (identified.status === 403) return { kind: 'foreign', reason: identified.msg };
+  if (identified.status === 403) return { kind: 'foreign' };
   const asked = signature.size > 0 || request.get('authorization') !== undefined;
   return { kind: 'refused', reason: asked ? identified.msg : 'authentication required' };
 }
@@ -40,7 +40,7 @@ function signatureOf(request: Request): ReadonlyMap<string, string> {
   return parts;
 }
 
-/** Name and password of a Basic header; undefined = there is none. */
+/** Name and password of a Basic header; undefined = no such header. */
 function basicCredentials(header: string | undefined): { readonly username: string; readonly password: string } | undefined {
   const encoded = /^basic +([a-z0-9+/=]+)$/i.exec(header ?? '')?.[1];
   if (encoded === undefined) return undefined;

@@ -4,21 +4,21 @@ import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives';
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens';
 import type { Plugin } from 'graphql-yoga';
 
-/** What one GraphQL operation may be. GraphiQL's own introspection fits in. */
+/** Limits of a GraphQL operation. GraphiQL's introspection query is within them. */
 export const limits = {
   /** Levels of fields. */
   depth: 10,
   aliases: 30,
   directives: 30,
-  /** Values that it may return, see graphql-cost.ts. */
+  /** Values that it may return; see graphql-cost.ts. */
   cost: 30_000,
   /** The same for each event of a subscription. */
   eventCost: 3000,
-  /** Words and marks of the text, checked before it is parsed any further. */
+  /** Tokens of the text; checked before further parsing. */
   tokens: 1000,
 } as const;
 
-/** Refuses texts that are too large before anything of them runs. What they cost, graphql-operations.ts checks. */
+/** Refuses texts that are too large before any of it runs. graphql-operations.ts checks the cost. */
 export const queryLimits: Plugin[] = [
   maxTokensPlugin({ n: limits.tokens }),
   maxDepthPlugin({ n: limits.depth }),

@@ -5,38 +5,38 @@ import type { Plugin } from 'graphql-yoga';
 import { shareOf, type Caller } from '../rules/caller.ts';
 import { createContext } from '../schema/context.ts';
 import { AditError } from '../schema/errors.ts';
-import { HeldRecords } from '../schema/held-records.ts';
-import { ResultLimits } from '../schema/result-limits.ts';
+import { HeldRecords } from '../schema/limits/held-records.ts';
+import { ResultLimits } from '../schema/limits/result-limits.ts';
 import type { Services } from '../schema/services.ts';
 import { EventRate, EventResults } from './event-results.ts';
 import { costOf } from './graphql-cost.ts';
 import { limits } from './graphql-limits.ts';
 
-/** What a request brings into its operation. */
+/** The HTTP side of an operation. */
 export interface Origin {
   readonly caller: Caller;
-  /** Where the result goes. */
+  /** The response that receives the result. */
   readonly response: Response;
-  /** Lets the caller begin another operation. Called when the response ends; a subscription, which has limits of its own, calls it before. */
+  /** Releases the caller's operation slot. Called when the response ends; a subscription, which has its own limits, calls it earlier. */
   readonly endSlot: () => void;
 }
 
 /**
- * Runs operations within what they may cost: refuses those that could return too much before they begin, makes results within their limits, part by
- * part, and gives resolvers the context of the schema.
- * @param stalledMs after which a subscriber that takes nothing is cut off
+ * Runs operations within their limits: refuses operations that could return too much, computes results in parts and within
+ * the limits, and provides the context for resolvers.
+ * @param stalledMs time after which a subscriber that reads nothing is disconnected
  */
 export function runOperations(services: Services, stalledMs: number): Plugin<Origin, Origin> {
-  const { turns } = services;
+  const { timeSlices } = services;
   const rate = new EventRate();
   const held = new HeldRecords();
 
-  /** Runs an operation, or makes the result of one event. */
+  /** Runs an operation, or computes the result of one event. */
   async function run(args: ExecutionArgs, caller: Caller): Promise<ExecutionResult> {
     const share = shareOf(caller);
-    const results = new ResultLimits(turns, share, held.of(share));
-    // Reading and checking its text may have taken this iteration's time.
-    await turns.next(share);
+    const results = new ResultLimits(timeSlices, share, held.of(share));
+    // Parsing and validation may have used up the time slice.
+    await timeSlices.next(share);
     try {
       return await results.of(execute({ ...args, contextValue: createContext(services, caller, randomUUID(), results) }));
     } catch (error) {
@@ -45,8 +45,8 @@ export function runOperations(services: Services, stalledMs: number): Plugin<Ori
   }
 
   return {
-    // Reading and checking the text takes time too.
-    onParams: ({ context }) => turns.next(shareOf(context.caller)),
+    // Parsing and validation take time, too.
+    onParams: ({ context }) => timeSlices.next(shareOf(context.caller)),
     onExecute({ args, setExecuteFn }) {
       const { caller } = args.contextValue;
       const cost = costOfOperation(args, limits.cost);
@@ -72,7 +72,7 @@ export function runOperations(services: Services, stalledMs: number): Plugin<Ori
 
 function costOfOperation({ schema, document, operationName, variableValues }: ExecutionArgs, most: number): number {
   const operation = getOperationAST(document, operationName);
-  // Without one there is nothing to run: the executor says so.
+  // Without an operation there is nothing to run; the executor reports it.
   return operation ? costOf(schema, document, operation, variableValues ?? {}, most) : 0;
 }
 
@@ -82,11 +82,11 @@ function tooCostly(most: number): ExecutionResult {
 
 function refused(error: unknown): ExecutionResult {
   if (!(error instanceof AditError)) throw error;
-  // Yoga takes a result without data for a fault of the server.
+  // Yoga treats a result without data as an error of the server.
   return { errors: [new GraphQLError(error.message, { originalError: error, extensions: error.extensions })], extensions: { http: { status: 200 } } };
 }
 
-/** A subscription that is refused says so in its stream, as one that ends later does: yoga's own status for it, 500, is one whose body nobody reads. */
+/** Reports a refused subscription as an event in its stream: yoga would respond with status 500, whose body clients don't read. */
 function inItsStream(result: ExecutionResult): ExecutionResult {
   return { ...result, extensions: { ...result.extensions, http: { status: 200 } } };
 }

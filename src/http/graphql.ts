@@ -3,7 +3,8 @@ import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { shareOf, type Caller } from '../rules/caller.ts';
 import type { Services } from '../schema/services.ts';
-import { AditError, createErrorMask, type ErrorCode, errorCodes } from '../schema/errors.ts';
+import { type ErrorCode, errorCodes } from '../schema/error-codes.ts';
+import { AditError, createErrorMask } from '../schema/errors.ts';
 import { schema } from '../schema/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { HttpCallers } from './callers.ts';
@@ -15,21 +16,21 @@ import { isNavigation } from './navigation.ts';
 import { isForeign } from './origin.ts';
 import { stalledMs } from './server.ts';
 
-/** The most bytes of a request's body. */
+/** Maximum size of a request body in bytes. */
 const bodyLimit = 256 * 1024;
 
-/** What the GraphQL endpoint is put together from. */
+/** The dependencies of the GraphQL endpoint. */
 export interface GraphqlOptions {
   readonly services: Services;
   readonly settings: Pick<Settings, 'basePath'>;
   readonly callers: HttpCallers;
-  /** ms, instead of {@link stalledMs} */
+  /** ms; overrides {@link stalledMs} */
   readonly stalledMs?: number;
 }
 
 /**
- * `/graphql`: operations by POST with a JSON body, the GraphiQL editor for a browser that navigates there. Nobody gets
- * further than the door without having proven who they are, so introspection is for known callers alone too.
+ * `/graphql`: operations by POST with a JSON body, and the GraphiQL editor for browsers that navigate to it. Every request must
+ * authenticate first, including introspection.
  */
 export function createGraphql({ services, settings, callers, stalledMs: ms = stalledMs }: GraphqlOptions): RequestHandler {
   const maskError = sayingSize(createErrorMask(services.log));
@@ -48,22 +49,22 @@ export function createGraphql({ services, settings, callers, stalledMs: ms = sta
   });
 
   return express.Router().use(requireOwnOrigin, async (request, response) => {
-    // Finding out who calls takes time too.
-    await services.turns.next(request.ip ?? '');
+    // Authentication takes time, too.
+    await services.timeSlices.next(request.ip ?? '');
     const outcome = await authenticate(callers, request);
     if (outcome.kind !== 'known') return refuse(request, response, outcome);
     if (request.method === 'GET' && request.accepts(['json', 'html']) === 'html') return sendGraphiql(request, response);
     if (request.method !== 'POST') {
       response.set('Allow', 'POST');
-      return fail(response, 405, 'FORBIDDEN', 'GraphQL operations are sent by POST');
+      return fail(response, 405, 'BAD_REQUEST', 'GraphQL operations are sent by POST');
     }
-    if (request.is('json') === false) return fail(response, 415, 'INVALID_INPUT', 'the body has to be application/json');
+    if (request.is('json') === false) return fail(response, 415, 'BAD_REQUEST', 'the body has to be application/json');
     const { caller } = outcome;
     const endSlot = await takeSlot(services, caller);
-    if (endSlot === undefined) return fail(response, 429, 'TOO_MANY_OPERATIONS', errorCodes.TOO_MANY_OPERATIONS.message);
+    if (endSlot === undefined) return fail(response, 429, 'TOO_MANY_OPERATIONS');
     response.once('close', endSlot);
     if (response.closed) endSlot();
-    // Proxies in front, such as nginx, would otherwise keep events back until they have a block of them.
+    // Otherwise proxies such as nginx would buffer events until they have a full block.
     if (request.get('accept')?.includes('text/event-stream')) response.set('X-Accel-Buffering', 'no');
     return yoga(request, response, { caller, response, endSlot });
   });
@@ -74,7 +75,7 @@ export function createGraphql({ services, settings, callers, stalledMs: ms = sta
  * which a form can't send, no page elsewhere can run an operation.
  */
 const requireOwnOrigin: RequestHandler = (request, response, next) => {
-  if (request.method !== 'GET' && isForeign(request)) fail(response, 403, 'FORBIDDEN', 'the request comes from another site');
+  if (request.method !== 'GET' && isForeign(request)) fail(response, 403, 'FOREIGN_ORIGIN');
   else next();
 };
 
@@ -83,12 +84,13 @@ function refuse(request: Request, response: Response, outcome: Exclude<Authentic
     response.set('Retry-After', String(outcome.retrySeconds));
     return fail(response, 429, 'UNAUTHENTICATED', 'too many failed logins from this address');
   }
-  if (outcome.kind === 'foreign') return fail(response, 403, 'FORBIDDEN', outcome.reason);
+  if (outcome.kind === 'foreign') return fail(response, 403, 'FOREIGN_ORIGIN');
   if (isNavigation(request)) response.set('WWW-Authenticate', 'Basic realm="adit", charset="UTF-8"');
   fail(response, 401, 'UNAUTHENTICATED', outcome.reason);
 }
 
-function fail(response: Response, status: number, code: ErrorCode, message: string): void {
+/** @param message of an error without a fixed one, or one that says more than the table's */
+function fail(response: Response, status: number, code: ErrorCode, message: string = errorCodes[code].message): void {
   response.status(status).json({ errors: [{ message, extensions: { code } }] });
 }
 

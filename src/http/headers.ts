@@ -3,12 +3,12 @@ import { Socket } from 'node:net';
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
-/** What Helmet sets, which is the same for every request: asking its thirteen handlers each time takes as long as finding the route. */
+/** The headers that Helmet sets. They are the same for every request; running its thirteen handlers each time would take as long as routing. */
 const fields = Object.entries(helmetFields());
 
 /**
- * The headers of every answer. Nothing is loaded and nobody may frame it; a page that needs more says so itself. Whether the
- * server is reached by HTTPS is for the proxy in front of it to say, so no header demands it.
+ * The security headers of every response: nothing may be loaded, and no site may frame it. Pages that need more override them. There is no header that
+ * demands HTTPS, since only the proxy in front of the server knows whether it is reached over HTTPS.
  */
 export const securityHeaders: RequestHandler = (_request, response, next) => {
   for (const [name, value] of fields) response.setHeader(name, value);

@@ -2,15 +2,15 @@ import { type RequestHandler, Router } from 'express';
 import type { Logger } from 'pino';
 import { AditError } from '../schema/errors.ts';
 
-/** By name, what fails while a part of the server doesn't work. */
+/** Checks by name; each fails while a part of the server doesn't work. */
 export type HealthChecks = Readonly<Record<string, () => void | Promise<void>>>;
 
-/** The longest that a check may take, in ms. */
-const patience = 2000;
+/** Timeout of a check, in ms. */
+const timeoutMs = 2000;
 
 /**
- * `/healthz`: the process answers. `/readyz`: every check passes; 503 names those that don't, with the code of the error where it has one, and
- * the log says why.
+ * `/healthz`: the process responds. `/readyz`: every check passes; a 503 names the checks that fail, with their error codes, and
+ * the log has the reasons.
  */
 export function healthRoutes(checks: HealthChecks, log: Logger): RequestHandler {
   return Router()
@@ -33,7 +33,7 @@ export function healthRoutes(checks: HealthChecks, log: Logger): RequestHandler 
 async function failureOf(check: HealthChecks[string]): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${patience} ms`)), patience);
+    timer = setTimeout(() => reject(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     await Promise.race([(async () => check())(), late]);

@@ -4,12 +4,12 @@ import type { HttpCallers } from './callers.ts';
 import { authenticate } from './graphql-authentication.ts';
 import { isNavigation } from './navigation.ts';
 
-/** Where the numbers come from: the engine. */
+/** The engine, as the source of metrics. */
 export interface MeteredEngine {
   numbers(): Promise<{
-    /** What there is and what there was since the start; only names that are listed in this file are shown. */
+    /** Current numbers, and totals since the start. Only names listed in this file are exported. */
     readonly counts: Readonly<Record<keyof typeof gauges | keyof typeof counters, number>>;
-    /** Over all clients, since they were made. */
+    /** The traffic of all clients since they were created. */
     readonly traffic: { readonly inletBytes: number; readonly exportBytes: number };
     /** Refused connections since the start, by cause. */
     readonly refusals: Readonly<Record<string, number>>;
@@ -31,9 +31,9 @@ const gauges = {
 
 const counters = {
   garbage: 'Connections to the bridge that did not speak its protocol.',
-  refused: 'Agents that were told no.',
+  refused: 'Agents, visitors and data connections that were refused.',
   turnedAway: 'Connections to the bridge that were closed unread because there were too many.',
-  dataConnections: 'Data connections that were let in.',
+  dataConnections: 'Data connections that were accepted.',
 } as const;
 
 /** `/metrics` in Prometheus' text form, for administrators: by signature, token, session, or Basic name and password. */
@@ -52,7 +52,7 @@ export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, versio
   });
 }
 
-/** Everything that is shown, with the engine's numbers as they were last given to `update`. */
+/** All metrics, with the numbers that were last passed to `update`. */
 function metricsOf(version: string) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -76,12 +76,12 @@ function metricsOf(version: string) {
 }
 
 function entries<Key extends string>(texts: Readonly<Record<Key, string>>): ReadonlyArray<readonly [Key, string]> {
-  // The keys of a constant of this file.
+  // The keys of a constant in this file.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Object.entries(texts) as Array<[Key, string]>;
 }
 
-/** `dataConnections` as `adit_data_connections`. */
+/** `dataConnections` becomes `adit_data_connections`. */
 function nameOf(key: string): string {
   return `adit_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
 }

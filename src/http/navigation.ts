@@ -1,8 +1,8 @@
 import type { Request } from 'express';
 
 /**
- * Whether a person opens a page in a browser. Only then a 401 may ask for name and password by HTTP Basic: to what a page requests by
- * itself the browser would show its dialog, in the middle of the page's own work.
+ * Whether a person opens a page in a browser. Only then may a 401 ask for name and password by HTTP Basic: for a request by a script, the browser
+ * would open its login dialog in the middle of the page's work.
  */
 export function isNavigation(request: Request): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false;

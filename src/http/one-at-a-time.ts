@@ -1,16 +1,16 @@
 import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests of a connection that may wait behind the one under way. Beyond, the connection is closed. */
+/** Requests of a connection that may wait behind the current one. Beyond that, the connection is closed. */
 export const PIPELINED_MOST = 16;
 
 /**
- * Serves the requests of one connection one after the other, each when the response before it is through. Node gives a server all requests that a peer
- * has sent (HTTP/1.1 pipelining) at once, and keeps their responses until it is their turn: a peer that reads nothing could fill the memory with
- * them. And a response that waits behind another gets no 'close' when the connection ends, so nothing that it holds would be released.
+ * Processes the requests of a connection one after another, each when the previous response is complete. With HTTP/1.1 pipelining, Node passes all requests
+ * of a peer to the server at once and queues the responses, so a peer that reads nothing could fill the memory with
+ * them. Also, a queued response gets no 'close' event when the connection ends, so its resources would never be released.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {
-  /** Absent = nothing is under way. */
+  /** Absent = no request is being processed. */
   const waiting = new WeakMap<Socket, Array<() => void>>();
 
   const begin = (socket: Socket, queue: Array<() => void>, ...[request, response]: Parameters<RequestListener>): void => {

@@ -1,8 +1,8 @@
 import type { Request } from 'express';
 
 /**
- * Whether a browser sends a request for another site (contract 3.1). Programs that say nothing of where they come from are not
- * meant: they have no cookie by accident.
+ * Whether a browser sent the request on behalf of another site (contract 3.1). Programs that send no origin are not affected:
+ * they don't attach cookies automatically.
  */
 export function isForeign(request: Request): boolean {
   const site = request.get('sec-fetch-site');
@@ -12,14 +12,14 @@ export function isForeign(request: Request): boolean {
 }
 
 /**
- * Whether an origin is the one that the request was sent to. Host and scheme are those that a trusted proxy reports; what others say
- * forwarded.ts has removed. Without a report nothing is known of the scheme: a proxy that the settings don't name may have taken off TLS.
+ * Whether an origin is the one that the request was sent to. Host and scheme are those that a trusted proxy reports; forwarded.ts has removed
+ * the reports of others. Without a report the scheme is unknown, since a proxy that the settings don't name may have terminated TLS.
  */
 function isOwn(origin: string, request: Request): boolean {
   if (!URL.canParse(origin)) return false;
   const { protocol, host } = new URL(origin);
   if (protocol !== 'http:' && protocol !== 'https:') return false;
-  // With the default port of the scheme or without, it is the same host.
+  // A host with or without the default port of its scheme is the same host.
   const called = `${protocol}//${request.host}`;
   if (!URL.canParse(called) || new URL(called).host !== host) return false;
   return request.get('x-forwarded-proto') === undefined || protocol === `${request.protocol}:`;

@@ -4,9 +4,9 @@ import type { RequestHandler } from 'express';
 const style = 'body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}';
 
 /**
- * A small page. It may use its one style and its one script, call and send forms to this server, and load nothing.
+ * A small page. It may use its own style and script, and call or send forms to this server. It may load nothing else.
  * @param body HTML
- * @param script JavaScript; blank = none, and then it calls nobody
+ * @param script JavaScript; blank = none, and the page may make no calls
  */
 export function page(title: string, body: string, script = ''): RequestHandler {
   const allowed = script === '' ? ["form-action 'none'"] : [`script-src ${hashOf(script)}`, "connect-src 'self'", "form-action 'self'"];
@@ -23,7 +23,7 @@ ${script === '' ? '' : `<script type="module">${script}</script>\n`}</body></htm
   };
 }
 
-/** As a content security policy names a style or a script. */
+/** The hash of a style or script for the content security policy. */
 export function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -2,14 +2,14 @@ import { type RequestHandler, Router } from 'express';
 import { page } from './page.ts';
 
 /**
- * The pages that a browser finds until there is a panel: what this server is, and what can be done instead. They hold no script and load
+ * The pages for browsers until there is a panel: they explain what this server is and what you can use. They contain no script and load
  * nothing.
  */
 export function pageRoutes(): RequestHandler {
   return Router()
     .get('/', page('Adit', `<p>A reverse-tunnel server. It is managed over its API:</p>
 <ul>
-<li><a href="./graphql">GraphQL</a>, with an editor in the browser, for whoever has <a href="./login/index">logged in</a></li>
+<li><a href="./graphql">GraphQL</a>, with an editor in the browser; <a href="./login/index">log in</a> first</li>
 <li>the signed HTTP API: <code>/client/…</code>, <code>/index/…</code>, <code>/auth/…</code>, <a href="./api">described and ready to be tried</a></li>
 </ul>`))
     .get(['/index/hostdiagnose', '/index/hostdiagnose/'], page('Host diagnosis', `<p>This server has no web panel yet. Programs POST <code>host</code>,

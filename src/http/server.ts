@@ -3,22 +3,22 @@ import { addressSet } from '../rules/ip-access.ts';
 import http, { type RequestListener } from 'node:http';
 import { oneAtATime } from './one-at-a-time.ts';
 
-/** A peer that neither sends nor takes anything while a response is on its way is cut off after this time, in ms. */
+/** A peer that neither sends nor receives anything for this many ms during a response is disconnected. */
 export const stalledMs = 60_000;
 
 /**
- * The HTTP server of the APIs. Node's limits for slow and large heads stay on; idle callers may keep their connection for the next call.
- * @param ms instead of {@link stalledMs}
+ * The HTTP server of the APIs. It uses Node's limits for slow and large heads. Idle callers may keep their connection for the next call.
+ * @param ms overrides {@link stalledMs}
  */
 export function createHttpServer(app: RequestListener, ms: number = stalledMs): http.Server {
   const server = http.createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000 }, oneAtATime(app));
-  // Node looks at what was really taken: a reader that is only slow stays.
+  // Node checks the progress of the socket, so slow readers stay connected.
   server.timeout = ms;
   return server;
 }
 
 /**
- * Closes connections to `server` that are more than their address may have. Trusted proxies, through which many callers come, have no share of their own.
+ * Closes connections that exceed the share of their address. Trusted proxies, which carry many callers, have no share of their own.
  */
 export function holdToShares(server: http.Server, limits: ShareLimits, trustedProxies: readonly string[]): void {
   const shares = new ConnectionShares(limits);

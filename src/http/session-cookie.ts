@@ -1,28 +1,28 @@
 import type { Request, Response } from 'express';
 import { sessionCookieName, sessionCookieNames } from '../rules/session-cookie.ts';
 
-/** The session's cookie in requests and responses, by the base path that it is for. */
+/** The session cookie in requests and responses, for a base path. */
 export class SessionCookie {
   readonly #basePath: string;
 
-  /** @param basePath the path that every route is below; "" = none */
+  /** @param basePath path prefix of every route; "" = none */
   constructor(basePath: string) {
     this.#basePath = basePath;
   }
 
-  /** The session that a request brings. Where only the name that no other host can plant is ever set, no other name counts. */
+  /** The session of a request. Where the server only sets the name that no other host can plant, other names are ignored. */
   read(request: Request): string | undefined {
     const names = request.secure ? [sessionCookieName(true, this.#basePath)] : sessionCookieNames;
     return names.map((name) => cookieOf(request, name)).find((value) => value !== undefined);
   }
 
-  /** Gives the response a session. */
+  /** Adds a session to the response. */
   set(request: Request, response: Response, value: string): void {
     const secure = cameOverHttps(request);
     response.cookie(sessionCookieName(secure, this.#basePath), value, this.#options(secure));
   }
 
-  /** Makes the browser forget its session, under every name that the request brought it. */
+  /** Deletes the session cookie in the browser, under every name that the request contained. */
   clear(request: Request, response: Response): void {
     const usual = sessionCookieName(request.secure, this.#basePath);
     for (const name of sessionCookieNames) {
@@ -36,8 +36,8 @@ export class SessionCookie {
 }
 
 /**
- * Whether a browser sent the request over HTTPS: a trusted proxy says so, or the browser names a page of HTTPS as its origin, which also
- * holds behind a proxy that the settings don't name. A caller who forges it only changes a cookie of their own.
+ * Whether a browser sent the request over HTTPS: a trusted proxy reports it, or the browser's origin is an HTTPS page, which also
+ * works behind a proxy that the settings don't name. A caller who forges it only affects their own cookie.
  */
 function cameOverHttps(request: Request): boolean {
   return request.secure || /^https:/i.test(request.get('origin') ?? '');

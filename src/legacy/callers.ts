@@ -2,18 +2,18 @@ import type { Request, Response } from 'express';
 import type { Caller } from '../rules/caller.ts';
 import type { Input } from './input.ts';
 
-/** Who makes a call, or what the call is answered with instead. */
+/** The caller of a request, or the error response. */
 export type Identified = { readonly caller: Caller } | { readonly status: 401 | 403; readonly msg: string };
 
-/** What the legacy API has to know of signatures, sessions and tokens. */
+/** How the legacy API uses signatures, sessions and tokens. */
 export interface Callers {
-  /** Who makes a call (contract 3.1, D1, D27), as things stand now. */
+  /** Authenticates a request (contract 3.1, D1, D27). */
   identify(request: Request, input: Input): Identified | Promise<Identified>;
   /**
-   * Checks name and password, and gives the answer its cookie. @returns whether they are right
+   * Checks name and password, and sets the session cookie on success. @returns whether they are right
    * @throws {AditError} FOREIGN_ORIGIN
    */
   logIn(request: Request, response: Response, username: string, password: string): Promise<boolean>;
-  /** Ends the session, if there is one. */
+  /** Ends the session, if any. */
   logOut(request: Request, response: Response): Promise<void>;
 }

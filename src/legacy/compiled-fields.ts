@@ -1,32 +1,32 @@
 import {
-  defaultFieldResolver, type DocumentNode, type FieldNode, getNamedType, type GraphQLField, type GraphQLObjectType, type GraphQLOutputType, type GraphQLResolveInfo,
-  type GraphQLSchema, isLeafType, isListType, isNonNullType, isObjectType, Kind, type OperationDefinitionNode, type SelectionSetNode,
+  defaultFieldResolver, type DocumentNode, type FieldNode, getNamedType, getNullableType, type GraphQLField, type GraphQLObjectType, type GraphQLOutputType, type GraphQLResolveInfo,
+  type GraphQLSchema, GraphQLString, isLeafType, isListType, isNonNullType, isObjectType, Kind, type OperationDefinitionNode, type SelectionSetNode,
 } from 'graphql';
 import { getArgumentValues } from 'graphql/execution/values.js';
 import type { Execution } from './execution.ts';
 
-/** The operation that is compiled. */
+/** The operation being compiled. */
 export interface Compiling {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
 }
 
-/** Makes the answer's object of a record. */
+/** Builds the response object of a record. */
 export type MakeObject = (source: unknown, execution: Execution) => object;
 
-/** Makes a field's answer of its value, which is no promise. @throws {Error} for a value that the field's type can't have */
+/** Converts a field's value, which is not a promise, to its response. @throws {Error} for a value that the field's type can't have */
 type Complete = (value: unknown, execution: Execution) => unknown;
 
 type Arguments = (execution: Execution) => Readonly<Record<string, unknown>>;
 
-/** Something that a compiled function calls, by the name that it has there. */
+/** The variables that a compiled function can use, by name. */
 type Scope = Record<string, unknown>;
 
 /**
- * Compiles what is selected of an object: an object literal whose members call the schema's resolvers. A loop over the fields, or an executor that
- * keeps the path of each value, takes several times as long.
- * @throws {Error} for what our own operations don't use: directives, interfaces, unions
+ * Compiles the selection of an object: to an object literal whose members call the schema's resolvers. A loop over the fields, or an executor that
+ * tracks the path of each value, takes several times as long.
+ * @throws {Error} for features that our operations don't use: directives, interfaces, unions
  */
 export function compileObject(compiling: Compiling, type: GraphQLObjectType, sets: readonly SelectionSetNode[]): MakeObject {
   const scope: Scope = { isPromise };
@@ -47,14 +47,14 @@ export function compileObject(compiling: Compiling, type: GraphQLObjectType, set
     scope[`resolve${n}`] = resolve;
     scope[`given${n}`] = argumentsOf(field, node);
     scope[`info${n}`] = infoOf(compiling, type, field, nodes);
-    // A promise is waited for before anything else can throw: nobody would handle its rejection, which ends the process.
-    // When it has resolved, `made` is there, or the operation has failed.
+    // Waits for a promise before anything else can throw: otherwise its rejection would be unhandled and end the process.
+    // Once it has resolved, `made` is set, or the operation has failed.
     before.push(`const value${n} = resolve${n}(source, given${n}(execution), execution.context, info${n}), later${n} = isPromise(value${n});
       if (later${n}) execution.wait(value${n}, (value) => { made[${member}] = complete${n}(value, execution); });`);
     members.push(`${member}: later${n} ? null : complete${n}(value${n}, execution)`);
   }
   const body = `const { ${Object.keys(scope).join(', ')} } = scope; return (source, execution) => { ${before.join('\n')} const made = { ${members.join(',\n')} }; return made; };`;
-  // Written of the names in our own documents and schema alone.
+  // Built only from the names in our own documents and schema.
   // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-type-assertion
   return (new Function('scope', body) as (scope: Scope) => MakeObject)(scope);
 }
@@ -63,7 +63,11 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-/** The fields that are selected, fragments among them, by their names in the answer. */
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+/** The selected fields, including those of fragments, by their names in the response. */
 function fieldsOf(compiling: Compiling, type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Map<string, FieldNode[]> {
   const fields = new Map<string, FieldNode[]>();
   for (const selection of sets.flatMap((set) => set.selections)) {
@@ -93,7 +97,7 @@ function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): Ar
   });
   if (plain.includes(undefined)) return ({ variables }) => getArgumentValues(field, node, variables);
   const known = plain.filter((each) => each !== undefined);
-  // Most arguments are variables that may be null: their values are those of the variables, which were looked at.
+  // Most arguments are nullable variables; their values were validated with the variables.
   return ({ variables }) => {
     const values: Record<string, unknown> = {};
     for (const { name, defaultValue, variable } of known) {
@@ -104,7 +108,7 @@ function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): Ar
   };
 }
 
-/** What resolvers are told of their field. Those of this schema ask neither for the path nor for variables, so no request collects them. */
+/** The `info` argument of resolvers. Resolvers of this schema use neither the path nor variables, so it is built once. */
 function infoOf({ schema, document, operation }: Compiling, parentType: GraphQLObjectType, field: GraphQLField<unknown, unknown>, fieldNodes: readonly FieldNode[]): GraphQLResolveInfo {
   const unknown = (what: string) => new Error(`a compiled operation does not know its ${what}`);
   const fragments = Object.fromEntries(document.definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION).map((definition) => [definition.name.value, definition]));
@@ -137,11 +141,14 @@ function ofType(compiling: Compiling, type: GraphQLOutputType, nodes: readonly F
   if (isLeafType(type)) return (value) => type.serialize(value);
   if (isListType(type)) {
     const complete = completion(compiling, type.ofType, nodes, name);
+    const texts = getNullableType(type.ofType) === GraphQLString;
     return (list, execution) => {
       if (!Array.isArray(list)) throw new Error(`${name} is no list`);
-      const made: unknown[] = [];
+      // A list of addresses may have 80,000.
       const items: readonly unknown[] = list;
-      // All promises first, as for the fields of an object.
+      if (texts && items.every(isText)) return items;
+      const made: unknown[] = [];
+      // First attach to all promises, as for the fields of an object.
       for (const [index, item] of items.entries()) if (isPromise(item)) execution.wait(item, (value) => { made[index] = complete(value, execution); });
       for (const item of items) made.push(isPromise(item) ? null : complete(item, execution));
       return made;

@@ -1,29 +1,30 @@
 import type { Logger } from 'pino';
-import { AditError, type ErrorCode, fieldName, isOutage, maskedError } from '../schema/errors.ts';
+import type { ErrorCode } from '../schema/error-codes.ts';
+import { AditError, fieldName, isOutage, maskedError } from '../schema/errors.ts';
 
 /**
- * An endpoint's own texts for some errors, by code, or by code and kind of record: `NOT_FOUND client`. The text of any other
- * error is the one of the schema's error table, which holds the family's (contract D26).
+ * The texts of an endpoint for some errors, by code, or by code and kind of record: `NOT_FOUND client`. Other errors
+ * have the text of the schema's error table, which contains the texts of the legacy API (contract D26).
  */
 export type FailureTexts = Partial<Record<ErrorCode | `NOT_FOUND ${Resource}`, FailureText>>;
 
-/** A text, or how it is made of the schema's. */
+/** A text, or a function that derives it from the schema's text. */
 type FailureText = string | ((message: string) => string);
 
-/** The kinds of records that calls name by their id. */
+/** The kinds of records that calls identify by id. */
 export type Resource = 'client' | 'tunnel' | 'host' | 'user';
 
-/** The legacy parameter behind each field of a GraphQL input, so that callers read the names they sent. */
+/** The legacy parameter for each field of a GraphQL input, so that errors use the caller's names. */
 export type FieldNames = Readonly<Record<string, string>>;
 
-/** Refuses the value of a legacy parameter (contract D31, D32). @param reason reads on after "invalid <parameter>: " */
+/** The error for an invalid legacy parameter (contract D31, D32). @param reason continues "invalid <parameter>: " */
 export function invalidParameter(name: string, reason = ''): AditError {
   return new AditError('INVALID_INPUT', { field: name, reason });
 }
 
 /**
- * What a failed call is told (contract 2.2, 2.4, D5, D17, D31).
- * @param fields absent = the error names parameters already
+ * The message for a failed call (contract 2.2, 2.4, D5, D17, D31).
+ * @param fields absent = the error already names parameters
  */
 export function failureText({ code, message, params }: AditError, texts: FailureTexts = {}, fields: FieldNames = {}): string {
   if (code === 'NOT_FOUND') {
@@ -44,7 +45,7 @@ function textOf(text: FailureText | undefined, message: string): string {
   return typeof text === 'function' ? text(message) : text ?? message;
 }
 
-/** HTTP status of a failure: a refused business call is a 200 (contract 0.1, D25). */
+/** The HTTP status of a failure: 200 for a call that a business rule refuses (contract 0.1, D25). */
 export function failureStatus(code: ErrorCode): number {
   switch (code) {
     case 'FORBIDDEN':
@@ -56,7 +57,7 @@ export function failureStatus(code: ErrorCode): number {
   }
 }
 
-/** The error of our own table behind whatever was thrown. Anything else is logged, and the caller gets its id in the log. */
+/** The table's error for a thrown error. Unknown errors are logged, and the caller gets the id of the log entry. */
 export function knownError(thrown: unknown, log: Logger, path: string): AditError {
   const cause = thrown instanceof Error && 'originalError' in thrown ? thrown.originalError : thrown;
   if (cause instanceof AditError) return cause;

@@ -1,4 +1,4 @@
-/** One run of an operation: what its resolvers get, and what it still waits for. */
+/** One run of an operation: the arguments for its resolvers, and the promises it waits for. */
 export class Execution {
   readonly context: unknown;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -11,7 +11,7 @@ export class Execution {
     this.variables = variables;
   }
 
-  /** Hands a value on when it is there, unless the operation has failed. What `use` throws, it fails with. */
+  /** Calls `use` with the value once it has resolved, unless the operation has failed. An error in `use` fails the operation. */
   wait(value: PromiseLike<unknown>, use: (value: unknown) => void): void {
     this.#waiting++;
     value.then((result) => {
@@ -27,12 +27,12 @@ export class Execution {
     });
   }
 
-  /** Says that a field has failed. */
+  /** Records that a field has failed. */
   fail(error: unknown): void {
     this.#failure ??= { error };
   }
 
-  /** Resolves when nothing of it goes on any more. @throws what its first field failed with */
+  /** Resolves when no part of the operation is pending. @throws the error of the first field that failed */
   async ended(): Promise<void> {
     if (this.#waiting > 0) await new Promise<void>((resolve) => { this.#end = resolve; });
     if (this.#failure) throw this.#failure.error;

@@ -4,13 +4,13 @@ import { Busboy } from '@fastify/busboy';
 import { bodyLimit, type LargeBodies, usualBody } from './large-bodies.ts';
 
 /**
- * The parameters of a legacy call, by name, as text: body and query string merged (contract D24). JSON numbers and booleans
- * arrive as the text a form would have sent, so that all encodings mean the same.
+ * The parameters of a legacy call as text, by name: body and query string merged (contract D24). JSON numbers and booleans
+ * are converted to the text that a form would send, so that all encodings are equivalent.
  */
 export interface Input extends ReadonlyMap<string, string> {
-  /** The names that came more than once; absent = none did. */
+  /** The names that occurred more than once; absent = none. */
   readonly repeated?: ReadonlySet<string>;
-  /** Of the body; absent = there was none. */
+  /** Size of the body; absent = there was none. */
   readonly bodyBytes?: number;
 }
 
@@ -19,7 +19,7 @@ class CollectedInput extends Map<string, string> {
   bodyBytes = 0;
 }
 
-/** A request that can't be read. `status` is its HTTP status, `message` is shown to the caller. */
+/** A request that can't be read. `status` is the HTTP status, `message` is shown to the caller. */
 export class UnreadableRequest extends Error {
   override readonly name = 'UnreadableRequest';
   readonly status: 400 | 413 | 415 | 503;
@@ -29,22 +29,22 @@ export class UnreadableRequest extends Error {
   }
 }
 
-/** The caller went away before its body was complete: there is nobody to answer. */
+/** The caller disconnected before its body was complete, so there is nobody to respond to. */
 export class RequestAborted extends Error {
   override readonly name = 'RequestAborted';
 }
 
-/** A body over the limit is read on up to here, so that most callers have finished writing and read the answer. */
+/** The server reads and discards a body over the limit up to this size, so that most callers finish writing and read the response. */
 const discardLimit = 4 * 1024 * 1024;
-/** Most parameters of a body, and of a query string. */
+/** Maximum number of parameters, in the body and in the query string. */
 const parameterLimit = 200;
 
 /**
- * Reads and merges the parameters of a request. The body wins over the query string, and the first of several values of
- * one parameter wins (contract section 0). A body of another encoding is ignored where the query string holds the signature.
+ * Reads and merges the parameters of a request. The body takes precedence over the query string, and the first of several values of
+ * a parameter counts (contract section 0). A body in an unknown encoding is ignored if the query string contains the signature.
  * @param address the caller's
- * @param room where the memory for large bodies comes from
- * @throws {UnreadableRequest} 413 for a body over 3 MB, 503 when there is no room for it, 415 for one in no known encoding, 400 for a broken one.
+ * @param room the memory budget for large bodies
+ * @throws {UnreadableRequest} 413 for a body over 3 MB, 503 if the budget is exhausted, 415 for an unknown encoding, 400 for a malformed body
  * @throws {RequestAborted}
  */
 export async function readInput(request: IncomingMessage, address: string, room: LargeBodies): Promise<Input> {
@@ -98,7 +98,7 @@ function readBody(request: IncomingMessage, address: string, room: LargeBodies):
   }).finally(() => room.giveBack(address, taken));
 }
 
-/** The answer to a body over a limit in bytes. */
+/** The error for a body over a limit in bytes. */
 export function tooLarge(limit: number): UnreadableRequest {
   return new UnreadableRequest(413, `the request body is larger than ${limit >= 1024 * 1024 ? `${limit / 1024 / 1024} MB` : `${limit / 1024} KB`}`);
 }
@@ -145,7 +145,7 @@ function addMultipart(input: CollectedInput, headers: IncomingHttpHeaders, body:
     try {
       parser = new Busboy({
         headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
-        // A part with a file is left out: no parameter of this API is a file.
+        // File parts are ignored: no parameter of this API is a file.
         limits: { fields: parameterLimit, parts: parameterLimit, files: 0, fieldSize: bodyLimit, headerPairs: 20 },
       });
     } catch {
@@ -174,7 +174,7 @@ function addJson(input: CollectedInput, text: string): void {
   const entries = Object.entries(values);
   if (entries.length > parameterLimit) throw tooMany();
   for (const [name, value] of entries) {
-    // null says that there is no value, as leaving the parameter out does
+    // null is equivalent to an absent parameter
     if (value !== null) add(input, name, jsonText(value));
   }
 }

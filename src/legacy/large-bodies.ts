@@ -1,16 +1,16 @@
-/** The most bytes of any body. An administrator's list of 1 MB fits, also with its line ends and colons escaped. */
+/** Maximum size of a body in bytes. An administrator's list of 1 MB fits, even with escaped line breaks and colons. */
 export const bodyLimit = 3 * 1024 * 1024;
-/** The most bytes of a body that needs no room here: all but the longest lists. */
+/** Maximum size in bytes of a body that needs no budget: enough for everything except the longest lists. */
 export const usualBody = 256 * 1024;
-/** What may be held of larger bodies at a time, before it is known who sends them, in bytes. */
+/** Budget in bytes for larger bodies whose sender is not authenticated yet. */
 const room = { perAddress: 6 * 1024 * 1024, inAll: 48 * 1024 * 1024 };
 
-/** The room for bodies that are larger than usual: strangers fill neither the memory nor the room of others. */
+/** The memory budget for large bodies: unauthenticated clients can exhaust neither the memory nor the budget of other addresses. */
 export class LargeBodies {
   readonly #byAddress = new Map<string, number>();
   #inAll = 0;
 
-  /** Takes room for a body of an address. @returns false = there is none at the moment */
+  /** Reserves memory for a body from an address. @returns false = the budget is exhausted */
   take(address: string, bytes: number): boolean {
     const own = (this.#byAddress.get(address) ?? 0) + bytes;
     if (own > room.perAddress || this.#inAll + bytes > room.inAll) return false;
@@ -19,7 +19,7 @@ export class LargeBodies {
     return true;
   }
 
-  /** Gives back what was taken. */
+  /** Releases reserved memory. */
   giveBack(address: string, bytes: number): void {
     const left = (this.#byAddress.get(address) ?? 0) - bytes;
     if (left > 0) this.#byAddress.set(address, left);

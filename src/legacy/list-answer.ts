@@ -1,23 +1,23 @@
 import type { Response } from 'express';
 import type { OperationContext } from './operation.ts';
 
-/** Rows of the first part: the usual page of a panel, so that it is made in one piece. */
+/** Rows of the first part: the usual page of a panel, so that it is sent at once. */
 const firstRows = 10;
-/** The most rows of a part, and of a list that is sent with its length. */
+/** Maximum rows of a part, and of a list that is sent with a Content-Length. */
 const mostRows = 100;
-/** Characters that a part is to have at most, judging by the one before. */
+/** Target size of a part in characters, estimated from the previous part. */
 const partLength = 128 * 1024;
 
-/** Some rows of a list, and what stands beside them, which is the same in each part. */
+/** Some rows of a list, and the other fields of the response, which are the same in each part. */
 export interface ListPart {
   readonly rows: readonly object[];
   readonly total: number;
 }
 
-/** A list that is made part by part, each by a run of its operation. */
+/** A list that is produced in parts, each by a run of its operation. */
 export class ListAnswer {
   readonly #walk: { readonly ended: boolean };
-  /** The next part. @param count its most rows */
+  /** The next part. @param count maximum number of rows */
   readonly next: (count: number) => Promise<ListPart>;
 
   constructor(walk: { readonly ended: boolean }, next: (count: number) => Promise<ListPart>) {
@@ -25,15 +25,15 @@ export class ListAnswer {
     this.next = next;
   }
 
-  /** That was the last part. */
+  /** Whether the last part was returned. */
   get ended(): boolean {
     return this.#walk.ended;
   }
 }
 
 /**
- * Sends a list as it is made: up to a hundred rows in one piece with their length, a longer one part by part, each when the reader has taken those
- * before. A list that fails after it was begun ends without its end: the caller cuts the connection.
+ * Sends a list while it is produced: up to a hundred rows at once with a Content-Length, a longer list in parts, each when the reader has
+ * received the previous ones. If a list fails after its beginning was sent, its end is missing: the caller closes the connection.
  */
 export async function sendList(response: Response, list: ListAnswer, context: OperationContext): Promise<void> {
   let endSlot: (() => void) | undefined;
@@ -41,8 +41,10 @@ export async function sendList(response: Response, list: ListAnswer, context: Op
     let text = '{"rows":[';
     let sent = 0;
     for (let count = firstRows; ;) {
-      await context.turn();
+      await context.nextSlice();
       const all = await list.next(count);
+      // The texts of a row may have 2 MB: making, writing and sending them are parts of their own.
+      await context.nextSlice();
       if (sent === 0 && list.ended) {
         response.end(JSON.stringify(all));
         return;
@@ -59,6 +61,7 @@ export async function sendList(response: Response, list: ListAnswer, context: Op
       count = Math.max(1, Math.min(short ? mostRows - sent : mostRows, Math.floor(partLength * rows.length / part.length)));
       if (short) continue;
       endSlot ??= await context.takeSlot();
+      await context.nextSlice();
       if (!response.destroyed && !response.write(text)) await drained(response);
       if (response.destroyed) return;
       text = '';
@@ -68,7 +71,7 @@ export async function sendList(response: Response, list: ListAnswer, context: Op
   }
 }
 
-/** Waits until the reader has taken what was written, or is gone. */
+/** Waits until the reader has received what was written, or has disconnected. */
 function drained(response: Response): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -4,14 +4,14 @@ import type { Parameter } from './parameters.ts';
 import type { Route } from './route.ts';
 import { shapes } from './shapes.ts';
 
-/** JSON of an OpenAPI document. */
+/** The JSON of an OpenAPI document. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 type JsonObject = { readonly [key: string]: Json };
 
 /**
  * Describes the legacy API as an OpenAPI 3.1 document: every row of the table at its path and aliases, for each of its methods.
- * @param basePath what every path lies below; empty = nothing
- * @param version the program's
+ * @param basePath path prefix; empty = none
+ * @param version the program's version
  */
 export function describeApi(routes: readonly Route[], { basePath, version }: { readonly basePath: string; readonly version: string }) {
   return {
@@ -46,7 +46,7 @@ export function describeApi(routes: readonly Route[], { basePath, version }: { r
 
 const jsonObject = z.record(z.string(), z.json());
 
-/** Any of these is enough. */
+/** Any one of these is sufficient. */
 const security: Json = [{ signature: [], timestamp: [] }, { token: [] }, { session: [] }];
 
 const write: JsonObject = {
@@ -90,7 +90,7 @@ function pathItem(route: Route, path: string): JsonObject {
 }
 
 function queryParameters(route: Route): Json {
-  // A GET of a panel's route opens a page: what the row reads is for the POST.
+  // A GET of a panel's route opens a page; the parameters are those of the POST.
   if (route.panel) return [];
   return Object.entries(route.parameters).map(([name, parameter]) => ({
     name, in: 'query', required: parameter.required ?? false, description: parameter.description ?? '', schema: valueSchema(parameter),
@@ -152,7 +152,7 @@ function shapeOf({ answer: name }: Route): JsonObject {
   return name === undefined ? {} : reference(name);
 }
 
-/** Without the name of the dialect, which is OpenAPI's own. */
+/** Without the name of the dialect, which is OpenAPI's default. */
 function schemaOf(shape: z.ZodType): JsonObject {
   const { $schema: _dialect, ...schema } = jsonObject.parse(z.toJSONSchema(shape, { io: 'input' }));
   return schema;

@@ -4,12 +4,12 @@ import { getVariableValues } from 'graphql/execution/values.js';
 import { compileObject, type MakeObject } from './compiled-fields.ts';
 import { Execution } from './execution.ts';
 
-/** Runs an operation in process, as the caller that `context` holds. Rejects with the first error, whatever data there is. */
+/** Runs an operation in process, as the caller in `context`. Rejects with the first error, even if there is partial data. */
 export type RunOperation<Result, Variables> = (context: unknown, variables: Variables) => Promise<Result>;
 
 /**
- * Compiles a query, or a mutation with one field, so that no request parses, validates or plans it.
- * @throws {Error} when the operation doesn't fit the schema
+ * Compiles a query, or a mutation with one field, so that requests need no parsing, validation or planning.
+ * @throws {Error} if the operation doesn't match the schema
  */
 export function compileOperation<Result, Variables extends object>(
   schema: GraphQLSchema,
@@ -34,7 +34,7 @@ export function compileOperation<Result, Variables extends object>(
   };
 }
 
-/** Starts an operation, which fails with what is thrown once the fields that have begun are done. @returns what it answers when it has ended */
+/** Starts an operation. If it throws, the error is reported when the fields that have begun are done. @returns its result, valid when it has ended */
 function start(compiled: MakeObject, execution: Execution): object | undefined {
   try {
     return compiled(undefined, execution);
@@ -44,7 +44,7 @@ function start(compiled: MakeObject, execution: Execution): object | undefined {
   }
 }
 
-/** Leaves out what is undefined: a key that is there without a value would be null, which clears a value where an absent one keeps it. */
+/** Drops undefined values: a key without a value would be null, which clears a field, while an absent key keeps it. */
 function withoutAbsent(values: object): Record<string, unknown> {
   const given: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(values) as [string, unknown][]) {
@@ -53,12 +53,12 @@ function withoutAbsent(values: object): Record<string, unknown> {
   return given;
 }
 
-/** What the legacy API uses of the context that its operations run with. The resolvers know more of it. */
+/** The part of the context that the legacy API uses. Resolvers use more of it. */
 export interface OperationContext {
-  /** From now on each run of the operation returns the next rows of its list. @param most rows of all runs; undefined = all */
+  /** Makes each further run of the operation return the next rows of its list. @param most maximum rows of all runs; undefined = all */
   walk(most: number | undefined): { readonly ended: boolean };
-  /** Asks for another part of the event loop's time, before work that may take long. @returns undefined = go on at once */
-  turn(): Promise<void> | undefined;
-  /** Waits until the caller may begin another long operation. @returns ends it @throws {AditError} TOO_MANY_OPERATIONS */
+  /** Waits for the next time slice; call it before each part of long work. @returns undefined = continue at once */
+  nextSlice(): Promise<void> | undefined;
+  /** Waits until the caller may begin another long operation. @returns a function that ends it @throws {AditError} TOO_MANY_OPERATIONS */
   takeSlot(): Promise<() => void>;
 }

@@ -4,40 +4,40 @@ import { invalidParameter, type Resource } from './errors.ts';
 import type { Input } from './input.ts';
 
 /**
- * One parameter of an endpoint: how its text becomes a value. `undefined` is the value of an absent parameter, and means
+ * A parameter of an endpoint, with the conversion from its text to a value. An absent parameter has the value `undefined`, which means
  * "keep" on edits and "default" on adds (contract D23).
  */
 export interface Parameter<T> {
-  /** What callers send, for the API description. */
+  /** The type of the text, for the API description. */
   readonly kind: 'id' | 'text' | 'integer' | 'boolean' | 'list' | 'time' | 'choice';
   /** One line for the API description. */
   readonly description?: string;
-  /** A call without it is refused. */
+  /** Calls without it are refused. */
   readonly required?: true;
-  /** The texts of a choice. */
+  /** The allowed texts. */
   readonly choices?: readonly string[];
   /** The largest integer. */
   readonly maximum?: number;
-  /** Others' is ignored, whatever it holds: it counts as absent (contract 2.2). */
+  /** Ignored as if absent when other callers send it (contract 2.2). */
   readonly forAdministrators?: true;
-  /** More than one value is refused; of all other parameters the first counts. */
+  /** More than one value is refused; for other parameters the first value counts. */
   readonly once?: true;
-  /** @throws {AditError} when the text is not acceptable; `name` is the parameter's name */
+  /** @throws {AditError} if the text is invalid; `name` is the parameter's name */
   readonly read: (text: string | undefined, name: string) => T;
 }
 
 /** The parameters of an endpoint by name, read in this order. */
 export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
 
-/** What the parameters of an endpoint hold once read. */
+/** The values of an endpoint's parameters. */
 export type Values<P extends Parameters> = { readonly [Name in keyof P]: P[Name] extends Parameter<infer T> ? T : never };
 
-/** The parameter with the line that the API description has of it. */
+/** Adds the line for the API description to a parameter. */
 export function about<T>(description: string, parameter: Parameter<T>): Parameter<T> {
   return { ...parameter, description };
 }
 
-/** The parameter, which only administrators may send: what others send is as if it were absent, and not even looked at. */
+/** Marks a parameter that only administrators may send. From other callers it counts as absent and is not validated. */
 export function forAdministrators<T>(parameter: Parameter<T | undefined>): Parameter<T | undefined> {
   return { ...parameter, description: `${parameter.description ?? ''} For administrators.`, forAdministrators: true };
 }
@@ -45,7 +45,7 @@ export function forAdministrators<T>(parameter: Parameter<T | undefined>): Param
 /** Largest integer a record can hold. */
 const integerLimit = 2 ** 31 - 1;
 
-/** The record a call is about. Absent, blank or malformed = there is no such record (contract D31). */
+/** The id of the record that a call is about. Absent, blank or malformed = no such record (contract D31). */
 export function id(resource: Resource): Parameter<number> {
   return {
     kind: 'id',
@@ -59,7 +59,7 @@ export function id(resource: Resource): Parameter<number> {
   };
 }
 
-/** Another record that a record belongs to; absent, blank and 0 = not named. Malformed = there is no such record. */
+/** The id of a record that another record belongs to; absent, blank and 0 = none given. Malformed = no such record. */
 export function reference(resource: Resource): Parameter<number | undefined> {
   const named = id(resource);
   return {
@@ -72,12 +72,12 @@ export function reference(resource: Resource): Parameter<number | undefined> {
   };
 }
 
-/** Text, kept as it was sent; how long it may be, the schema says (contract D32). */
+/** Text, unchanged; the schema limits its length (contract D32). */
 export function text(): Parameter<string | undefined> {
   return { kind: 'text', read: (value) => value };
 }
 
-/** Text that has to be there. @param missing what a blank one is answered with */
+/** Required text. @param missing creates the error for a blank text */
 export function required(missing: () => AditError): Parameter<string> {
   return {
     kind: 'text',
@@ -89,7 +89,7 @@ export function required(missing: () => AditError): Parameter<string> {
   };
 }
 
-/** Text that blank leaves as it is: keys and passwords (contract 2.2, D11, D23). */
+/** Text for which blank means "keep": keys and passwords (contract 2.2, D11, D23). */
 export function keptText(): Parameter<string | undefined> {
   return { kind: 'text', read: (value) => value?.trim() === '' ? undefined : value };
 }
@@ -109,22 +109,17 @@ export function integer(max = integerLimit): Parameter<number | undefined> {
   };
 }
 
-/** A number as GraphQL takes it, where 0 is the legacy API's way to say none. */
-export function noneAt0(value: number | undefined): number | null | undefined {
-  return value === 0 ? null : value;
-}
-
 const booleans: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((word) => [word, true] as const),
   ...['0', 'f', 'F', 'FALSE', 'false', 'False', ''].map((word) => [word, false] as const),
 ]);
 
-/** Switch: the boolean texts of contract section 0; blank = false. */
+/** A boolean: the texts of contract section 0; blank = false. */
 export function boolean(): Parameter<boolean | undefined> {
   return { kind: 'boolean', read: (value, name) => value === undefined ? undefined : booleanOf(value, name) };
 }
 
-/** Switch that a call is about, so that it has to be there. */
+/** A required boolean. */
 export function requiredBoolean(): Parameter<boolean> {
   return {
     kind: 'boolean',
@@ -136,7 +131,7 @@ export function requiredBoolean(): Parameter<boolean> {
   };
 }
 
-/** Items one a line, CRLF or LF; blank ones are dropped. */
+/** Items on separate lines, CRLF or LF; blank ones are dropped. */
 export function list(): Parameter<string[] | undefined> {
   return { kind: 'list', read: (value) => value?.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '') };
 }
@@ -170,8 +165,8 @@ export function owner(): Parameter<number | null | undefined> {
 }
 
 /**
- * One of the texts of `table`, spaces around trimmed; blank counts as absent unless the table knows it.
- * @param unknown makes the error of any other text
+ * One of the texts of `table`, with surrounding spaces trimmed; blank counts as absent unless the table contains it.
+ * @param unknown creates the error for any other text
  */
 export function choice<T>(table: Readonly<Record<string, T>>, unknown: (name: string) => AditError = invalidParameter): Parameter<T | undefined> {
   const known = new Map(Object.entries(table));
@@ -187,7 +182,7 @@ export function choice<T>(table: Readonly<Record<string, T>>, unknown: (name: st
   };
 }
 
-/** The parameter, whose texts are taken in any case. @param parameter its texts are lower case */
+/** Makes the texts of a parameter case-insensitive. @param parameter its texts are lower case */
 export function caseless<T>(parameter: Parameter<T>): Parameter<T> {
   return { ...parameter, read: (value, name) => parameter.read(value?.toLowerCase(), name) };
 }
@@ -202,7 +197,7 @@ const strictFilter: Parameter<number | undefined> = {
   },
 };
 
-/** List parameters: what can't be read counts as absent (contract D31, 2.1). */
+/** Parameters of lists: invalid values count as absent (contract D31, 2.1). */
 export const listing = {
   /** Row offset; negative = 0. */
   offset: about('How many rows to leave out at the beginning.', tolerant<number | undefined>('integer', (value) => clamped(integerOf(value)))),
@@ -210,15 +205,15 @@ export const listing = {
   limit: about('The most rows to answer; absent = all, 0 = none, only the total.', tolerant<number | undefined>('integer', (value) => clamped(integerOf(value)))),
   /** Filter by a record's id; 0 = any. */
   filter: about("Only those of this client; 0 = all.", tolerant<number | undefined>('integer', (value) => clamped(integerOf(value), -integerLimit) || undefined)),
-  /** A filter by an id, also 0; blank = any. What can't be read would widen the list, so it is refused (contract 2.1). */
+  /** A filter by id, including 0; blank = any. An invalid value is refused, since ignoring it would widen the list (contract 2.1). */
   strictFilter,
   /** An administrator's filter by the owner. */
   owner: forAdministrators(about('Only what belongs to the clients of this user; 0 = to clients that nobody owns.', strictFilter)),
-  /** Only the records of clients that nobody owns. */
+  /** Only the records of clients without an owner. */
   unassigned: forAdministrators(about('Only what belongs to clients that nobody owns.', tolerant<boolean | undefined>('boolean', (value) => booleans.get(value.trim())))),
-  /** Text to look for; blank = any. */
+  /** Text to search for; blank = any. */
   search: about('Only records that hold this text, without regard to case, or whose id or port it is.', tolerant<string | undefined>('text', (value) => value === '' ? undefined : value)),
-  /** Descending only for "desc", in any case. */
+  /** Descending only for "desc", case-insensitive. */
   order: {
     ...tolerant<'ASC' | 'DESC'>('choice', (value) => value.trim().toLowerCase() === 'desc' ? 'DESC' : 'ASC'),
     choices: ['asc', 'desc'],
@@ -226,12 +221,30 @@ export const listing = {
   },
 } satisfies Record<string, Parameter<unknown>>;
 
-/** The variables of an administrator's filters by owner: user_id 0 means nobody's (contract 2.1). */
-export function ownerFilter({ user_id: ownerId, unassigned }: { readonly user_id: number | undefined; readonly unassigned: boolean | undefined }) {
-  return ownerId === 0 ? { unassigned: true } : { ownerId, unassigned };
+/** The filters of a list in addition to its owner; undefined if there are none, so that nothing is checked. */
+export function listFilter<Others extends object>({ user_id: ownerId, unassigned }: OwnerValues, others?: Others): OwnerFilter | (OwnerFilter & Others) | undefined {
+  // user_id 0 means records without an owner, and so does unassigned, with any user_id (contract 2.1).
+  const owner: OwnerFilter | undefined = unassigned === true || ownerId === 0 ? { unassigned: true } : ownerId === undefined ? undefined : { ownerId };
+  return others === undefined || Object.values(others).every((value) => value === undefined) ? owner : { ...owner, ...others };
 }
 
-/** Sort name; an unknown one counts as absent, which means by id, ascending (contract 2.1). */
+interface OwnerValues {
+  readonly user_id: number | undefined;
+  readonly unassigned: boolean | undefined;
+}
+
+/** The filters by owner that all lists have. */
+interface OwnerFilter {
+  readonly ownerId?: number;
+  readonly unassigned?: boolean;
+}
+
+/** The sort order of a list; without a known field by id, ascending, whatever `order` is (contract 2.1). */
+export function sorting<Field extends string>(field: Field | undefined, direction: 'ASC' | 'DESC'): { readonly field: Field; readonly direction: 'ASC' | 'DESC' } | undefined {
+  return field && { field, direction };
+}
+
+/** The sort field; an unknown one counts as absent, which means by id, ascending (contract 2.1). */
 export function sort<const T extends string>(names: Readonly<Record<string, T>>): Parameter<T | undefined> {
   const known = new Map(Object.entries(names));
   return { ...tolerant('choice', (value) => known.get(value.trim())), choices: textsOf(known), description: 'What to sort by; absent = the id.' };
@@ -239,8 +252,8 @@ export function sort<const T extends string>(names: Readonly<Record<string, T>>)
 
 /**
  * Reads the parameters of an endpoint.
- * @param byAdministrator whether an administrator sent them; parameters for administrators count as absent otherwise
- * @throws {AditError} for the first one that is not acceptable
+ * @param byAdministrator whether an administrator sent them; otherwise, parameters for administrators count as absent
+ * @throws {AditError} for the first invalid one
  */
 export function readParameters<P extends Parameters>(parameters: P, input: Input, byAdministrator: boolean): Values<P> {
   const values: Record<string, unknown> = {};
@@ -249,7 +262,7 @@ export function readParameters<P extends Parameters>(parameters: P, input: Input
     if (parameter?.once && input.repeated?.has(name)) throw invalidParameter(name, 'sent more than once');
     values[name] = parameter?.read(parameter.forAdministrators && !byAdministrator ? undefined : input.get(name), name);
   }
-  // Each key holds what the parameter of that name returned, which is what Values says: TypeScript can't follow the loop.
+  // Each key holds the value of the parameter with that name, as the type Values says; TypeScript can't follow the loop.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return values as Values<P>;
 }
@@ -262,7 +275,7 @@ function textsOf(table: ReadonlyMap<string, unknown>): string[] {
   return [...table.keys()].filter((name) => name !== '');
 }
 
-/** undefined for anything but an optional sign and digits. */
+/** undefined unless it is an optional sign and digits. */
 function integerOf(value: string): number | undefined {
   const trimmed = value.trim();
   return /^[+-]?\d+$/.test(trimmed) ? Number(trimmed) : undefined;

@@ -11,7 +11,7 @@ import { compileOperation, type OperationContext } from './operation.ts';
 import { readParameters, type Parameters, type Values } from './parameters.ts';
 import type { ShapeName } from './shapes.ts';
 
-/** What an endpoint may know of the server when it starts. */
+/** What an endpoint gets when the server starts. */
 export interface Boot {
   readonly schema: GraphQLSchema;
   readonly authKey: string;
@@ -24,16 +24,16 @@ export interface Boot {
 /** One call of an endpoint. */
 export interface Call {
   readonly request: Request;
-  /** For cookies; what is answered, the action returns. */
+  /** For setting cookies; the action returns the response itself. */
   readonly response: Response;
   readonly input: Input;
-  /** undefined where anyone may call. */
+  /** undefined if the endpoint needs no authentication. */
   readonly caller?: Caller;
-  /** What the resolvers get; holds the caller too. */
+  /** The context for resolvers; it includes the caller. */
   readonly context: OperationContext;
 }
 
-/** An answer that sends the caller to a page of the panel, below the base path. */
+/** A response that redirects the caller to a page of the panel, below the base path. */
 export class Redirect {
   readonly path: string;
   constructor(path: string) {
@@ -41,19 +41,19 @@ export class Redirect {
   }
 }
 
-/** Answers a call with the body of a success, or with a list. @throws whatever the operation failed with */
+/** Returns the body of a successful response, or a list. @throws the operation's error */
 export type Action = (call: Call) => object | Promise<object>;
 
-/** What an endpoint answers (contract section 0); raw = a shape of its own. */
+/** The format of a response (contract section 0); raw = a format of its own. */
 export type Envelope = 'write' | 'single' | 'list' | 'raw';
 
-/** All there is to say of an endpoint. The router, the tests, the authorisation matrix and the API description read this. */
+/** The complete description of an endpoint. The router, the tests, the authorization matrix and the API description use it. */
 export interface Route {
-  /** Lower case, without the trailing slash. */
+  /** Lower case, without a trailing slash. */
   readonly path: string;
   readonly aliases: readonly string[];
   readonly methods: readonly ('GET' | 'POST')[];
-  /** Who may call: anyone at all, or a caller who has proven who they are. */
+  /** Who may call it: anyone, or authenticated callers. */
   readonly access: 'anyone' | 'caller';
   /** One line for the API description. */
   readonly summary: string;
@@ -61,23 +61,23 @@ export interface Route {
   readonly envelope: Envelope;
   /** `msg` of a successful write. */
   readonly success?: string;
-  /** A success carries the id of what was made. */
+  /** A successful response contains the id of the new record. */
   readonly creates?: true;
-  /** What it answers: a record, a row of the list, what a write answers beside its text, or all of a shape of its own. */
+  /** The shape of the response: a record, a row of the list, the fields of a write's response besides its text, or a raw response. */
   readonly answer?: ShapeName;
-  /** It answers with a redirect to a page. */
+  /** It responds with a redirect to a page. */
   readonly redirects?: true;
-  /** The GraphQL operation it runs. */
+  /** The GraphQL operation that it runs. */
   readonly operation?: DocumentNode;
   /** A GET opens a page of the panel instead (contract D3). */
   readonly panel?: true;
-  /** The panel has a page at this path; of all others a browser is led to its start. */
+  /** The panel has a page at this path; for other paths a browser is redirected to the start page. */
   readonly ownPage?: true;
-  /** Most calls a minute from one address. */
+  /** Maximum calls per minute from one address. */
   readonly perMinute?: number;
   readonly texts?: FailureTexts;
   readonly fields?: FieldNames;
-  /** Makes the endpoint ready to be called. */
+  /** Prepares the endpoint for calls. */
   readonly bind: (boot: Boot) => Action;
 }
 
@@ -98,25 +98,25 @@ interface Operated<P extends Parameters, Result, Variables> extends Described {
 const read = ['GET', 'POST'] as const;
 const post = ['POST'] as const;
 
-/** An endpoint that changes something: `{status, msg}`, and `id` of what it made, or what `extra` adds. */
+/** An endpoint that changes something: `{status, msg}`, with the `id` of a new record or the fields of `extra`. */
 export function write<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
   readonly variables: (values: Values<P>) => NoInfer<Variables>;
   readonly success: string;
-  /** The id of what was made, as GraphQL has it; the legacy API has numbers. */
+  /** The id of the new record, as in GraphQL; the legacy API uses numbers. */
   readonly createdId?: (result: Result) => string;
   readonly extra?: (result: Result) => object;
   readonly fields?: FieldNames;
   readonly panel?: true;
 }): Route {
-  const { variables, createdId, extra, ...told } = row;
+  const { variables, createdId, extra, ...rest } = row;
   return {
-    aliases: [], ...told, ...(createdId && { creates: true }), methods: row.panel ? read : post, access: 'caller', envelope: 'write',
+    aliases: [], ...rest, ...(createdId && { creates: true }), methods: row.panel ? read : post, access: 'caller', envelope: 'write',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
       const changes = getOperationAST(row.operation)?.operation === OperationTypeNode.MUTATION;
       return async ({ input, context, caller }) => {
         const values = readParameters(row.parameters, input, caller?.kind === 'admin');
-        // Before anything that only making the variables finds.
+        // Before errors that only building the variables would find.
         if (changes && caller?.readOnly === true) throw new AditError('FORBIDDEN');
         const result = await run(context, variables(values));
         return { status: 1, msg: row.success, ...(createdId && { id: Number(createdId(result)) }), ...extra?.(result) };
@@ -125,14 +125,14 @@ export function write<P extends Parameters, Result, Variables extends object>(ro
   };
 }
 
-/** An endpoint for one record: `{code, data}`. `record` gives null when there is none. */
+/** An endpoint for one record: `{code, data}`. `record` returns null if there is none. */
 export function single<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
   readonly variables: (values: Values<P>) => NoInfer<Variables>;
   readonly record: (result: Result) => object | null;
 }): Route {
-  const { variables, record, ...told } = row;
+  const { variables, record, ...rest } = row;
   return {
-    aliases: [], ...told, methods: read, access: 'caller', envelope: 'single',
+    aliases: [], ...rest, methods: read, access: 'caller', envelope: 'single',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
       return async ({ input, context, caller }) => {
@@ -144,16 +144,16 @@ export function single<P extends Parameters, Result, Variables extends object>(r
 }
 
 /**
- * An endpoint for a list: `{rows, total}` and what `page` adds. The operation runs for some rows at a time, from where it stopped before. Variables
- * of undefined = nothing can match.
+ * An endpoint for a list: `{rows, total}` and the fields of `page`. The operation runs for some rows at a time, each run continuing after the previous
+ * one. If the variables are undefined, nothing can match.
  */
 export function list<P extends Parameters, Result, Variables extends { readonly limit?: number | null | undefined }>(row: Operated<P, Result, Variables> & {
   readonly variables: (values: Values<P>) => NoInfer<Variables> | undefined;
   readonly page: (result: Result, request: Request) => ListPart;
 }): Route {
-  const { variables, page, ...told } = row;
+  const { variables, page, ...rest } = row;
   return {
-    aliases: [], ...told, methods: read, access: 'caller', envelope: 'list',
+    aliases: [], ...rest, methods: read, access: 'caller', envelope: 'list',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
       return ({ input, context, caller, request }) => {
@@ -165,14 +165,14 @@ export function list<P extends Parameters, Result, Variables extends { readonly 
   };
 }
 
-/** An endpoint that reads, in a shape of its own. */
+/** An endpoint that reads, with a format of its own. */
 export function shaped<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
   readonly variables: (values: Values<P>) => NoInfer<Variables>;
   readonly shape: (result: Result) => object;
 }): Route {
-  const { variables, shape, ...told } = row;
+  const { variables, shape, ...rest } = row;
   return {
-    aliases: [], ...told, methods: read, access: 'caller', envelope: 'raw',
+    aliases: [], ...rest, methods: read, access: 'caller', envelope: 'raw',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
       return async ({ input, context, caller }) => shape(await run(context, variables(readParameters(row.parameters, input, caller?.kind === 'admin'))));
@@ -180,7 +180,7 @@ export function shaped<P extends Parameters, Result, Variables extends object>(r
   };
 }
 
-/** An endpoint that needs no caller, and answers in a shape of its own. */
+/** An endpoint without authentication, with a format of its own. */
 export function raw(row: Described & Partial<Pick<Route, 'methods' | 'parameters' | 'operation' | 'perMinute' | 'redirects'>> & { readonly bind: (boot: Boot) => Action }): Route {
   return { aliases: [], methods: read, parameters: {}, ...row, access: 'anyone', envelope: 'raw' };
 }

@@ -13,26 +13,26 @@ import type { OperationContext } from './operation.ts';
 import { type Action, Redirect, type Route } from './route.ts';
 import { routes } from './routes.ts';
 
-/** What the legacy API is put together from. */
+/** The dependencies of the legacy API. */
 export interface LegacyOptions {
-  /** The operations run against it, in process. */
+  /** The schema against which the operations run, in process. */
   readonly schema: GraphQLSchema;
-  /** Makes what the resolvers get. */
+  /** Creates the context for resolvers. */
   readonly contextFor: (caller: Caller, request: Request) => OperationContext;
   readonly settings: Pick<Settings, 'authKey' | 'authCryptKey' | 'apiAuthFailureStatus' | 'basePath'>;
   readonly callers: Callers;
-  /** Asks for a part of the event loop's time for a call from an address. @returns undefined = at once */
-  readonly turn: (address: string) => Promise<void> | undefined;
+  /** Waits for a time slice for a call from an address. @returns undefined = continue at once */
+  readonly nextSlice: (address: string) => Promise<void> | undefined;
   /** ms since the epoch */
   readonly now?: () => number;
   readonly log: Logger;
 }
 
-/** A route that is ready to be called. */
+/** A route that is ready for calls. */
 interface Endpoint {
   readonly route: Route;
   readonly run: Action;
-  /** Passes a call on, or answers that there were too many from its address. */
+  /** Limits the calls from one address: calls `next`, or responds that there were too many. */
   readonly limit?: RequestHandler;
 }
 
@@ -42,14 +42,14 @@ interface Endpoint {
  * path, before anything that reads bodies.
  * @throws {Error} when an operation doesn't fit the schema
  */
-export function createLegacyRouter({ schema, contextFor, settings, callers, turn, now = Date.now, log }: LegacyOptions): RequestHandler {
+export function createLegacyRouter({ schema, contextFor, settings, callers, nextSlice, now = Date.now, log }: LegacyOptions): RequestHandler {
   const endpoints = bindAll({ schema, now, callers, authKey: settings.authKey, authCryptKey: settings.authCryptKey });
   const room = new LargeBodies();
 
   async function answer({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
     const address = request.ip ?? '';
     const input = await readInput(request, address, room);
-    await turn(address);
+    await nextSlice(address);
     if (route.access === 'anyone') {
       onlyUsual(input);
       const context = contextFor({ kind: 'anonymous', address }, request);
@@ -70,13 +70,13 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, turn
     else send(response, identified.status, { status: 0, msg: identified.msg });
   }
 
-  /** A person opens a page: the panel's, or its login (contract D1, D3). */
+  /** A person opens a page: the panel's page, or its login (contract D1, D3). */
   async function open({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
     const input: Input = new Map();
     const identified = await callers.identify(request, input);
     if (!('caller' in identified)) return toLogin(response);
     if (!route.ownPage) return redirect(response, '/');
-    // Whoever may not read what the page is about doesn't get the page (contract D19).
+    // A caller that may not read the record of the page doesn't get the page (contract D19).
     const { caller } = identified;
     const answered = route.panel ? undefined : await run({ request, response, input, caller, context: contextFor(caller, request) });
     if (answered instanceof ListAnswer) await answered.next(1);
@@ -138,18 +138,18 @@ function perMinute(limit: number): RequestHandler {
     limit,
     standardHeaders: 'draft-8',
     legacyHeaders: false,
-    // A stranger's X-Forwarded-For is no fault of the set-up: it is ignored where no proxy is trusted.
+    // X-Forwarded-For from an untrusted client is not a configuration error; it is ignored if no proxy is trusted.
     validate: { xForwardedForHeader: false },
     handler: (_request, response) => send(response, 429, { status: 0, msg: 'too many requests' }),
   });
 }
 
-/** Only administrators have lists that need a larger body; reading one on would keep others waiting. @throws {UnreadableRequest} */
+/** Only administrators have lists that need a larger body, and parsing one would delay others. @throws {UnreadableRequest} */
 function onlyUsual({ bodyBytes = 0 }: Input): void {
   if (bodyBytes > usualBody) throw tooLarge(usualBody);
 }
 
-/** `/Client//List/x/y?a=b` -> `/client/list`: a base address that ends in a slash is joined to paths that begin with one */
+/** `/Client//List/x/y?a=b` becomes `/client/list`. Double slashes occur if a base address that ends in a slash is joined with a path. */
 function actionPath(url: string): string {
   const query = url.indexOf('?');
   const path = (query < 0 ? url : url.slice(0, query)).replaceAll(/\/{2,}/g, '/');
@@ -162,7 +162,7 @@ function isRead({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** A person opening a page in a browser, and not a program calling (D1): it is for the panel to answer. */
+/** Whether a person opens a page in a browser, rather than a program making a call (D1); the panel handles that. */
 function isNavigation(request: Request): boolean {
   return request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
     && !/[?&](?:auth_key|timestamp)=/.test(request.url);
@@ -171,16 +171,16 @@ function isNavigation(request: Request): boolean {
 function fail(route: Route, error: unknown, request: Request, response: Response, log: Logger): void {
   if (error instanceof RequestAborted) return;
   if (error instanceof UnreadableRequest) {
-    // The rest of the body is not read: the connection can't be used again.
+    // The rest of the body is not read, so the connection can't be reused.
     if (!request.complete) response.setHeader('Connection', 'close');
     return send(response, error.status, { status: 0, msg: error.message });
   }
   const known = knownError(error, log, route.path);
-  // A part of the answer is on its way: what is missing of it must not look complete.
+  // A part of the response was already sent; the truncated response must not look complete.
   if (response.headersSent) return void response.destroy();
   const msg = failureText(known, route.texts, route.fields);
   if (route.envelope !== 'single') return send(response, failureStatus(known.code), { status: 0, msg });
-  // Not found and not yours look alike, so that ids can't be probed (D25).
+  // A missing record and a record of somebody else get the same response, so that ids can't be probed (D25).
   if (failureStatus(known.code) >= 500) send(response, failureStatus(known.code), { code: 0, msg });
   else send(response, 200, { code: 0 });
 }

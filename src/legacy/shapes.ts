@@ -19,7 +19,7 @@ const platformDomain = z.object({
   ReferenceCount: whole, Readable: flag,
 });
 
-/** What the endpoints answer, for the API description: the records of contract 1, and what some answers hold beside them. */
+/** The shapes of responses, for the API description: the records of contract 1, and further fields of some responses. */
 export const shapes = {
   Client,
   ClientRow: Client.extend({ ip: text, bridgeType: text, bridgePort: whole }),
@@ -41,7 +41,7 @@ export const shapes = {
   Time: z.object({ time: whole }),
   EncryptedKey: z.object({ status: whole, crypt_auth_key: text.optional(), crypt_type: text.optional() }),
   Login: z.object({ status: whole, msg: text }),
-  LetIn: z.object({ success: flag, message: text }),
+  AllowedAddresses: z.object({ success: flag, message: text }),
   GlobalSettings: z.object({
     status: whole, msg: text, globalBlackIpList: text, serverUrl: text, platform_domains: z.array(platformDomain),
     data: z.object({ BlackIpList: z.array(text), ServerUrl: text, PlatformDomains: z.array(platformDomain) }),
@@ -62,5 +62,5 @@ export const shapes = {
 /** The name of a shape. */
 export type ShapeName = keyof typeof shapes;
 
-/** An answer of a shape. */
+/** A value with a shape. */
 export type Shaped<Name extends ShapeName> = z.infer<(typeof shapes)[Name]>;

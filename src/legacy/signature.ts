@@ -1,16 +1,16 @@
 import { createCipheriv, hash, timingSafeEqual } from 'node:crypto';
 import type { Input } from './input.ts';
 
-/** Half of the window around the server's time in which a timestamp is valid, in seconds, inclusive (contract 3.1). */
+/** Maximum difference between a timestamp and the server's time, in seconds, inclusive (contract 3.1). */
 const windowSeconds = 20;
 
-/** Says what is wrong with a call's signature, or undefined when it is valid (then the caller is an administrator). */
+/** Returns what is wrong with a call's signature; undefined = it is valid, and the caller is an administrator. */
 export type SignatureCheck = (input: Input) => string | undefined;
 
 /**
- * Makes the check of `auth_key` and `timestamp` (contract 3.1, D1, D30). A pair may be used again
- * while its window is open: calls within one second share it.
- * @param authKey the configured key; an empty one refuses every call (contract D30; the settings empty one that everybody knows)
+ * Creates the check of `auth_key` and `timestamp` (contract 3.1, D1, D30). A pair may be reused
+ * within its window: calls in the same second share it.
+ * @param authKey the configured key; an empty one refuses every call (contract D30; the settings clear well-known keys)
  * @param now ms since the epoch
  */
 export function createSignatureCheck(authKey: string, now: () => number): SignatureCheck {
@@ -18,7 +18,7 @@ export function createSignatureCheck(authKey: string, now: () => number): Signat
     const given = input.get('auth_key') ?? '';
     const text = (input.get('timestamp') ?? '').trim();
     if (given === '' || text === '') return 'missing auth_key/timestamp';
-    // The integer is what is signed, not its text: +1700000000 and 01700000000 sign as 1700000000.
+    // The signature covers the integer, not its text: +1700000000 and 01700000000 are signed as 1700000000.
     const timestamp = /^[+-]?\d+$/.test(text) ? Number(text) : 0;
     const time = Math.floor(now() / 1000);
     if (Math.abs(time - timestamp) > windowSeconds) {
@@ -29,15 +29,15 @@ export function createSignatureCheck(authKey: string, now: () => number): Signat
   };
 }
 
-/** The digest a caller sends as `auth_key`: lower-case hex MD5 of the configured key followed by the decimal timestamp. */
+/** The value of `auth_key`: lower-case hex MD5 of the configured key followed by the decimal timestamp. */
 export function sign(authKey: string, timestamp: number): string {
   return hash('md5', `${authKey}${timestamp}`, 'hex');
 }
 
 /**
- * What /auth/getauthkey hands out as `crypt_auth_key`: AES-128-CBC of the key, the crypt key serving as key and IV
+ * The value of `crypt_auth_key` in /auth/getauthkey: the key encrypted with AES-128-CBC, with the crypt key as key and IV
  * (contract 3.2), in lower-case hex.
- * @throws {RangeError} when `cryptKey` is not exactly 16 bytes
+ * @throws {RangeError} if `cryptKey` is not exactly 16 bytes long
  */
 export function encryptAuthKey(authKey: string, cryptKey: string): string {
   const secret = Buffer.from(cryptKey);

@@ -20,7 +20,7 @@ export function lockDifference(wanted, installed) {
   return undefined;
 }
 
-/** Installs what package-lock.json says, tools included, whatever NODE_ENV says. Packages run no script: those with binaries bring them along. */
+/** Installs what package-lock.json says, tools included, independent of NODE_ENV. Packages run no script: those with binaries bring them along. */
 export function install() {
   const hint = 'The npm registry must be reachable, and package-lock.json must fit package.json.';
   return run('Installing packages', 'npm ci --include=dev --ignore-scripts --no-audit --no-fund --loglevel=error', { hint });

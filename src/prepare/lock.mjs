@@ -27,7 +27,7 @@ export async function withLock(directory, work, { pollMs = 200, onWait = () => s
 function take(directory) {
   mkdirSync(path.dirname(directory), { recursive: true });
   if (failure(() => mkdirSync(directory), 'EEXIST')) {
-    // Of several that find it stale one succeeds in moving it away; then all try to take it anew.
+    // Of several processes that find it stale, one succeeds in moving it away; then all try to take it again.
     const away = `${directory}.${process.pid}`;
     if (isStale(directory) && !failure(() => renameSync(directory, away), 'ENOENT')) rmSync(away, { recursive: true, force: true });
     return false;

@@ -32,7 +32,7 @@ export async function prepare() {
   });
 }
 
-/** What is made from files, and anew from other packages. */
+/** What is generated from files, and again when packages change. */
 function step(name, doing, make, inputs, ...outputs) {
   const made = { name, run: make, inputs: () => [...inputs(), ...inRoot('package-lock.json')], outputs: () => inRoot(...outputs) };
   return { doing, reason: () => staleReason(made, where), run: () => runStep(made, where) };
@@ -40,7 +40,7 @@ function step(name, doing, make, inputs, ...outputs) {
 
 /**
  * Generates the clients for SQLite (with Pothos' types) and PostgreSQL. `prisma generate` downloads a schema engine that it does not
- * run, unless it is told of one: any existing file keeps it content, so that nothing but the npm registry is needed.
+ * run, unless a setting names one: any existing file satisfies it, so that nothing but the npm registry is needed.
  */
 async function generateClients() {
   const env = { PRISMA_SCHEMA_ENGINE_BINARY: path.join(root, 'package.json'), CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' };
@@ -61,6 +61,8 @@ const external = [
 export const bundling = (outdir) => ({
   absWorkingDir: root, entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts'], outbase: 'src', outdir, chunkNames: 'part-[name]-[hash]',
   bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', external, logLevel: 'error',
+  // Node keeps the text of what it runs. Names and lines stay, for stack traces.
+  minifySyntax: true, minifyWhitespace: true, lineLimit: 160, legalComments: 'external',
   banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" }, // what packages of the older kind expect
 });
 

@@ -2,12 +2,12 @@ import { isIP } from 'node:net';
 import { isWildcard } from './host-name.ts';
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** With what is put behind it a file of this name can be kept. */
+/** Longest name for which a file name with a suffix still fits. */
 const nameLength = 240;
 
 /**
  * Why a host can't get a certificate by ACME with http-01 (RFC 8555, 8.3); "" = it can.
- * @param host as rules/host-name.ts spells it
+ * @param host in the canonical spelling of rules/host-name.ts
  */
 export function acmeFault(host: string): string {
   if (isWildcard(host)) return 'not for a wildcard';

@@ -4,58 +4,58 @@ import { networkOf as networkOfBits } from './ip-address.ts';
 import { KnownSources } from './known-sources.ts';
 import { Penalties, PENALTY_RULES } from './penalties.ts';
 
-/** From one address ten failures a minute, for whatever names. */
+/** Ten failures a minute from one address, for all names together. */
 const perAddress = { allowed: 10, windowMs: 60_000, sources: 10_000 };
-/** For one name 60 failures a minute; with more it is guarded for the rest of the minute. */
+/** 60 failures a minute for one name. After that, the name is guarded for the rest of the minute. */
 const perName = { allowed: 60, windowMs: 60_000, sources: 10_000 };
-/** For a guarded name, three failures a minute from one address that never gave the right secret. */
+/** For a guarded name: three failures a minute from one address that never gave the right secret. */
 const perPair = { allowed: 3, windowMs: 60_000, sources: 10_000 };
-/** For a guarded name, the failures a minute from all such addresses together. */
+/** For a guarded name: failures a minute from all such addresses together. */
 const GUARDED_MOST = 600;
 
 /**
- * The credentials that are guessed at and then refused for a while: of a login, the present password where it is changed, of an IP white
- * list, of a client's proxies and hosts, and of secret and p2p tunnels, where somebody asks for one that is in use.
+ * Credentials for which further attempts are refused after too many wrong ones: logins, the current password when it is changed, passwords of
+ * IP allowlists, passwords of a client's proxies and hosts, and passwords of secret and p2p tunnels (choosing one that is in use counts as a guess).
  */
 const refused = ['login', 'password', 'ipWhitePassword', 'basic', 'tunnelPassword'] as const;
 
-/** Credentials for which a stranger can give anybody's name: a limit by name alone would let six addresses lock its owner out. */
-const givenByStrangers: ReadonlySet<NamedCredential> = new Set(['login', 'ipWhitePassword']);
+/** Credentials for which an attacker can choose any name. With a limit by name alone, six addresses could lock the owner out. */
+const namedByAnyone: ReadonlySet<NamedCredential> = new Set(['login', 'ipWhitePassword']);
 
-/** A credential that a caller names with the guess. */
+/** A credential that belongs to a name, which the caller gives with the guess. */
 export type NamedCredential = typeof refused[number];
 
-/** What is guessed. Wrong keys of agents, and of the visitors that connect as they do, are not refused but answered more and more slowly. */
+/** The kind of credential that is guessed. Wrong keys of agents, and of `adit visit`, are not refused but answered with increasing delays. */
 export type Credential = NamedCredential | 'vkey';
 
-/** A source that has to wait. Each credential has a count of its own: an agent with an old key keeps nobody from logging in. */
+/** A source that has to wait. Each kind of credential is counted separately: an agent with an old key does not block logins. */
 export interface Lockout {
   readonly credential: Credential;
   readonly kind: 'address' | 'name';
-  /** The address (of IPv6 its /56 network), or the name that was tried. Of a tunnel password the address, `#` and the tunnel's owner. */
+  /** The address (for IPv6, its /56 network) or the name. For a tunnel password: the address, `#` and the tunnel's owner. */
   readonly source: string;
-  /** When nothing is held against it any more. */
+  /** When the lockout ends. */
   readonly until: Date;
 }
 
-/** A wrong guess that is worth telling. */
+/** A wrong guess to be reported to watchers. */
 export type Suspicion = { readonly credential: Credential; readonly address: string; readonly name: string } & (
-  /** The first for a while from this address. */
+  /** The first wrong guess of this address within the window. */
   | { readonly news: 'failure' }
   | { readonly news: 'lockout'; readonly lockout: Lockout }
 );
 
-/** One guess. It counts until it turns out to be right, so that trying many at once is no way around. */
+/** One attempt. It counts as a failure until it succeeds, so that parallel attempts don't bypass the limit. */
 export interface Attempt {
-  /** ms until another may be made; 0 = this one may be looked at. */
+  /** ms to wait before the next attempt; 0 = check this one now. */
   readonly wait: number;
-  /** It was a wrong one. */
+  /** Reports that the secret was wrong. */
   failed(): void;
-  /** It was a right one, and counts no more. */
+  /** Reports that the secret was right; the attempt no longer counts. */
   succeeded(): void;
 }
 
-/** What counts the failures of one credential. */
+/** The failure counters of one kind of credential. */
 interface Limits extends Readonly<Record<Lockout['kind'], FailureLimit>> {
   /** By address and name. */
   readonly pair: FailureLimit;
@@ -63,8 +63,8 @@ interface Limits extends Readonly<Record<Lockout['kind'], FailureLimit>> {
 }
 
 /**
- * The one place that slows down guessing: by the address it comes from first, and by the name it is for. A name that many addresses guess at
- * is guarded: unknown addresses get few guesses, and those that gave its secret before go on as ever.
+ * Throttles guessing, first by the source address and then by the name. If many addresses guess at a name, the name is guarded: unknown
+ * addresses get few attempts, and addresses that gave its right secret before are not affected.
  */
 export class Attempts {
   readonly #limits: Readonly<Record<NamedCredential, Limits>> = {
@@ -76,8 +76,8 @@ export class Attempts {
   readonly #watchers = new Set<(suspicion: Suspicion) => void>();
 
   /**
-   * Begins a guess.
-   * @param name whose credential it is to be; cut to 64 characters
+   * Begins an attempt.
+   * @param name the owner of the credential; cut to 64 characters
    * @param now ms since the epoch
    * @example
    *     const attempt = attempts.begin('ipWhitePassword', caller.address, `client ${id}`, Date.now());
@@ -100,8 +100,8 @@ export class Attempts {
         const suspicion = { credential, ...sources };
         for (const kind of kinds) {
           const news = limits[kind].news(sources[kind]);
-          if (news === 'waits') this.#tell({ ...suspicion, news: 'lockout', lockout: lockoutOf(credential, kind, sources[kind], now + limits[kind].wait(sources[kind], now)) });
-          else if (news === 'first' && kind === 'address') this.#tell({ ...suspicion, news: 'failure' });
+          if (news === 'waits') this.#report({ ...suspicion, news: 'lockout', lockout: lockoutOf(credential, kind, sources[kind], now + limits[kind].wait(sources[kind], now)) });
+          else if (news === 'first' && kind === 'address') this.#report({ ...suspicion, news: 'failure' });
         }
       },
       succeeded: () => {
@@ -112,16 +112,16 @@ export class Attempts {
     };
   }
 
-  /** ms that guesses for a name have to wait, from this address. */
+  /** ms that attempts for a name from this address have to wait. */
   #nameWait(credential: NamedCredential, sources: Sources, now: number): number {
     const { name, pair, known } = this.#limits[credential];
     const guarded = name.wait(sources.name, now);
-    if (guarded === 0 || !givenByStrangers.has(credential)) return guarded;
+    if (guarded === 0 || !namedByAnyone.has(credential)) return guarded;
     if (known.has(sources.name, sources.address)) return 0;
     return name.failures(sources.name, now) >= GUARDED_MOST ? guarded : pair.wait(pairOf(sources), now);
   }
 
-  /** Makes a whole guess, as `begin` does: `isRight` is asked only when the source may make one. */
+  /** Makes a whole attempt, as `begin` does. Calls `isRight` only if the source doesn't have to wait. */
   guess(credential: NamedCredential, address: string, name: string, now: number, isRight: () => boolean): 'right' | 'wrong' | 'wait' {
     const attempt = this.begin(credential, address, name, now);
     if (attempt.wait > 0) return 'wait';
@@ -131,28 +131,32 @@ export class Attempts {
     return right ? 'right' : 'wrong';
   }
 
-  /** Takes the next turn of an address from which agents or visitors offer keys, see {@link Penalties.turn}. @param tried the id of a wrong key, or the address at which the client of a right one was seen last, "" = nowhere @returns ms to wait, Infinity = don't look at its key */
-  keyTurn(address: string, now: number, tried: { readonly wrong: string } | { readonly lastSeenAt: string }): number {
+  /**
+   * Queues an attempt with a key, by an agent or a visitor of a secret tunnel; see {@link Penalties.queue}.
+   * @param tried the id of a wrong key; for a right key the address at which its client was last seen, "" = nowhere
+   * @returns ms to wait; Infinity = don't check the key
+   */
+  queueKey(address: string, now: number, tried: { readonly wrong: string } | { readonly lastSeenAt: string }): number {
     const source = networkOf(address);
-    return this.#agents.turn(source, now, 'wrong' in tried ? tried : { known: tried.lastSeenAt !== '' && networkOf(tried.lastSeenAt) === source });
+    return this.#agents.queue(source, now, 'wrong' in tried ? tried : { known: tried.lastSeenAt !== '' && networkOf(tried.lastSeenAt) === source });
   }
 
-  /** An agent, or a visitor of a secret tunnel, offered a wrong key. @returns false = it had offered the same one before */
+  /** Reports a wrong key from an agent or a visitor of a secret tunnel. @returns false = the address has offered the same key before */
   keyFailed(address: string, now: number, keyId: string): boolean {
     const source = networkOf(address);
     const news = this.#agents.fail(source, now, keyId);
     const suspicion = { credential: 'vkey', address: source, name: '' } as const;
-    if (news === 'first') this.#tell({ ...suspicion, news: 'failure' });
-    else if (news === 'waits') this.#tell({ ...suspicion, news: 'lockout', lockout: lockoutOf('vkey', 'address', source, now + PENALTY_RULES.expiry) });
+    if (news === 'first') this.#report({ ...suspicion, news: 'failure' });
+    else if (news === 'waits') this.#report({ ...suspicion, news: 'lockout', lockout: lockoutOf('vkey', 'address', source, now + PENALTY_RULES.expiry) });
     return news !== false;
   }
 
-  /** Who has to wait. @param now ms since the epoch */
+  /** The sources that have to wait. @param now ms since the epoch */
   lockouts(now: number): Lockout[] {
     return [...refused, 'vkey' as const].flatMap((credential) => this.#lockoutsOf(credential, now));
   }
 
-  /** Lets a source try everything again at once. @returns the lockouts that this ends */
+  /** Ends the lockouts of a source. @returns the lockouts that ended */
   free({ kind, source }: Pick<Lockout, 'kind' | 'source'>, now: number): Lockout[] {
     const ended = this.lockouts(now).filter((one) => one.kind === kind && one.source === source);
     for (const credential of refused) {
@@ -163,7 +167,7 @@ export class Attempts {
     return ended;
   }
 
-  /** Calls `watcher` at once for what is worth telling: twice a minute for an address at most. It must not throw. */
+  /** Calls `watcher` synchronously for each suspicion, at most twice a minute for one address. It must not throw. */
   watch(watcher: (suspicion: Suspicion) => void): void {
     this.#watchers.add(watcher);
   }
@@ -173,7 +177,7 @@ export class Attempts {
     return kinds.flatMap((kind) => this.#limits[credential][kind].waiting(now).map(({ source, until }) => lockoutOf(credential, kind, source, until)));
   }
 
-  #tell(suspicion: Suspicion): void {
+  #report(suspicion: Suspicion): void {
     for (const watcher of this.#watchers) watcher(suspicion);
   }
 }
@@ -186,7 +190,7 @@ function newLimits(): Limits {
   return { address: new FailureLimit(perAddress), name: new FailureLimit(perName), pair: new FailureLimit(perPair), known: new KnownSources() };
 }
 
-/** No address has a blank in it. */
+/** An address never contains a space. */
 function pairOf({ address, name }: Sources): string {
   return `${address} ${name}`;
 }
@@ -195,7 +199,7 @@ function lockoutOf(credential: Credential, kind: Lockout['kind'], source: string
   return { credential, kind, source, until: new Date(until) };
 }
 
-/** One IPv6 caller has a whole network of addresses. */
+/** One caller may own a whole IPv6 network. */
 function networkOf(address: string): string {
   return networkOfBits(address, 56);
 }

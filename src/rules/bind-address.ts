@@ -1,8 +1,8 @@
 import { canonicalAddress } from './ip-address.ts';
 
 /**
- * An address to bind in its one canonical spelling; '' = all addresses.
- * @returns undefined when the text is neither blank nor an IP address.
+ * The canonical spelling of an address to bind; '' = all addresses.
+ * @returns undefined if the text is neither blank nor an IP address
  */
 export function canonicalBindAddress(text: string): string | undefined {
   return text.trim() === '' ? '' : canonicalAddress(text);

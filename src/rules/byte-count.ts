@@ -1,13 +1,13 @@
-/** The most that a counter of bytes can say: beyond it numbers are not exact. Both databases, GraphQL's Bytes and JSON take it. */
+/** The maximum of a byte counter. Larger numbers are not exact. Both databases, GraphQL's Bytes and JSON can represent it. */
 export const MOST_BYTES = Number.MAX_SAFE_INTEGER;
 
-/** The one way in which counters of bytes grow: the sum, or the most that a counter can say. Both at least 0. */
+/** Adds to a byte counter; the sum saturates at the maximum. Both must be at least 0. */
 export function addBytes(count: number, more: number): number {
   const sum = count + more;
   return sum <= MOST_BYTES ? sum : MOST_BYTES;
 }
 
-/** What is stored, or was computed, as a counter can say it: a whole number from 0 to MOST_BYTES. What is no number is 0. */
+/** Converts a stored or computed value to a valid counter: an integer from 0 to MOST_BYTES. Anything that is not a number becomes 0. */
 export function byteCount(value: unknown): number {
   const number = Math.trunc(Number(value));
   if (Number.isNaN(number)) return 0;

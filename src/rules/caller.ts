@@ -1,37 +1,37 @@
-/** How a caller has proven who they are. */
+/** How a caller authenticated. */
 export type ProvenBy = 'signature' | 'session' | 'token' | 'password' | 'vkey';
 
-/** What is known of a caller besides the role: for the audit log and the rules about reading and logging in. */
+/** Details of a caller in addition to the role, for the audit log and for the rules about reading and logging in. */
 export interface Credentials {
-  /** Absent only where the program itself or a test makes the call. */
+  /** Absent if the program itself or a test makes the call. */
   readonly by?: ProvenBy;
-  /** A token that may only read: every mutation is refused. */
+  /** A read-only token: every mutation is refused. */
   readonly readOnly?: boolean;
-  /** A token that does not see keys and passwords. */
+  /** A token that sees no keys and passwords. */
   readonly withoutSecrets?: boolean;
-  /** A token for a display on a wall: it sees numbers and states only, by the one field that is for it. */
+  /** A token for a public display: it can only read the field `wall`. */
   readonly wall?: boolean;
-  /** The caller's address, as the outermost trusted proxy saw it. */
+  /** The caller's address, as reported by the outermost trusted proxy. */
   readonly address?: string;
-  /** The session's key in the database: a changed password ends all others. */
+  /** The session's key in the database. When the password changes, all other sessions end. */
   readonly sessionId?: string;
-  /** The token the call was made with. */
+  /** The id of the token that the call uses. */
   readonly tokenId?: number;
 }
 
-/** Who makes a call (contract 3.1, D27). Established once at the HTTP boundary, trusted after. */
+/** Who makes a call (contract 3.1, D27). Authenticated once at the HTTP boundary, and trusted afterwards. */
 export type Caller = Credentials & (
   | { readonly kind: 'admin' }
   /** An ordinary user, by login session or token. */
   | { readonly kind: 'user'; readonly userId: number }
-  /** The legacy client login: sees one client. */
+  /** The web login of a client: sees one client. */
   | { readonly kind: 'client'; readonly clientId: number }
   | { readonly kind: 'anonymous' }
 );
 
 /**
- * Names the share of a bounded resource that a call counts towards: an account has one share, however it has proven who it is. Of the
- * administrator's tokens each has a share of its own, so that a wall display or a script leaves the administrator's alone.
+ * The key under which a call is counted for shared limits. All calls of one account share a key, however they authenticated. Each token of
+ * the administrator has its own key, so that a wall display or a script doesn't use up the administrator's limits.
  */
 export function shareOf(caller: Caller): string {
   switch (caller.kind) {

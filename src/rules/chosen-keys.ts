@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Pace } from './pace.ts';
 
-/** As many as an agent's configuration file may bring along at once; then one a second. */
+/** As many at once as an agent's configuration file can declare; then one per second. */
 const CHOICES = { atOnce: 1000, perSecond: 1 };
-/** Own passwords that are remembered of one owner. */
+/** Passwords remembered for one owner. */
 const REMEMBERED = 1000;
-/** Owners; beyond it the one that has chosen nothing for longest is forgotten. */
+/** Owners remembered; beyond that, the one that has chosen no password for the longest time is forgotten. */
 const OWNERS = 10_000;
 
 interface Owner {
@@ -14,8 +14,8 @@ interface Owner {
 }
 
 /**
- * Paces how many passwords of tunnels an owner tries: one that is accepted tells that nobody else has it, so even that is a guess. Passwords that
- * the owner had before are free, as an agent declares them again whenever it comes back. Forgotten when the server stops.
+ * Limits how many tunnel passwords an owner can try. Even an accepted password reveals that nobody else uses it, so every choice is a guess.
+ * Passwords that the owner had before don't count, since an agent declares them again whenever it reconnects. Forgotten when the server stops.
  */
 export class ChosenKeys {
   readonly #owners = new Map<string, Owner>();
@@ -26,7 +26,7 @@ export class ChosenKeys {
     return had.has(digest(password)) || pace.begin(now);
   }
 
-  /** The owner's tunnel has the password now. */
+  /** Records that a tunnel of the owner has the password. */
   chosen(owner: string, password: string): void {
     const { had } = this.#ownerOf(owner);
     had.add(digest(password));

@@ -1,18 +1,18 @@
 import { networkOf } from './ip-address.ts';
 
-/** Whoever has one IPv6 address has all those that begin with so many of its bits. */
+/** Prefix length that identifies the owner of IPv6 addresses. */
 export const NETWORK_BITS = 64;
 
-/** Most connections at once: of all addresses, and of one. */
+/** Maximum number of connections at once, in total and for one address. */
 export interface ShareLimits {
   readonly total: number;
-  /** The share of one address, and of one /64 of IPv6. */
+  /** For one IPv4 address, or one /64 network of IPv6. */
   readonly perAddress: number;
 }
 
 /**
- * Holds every address to its share of the connections that a port takes, so that one visitor can't shut the others out. Each connection is counted from
- * its accept until it is closed.
+ * Limits each address to a share of the connections of a port, so that one visitor can't exclude all others. Each connection counts from
+ * accept to close.
  */
 export class ConnectionShares {
   readonly #limits: ShareLimits;
@@ -23,20 +23,20 @@ export class ConnectionShares {
     this.#limits = limits;
   }
 
-  /** Connections at the moment. */
+  /** Number of open connections. */
   get size(): number {
     return this.#total;
   }
 
-  /** Whether one more connection of an address may be taken. @param address as for `enter` */
+  /** Whether an address may open another connection. @param address as for `enter` */
   hasRoom(address: string | undefined): boolean {
     if (this.#total >= this.#limits.total) return false;
     return address === undefined || (this.#byAddress.get(networkOf(address, NETWORK_BITS)) ?? 0) < this.#limits.perAddress;
   }
 
   /**
-   * Takes a connection; false = there are too many. Otherwise `leave` must follow, with the same address.
-   * @param address undefined = a trusted proxy's, which counts for the total alone until it is known whose the connection is
+   * Counts a connection; false = there are too many. After true, `leave` must follow with the same address.
+   * @param address undefined = a trusted proxy, which only counts for the total until the visitor's address is known
    */
   enter(address: string | undefined): boolean {
     if (!this.hasRoom(address)) return false;

@@ -1,6 +1,5 @@
 /**
- * Expiry times as callers of the legacy API write and read them (contract D17). A text without a zone
- * is in the server's local zone.
+ * Expiry times in the format of the legacy API (contract D17). A text without a time zone is in the server's local zone.
  */
 
 const pattern = new RegExp([
@@ -9,9 +8,9 @@ const pattern = new RegExp([
 ].map((part) => part.source).join(''));
 
 /**
- * Reads an expiry time: `YYYY-MM-DD`, `YYYY-MM-DD HH:MM[:SS]` with a space or a T between, the same with `/` in the date,
+ * Parses an expiry time: `YYYY-MM-DD`, `YYYY-MM-DD HH:MM[:SS]` with a space or a T between, the same with `/` in the date,
  * or RFC 3339. A date alone means its first second; fractions of a second are dropped.
- * @returns undefined when the text is none of these or names no real date or time.
+ * @returns undefined if the text has another format, or is not a real date or time
  */
 export function parseExpireTime(text: string): Date | undefined {
   const parts = pattern.exec(text.trim())?.groups;
@@ -25,11 +24,11 @@ export function parseExpireTime(text: string): Date | undefined {
   const at = new Date(0);
   if (parts['zone']) {
     const offset = minutesOf(parts['zone']);
-    // Only RFC 3339 carries a zone, and it has dashes and seconds.
+    // Only RFC 3339 has a zone, and it requires dashes and seconds.
     if (offset === undefined || parts['mark'] !== '-' || parts['second'] === undefined) return undefined;
     at.setUTCFullYear(year, month - 1, day);
     at.setUTCHours(hour, minute - offset, second, 0);
-    // An offset may carry the time over the ends of the calendar that answers can write.
+    // The offset may move the time outside the range of years that responses can represent.
     return at.getFullYear() >= 1 && at.getFullYear() <= 9999 ? at : undefined;
   }
   if (parts['fraction']) return undefined;
@@ -38,7 +37,7 @@ export function parseExpireTime(text: string): Date | undefined {
   return at;
 }
 
-/** The time as the legacy API answers it: `YYYY-MM-DD HH:MM:SS` in the server's local zone, `""` for none. */
+/** The time in the format of the legacy API: `YYYY-MM-DD HH:MM:SS` in the server's local zone, `""` for none. */
 export function expireTimeText(at: Date | null): string {
   if (!at) return '';
   return `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
@@ -54,7 +53,7 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Minutes east of Greenwich; undefined for an offset no clock has. */
+/** Minutes east of Greenwich; undefined = not a valid offset. */
 function minutesOf(zone: string): number | undefined {
   if (zone === 'Z' || zone === 'z') return 0;
   const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];

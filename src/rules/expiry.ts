@@ -5,7 +5,7 @@ export function effectiveExpiry(own: Date | null, owners: Date | null | undefine
   return own < owners ? own : owners;
 }
 
-/** Whether a client's own expiry is later than its owner's (contract 2.2). No own expiry follows the owner's. */
+/** Whether a client's own expiry is later than its owner's (contract 2.2). A client without an expiry uses its owner's. */
 export function expiresAfterOwner(own: Date | null, owners: Date | null): boolean {
   return own !== null && owners !== null && own > owners;
 }

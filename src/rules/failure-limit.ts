@@ -1,21 +1,21 @@
-/** How many failures are put up with. */
+/** Limits for failures. */
 export interface FailureRules {
-  /** Failures in a window before the source has to wait for its end. */
+  /** Failures in a window before the source has to wait for the end of the window. */
   readonly allowed: number;
-  /** From the first failure on, in ms. */
+  /** Length of the window in ms, beginning with the first failure. */
   readonly windowMs: number;
-  /** Sources remembered; beyond it the one whose window began first is forgotten. */
+  /** Sources remembered; beyond that, the one with the oldest window is forgotten. */
   readonly sources: number;
 }
 
-/** What of a failure is worth telling: it is the source's first for a while, or from now on the source has to wait. */
+/** What to report about a failure: it is the first in its window, or the source has to wait from now on. */
 export type News = 'first' | 'waits';
 
-/** Counts failed attempts by source (an address, say), so that guessing gets only so many tries. */
+/** Counts failed attempts by source (for example an address), to limit guessing. */
 export class FailureLimit {
   readonly #rules: FailureRules;
-  /** In the order in which their windows began. */
-  readonly #windows = new Map<string, { failures: number; readonly ends: number; told?: News }>();
+  /** In order of the beginning of the window. */
+  readonly #windows = new Map<string, { failures: number; readonly ends: number; reported?: News }>();
 
   constructor(rules: FailureRules) {
     this.#rules = rules;
@@ -28,13 +28,13 @@ export class FailureLimit {
     return window.ends - now;
   }
 
-  /** The failures that count against a source. @param now ms since the epoch */
+  /** The number of failures that count against a source. @param now ms since the epoch */
   failures(source: string, now: number): number {
     const window = this.#windows.get(source);
     return window === undefined || window.ends <= now ? 0 : window.failures;
   }
 
-  /** The source has failed. @param now ms since the epoch */
+  /** Counts a failure of the source. @param now ms since the epoch */
   add(source: string, now: number): void {
     const window = this.#windows.get(source);
     if (window !== undefined && window.ends > now) {
@@ -50,17 +50,17 @@ export class FailureLimit {
     }
   }
 
-  /** @returns what is new of a failure that was added: each of it once in a window */
+  /** @returns what to report about the failure that was just added; each kind once per window */
   news(source: string): News | undefined {
     const window = this.#windows.get(source);
-    if (window === undefined || window.told === 'waits') return undefined;
+    if (window === undefined || window.reported === 'waits') return undefined;
     const news = window.failures >= this.#rules.allowed ? 'waits' : 'first';
-    if (window.told === news) return undefined;
-    window.told = news;
+    if (window.reported === news) return undefined;
+    window.reported = news;
     return news;
   }
 
-  /** One failure of the source was none. */
+  /** Takes back one failure of the source. */
   takeBack(source: string): void {
     const window = this.#windows.get(source);
     if (window === undefined) return;
@@ -68,19 +68,19 @@ export class FailureLimit {
     if (window.failures <= 0) this.#windows.delete(source);
   }
 
-  /** The sources that may not try now, and until when, in ms since the epoch. */
+  /** The sources that have to wait, each with the end of the wait in ms since the epoch. */
   waiting(now: number): { readonly source: string; readonly until: number }[] {
     return [...this.#windows]
       .filter(([, { failures, ends }]) => ends > now && failures >= this.#rules.allowed)
       .map(([source, { ends }]) => ({ source, until: ends }));
   }
 
-  /** Lets the source try again at once. */
+  /** Forgets a source, so that it can try again at once. */
   forget(source: string): void {
     this.#windows.delete(source);
   }
 
-  /** The same for all sources that `concerns` names. */
+  /** Forgets all sources for which `concerns` returns true. */
   forgetAll(concerns: (source: string) => boolean): void {
     for (const source of this.#windows.keys()) if (concerns(source)) this.#windows.delete(source);
   }

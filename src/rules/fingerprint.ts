@@ -1,6 +1,6 @@
 /**
- * Reads a SHA-256 fingerprint as people and other programs write it: hex digits of either case, with or without colons, or with
- * `sha256:` before them. @returns 64 lower-case hex digits; undefined = it is none
+ * Parses a SHA-256 fingerprint: hex digits in either case, with or without colons, optionally after `sha256:`.
+ * @returns 64 lower-case hex digits; undefined = not a fingerprint
  */
 export function parseFingerprint(text: string): string | undefined {
   const digits = text.trim().replace(/^sha-?256[:=]/i, '').replaceAll(':', '').toLowerCase();

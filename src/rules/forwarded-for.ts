@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
 /**
- * One entry of an X-Forwarded-For. Some proxies add the port that the visitor came from, `192.0.2.1:5678` or `[2001:db8::1]:5678`.
- * @returns the address alone; what is none stays as it came
+ * Parses one entry of X-Forwarded-For. Some proxies add the visitor's port: `192.0.2.1:5678` or `[2001:db8::1]:5678`.
+ * @returns the address alone; other texts unchanged
  */
 export function forwardedAddress(entry: string): string {
   const text = entry.trim();

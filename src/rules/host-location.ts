@@ -1,6 +1,6 @@
 /**
- * The URL path of a rule in its one spelling: with a slash before it and none after it; '' = '/', every path (contract 2.5).
- * @returns undefined when no path can look like this: it holds a blank, a query or a fragment
+ * The canonical spelling of a rule's URL path: with a leading slash and without a trailing one; '' = '/', every path (contract 2.5).
+ * @returns undefined if no path can match it: it contains a space, a query or a fragment
  */
 export function hostLocation(text: string): string | undefined {
   const trimmed = text.trim();
@@ -12,7 +12,7 @@ export function hostLocation(text: string): string | undefined {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-/** Whether a location covers a path, both as they are routed by: up to its end or a slash (contract 4.7: `/api` is not for `/apiary`). */
+/** Whether a location covers a path, both in routed form: the path equals it, or continues with a slash (contract 4.7: `/api` doesn't cover `/apiary`). */
 export function covers(location: string, path: string): boolean {
   if (location === '/') return true;
   if (!path.startsWith(location)) return false;

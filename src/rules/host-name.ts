@@ -3,14 +3,14 @@ import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
 import { remember } from './remember.ts';
 
-/** The longest name that DNS knows. */
+/** Maximum length of a DNS name. */
 const nameLength = 253;
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * The host of a rule in its one spelling: lower case, ASCII, without the trailing dot, IPv6 without brackets (contract 4.7).
- * A name, an address, or a wildcard: `*.` and a name.
- * @returns undefined when the text is none of these
+ * The canonical spelling of a rule's host: lower case, ASCII, without a trailing dot, IPv6 without brackets (contract 4.7).
+ * It is a name, an address, or a wildcard (`*.` and a name).
+ * @returns undefined if the text is none of these
  */
 export function hostPattern(text: string): string | undefined {
   const trimmed = text.trim();
@@ -19,14 +19,14 @@ export function hostPattern(text: string): string | undefined {
   return name === undefined || name.length + 2 > nameLength ? undefined : `*.${name}`;
 }
 
-/** Whether a pattern stands for all names below its suffix. */
+/** Whether a pattern matches all names below its suffix. */
 export function isWildcard(pattern: string): boolean {
   return pattern.startsWith('*.');
 }
 
 /**
- * The host that a visitor asked for: a Host header without its port, in the spelling of {@link hostPattern}.
- * @returns undefined when the text is no host; no rule matches it then
+ * The host that a visitor requests: a Host header without its port, in the spelling of {@link hostPattern}.
+ * @returns undefined if the text is not a host; then no rule matches
  */
 export function requestedHost(header: string): string | undefined {
   return known(header).host;
@@ -42,7 +42,7 @@ function readHost(header: string): string | undefined {
   return hostName(isIPv6(trimmed) ? trimmed : trimmed.replace(/:\d*$/, ''));
 }
 
-/** The host of a URL, or of an address without a scheme, in the spelling of {@link hostPattern}; "" = it names none. */
+/** The host of a URL, or of an address without a scheme, in the spelling of {@link hostPattern}; "" = it contains none. */
 export function hostOfUrl(text: string): string {
   const [, authority = ''] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?(?:[^/?#]*@)?([^/?#]*)/i.exec(text.trim()) ?? [];
   return requestedHost(authority) ?? '';
@@ -55,7 +55,7 @@ function hostName(text: string): string | undefined {
   return dnsName(text);
 }
 
-/** Labels that a browser would send: international names in their ASCII form. A last label of digits is for addresses only. */
+/** Labels as a browser would send them: international names in ASCII form. Only addresses may end in a label of digits. */
 function dnsName(text: string): string | undefined {
   if (text.length > 4 * nameLength) return undefined;
   const plain = text.endsWith('.') ? text.slice(0, -1) : text;

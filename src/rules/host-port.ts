@@ -1,4 +1,4 @@
-/** Where something listens or is reached. */
+/** An address to listen on or to connect to. */
 export interface HostPort {
   /** A name or address, IPv6 without brackets. */
   readonly host: string;
@@ -6,9 +6,9 @@ export interface HostPort {
 }
 
 /**
- * Reads `host:port`, `[IPv6]:port`, or a port alone.
- * @param fallback the host of a port alone; undefined = there has to be one
- * @returns undefined = the text is none of these
+ * Parses `host:port`, `[IPv6]:port`, or a port alone.
+ * @param fallback the host for a port alone; undefined = the host is required
+ * @returns undefined = the text has another format
  */
 export function parseHostPort(text: string, fallback?: string): HostPort | undefined {
   const match = /^(?:(?:\[([\da-f:.]+)\]|([^\s:[\]/]+)):)?(\d{1,5})$/i.exec(text);
@@ -17,7 +17,7 @@ export function parseHostPort(text: string, fallback?: string): HostPort | undef
   return match === null || host === undefined || port > 65535 ? undefined : { host, port };
 }
 
-/** The inverse of {@link parseHostPort}, for people. */
+/** The inverse of {@link parseHostPort}, for display. */
 export function formatHostPort({ host, port }: HostPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

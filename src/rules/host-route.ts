@@ -8,60 +8,60 @@ export type RuleScheme = 'all' | 'http' | 'https';
 /** The schemes a rule can have. */
 export const ruleSchemes = ['all', 'http', 'https'] as const satisfies readonly RuleScheme[];
 
-/** What routing has to know of a host rule. */
+/** The part of a host rule that routing uses. */
 export interface HostRule {
   readonly id: number;
-  /** As `hostPattern` spells it. */
+  /** In the spelling of `hostPattern`. */
   readonly host: string;
-  /** As `hostLocation` spells it. */
+  /** In the spelling of `hostLocation`. */
   readonly location: string;
   readonly scheme: RuleScheme;
-  /** Stopped rules route nothing. */
+  /** Stopped rules match nothing. */
   readonly enabled: boolean;
-  /** An administrator gave it its name: it may be one of the server's own. */
+  /** An administrator chose the name: it may be one of the server's own names. */
   readonly namedByAdmin: boolean;
 }
 
-/** What a visitor asks for. */
+/** The part of a request that routing uses. */
 export interface HostRequest {
-  /** As `requestedHost` spells it. */
+  /** In the spelling of `requestedHost`. */
   readonly host: string;
-  /** As `resolvedPath` returns it; what follows a `?` doesn't matter. */
+  /** As returned by `resolvedPath`; anything after `?` is ignored. */
   readonly path: string;
   readonly scheme: 'http' | 'https';
 }
 
-/** The rules of one pattern. */
+/** The rules with the same pattern. */
 interface Bucket<Rule> {
-  /** By location (`routedLocation`), each in the order of their ids. */
+  /** By location (`routedLocation`), each list sorted by id. */
   readonly locations: Map<string, Rule[]>;
-  /** No longer beginning of a path has to be looked up. */
+  /** Length of the longest location: longer prefixes of a path need no lookup. */
   longest: number;
-  /** Who answers for HTTPS, of all rules and of those that an administrator named; absent = to be found. */
+  /** Cached result of `secure`: of all rules, and of those that an administrator named; absent = not computed yet. */
   secure?: { readonly any: Rule | undefined; readonly byAdmin: Rule | undefined } | undefined;
 }
 
 /**
- * All host rules, and which of them a request goes to (contract 4.7): an exact host before a wildcard, a longer suffix before
- * a shorter one, then the longer location, then the lowest id; stopped rules, those for the other scheme, and for one of the server's
- * own names those that no administrator gave their name are passed over.
- * What a look-up costs depends on the length of what is asked for, not on the number of rules.
+ * The table of host rules. Determines which rule a request matches (contract 4.7): an exact host beats a wildcard, a longer suffix beats a
+ * shorter one, then the longest location wins, then the lowest id. Stopped rules and rules for the other scheme are skipped. For the server's
+ * own names, rules that no administrator named are skipped, too.
+ * The cost of a lookup depends on the length of the name and path, not on the number of rules.
  */
 export class HostTable<Rule extends HostRule> {
-  /** The server's own. */
+  /** The names of the server itself. */
   ownNames: OwnNames;
   readonly #buckets = new Map<string, Bucket<Rule>>();
   readonly #rules = new Map<number, Rule>();
   readonly #rank: (rule: Rule) => number;
 
-  /** @param rank of the rules of one pattern the one with the lowest answers for HTTPS */
+  /** @param rank among the rules of one pattern, the one with the lowest rank is chosen for TLS, see `secure` */
   constructor(rules: Iterable<Rule> = [], ownNames = new OwnNames(), rank: (rule: Rule) => number = () => 0) {
     this.ownNames = ownNames;
     this.#rank = rank;
     for (const rule of rules) this.set(rule);
   }
 
-  /** Adds a rule, or replaces the one that has its id. */
+  /** Adds a rule, or replaces the rule with the same id. */
   set(rule: Rule): void {
     this.delete(rule.id);
     this.#rules.set(rule.id, rule);
@@ -74,7 +74,7 @@ export class HostTable<Rule extends HostRule> {
     bucket.locations.set(location, [...rules, rule].toSorted((a, b) => a.id - b.id));
   }
 
-  /** Removes a rule; nothing happens when there is none with this id. */
+  /** Removes a rule, if there is one with this id. */
   delete(id: number): void {
     const rule = this.#rules.get(id);
     const bucket = rule && this.#buckets.get(rule.host);
@@ -88,12 +88,12 @@ export class HostTable<Rule extends HostRule> {
     if (bucket.locations.size === 0) this.#buckets.delete(rule.host);
   }
 
-  /** Whether a rule is for a host, started or not. */
+  /** Whether there is a rule for a host, started or stopped. */
   knows(host: string): boolean {
     return patternsFor(host).some((pattern) => this.#buckets.has(pattern));
   }
 
-  /** The started rules of the pattern that a host is routed by, whatever the path: what is known of a TLS connection before its requests. */
+  /** The started rules of the pattern that matches a host, for any path: all that is known of a TLS connection before its first request. */
   named(host: string, scheme: 'http' | 'https'): Rule[] {
     for (const pattern of patternsFor(host)) {
       const rules = [...this.#buckets.get(pattern)?.locations.values() ?? []].flat().filter((rule) => this.#serves(rule, host, scheme));
@@ -102,7 +102,7 @@ export class HostTable<Rule extends HostRule> {
     return [];
   }
 
-  /** The started rule that answers for a name in TLS, before any path is known. What it costs doesn't depend on the number of rules, unless one has changed. */
+  /** The started rule that determines the certificate for a name in TLS, before any path is known. The cost doesn't depend on the number of rules, unless one has changed. */
   secure(host: string): Rule | undefined {
     const own = this.ownNames.has(host);
     for (const pattern of patternsFor(host)) {
@@ -126,7 +126,7 @@ export class HostTable<Rule extends HostRule> {
     return best;
   }
 
-  /** The rule that a request goes to. */
+  /** The rule that a request matches. */
   match(request: HostRequest): Rule | undefined {
     const path = routedPath(request.path);
     const exact = this.#inBucket(this.#buckets.get(request.host), request, path);
@@ -138,12 +138,12 @@ export class HostTable<Rule extends HostRule> {
     return undefined;
   }
 
-  /** @param path as it is routed */
+  /** @param path in routed form */
   #inBucket(bucket: Bucket<Rule> | undefined, { host, scheme }: HostRequest, path: string): Rule | undefined {
     if (bucket === undefined) return undefined;
     const { locations, longest } = bucket;
     const serving = (rules: readonly Rule[] | undefined): Rule | undefined => rules?.find((rule) => this.#serves(rule, host, scheme));
-    // From the longest beginning that a location could be, back from slash to slash.
+    // Tries the longest prefix that can be a location first, then shortens it slash by slash.
     let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest);
     while (end > 0) {
       const rule = serving(locations.get(path.slice(0, end)));
@@ -159,8 +159,8 @@ export class HostTable<Rule extends HostRule> {
 }
 
 /**
- * The patterns that match a host, the one that goes first first: the host itself, then the wildcards from its longest suffix
- * to its shortest. A wildcard matches at any depth, but not its own suffix.
+ * The patterns that match a host, by precedence: the host itself, then the wildcards from the longest suffix
+ * to the shortest. A wildcard matches at any depth, but not its own suffix.
  */
 export function patternsFor(host: string): string[] {
   return [host, ...wildcardsFor(host)];
@@ -173,10 +173,10 @@ function wildcardsFor(host: string): string[] {
   return patterns;
 }
 
-/** Why a request goes to no rule: the first of these that applies (contract 4.8). */
+/** Why a request matches no rule: the first of these that applies (contract 4.8). */
 export type RouteFault = 'host' | 'ownName' | 'stopped' | 'scheme' | 'path';
 
-/** @param rules those whose host matches, none of which takes the request */
+/** @param rules the rules whose host matches, none of which matches the request */
 export function routeFault(rules: readonly HostRule[], { host, scheme }: HostRequest, ownNames: OwnNames): RouteFault {
   if (rules.length === 0) return 'host';
   const allowed = rules.filter((rule) => ownNames.mayAnswer(rule, host));

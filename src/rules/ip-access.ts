@@ -1,23 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
 import { type IpNumber, ipNumber } from './ip-number.ts';
 
-/** Lines that are read in one go: about a millisecond. */
+/** Lines that are parsed at once: about a millisecond of work. */
 const PIECE = 1000;
 
 /**
- * IP addresses and networks (CIDR), made ready once to be asked often: a question costs a look for each length of prefix that there is, however
- * many networks there are. IPv4-mapped addresses and networks are IPv4.
+ * A set of IP addresses and networks (CIDR) with fast lookups: a lookup costs one step for each prefix length in the set, however
+ * many networks it has. IPv4-mapped addresses and networks count as IPv4.
  */
 export class AddressSet {
   readonly #malformed: string[] = [];
-  /** By the length of their prefix: the networks' numbers without the bits that follow it. An address is a network of its own. */
+  /** By prefix length: the network numbers without the bits after the prefix. An address is a network of one address. */
   readonly #networks = { 32: new Map<number, Set<number | bigint>>(), 128: new Map<number, Set<number | bigint>>() };
 
   constructor(lines: readonly string[]) {
     for (const line of lines) this.#add(line);
   }
 
-  /** One of many lines, made a piece at a time, so that it keeps nothing else waiting. */
+  /** Builds a set of many lines in small parts, so that other work is not delayed. */
   static async gradually(lines: readonly string[]): Promise<AddressSet> {
     if (lines.length === 0) return noAddresses;
     const set = new AddressSet([]);
@@ -28,7 +28,7 @@ export class AddressSet {
     return set;
   }
 
-  /** The lines that are neither an address nor a network: they hold nobody. */
+  /** The lines that are neither an address nor a network; they match nothing. */
   get malformed(): readonly string[] {
     return this.#malformed;
   }
@@ -44,7 +44,7 @@ export class AddressSet {
     networks.set(prefix, known.add(networkOf(address, prefix)));
   }
 
-  /** @param address in any spelling; what is no address is never held */
+  /** @param address in any spelling; a text that is not an address is never in the set */
   has(address: string): boolean {
     if (this.empty) return false;
     const visitor = ipNumber(address);
@@ -53,7 +53,7 @@ export class AddressSet {
     return false;
   }
 
-  /** It holds nobody. */
+  /** Whether the set matches nothing. */
   get empty(): boolean {
     return this.#networks[32].size === 0 && this.#networks[128].size === 0;
   }
@@ -61,28 +61,28 @@ export class AddressSet {
 
 const noAddresses = new AddressSet([]);
 
-/** The set of a list's lines; those of empty lists, which most are, cost nothing. */
+/** The set of a list's lines. Empty lists, the most common case, share one set. */
 export function addressSet(lines: readonly string[]): AddressSet {
   return lines.length === 0 ? noAddresses : new AddressSet(lines);
 }
 
-/** The lists that decide whether a visitor is let in (contract 4.9). */
+/** The lists that decide whether a visitor is allowed (contract 4.9). */
 export interface AccessLists {
   readonly globalBlackList: AddressSet;
-  /** Whether only visitors of `whiteList` are let in (contract D14). */
+  /** Whether only visitors on `whiteList` are admitted (contract D14). */
   readonly ipWhite: boolean;
   readonly whiteList: AddressSet;
   readonly blackList: AddressSet;
 }
 
-/** The list that turns a visitor away, the first that does (contract 4.9); undefined = he is let in. */
+/** The first list that refuses a visitor (contract 4.9); undefined = the visitor is admitted. */
 export function turnedAwayBy(address: string, lists: AccessLists): 'globalBlackList' | 'whiteList' | 'blackList' | undefined {
   if (lists.globalBlackList.has(address)) return 'globalBlackList';
   if (lists.ipWhite && !lists.whiteList.has(address)) return 'whiteList';
   return lists.blackList.has(address) ? 'blackList' : undefined;
 }
 
-/** @returns the address and the length of the prefix, of an address all its bits; undefined = the line is neither an address nor a network */
+/** @returns the address and its prefix length (for an address, all bits); undefined = the line is neither an address nor a network */
 function parse(line: string): { readonly address: IpNumber; readonly prefix: number } | undefined {
   const slash = line.indexOf('/');
   const text = slash < 0 ? line : line.slice(0, slash);
@@ -91,13 +91,13 @@ function parse(line: string): { readonly address: IpNumber; readonly prefix: num
   if (slash < 0) return { address, prefix: address.bits };
   const given = line.slice(slash + 1);
   if (!/^\d{1,3}$/.test(given.trim())) return undefined;
-  // A mapped network counts the 96 bits before the IPv4 address too.
+  // The prefix of a mapped network includes the 96 bits before the IPv4 address.
   const prefix = Number(given) - (address.bits === 32 && text.includes(':') ? 96 : 0);
   return prefix >= 0 && prefix <= address.bits ? { address, prefix } : undefined;
 }
 
 function networkOf({ bits, value }: IpNumber, prefix: number): number | bigint {
   if (bits === 128) return value >> BigInt(128 - prefix);
-  // Shifted by 32 a number stays as it is.
+  // A shift by 32 bits would change nothing.
   return prefix === 0 ? 0 : value >>> (32 - prefix);
 }

@@ -1,5 +1,5 @@
 /**
- * A list of addresses as callers send it, made plain: lines split, trimmed, blank ones dropped, of equal ones the last kept
+ * Cleans up a list of addresses from a caller: splits lines, trims, and drops blank lines and duplicates (the last one is kept)
  * (contract 2.2).
  */
 export function cleanIpList(items: readonly string[]): string[] {
@@ -7,7 +7,7 @@ export function cleanIpList(items: readonly string[]): string[] {
   return [...new Set(lines.toReversed())].toReversed();
 }
 
-/** The list as it is stored: one address a line. */
+/** The list in its stored form, one address per line. */
 export function joinIpList(list: readonly string[]): string {
   return list.join('\n');
 }

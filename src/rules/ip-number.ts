@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 /** An IP address as a number; an IPv4-mapped one is IPv4. */
 export type IpNumber = { readonly bits: 32; readonly value: number } | { readonly bits: 128; readonly value: bigint };
 
-/** The number of an address; undefined = the text is none. An interface (fe80::1%eth0) is left out: it says nothing about who it is. */
+/** The number of an address; undefined = not an address. A zone (fe80::1%eth0) is dropped, since it does not identify the peer. */
 export function ipNumber(text: string): IpNumber | undefined {
   const address = text.trim();
   if (isIPv4(address)) return { bits: 32, value: ipv4Number(address) };
@@ -21,7 +21,7 @@ function ipv4Number(address: string): number {
   return value;
 }
 
-/** @param address a valid one, without interface */
+/** @param address a valid one, without a zone */
 function ipv6Number(address: string): bigint {
   const [head = '', tail] = address.split('::');
   const before = groupsOf(head);
@@ -29,7 +29,7 @@ function ipv6Number(address: string): bigint {
   return BigInt(`0x${before}${'0'.repeat(32 - before.length - after.length)}${after}`);
 }
 
-/** The groups between colons as hex digits, four for each, eight for an IPv4 address. */
+/** The groups between colons as hex digits: four for each group, eight for an IPv4 address. */
 function groupsOf(text: string): string {
   if (text === '') return '';
   let digits = '';

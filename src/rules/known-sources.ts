@@ -1,9 +1,9 @@
-/** Names remembered; beyond it the one whose secret was given longest ago is forgotten. */
+/** Names remembered; beyond that, the name whose secret was given longest ago is forgotten. */
 const NAMES = 10_000;
-/** Addresses remembered of one name, so that nobody pushes out those of others. */
+/** Addresses remembered for one name, so that one name can't displace the addresses of others. */
 const ADDRESSES = 32;
 
-/** From which addresses the right secret of a name was given before. Forgotten when the server stops. */
+/** The addresses from which the right secret of a name was given before. Forgotten when the server stops. */
 export class KnownSources {
   readonly #names = new Map<string, Set<string>>();
 

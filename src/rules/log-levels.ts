@@ -1,32 +1,32 @@
-/** How much of a log is written, the most first. `silent` writes nothing. */
+/** The log levels, most verbose first. `silent` writes nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** One of them. */
+/** A log level. */
 export type LogLevel = typeof logLevels[number];
 
 /**
- * The parts of the program that have a log level of their own: `bridge` is where agents connect, `visitors` follows the connections of visitors
+ * The modules with a log level of their own: `bridge` handles agents that connect, `visitors` follows the connections of visitors
  * (at level debug), `agent` is `adit agent` and `adit visit`.
  */
 export const logModules = ['server', 'store', 'engine', 'bridge', 'visitors', 'schema', 'http', 'legacy', 'agent'] as const;
 
-/** One of them. */
+/** A module. */
 export type LogModule = typeof logModules[number];
 
-/** What `ADIT_LOG_LEVEL` says. */
+/** The parsed value of `ADIT_LOG_LEVEL`. */
 export interface LogLevels {
-  /** Of every module that has none of its own. */
+  /** The level of all modules without a level of their own. */
   readonly level: LogLevel;
   readonly modules: Readonly<Partial<Record<LogModule, LogLevel>>>;
 }
 
-/** A text that gives no log levels; the message completes the sentence "... must be ...". */
+/** An invalid value; the message completes the sentence "... must be ...". */
 export class LogLevelsError extends Error {
   override readonly name = 'LogLevelsError';
 }
 
 /**
- * Reads `debug`, `engine:debug` or `engine:debug,store:warn,info`: a level for modules, and one for all others (info unless it is given).
+ * Parses `debug`, `engine:debug` or `engine:debug,store:warn,info`: levels of modules, and one for all others (default: info).
  * @throws {LogLevelsError}
  */
 export function parseLogLevels(text: string): LogLevels {
@@ -48,7 +48,7 @@ export function parseLogLevels(text: string): LogLevels {
   return { level: level ?? 'info', modules };
 }
 
-/** As `parseLogLevels` reads them. */
+/** The inverse of `parseLogLevels`. */
 export function formatLogLevels({ level, modules }: LogLevels): string {
   return [...logModules.flatMap((module) => modules[module] === undefined ? [] : [`${module}:${modules[module]}`]), level].join(',');
 }
@@ -59,7 +59,7 @@ function levelOf(word: string): LogLevel {
   return level;
 }
 
-/** What somebody gave, cut: it may be long. */
+/** Quotes the given text, cut to a maximum length. */
 function quoted(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}...` : text);
 }

@@ -1,18 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** A user name with its password, in clear text. Never logged. */
+/** A user name and password in clear text. Never logged. */
 export interface Login {
   readonly user: string;
   readonly password: string;
 }
 
-/** Whether both parts are the same; what is compared takes the same time wherever they differ. */
+/** Whether name and password are equal, compared in constant time. */
 export function sameLogin(given: Login, wanted: Login): boolean {
   const [user, password] = [sameSecret(given.user, wanted.user), sameSecret(given.password, wanted.password)];
   return user && password;
 }
 
-/** Whether two texts are the same; takes the same time wherever they differ. */
+/** Whether two texts are equal, compared in constant time. */
 export function sameSecret(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }
@@ -21,7 +21,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Reads `Basic` credentials (RFC 7617, UTF-8); undefined = the text is none. */
+/** Parses `Basic` credentials (RFC 7617, UTF-8); undefined = invalid. */
 export function parseBasic(text: string): Login | undefined {
   const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(text) ?? [];
   if (encoded === undefined) return undefined;

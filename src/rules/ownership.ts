@@ -1,8 +1,6 @@
 import type { Caller } from './caller.ts';
 
-/**
- * Whether a caller may see and use a client, and with it the client's tunnels and hosts (contract D25). The one place that says so.
- */
+/** Whether a caller may see and use a client, with its tunnels and hosts (contract D25). No other code decides this. */
 export function mayUseClient(caller: Caller, client: { readonly id: number; readonly userId: number | null }): boolean {
   switch (caller.kind) {
     case 'admin': return true;

@@ -1,10 +1,10 @@
-/** How often something may begin. */
+/** A rate limit. */
 export interface PaceRules {
   readonly atOnce: number;
   readonly perSecond: number;
 }
 
-/** Lets things begin at a pace: some at once, then so many a second. */
+/** Limits how often something may begin: a burst at once, then a number per second. */
 export class Pace {
   readonly #rules: PaceRules;
   #left: number;
@@ -15,10 +15,10 @@ export class Pace {
     this.#left = rules.atOnce;
   }
 
-  /** Another begins. @param now ms @returns false = it is too soon for that */
+  /** Tries to begin. @param now ms @returns false = too soon */
   begin(now: number): boolean {
     const { atOnce, perSecond } = this.#rules;
-    // The clock may be set back.
+    // The clock may have been set back.
     this.#left = Math.min(atOnce, this.#left + Math.max(0, now - this.#at) * perSecond / 1000);
     this.#at = now;
     if (this.#left < 1) return false;

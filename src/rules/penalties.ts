@@ -1,19 +1,19 @@
 import type { News } from './failure-limit.ts';
 
-/** How wrong keys are slowed down. Times in ms. */
+/** How wrong keys are throttled. Times in ms. */
 export interface PenaltyRules {
-  /** Failures before the first delay: a person mistyping a key is not to wait. */
+  /** Failures without a delay, for people who mistype a key. */
   readonly free: number;
   readonly firstDelay: number;
-  /** Stays below the time limit of a handshake, so that a right key still gets through after a wrong one. */
+  /** Shorter than the timeout of a handshake, so that a right key is still accepted after a wrong one. */
   readonly longestDelay: number;
-  /** An address is forgiven this long after its last failure. */
+  /** An address is forgotten this long after its last failure. */
   readonly expiry: number;
-  /** Wrong keys from one address at which right ones wait, too, of clients that were last seen there. */
+  /** Number of wrong keys from an address after which right keys of clients that were last seen there have to wait, too. */
   readonly freeForKnown: number;
-  /** Keys that are remembered of one address, by their ids: the same wrong key again is no further guess. */
+  /** Keys remembered for one address, by id: the same wrong key again does not count as another guess. */
   readonly keys: number;
-  /** Addresses remembered; beyond it the one that failed longest ago is forgotten. */
+  /** Addresses remembered; beyond that, the one that failed longest ago is forgotten. */
   readonly addresses: number;
 }
 
@@ -23,22 +23,22 @@ export const PENALTY_RULES: PenaltyRules = { free: 3, firstDelay: 250, longestDe
 interface Entry {
   failures: number;
   lastFailure: number;
-  /** When the next attempt of this address may be looked at. */
+  /** When the next attempt of this address may be checked. */
   nextSlot: number;
-  /** The keys that were tried last, by their ids, and how often each. */
+  /** The most recently tried keys, by id, with the number of attempts. */
   readonly keys: Map<string, number>;
 }
 
-/** What an attempt turned out to be: a wrong key, by its id, or a right one, perhaps of a client that was last seen at this address. */
+/** The result of an attempt: a wrong key with its id, or a right key of a client that was or was not last seen at this address. */
 export type Tried = { readonly wrong: string } | { readonly known: boolean };
 
 /**
- * Growing delays for addresses that offered wrong keys. Attempts of one address are looked at one after another, so opening many
- * connections at once doesn't help to guess faster.
+ * Increasing delays for addresses that offered wrong keys. Attempts of one address are checked one after another, so opening many
+ * connections at once doesn't speed up guessing.
  */
 export class Penalties {
   readonly #rules: PenaltyRules;
-  /** In the order of the last failure, oldest first. */
+  /** In order of the last failure, oldest first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(rules: PenaltyRules = PENALTY_RULES) {
@@ -50,11 +50,10 @@ export class Penalties {
   }
 
   /**
-   * Takes the next turn of `address`: ms to wait before its key is looked at. Infinity = others of this address wait already
-   * for longer than anybody waits; no turn was taken.
-   * A key that was wrong here before makes only those wait that offer it again.
+   * Queues an attempt of `address`. A key that was wrong here before only delays attempts with the same key.
+   * @returns ms to wait before its key is checked; Infinity = the queue of this address is full, and the attempt was not added
    */
-  turn(address: string, now: number, tried: Tried): number {
+  queue(address: string, now: number, tried: Tried): number {
     const entry = this.#entries.get(address);
     if (!entry) return 0;
     if (now - entry.lastFailure > this.#rules.expiry) {
@@ -78,9 +77,9 @@ export class Penalties {
   }
 
   /**
-   * `address` offered a wrong key. The same one again is no further guess: an agent whose client was deleted offers it all the time.
-   * @param keyId names the key
-   * @returns what is new of the address: the first failure, or that it has to wait from now on, each once; `false` = it was no further guess
+   * Reports a wrong key. The same key again does not count as another guess: an agent whose client was deleted offers it all the time.
+   * @param keyId identifies the key
+   * @returns what to report about the address, each once: the first failure, or that it has to wait from now on; `false` = not another guess
    */
   fail(address: string, now: number, keyId: string): News | false | undefined {
     const entry = this.#entries.get(address) ?? { failures: 0, lastFailure: now, nextSlot: 0, keys: new Map<string, number>() };
@@ -108,7 +107,7 @@ export class Penalties {
     return entry.failures === 1 ? 'first' : undefined;
   }
 
-  /** The addresses that have to wait, and when they are forgiven, in ms since the epoch. */
+  /** The addresses that have to wait, each with the end of the wait in ms since the epoch. */
   waiting(now: number): { readonly source: string; readonly until: number }[] {
     return [...this.#entries]
       .map(([source, { failures, lastFailure }]) => ({ source, failures, until: lastFailure + this.#rules.expiry }))
@@ -116,7 +115,7 @@ export class Penalties {
       .map(({ source, until }) => ({ source, until }));
   }
 
-  /** Forgives an address at once. */
+  /** Forgets an address at once. */
   forget(address: string): void {
     this.#entries.delete(address);
   }

@@ -4,14 +4,14 @@ export interface PortRange {
   readonly to: number;
 }
 
-/** A text that isn't a list of ports; the message says which part and why. */
+/** A text that isn't a list of ports; the message names the invalid part and the reason. */
 export class PortRangeError extends Error {
   override readonly name = 'PortRangeError';
 }
 
 /**
- * Reads a list of ports and port ranges such as `9001-9009,10001,11000-12000` (contract 4.4). Spaces around a part are
- * ignored, a blank text is the empty list. The ranges come back ascending, and joined where they touch or overlap.
+ * Parses a list of ports and port ranges such as `9001-9009,10001,11000-12000` (contract 4.4). Spaces around a part are
+ * ignored; a blank text is the empty list. The result is sorted, and ranges that touch or overlap are merged.
  * @throws {PortRangeError}
  */
 export function parsePortRanges(text: string): PortRange[] {
@@ -36,12 +36,12 @@ function parsePart(part: string): PortRange {
   return { from, to };
 }
 
-/** The text form of a list of ranges: `parsePortRanges` reads it back. */
+/** The inverse of `parsePortRanges`. */
 export function formatPortRanges(ranges: readonly PortRange[]): string {
   return ranges.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
 }
 
-/** Whether a list of allowed ports holds this one. The empty list allows every port. */
+/** Whether a list of allowed ports contains this port. The empty list allows every port. */
 export function allowsPort(ranges: readonly PortRange[], port: number): boolean {
   return ranges.length === 0 || ranges.some(({ from, to }) => from <= port && port <= to);
 }

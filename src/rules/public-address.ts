@@ -1,22 +1,22 @@
 import { formatHostPort } from './host-port.ts';
 import { isWildcard } from './host-name.ts';
 
-/** What of a host its public URLs are made of. */
+/** The columns of a host that determine its public URLs. */
 export interface PublicHost {
   readonly host: string;
   readonly location: string;
   readonly scheme: string;
-  /** HTTP requests are sent to HTTPS. */
+  /** HTTP requests are redirected to HTTPS. */
   readonly autoHttps: boolean;
 }
 
-/** The ports where visitors reach hosts; 0 = there is none. */
+/** The ports on which the server serves hosts; 0 = none. */
 export interface HostPorts {
   readonly httpPort: number;
   readonly httpsPort: number;
 }
 
-/** The URLs by which visitors reach a host, https first. A wildcard has none: its names are not known. */
+/** The URLs at which visitors reach a host, https first. A wildcard has none, since its names are unknown. */
 export function publicUrls({ host, location, scheme, autoHttps }: PublicHost, { httpPort, httpsPort }: HostPorts): string[] {
   if (isWildcard(host)) return [];
   const schemes = [
@@ -31,35 +31,35 @@ function urlOf(scheme: string, host: string, port: number, usual: number): strin
   return `${scheme}://${port === usual ? name : formatHostPort({ host, port })}`;
 }
 
-/** Addresses to listen on that mean all of a machine's. */
+/** Listen addresses that mean all addresses of the machine. */
 const everywhere: ReadonlySet<string> = new Set(['', '0.0.0.0', '::']);
 
 /**
- * Where visitors reach a tunnel; null = it has no port, or nobody has said by which name this server is reached.
- * @param serverName the server's name or address; '' = not known
+ * The address at which visitors reach a tunnel; null = it has no port, or the server's public name is not configured.
+ * @param serverName the server's name or address; '' = unknown
  */
 export function publicAddress({ port, serverIp }: { readonly port: number; readonly serverIp: string }, serverName: string): string | null {
   const host = everywhere.has(serverIp) ? serverName : serverIp;
   return port === 0 || host === '' ? null : formatHostPort({ host, port });
 }
 
-/** Where agents connect to. */
+/** The address that agents connect to. */
 export interface BridgePlace {
   readonly port: number;
-  /** `port` 0 = there is none */
+  /** `port` 0 = no TLS port */
   readonly tls: { readonly port: number; readonly fingerprint: string };
 }
 
 /**
- * The command that runs a client's agent, for a POSIX shell: over TLS with the server's fingerprint pinned, where the server has that. The key goes
- * by the environment, so that other users of the machine do not see it in the list of processes.
+ * The command that runs a client's agent, for a POSIX shell: over TLS with the server's fingerprint pinned, if the server has a TLS port. The
+ * key is passed in the environment, so that other users of the machine don't see it in the process list.
  */
 export function agentCommand(vkey: string, serverName: string, { port, tls }: BridgePlace): string {
-  const place = tls.port > 0 ? `--server ${formatHostPort({ host: serverName, port: tls.port })} --tls-fingerprint ${tls.fingerprint}` : `--server ${formatHostPort({ host: serverName, port })}`;
-  return `ADIT_VKEY=${quoted(vkey)} npx adit agent ${place}`;
+  const server = quoted(formatHostPort({ host: serverName, port: tls.port > 0 ? tls.port : port }));
+  return `ADIT_VKEY=${quoted(vkey)} npx adit agent --server ${server}${tls.port > 0 ? ` --tls-fingerprint ${quoted(tls.fingerprint)}` : ''}`;
 }
 
-/** A text as one word of a POSIX shell. */
+/** A text quoted as one word for a POSIX shell. */
 function quoted(text: string): string {
-  return /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

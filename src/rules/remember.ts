@@ -1,9 +1,9 @@
-/** Longer texts are computed anew each time: what is remembered stays below a megabyte. */
+/** Results for longer texts are not cached, so that the cache stays below 1 MB. */
 const LONGEST = 128;
 
 /**
- * A pure function that remembers its results by the text, for texts that strangers send and that are few in practice: names of header fields, of
- * hosts. Forgets all when there are `most`.
+ * Caches the results of a pure function by its argument, for external texts with few distinct values, such as names of header fields and
+ * hosts. Clears the cache when it has `most` entries.
  */
 export function remember<T>(compute: (text: string) => T, most = 1024): (text: string) => T {
   const known = new Map<string, T>();
@@ -11,7 +11,7 @@ export function remember<T>(compute: (text: string) => T, most = 1024): (text: s
     const before = known.get(text);
     if (before !== undefined) return before;
     if (text.length > LONGEST) return compute(text);
-    // A copy: a part of a text keeps the whole of it in memory.
+    // A copy, since a substring keeps the whole original string in memory.
     const key = String(JSON.parse(JSON.stringify(text)));
     const result = compute(key);
     if (known.size >= most) known.clear();

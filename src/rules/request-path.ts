@@ -1,20 +1,20 @@
 import { octets } from './octets.ts';
 
 /**
- * The one reading of a request's path, for the routing of hosts, their diagnosis and file tunnels. Programs behind this server read
- * paths in their own ways, so what a rule's location was compared with must be what they can make of it.
+ * How the path of a request is interpreted, for the routing of hosts, their diagnosis and file tunnels. Programs behind this server
+ * interpret paths in different ways, so a location must be compared with every interpretation that they could use.
  */
 
-/** A path that everybody reads in the same way: no escapes, no empty segments, none that begins with a dot, no parameters. */
+/** A path with only one interpretation: no escapes, no empty segments, no segment that begins with a dot, no parameters. */
 const plain = /^(?:\/[\w~!$&'()*+,=:@-][\w~!$&'()*+,=:@.-]*)*\/?(?:\?|$)/;
 
 /**
- * The path to pass on, with its query as it came: dot segments (`..`, `%2e%2E`) are resolved, `\` becomes `/`, and only one slash is left at the
- * beginning (`//admin` is another host's root to some programs). Everything else stays as it was sent. What doesn't begin with a
- * slash, as `*`, stays too.
- * @param target each character is one byte, or it is a text of ASCII
- * @returns undefined when it leads above the root, or programs differ about what it means: dot segments behind an escaped slash or with
- * parameters (`%2f..`, `..;x`), an escaped slash behind parameters, a NUL, a fragment
+ * The path to forward, with its query unchanged: dot segments (`..`, `%2e%2E`) are resolved, `\` becomes `/`, and leading slashes are reduced
+ * to one (some programs treat `//admin` as the root of another host). Everything else stays unchanged, and so does a target that doesn't begin
+ * with a slash, such as `*`.
+ * @param target each character is one byte, or it is ASCII text
+ * @returns undefined if the path leads above the root, or if programs interpret it in different ways: dot segments after an escaped slash or with
+ * parameters (`%2f..`, `..;x`), an escaped slash after parameters, a NUL, a fragment
  */
 export function resolvedPath(target: string): string | undefined {
   if (plain.test(target) || !target.startsWith('/')) return target;
@@ -30,19 +30,19 @@ export function resolvedPath(target: string): string | undefined {
       continue;
     }
     if (dots === '..' && !leaveSegment(kept)) return undefined;
-    // A directory, as it was asked for.
+    // Keeps the trailing slash of a directory.
     if (at === segments.length - 1) kept.push('');
   }
   return `/${kept.join('/')}${query}`;
 }
 
-/** Goes up by one; empty segments are nothing to leave. @returns false at the root */
+/** Removes the last segment; empty segments don't count. @returns false at the root */
 function leaveSegment(kept: string[]): boolean {
   while (kept.at(-1) === '') kept.pop();
   return kept.pop() !== undefined;
 }
 
-/** Whether some programs find dot segments in a segment, its end, a slash behind its parameters, or nothing but these, and others don't. */
+/** Whether some programs find dot segments, an end, or a slash after parameters in a segment, and others don't. */
 function isAmbiguous(segment: string): boolean {
   if (!/[%;]/.test(segment)) return false;
   const decoded = unescaped(segment);
@@ -52,9 +52,9 @@ function isAmbiguous(segment: string): boolean {
 }
 
 /**
- * What locations are compared with: the path without its query, escapes decoded, `\` and `%2f` as slashes, one slash where there are
- * several, without parameters (`;x`) and without a slash at its end. Two paths that a program could take for the same are the same here.
- * @param path as `resolvedPath` returns it
+ * The form of a path that is compared with locations: without query, escapes decoded, `\` and `%2f` as slashes, repeated slashes merged,
+ * without parameters (`;x`) and without a trailing slash. Two paths that some program could treat as equal are equal in this form.
+ * @param path as returned by `resolvedPath`
  */
 export function routedPath(path: string): string {
   if (!path.startsWith('/')) return path;
@@ -63,7 +63,7 @@ export function routedPath(path: string): string {
   return `/${segments.join('/')}`;
 }
 
-/** The path of a rule as it is compared with `routedPath`. @param location any text, as `hostLocation` spells it */
+/** A rule's location in the form that is compared with `routedPath`. @param location in the spelling of `hostLocation` */
 export function routedLocation(location: string): string {
   const path = octets(location);
   return routedPath(resolvedPath(path) ?? path);
@@ -83,7 +83,7 @@ function withoutParameters(segment: string): string {
   return at < 0 ? segment : segment.slice(0, at);
 }
 
-/** Decoded once, as programs do; what is no escape stays. */
+/** Decodes escapes once; invalid escapes stay unchanged. */
 function unescaped(text: string): string {
   return text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

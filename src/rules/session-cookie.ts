@@ -1,27 +1,27 @@
-/** The session cookie's name over plain HTTP, and below a base path: the one that callers of this API's family know. */
+/** The session cookie's name over plain HTTP, and below a base path: the name that callers of the NPS API know. */
 const plainName = 'beegosessionID';
 
 /**
- * Its name over HTTPS at the root. Browsers accept `__Host-` only over HTTPS, from this very host, for the path `/`: no other host of
+ * The name over HTTPS at the root. Browsers only accept the prefix `__Host-` over HTTPS, from this exact host, for the path `/`: no other host of
  * the domain can plant a session.
  */
 const hostName = `__Host-${plainName}`;
 
-/** Every name that a session cookie of this server can have; the one that no other host can plant comes first. */
+/** All names that a session cookie of this server can have; the one that no other host can plant comes first. */
 export const sessionCookieNames: readonly string[] = [hostName, plainName];
 
 /**
- * The name that a new session's cookie gets.
+ * The cookie name for a new session.
  * @param secure the request came over HTTPS
- * @param basePath the path that every route is below; "" = none
+ * @param basePath path prefix of every route; "" = none
  */
 export function sessionCookieName(secure: boolean, basePath: string): string {
   return secure && basePath === '' ? hostName : plainName;
 }
 
 /**
- * A Cookie header without this server's sessions, everything else as it was; "" = nothing is left. Pairs end at each `;`, also within
- * quotes: a browser puts our pair behind whatever another site has planted (`x="`).
+ * Removes this server's sessions from a Cookie header; "" = nothing is left. Pairs end at each `;`, even within
+ * quotes: a browser may send our pair after one that another site has planted (`x="`).
  */
 export function withoutSessionCookies(header: string): string {
   if (!mentionsSession(header)) return header;
@@ -30,7 +30,7 @@ export function withoutSessionCookies(header: string): string {
 
 /**
  * Whether a Set-Cookie header sets one of our names: as its name, or in a cookie without a name (`=beegosessionID=x`), which browsers send
- * back as if that were the name.
+ * back as if it were the name.
  */
 export function setsSessionCookie(header: string): boolean {
   if (!mentionsSession(header)) return false;
@@ -38,7 +38,7 @@ export function setsSessionCookie(header: string): boolean {
   return sessionCookieNames.includes(pair.replace(/^[=\s]+/, '').split('=', 1)[0]?.trim() ?? '');
 }
 
-/** Whether a header could name a session cookie of this server: every name ends in this one. */
+/** Whether a header could contain a session cookie of this server: all names end with this one. */
 export function mentionsSession(header: string): boolean {
   return header.includes(plainName);
 }

@@ -1,4 +1,4 @@
-/** The transports a tunnel can listen on. */
+/** The transports that a tunnel can listen on. */
 export type Transport = 'tcp' | 'udp';
 
 const transports: Readonly<Record<string, Transport>> = {
@@ -8,15 +8,15 @@ const transports: Readonly<Record<string, Transport>> = {
 /** The tunnel modes (contract 4.6). */
 export const tunnelModes = ['tcp', 'udp', 'httpProxy', 'socks5', 'secret', 'p2p', 'file'] as const;
 
-/** What a tunnel of this mode listens on; undefined = on no port (secret, p2p: contract 4.4). */
+/** The transport that a tunnel of this mode listens on; undefined = it has no port (secret, p2p: contract 4.4). */
 export function transportOf(mode: string): Transport | undefined {
   return transports[mode];
 }
 
-/** The modes whose tunnels are found by their password, which therefore belongs to one of them only (contract 4.6). */
+/** The modes whose tunnels are found by their password, which must therefore be unique among them (contract 4.6). */
 export const keyedModes: readonly string[] = ['secret', 'p2p'];
 
-/** The modes whose targets can be told the visitor's address by a PROXY protocol header: elsewhere nobody would read it. */
+/** The modes that can send the visitor's address to the target in a PROXY protocol header. */
 export const proxyHeaderModes: readonly string[] = ['tcp', 'secret'];
 
 /** The values of a tunnel's PROXY protocol; '' = off. */

@@ -1,4 +1,4 @@
-/** A member of a {@link UseOrder}, which alone changes it. */
+/** A member of a {@link UseOrder}. Only the order changes it. */
 export class Place<T> {
   readonly member: T;
   /** @internal */
@@ -11,7 +11,7 @@ export class Place<T> {
   }
 }
 
-/** Members in the order in which they were used last. Every operation takes the same short time, and none allocates. */
+/** Members in order of last use. Every operation takes constant time and allocates nothing. */
 export class UseOrder<T> {
   #oldest: Place<T> | undefined;
   #newest: Place<T> | undefined;
@@ -21,25 +21,25 @@ export class UseOrder<T> {
     return this.#size;
   }
 
-  /** Whoever was not used for longest. */
+  /** The least recently used member. */
   get oldest(): T | undefined {
     return this.#oldest?.member;
   }
 
-  /** Adds one that is in no order. */
+  /** Adds a member that is not in any order. */
   add(place: Place<T>): void {
     this.#size++;
     this.#append(place);
   }
 
-  /** Says that a member is in use now. */
+  /** Marks a member as used now. */
   use(place: Place<T>): void {
     if (place === this.#newest) return;
     this.#cut(place);
     this.#append(place);
   }
 
-  /** Takes a member out. */
+  /** Removes a member. */
   delete(place: Place<T>): void {
     this.#size--;
     this.#cut(place);

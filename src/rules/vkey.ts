@@ -6,7 +6,7 @@ export function newVerifyKey(): string {
   return Array.from(randomBytes(24), (byte) => alphabet[byte & 31]).join('');
 }
 
-/** The digest of a verification key by which a visitor names the client that is to let him in (contract 3.2): MD5, 32 lower-case hex digits. */
+/** The digest of a verification key with which a visitor names the client when it submits a password (contract 3.2): MD5, 32 lower-case hex digits. */
 export function visitorKeyOf(vkey: string): string {
   return createHash('md5').update(vkey).digest('hex');
 }

@@ -7,30 +7,30 @@ import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 
 /**
- * Who may use a field. Every root field says one of the first five (schema.ts refuses to start otherwise); which records its
- * callers then see and change, `access.ts` decides.
+ * The authorization scopes of a field. Every root field has one of the first five (otherwise schema.ts refuses to start).
+ * `access/records.ts` decides which records its callers see and change.
  */
 interface Scopes {
-  /** Strangers too, through the endpoints that are open to them; only who is held to reading is not. */
+  /** Includes unauthenticated callers, through the public endpoints; excludes read-only tokens. */
   readonly anyone: boolean;
   /** Administrators only. */
   readonly administrator: boolean;
   /** Ordinary users and administrators. */
   readonly user: boolean;
-  /** The legacy client login too: everybody who has proven who they are. */
+  /** Every authenticated caller, including the web login of a client. */
   readonly clientLogin: boolean;
-  /** The tokens for displays on a wall too, which may use no other field. */
+  /** Also tokens for wall displays, which may use no other field. */
   readonly wall: boolean;
-  /** Whoever is not held to reading. All mutations ask for it, by their type. */
+  /** Callers that are not read-only. Required for all mutations, by their type. */
   readonly write: boolean;
 }
 
-/** Fields load what they need by our own loaders and pages (docs/decisions/edges-by-dataloader.md), so Pothos gets no way to the database. */
+/** Our own loaders and pages provide the data of fields (docs/decisions/edges-by-dataloader.md), so Pothos gets no database access. */
 const noClient = { $connect: () => Promise.reject(new Error('Pothos has no client: load by the context')) };
 
 /**
- * The builder that every type, query and mutation is declared on. Both database clients have the same rows, so the types of
- * the SQLite one stand for both.
+ * The builder with which every type, query and mutation is declared. Both database clients have the same rows, so the types of
+ * the SQLite client serve for both.
  */
 export const builder = new SchemaBuilder<{
   Context: Context;
@@ -52,7 +52,7 @@ export const builder = new SchemaBuilder<{
   defaultFieldNullability: false,
   prisma: { client: noClient, dmmf: getDatamodel() },
   scopeAuth: {
-    // Once, when it begins; a subscription ends when its caller loses access (subscriptions/live.ts).
+    // Once, at the beginning; a subscription ends when its caller loses access (subscriptions/live.ts).
     authorizeOnSubscribe: true,
     authScopes: ({ caller: { kind, readOnly, wall } }) => ({
       anyone: readOnly !== true && wall !== true,
@@ -66,9 +66,9 @@ export const builder = new SchemaBuilder<{
   },
 });
 
-// What every root field asks for besides its own scopes: a known caller, and for changes one who may write.
+// Required for every root field in addition to its own scopes: authentication, and write permission for mutations.
 builder.queryType({ description: 'What can be read. Ordinary users see what belongs to their clients.', authScopes: { wall: true } });
 builder.mutationType({ description: 'What can be changed. Ordinary users change what belongs to their clients.', authScopes: { write: true } });
 
-/** What declares the fields of an input type, where two types have some in common. */
+/** The builder of the fields of an input type, for fields that two types share. */
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;

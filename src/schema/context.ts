@@ -4,27 +4,28 @@ import type { Attempts } from '../rules/attempts.ts';
 import { shareOf, type Caller } from '../rules/caller.ts';
 import { hostOfUrl } from '../rules/host-name.ts';
 import type { Counts } from '../store/hot/counts.ts';
-import type { Page } from '../store/hot/page.ts';
+import { type Page, scans } from '../store/hot/page.ts';
+import type { Condition } from '../store/search/search.ts';
 import type { Store } from '../store/store.ts';
 import type { WriteOptions } from '../store/transaction.ts';
-import { ListWalk } from './list-walk.ts';
-import { Loaders } from './loaders.ts';
-import type { ResultLimits } from './result-limits.ts';
+import { ListWalk } from './lists/list-walk.ts';
+import { Loaders } from './lists/loaders.ts';
+import type { ResultLimits } from './limits/result-limits.ts';
 import type { SchemaSettings, Services } from './services.ts';
 import type { Live } from './subscriptions/live.ts';
-import type { Work } from './writes.ts';
+import type { Work } from './writes/writes.ts';
 
-/** What a resolver gets. Made for each request, the legacy ones included, so it holds nothing that isn't asked for. */
+/** The context of resolvers. Created for each request, including legacy ones, so its parts are created on first use. */
 export class Context {
   readonly caller: Caller;
-  /** Names the request in the log. */
+  /** Identifies the request in the log. */
   readonly requestId: string;
   readonly store: Store;
   readonly engine: EngineFace;
   readonly settings: SchemaSettings;
-  /** Slows down guessing. */
+  /** Throttles guessing. */
   readonly attempts: Attempts;
-  /** Holds the lists of an operation that a caller has written. Absent where the program itself has. */
+  /** Limits the lists of an operation by a caller. Absent for the program's own operations. */
   readonly results: ResultLimits | undefined;
   readonly #services: Services;
   #loaders: Loaders | undefined;
@@ -44,13 +45,13 @@ export class Context {
     this.attempts = services.attempts;
   }
 
-  /** Batches and remembers look-ups for this request. */
+  /** Batches and caches lookups for this request. */
   get loaders(): Loaders {
     return this.#loaders ??= new Loaders(this.store, this.engine, this.results);
   }
 
   /**
-   * Writes, as this caller: see {@link Writes.run}. What the request has looked up before is forgotten, since an operation may hold
+   * Runs a write as this caller, see {@link Writes.run}. Clears cached lookups afterwards, since an operation may contain
    * several mutations.
    */
   async write<T>(work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'ended'>): Promise<T> {
@@ -61,12 +62,12 @@ export class Context {
     }
   }
 
-  /** The name or address by which agents and visitors reach the server, as somebody has told it; '' = nobody has. Looked up once. */
+  /** The configured name or address of the server for agents and visitors; '' = none. Cached. */
   serverName(): Promise<string> {
     return this.#serverName ??= serverNameOf(this.settings, this.store);
   }
 
-  /** How many records there are of those that the caller sees. Counted once. */
+  /** The number of records that the caller sees, by state. Cached. */
   counts(): Promise<Counts> {
     return this.#counts ??= this.#count();
   }
@@ -77,19 +78,24 @@ export class Context {
     return this.store.counts(caller.kind === 'user' ? { ownerId: caller.userId } : caller.kind === 'client' ? { clientId: caller.clientId } : {});
   }
 
-  /** From now on each run of the operation returns the next rows of its list. @param most rows of all runs; undefined = all */
+  /** Makes each further run of the operation return the next rows of its list. @param most maximum rows of all runs; undefined = all */
   walk(most: number | undefined): ListWalk {
     return this.#walk = new ListWalk(most);
   }
 
-  /** A page of a list, or the next rows of a walk. */
-  async list<Row extends Readonly<Record<string, unknown>>, Query extends { readonly limit: number; readonly search?: string }>(
-    query: Query, page: (query: Query) => Promise<Page<Row>>, pages: (query: Omit<Query, 'limit'> & { readonly limit?: number }) => AsyncGenerator<Page<Row>, void, undefined>,
+  /**
+   * A page of a list, or the next rows of a walk.
+   * @param refine adds conditions that take time to compute; like searches, a caller can run one such list at a time
+   */
+  async list<Row extends Readonly<Record<string, unknown>>, Query extends { readonly limit: number; readonly search?: string; readonly conditions?: readonly Condition[] }>(
+    wanted: Query, page: (query: Query) => Promise<Page<Row>>, pages: (query: Omit<Query, 'limit'> & { readonly limit?: number }) => AsyncGenerator<Page<Row>, void, undefined>,
+    refine?: (query: Query) => Promise<Query>,
   ): Promise<Page<Row>> {
-    const end = query.search ? await this.#services.searches.take(shareOf(this.caller)) : undefined;
+    const end = scans(wanted) || refine ? await this.#services.searches.take(shareOf(this.caller)) : undefined;
     try {
+      const query = refine ? await refine(wanted) : wanted;
       if (this.#walk === undefined) return await page(query);
-      // A long list would otherwise fill the memory with what it has looked up.
+      // Otherwise a long list would fill the memory with cached lookups.
       this.#loaders = undefined;
       return await this.#walk.next({ page: (limit) => page({ ...query, limit }), pages: (limit) => pages({ ...query, limit }) }, query.limit);
     } finally {
@@ -97,12 +103,12 @@ export class Context {
     }
   }
 
-  /** Asks for another part of the event loop's time, before work that may take long. @returns undefined = go on at once */
-  turn(): Promise<void> | undefined {
-    return this.#services.turns.next(shareOf(this.caller));
+  /** Waits for the next time slice; call it before each part of long work. @returns undefined = continue at once */
+  nextSlice(): Promise<void> | undefined {
+    return this.#services.timeSlices.next(shareOf(this.caller));
   }
 
-  /** Waits until the caller may begin another long operation. @returns ends it @throws {AditError} TOO_MANY_OPERATIONS */
+  /** Waits until the caller may begin another long operation. @returns a function that ends it @throws {AditError} TOO_MANY_OPERATIONS */
   takeSlot(): Promise<() => void> {
     return this.#services.slots.take(shareOf(this.caller));
   }
@@ -112,23 +118,23 @@ export class Context {
     return this.#services.now();
   }
 
-  /** What subscribers listen to. */
+  /** The source of events for subscriptions. */
   get live(): Live {
     return this.#services.live;
   }
 
-  /** Forgets what was looked up, since the next event of a subscription comes later. @returns the event */
+  /** Clears cached lookups between two events of a subscription. @returns the event */
   forgetLookups<T>(event: T): T {
     this.#loaders = undefined;
     return event;
   }
 
-  /** Resolves when the store knows the engine's state of at most a second ago. */
+  /** Resolves when the stored state of the engine is at most one second old. */
   freshState(): Promise<void> {
     return this.#services.freshState();
   }
 
-  /** Writes with the request's id. */
+  /** The log, with the request's id. */
   get log(): Logger {
     return this.#log ??= this.#services.log.child({ requestId: this.requestId });
   }
@@ -139,7 +145,7 @@ async function serverNameOf({ publicUrl }: SchemaSettings, { db }: Store): Promi
   return hostOfUrl(global?.serverUrl ?? '') || hostOfUrl(publicUrl);
 }
 
-/** The context of one request. @param results absent = the operation is one of the program's own */
+/** Creates the context of a request. @param results absent = an operation of the program itself */
 export function createContext(services: Services, caller: Caller, requestId: string, results?: ResultLimits): Context {
   return new Context(services, caller, requestId, results);
 }

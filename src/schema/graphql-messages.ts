@@ -1,10 +1,10 @@
 import { GraphQLError } from 'graphql';
 
 /**
- * How graphql-js words what is wrong with a value, which it quotes. What is quoted can be a password: error answers end up in the logs of
- * callers and proxies, so only the place and the rule are told.
+ * Messages of graphql-js that quote a value. The value may be a password, and error responses end up in the logs of
+ * callers and proxies, so the replacement only contains the location and the rule.
  */
-const quoting: readonly (readonly [message: RegExp, told: string])[] = [
+const quoting: readonly (readonly [message: RegExp, replacement: string])[] = [
   [/^(Syntax Error: .*?(?:String|BlockString|Name|Int|Float)) "[^]*$/, '$1.'],
   [/^(Syntax Error: (?:Cannot parse|Invalid|Unexpected) [^":]*)[":][^]*$/, '$1.'],
   [/^((?:Int|Float|String|Boolean|ID|Enum "\w+") cannot represent [^:]*?)(?: value)?: [^]*$/, '$1 value'],
@@ -13,9 +13,9 @@ const quoting: readonly (readonly [message: RegExp, told: string])[] = [
   [/^(Argument "\w+") has invalid value [^]*$/, '$1 has an invalid value'],
 ];
 
-/** An error of GraphQL itself without the values that it quotes. */
+/** Removes quoted values from an error of GraphQL itself. */
 export function withoutValues(error: GraphQLError): GraphQLError {
-  // Where the body is no JSON, yoga puts the parser's message here, which quotes it. That something is here makes it answer 400.
+  // If the body is not JSON, yoga stores the parser's message here, which quotes the body. Yoga responds with 400 if it is set.
   if (error.extensions['originalError'] !== undefined) error.extensions['originalError'] = {};
   const message = plain(error);
   if (message === error.message) return error;
@@ -24,12 +24,12 @@ export function withoutValues(error: GraphQLError): GraphQLError {
 }
 
 function plain({ message, originalError }: GraphQLError): string {
-  // The part after the value is the message of the error that it wraps.
+  // The part after the value is the message of the wrapped error.
   const reason = originalError instanceof GraphQLError && message.endsWith(`; ${originalError.message}`) ? originalError : undefined;
   const own = reason === undefined ? message : message.slice(0, -reason.message.length - 2);
   const tail = reason === undefined ? '' : `; ${plain(reason)}`;
   const variable = /^Variable "\$\w+" got invalid value /.exec(own)?.[0];
   if (variable !== undefined) return `${variable.trim()}${/ at "[\w.[\]]+"$/.exec(own)?.[0] ?? ''}${tail}`;
-  const [pattern, told = ''] = quoting.find(([quotes]) => quotes.test(own)) ?? [];
-  return (pattern === undefined ? own : own.replace(pattern, told)) + tail;
+  const [pattern, replacement = ''] = quoting.find(([quotes]) => quotes.test(own)) ?? [];
+  return (pattern === undefined ? own : own.replace(pattern, replacement)) + tail;
 }

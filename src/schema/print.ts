@@ -3,6 +3,6 @@ import { printSchema } from 'graphql';
 import { schema } from './schema.ts';
 
 /*
- * Writes schema.graphql, the text that callers and the type generator read: `npm run schema`. A test fails while it is stale.
+ * Writes schema.graphql, which callers and the type generator read: `npm run schema`. A test fails if the file is out of date.
  */
 writeFileSync(new URL('schema.graphql', import.meta.url), `${printSchema(schema)}\n`);

@@ -1,11 +1,12 @@
 import { GraphQLError } from 'graphql';
 import { byteCount, MOST_BYTES } from '../rules/byte-count.ts';
 import { builder } from './builder.ts';
+import { errorCodes } from './error-codes.ts';
 
-/** The largest number of a limit: what its column holds. */
+/** Maximum of a limit, given by its column. */
 const MOST_INT = 2 ** 31 - 1;
 
-/** RFC 3339: with the zone, so that a time means the same wherever it is read. */
+/** RFC 3339 with a zone, so that a time is unambiguous. */
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i;
 
 builder.scalarType('DateTime', {
@@ -22,7 +23,7 @@ builder.scalarType('DateTime', {
 
 builder.scalarType('Bytes', {
   description: 'A number of bytes: a whole number from 0 to 9007199254740991.',
-  // Whatever a row holds, its list is readable.
+  // A list stays readable whatever value is stored.
   serialize: byteCount,
   parseValue: (value) => wholeNumber('Bytes', value, MOST_BYTES),
 });
@@ -57,6 +58,12 @@ builder.scalarType('Port', {
   description: 'A port: a whole number from 1 to 65535.',
   serialize: (value) => wholeNumber('Port', value, 65_535),
   parseValue: (value) => wholeNumber('Port', value, 65_535, 1),
+});
+
+/** Every error code, from the table of errors. No field has this type; it is in the schema so that clients get the codes as a type. */
+export const ErrorCodeType = builder.enumType('ErrorCode', {
+  description: 'The codes of errors: `extensions.code`, and `code` of each of its `extensions.problems`. No field returns one; it is here so that clients have the codes as a type.',
+  values: errorCodes,
 });
 
 function wholeNumber(scalar: string, value: unknown, most: number, least = 0): number {

@@ -3,59 +3,59 @@ import type { EngineFace } from '../engine/face.ts';
 import type { HostPorts } from '../rules/public-address.ts';
 import type { Attempts } from '../rules/attempts.ts';
 import type { Store } from '../store/store.ts';
-import { tellOfGuesses } from './audit/guesses.ts';
-import { Changes } from './changes.ts';
-import { applyToEngine } from './engine-changes.ts';
+import { tellOfGuesses } from './writes/guesses.ts';
+import { Changes } from './writes/changes.ts';
+import { applyToEngine } from './writes/engine-changes.ts';
 import { Live } from './subscriptions/live.ts';
-import { OperationSlots, searchLimits } from './operation-slots.ts';
-import { Turns } from './turns.ts';
-import { Writes } from './writes.ts';
+import { OperationSlots, searchLimits } from './limits/operation-slots.ts';
+import { TimeSlices } from './limits/time-slices.ts';
+import { Writes } from './writes/writes.ts';
 
-/** What the schema has to know of the settings. */
+/** The settings that the schema uses. */
 export interface SchemaSettings {
   /** The program's version. */
   readonly version: string;
-  /** Where agents connect to: the ports in use, also when a setting was 0. `fingerprint`: SHA-256 of the TLS certificate, 64 hex digits. */
+  /** The ports of the bridge; the actual ports if a setting is 0. `fingerprint`: SHA-256 of the TLS certificate, 64 hex digits. */
   readonly bridge: { readonly port: number; readonly tls: { readonly port: number; readonly fingerprint: string } };
-  /** Where visitors reach hosts: the ports in use; 0 = there is none. */
+  /** The actual ports of the hosts; 0 = none. */
   readonly hostPorts: HostPorts;
   readonly allowLocalProxy: boolean;
-  /** No user may have this name: the login would never reach them. */
+  /** No user may have this name, since the user could not log in. */
   readonly adminUsername: string;
-  /** The URL at which the API is reached from outside; "" = not known. */
+  /** The public URL of the API; "" = unknown. */
   readonly publicUrl: string;
 }
 
-/** What the schema is put together from. */
+/** The dependencies of the schema. */
 export interface ServiceParts {
   readonly store: Store;
   readonly engine: EngineFace;
   readonly settings: SchemaSettings;
-  /** Slows down guessing; the engine's too. */
+  /** Throttles guessing; shared with the engine. */
   readonly attempts: Attempts;
   readonly log: Logger;
-  /** Saves what the engine has to say, unless that was done within the last second. */
+  /** Saves the engine's state, unless that was done within the last second. */
   readonly freshState: () => Promise<void>;
   /** ms since the epoch */
   readonly now: () => number;
 }
 
-/** What lives as long as the server. */
+/** Objects that live as long as the server. */
 export interface Services extends ServiceParts {
   readonly changes: Changes;
-  /** The way of every change to the store. */
+  /** The path of every change to the store. */
   readonly writes: Writes;
-  /** Tells subscribers what happens. */
+  /** Notifies subscribers. */
   readonly live: Live;
   /** Divides the event loop between operations. */
-  readonly turns: Turns;
-  /** Holds callers to a number of operations at a time. */
+  readonly timeSlices: TimeSlices;
+  /** Limits the operations of each caller. */
   readonly slots: OperationSlots;
-  /** Holds callers to one search at a time. */
+  /** Limits each caller to one search at a time. */
   readonly searches: OperationSlots;
 }
 
-/** Connects what listens to changes: the engine and the subscribers. */
+/** Connects the listeners to changes: the engine and the subscribers. */
 export function createServices(parts: ServiceParts): Services {
   const { store, engine, log, now } = parts;
   const changes = new Changes();
@@ -63,5 +63,5 @@ export function createServices(parts: ServiceParts): Services {
   const live = new Live({ store, engine, changes, log, now });
   const writes = new Writes({ store, changes, audited: (entry) => live.audited(entry), now });
   tellOfGuesses({ ...parts, writes });
-  return { ...parts, changes, writes, live, turns: new Turns(), slots: new OperationSlots(), searches: new OperationSlots(searchLimits) };
+  return { ...parts, changes, writes, live, timeSlices: new TimeSlices(), slots: new OperationSlots(), searches: new OperationSlots(searchLimits) };
 }

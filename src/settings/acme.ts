@@ -5,8 +5,8 @@ import type { Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
 /**
- * How certificates are got by ACME, and where in the data directory they are kept; undefined = the settings have it off.
- * @throws {SettingsError} when the authority's file can't be read
+ * The options of ACME, including the directory for its files; undefined = ACME is off.
+ * @throws {SettingsError} if the file of the CA can't be read
  */
 export function acmeOptions({ acme, acmeDirectory: directory, acmeEmail, acmeCa, dataDir }: Pick<Settings, 'acme' | 'acmeDirectory' | 'acmeEmail' | 'acmeCa' | 'dataDir'>) {
   if (!acme) return undefined;

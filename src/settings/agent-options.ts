@@ -2,15 +2,16 @@ import path from 'node:path';
 import { z } from 'zod';
 import { parseFingerprint } from '../rules/fingerprint.ts';
 import { parseHostPort } from '../rules/host-port.ts';
+import { flagCheck } from './flag-check.ts';
 import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
-/** What is said of an agent's session; what is undefined, the configuration file says. */
+/** The settings of an agent's session. The configuration file provides those that are undefined. */
 export interface SessionOptions {
   /** The bridge to connect to. */
   readonly server: { readonly host: string; readonly port: number } | undefined;
-  /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = whatever certificate it shows. */
+  /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = any certificate. */
   readonly tls: { readonly fingerprint: string } | undefined;
   /** The client's verification key. */
   readonly vkey: string | undefined;
@@ -18,16 +19,16 @@ export interface SessionOptions {
   readonly allowFiles: readonly string[];
 }
 
-/** What an agent is started with. */
+/** The options of `adit agent`. */
 export interface AgentOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets'> {
   readonly session: SessionOptions;
-  /** The configuration file, as an absolute path. Without one the session's server and vkey are known. */
+  /** The absolute path of the configuration file. Without one, the session's server and vkey are set. */
   readonly config: string | undefined;
-  /** Tells changes of state, or answers, as JSON. */
+  /** Prints changes of state, and results, as JSON. */
   readonly json: boolean;
 }
 
-/** Flags of `adit agent`, as commander names them. */
+/** Flags of `adit agent`, with the names that commander uses. */
 export interface AgentFlags {
   readonly server?: string;
   readonly vkey?: string;
@@ -61,17 +62,12 @@ export const fingerprint = z.string().transform((text, context) => {
 });
 
 /**
- * The options of an agent from its flags and its environment.
+ * The options of an agent, from flags and environment.
  * @throws {SettingsError} with all problems
  */
 export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessEnv): AgentOptions {
   const problems: string[] = [];
-  const check = <T>(name: string, schema: z.ZodType<T>, value: unknown): T | undefined => {
-    const checked = schema.safeParse(value);
-    if (checked.success) return checked.data;
-    problems.push(`${name}: ${checked.error.issues[0]?.message}`);
-    return undefined;
-  };
+  const check = flagCheck(problems);
   const config = flags.config === undefined ? undefined : path.resolve(flags.config);
   if (flags.server === undefined && config === undefined) problems.push('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
   const server = flags.server === undefined ? undefined : check('--server', bridgeAddress, flags.server);

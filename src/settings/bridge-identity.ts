@@ -5,23 +5,23 @@ import { writePrivately } from './private-file.ts';
 import type { Settings } from './settings.ts';
 import { isMissing, SettingsError } from './sources.ts';
 
-/** Agents look at the fingerprint, not at the date: there is nothing to renew. */
+/** Agents check the fingerprint, not the date, so the certificate needs no renewal. */
 const YEARS = 100;
 
-/** What the bridge shows of itself over TLS: PEM texts. */
+/** The certificate and key of the bridge, as PEM texts. */
 export interface BridgeIdentity {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Where the generated certificate is kept, with its key. */
+/** The file of the generated certificate and its key. */
 export function bridgeIdentityFile(dataDir: string): string {
   return path.join(dataDir, 'bridge-tls.pem');
 }
 
 /**
- * The certificate of the bridge and its key: the operator's, or those that the first start made and kept in the data directory.
- * @throws {SettingsError} when they can't be read, written or used
+ * The certificate of the bridge and its key: the operator's, or the pair that the first start generated in the data directory.
+ * @throws {SettingsError} if they can't be read, written or used
  */
 export async function bridgeIdentity(settings: Pick<Settings, 'dataDir' | 'bridgeTlsCert' | 'bridgeTlsKey'>): Promise<BridgeIdentity> {
   const { dataDir, bridgeTlsCert, bridgeTlsKey } = settings;
@@ -50,7 +50,7 @@ function kept(file: string): string | undefined {
 }
 
 async function generated(file: string): Promise<string> {
-  const { generate } = await import('selfsigned'); // large, and most starts don't need it
+  const { generate } = await import('selfsigned'); // a large module that most starts don't need
   const notAfterDate = new Date();
   notAfterDate.setFullYear(notAfterDate.getFullYear() + YEARS);
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'Adit bridge' }], {
@@ -71,7 +71,7 @@ function checked(identity: BridgeIdentity, name: string): BridgeIdentity {
   try {
     fits = new X509Certificate(identity.certificate).checkPrivateKey(createPrivateKey(identity.key));
   } catch (error) {
-    throw unusable(name, error); // what OpenSSL says doesn't quote the files
+    throw unusable(name, error); // OpenSSL's messages don't quote the files
   }
   if (!fits) throw new SettingsError([`${name}: the key is not that of the certificate`]);
   return identity;

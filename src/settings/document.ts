@@ -4,7 +4,7 @@ const introduction = `# Settings of the server
 
 <!-- Written by "npm run docs:settings" from src/settings/settings.ts. Change the descriptions there. -->
 
-You can give each setting in three places. If several places give it, the first one in this list wins:
+You can set each setting in three places. If you set it in more than one place, the first in this list takes precedence:
 
 1. a flag: \`npm start -- --http-port 80\`, or \`npx adit server --http-port 80\`
 2. an environment variable: \`ADIT_HTTP_PORT=80\`
@@ -13,13 +13,13 @@ You can give each setting in three places. If several places give it, the first 
 A secret can also be read from a file: add \`-file\` to the flag, \`_FILE\` to the variable or \`_file\` to the key, and give the name of the file
 (\`--auth-key-file FILE\`, \`ADIT_AUTH_KEY_FILE=FILE\`, \`auth_key_file = "FILE"\`).
 
-- Unknown names and invalid values stop the start, with a line for each problem.
-- \`npx adit server --print-config\` prints the settings in force and where each one comes from, secrets masked.
-- Port 0 means any free port. The message at the start names it.
-- Items of a list are separated by commas.
-- Settings are read once, at the start.
+- The server refuses to start if a name is unknown or a value is invalid. It prints a line for each problem.
+- \`npx adit server --print-config\` prints the effective settings and the source of each, with secrets masked.
+- Port 0 means any free port. The server prints the port at start.
+- Separate the items of a list with commas.
+- The server reads settings once, at start.
 
-What you give the agent and the visitor is in [agent.md](agent.md).
+For the settings of the agent and the visitor, see [agent.md](agent.md).
 `;
 
 /** docs/settings.md: every setting with its names, its default and its description, as src/settings/settings.ts declares them. */

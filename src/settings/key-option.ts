@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs';
 
-/** A key that a program is started with, and the ways to give it. */
+/** A secret that a program is started with, and the ways to pass it. */
 export interface KeyOption {
-  /** What it is called: "key". */
+  /** Its name in messages: "key". */
   readonly what: string;
-  /** `--vkey`; the flag of the file is `--vkey-file`. */
+  /** `--vkey`; the flag for a file is `--vkey-file`. */
   readonly flag: string;
-  /** ADIT_VKEY; the one that names a file is ADIT_VKEY_FILE. */
+  /** ADIT_VKEY; the variable for a file is ADIT_VKEY_FILE. */
   readonly variable: string;
-  /** What the two flags gave. */
+  /** The values of the two flags. */
   readonly value: string | undefined;
   readonly file: string | undefined;
 }
 
 /**
- * Reads a key from a flag, a file or the environment: everybody on the machine can read the flags of a running program. Flags go before
- * the environment; within one of them only one way of giving it is allowed.
- * @param problems gets what is wrong @returns undefined = there is a problem
+ * Reads a key from a flag, a file or the environment, since every user of the machine can read the flags of a running program. Flags override
+ * the environment. Each of them may give the key only once.
+ * @param problems problems are added to it @returns undefined = there is a problem
  */
 export function readKeyOption(option: KeyOption, environment: NodeJS.ProcessEnv, problems: string[]): string | undefined {
   const { what, flag, variable, value, file } = option;

@@ -3,7 +3,7 @@ import { settingsSchema, type SettingName, type Settings } from './settings.ts';
 import { environmentSource, fileSource, flagsSource, readSource, SettingsError, type Source } from './sources.ts';
 import { withoutWeakKeys } from './weak-keys.ts';
 
-/** What a start is given. */
+/** The sources of the settings. */
 export interface SettingsInput {
   /** Flags by their name (`--http-port`). */
   readonly flags?: Readonly<Record<string, unknown>>;
@@ -12,29 +12,28 @@ export interface SettingsInput {
   readonly configFile?: string | undefined;
 }
 
-/** The settings of a start, and what is to be said about them. */
+/** The settings of a server, ready to start. */
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Secrets that were generated just now, to be shown this once. */
+  /** Secrets that were just generated, to be shown once. */
   readonly generated: StoredSecrets;
-  /** What the log has to say about the settings, such as that signed calls are off. */
+  /** Log messages about the settings, for example that signed calls are off. */
   readonly notices: readonly string[];
 }
 
-/** The settings as they stand before a start. */
+/** The settings as read, before secrets are generated. */
 export interface ReadSettings {
-  /** The secrets in `missing` are "". */
+  /** The secrets listed in `missing` are "". */
   readonly settings: Settings;
-  /** Where a value comes from; what isn't in it has its default. */
+  /** The source of each value; settings that are not in it have their default. */
   readonly origins: ReadonlyMap<SettingName, string>;
-  /** Secrets that nobody gave and no earlier start generated. */
+  /** Secrets that are not set and that no earlier start has generated. */
   readonly missing: readonly GeneratedSecret[];
 }
 
 /**
- * Reads every setting: flags go before environment before file before the secrets of the first start before defaults.
- * Changes nothing.
- * @throws {SettingsError} with all problems: unknown names and bad values, also those that another source overrides
+ * Reads every setting. Precedence: flags, environment, file, stored secrets of the first start, defaults. Changes nothing.
+ * @throws {SettingsError} with all problems: unknown names and invalid values, including those that another source overrides
  */
 export function readSettings(input: SettingsInput): ReadSettings {
   const problems: string[] = [];
@@ -55,11 +54,11 @@ export function readSettings(input: SettingsInput): ReadSettings {
     if (given[name] === undefined && stored[name] !== undefined) origins.set(name, secretsFile(dataDir));
     given[name] ??= stored[name] ?? '';
   }
-  // Every value was checked on its own; a missing password is the one that its own schema would refuse.
+  // Every value was checked separately; only a missing password would fail its own schema.
   return { settings: { ...settingsSchema.omit({ adminPassword: true }).parse(given), adminPassword: String(given.adminPassword) }, origins, missing };
 }
 
-/** In rising precedence. A file that can't be read is a problem like the others. */
+/** In order of increasing precedence. A file that can't be read is reported like other problems. */
 function sourcesOf({ flags = {}, environment = {}, configFile }: SettingsInput, problems: string[]): Source[] {
   const others = [environmentSource(environment), flagsSource(flags)];
   try {
@@ -72,7 +71,7 @@ function sourcesOf({ flags = {}, environment = {}, configFile }: SettingsInput, 
 }
 
 /**
- * The settings for a start. Secrets that nobody gave are generated and stored in the data directory.
+ * The settings for a start. Secrets that are not set are generated and stored in the data directory.
  * @throws {SettingsError} see `readSettings`
  */
 export function loadSettings(input: SettingsInput): LoadedSettings {

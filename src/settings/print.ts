@@ -3,7 +3,7 @@ import { formatPortRanges } from '../rules/port-range.ts';
 import type { ReadSettings } from './load.ts';
 import { fileKey, infoOf, settingNames, type SettingName } from './settings.ts';
 
-/** The settings as adit.toml would hold them, each with where it comes from, secrets masked (`adit server --print-config`). */
+/** The settings in the format of adit.toml, each with its source, secrets masked (`adit server --print-config`). */
 export function printSettings({ settings, origins, missing }: ReadSettings): string {
   const ungenerated: readonly SettingName[] = missing;
   const lines = settingNames.map((name) => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import process from 'node:process';
 
 /**
- * Writes a file that only this user may read, and its directory if need be: whole or not at all, and on the disk when it returns.
+ * Atomically writes a file that only this user may read, and creates its directory if necessary. The file is on disk when this returns.
  * @throws the system's error
  */
 export function writePrivately(file: string, text: string): void {
@@ -17,7 +17,7 @@ export function writePrivately(file: string, text: string): void {
   renameSync(temporary, file);
 }
 
-/** The same for a file that is written while the server runs: the disk keeps nobody waiting. @throws the system's error */
+/** The same for a file that is written while the server runs: doesn't block on the disk. @throws the system's error */
 export async function keepPrivately(file: string, text: string): Promise<void> {
   const temporary = `${file}.${process.pid}`;
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });

@@ -5,13 +5,13 @@ import { z } from 'zod';
 import { writePrivately } from './private-file.ts';
 import { isMissing, SettingsError } from './sources.ts';
 
-/** The secrets that are generated when nobody gave them, and how many characters they get (contract D30). */
+/** The secrets that are generated if they are not set, with their lengths in characters (contract D30). */
 const lengths = { authKey: 40, authCryptKey: 16, adminPassword: 20 } as const;
 
-/** A secret that is generated when nobody gave it. */
+/** A secret that is generated if it is not set. */
 export type GeneratedSecret = keyof typeof lengths;
 
-/** All of them. */
+/** The names of all generated secrets. */
 export const generatedSecrets: readonly GeneratedSecret[] = ['authKey', 'authCryptKey', 'adminPassword'];
 
 const storedSchema = z.strictObject({ authKey: z.string(), authCryptKey: z.string(), adminPassword: z.string() }).partial();
@@ -19,14 +19,14 @@ const storedSchema = z.strictObject({ authKey: z.string(), authCryptKey: z.strin
 /** Secrets by name. */
 export type StoredSecrets = z.output<typeof storedSchema>;
 
-/** Where the generated secrets are kept. */
+/** The file of the generated secrets. */
 export function secretsFile(dataDir: string): string {
   return path.join(dataDir, 'secrets.json');
 }
 
 /**
- * The secrets that an earlier start generated; {} before the first. A file that others may read is closed to them.
- * @throws {SettingsError} when the file can't be read or isn't ours
+ * The secrets that an earlier start generated; {} before the first start. If other users may read the file, its mode is corrected.
+ * @throws {SettingsError} if the file can't be read or isn't ours
  */
 export function storedSecrets(dataDir: string): StoredSecrets {
   const file = secretsFile(dataDir);
@@ -37,17 +37,17 @@ export function storedSecrets(dataDir: string): StoredSecrets {
     return stored.data;
   } catch (error) {
     if (isMissing(error)) return {};
-    // A parser's message quotes the file: not for secrets.
+    // A parser's message quotes the file, which contains secrets.
     const problem = error instanceof SyntaxError ? 'is not JSON' : error instanceof Error ? error.message : String(error);
     throw new SettingsError([`${file}: ${problem} (data directory)`]);
   }
 }
 
 /**
- * Makes the named secrets, and stores them beside those already stored: readable by this user only, and on the disk
- * before anybody is told of them.
- * @returns the new ones
- * @throws {SettingsError} when the data directory can't be made or written
+ * Generates the named secrets and adds them to the stored ones. The file is readable by this user only, and is on disk
+ * before the secrets are shown.
+ * @returns the new secrets
+ * @throws {SettingsError} if the data directory can't be created or written
  */
 export function generateSecrets(dataDir: string, names: readonly GeneratedSecret[]): StoredSecrets {
   const made = Object.fromEntries(names.map((name) => [name, randomText(lengths[name])]));

@@ -3,16 +3,16 @@ import path from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { environmentName, fileKey, flagName, infoOf, settingNames, settingsSchema, type SettingName } from './settings.ts';
 
-/** A place that settings come from, with what it says in its own spelling. */
+/** A source of settings, with its values in its own spelling. */
 export interface Source {
-  /** How the place is called in messages. */
+  /** Its name in messages. */
   readonly label: string;
-  /** How a setting is spelled there. */
+  /** Converts a setting's name to the spelling of this source. */
   readonly spell: (name: string) => string;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** Settings that can't be used; every problem is a line of its own. */
+/** Settings that can't be used; each problem is one line. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly problems: readonly string[];
@@ -23,10 +23,10 @@ export class SettingsError extends Error {
   }
 }
 
-/** Variables that are ours and no settings of the server: the agent's key and directory, and what the tests go by. */
+/** `ADIT_` variables that are not settings of the server: the agent's key and directory, and those that the tests use. */
 const otherVariables = new Set(['ADIT_VKEY', 'ADIT_VKEY_FILE', 'ADIT_RUNTIME_DIR', 'ADIT_REQUIRE_PROGRAMS']);
 
-/** Flags, spelled `--http-port`. */
+/** Flags, in the form `--http-port`. */
 export function flagsSource(values: Readonly<Record<string, unknown>>): Source {
   return { label: 'command line', spell: flagName, values };
 }
@@ -38,8 +38,8 @@ export function environmentSource(environment: NodeJS.ProcessEnv): Source {
 }
 
 /**
- * The settings file: the one that was named, or else `adit.toml` in the working directory if there is one.
- * @throws {SettingsError} when the named one is missing, or the file can't be read or isn't TOML
+ * The settings file: the named one, or else `adit.toml` in the working directory if it exists.
+ * @throws {SettingsError} if the named file is missing, or the file can't be read or isn't TOML
  */
 export function fileSource(named: string | undefined): Source {
   const file = path.resolve(named ?? 'adit.toml');
@@ -48,7 +48,7 @@ export function fileSource(named: string | undefined): Source {
     return source(parse(readFileSync(file, 'utf8')));
   } catch (error) {
     if (error instanceof TomlError) {
-      // Only the first line: the others quote the file, which may hold secrets.
+      // Only the first line: the others quote the file, which may contain secrets.
       throw new SettingsError([`line ${error.line}, column ${error.column}: ${error.message.split('\n')[0]} (${file})`]);
     }
     if (named === undefined && isMissing(error)) return source({});
@@ -61,17 +61,17 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** A value that a source gives to a setting. */
+/** The value of a setting in a source. */
 export interface GivenValue {
   readonly name: SettingName;
   readonly value: unknown;
-  /** Where it stands, for people. */
+  /** Where it was set, as text for messages. */
   readonly origin: string;
 }
 
 /**
- * The settings that a source gives, all of them good. Everything else it says becomes a line in `problems`, which names the
- * setting as it is spelled there, what is wrong, and the source, and never shows a secret.
+ * The valid settings of a source. Everything else is added to `problems` as a line that names the
+ * setting in the spelling of the source, the problem, and the source, and never shows a secret.
  */
 export function readSource(source: Source, problems: string[]): GivenValue[] {
   const given: GivenValue[] = [];
@@ -101,7 +101,7 @@ export function readSource(source: Source, problems: string[]): GivenValue[] {
   return given;
 }
 
-/** What a secret's file holds, without the line end that editors put there; undefined after a complaint. */
+/** The content of a secret's file without the final line break that editors add; undefined after a complaint. */
 function secretFromFile(file: unknown, complain: (problem: string) => void): string | undefined {
   if (typeof file !== 'string') {
     complain('must be the name of a file');

@@ -5,22 +5,22 @@ import process from 'node:process';
 import { z } from 'zod';
 import { keepPrivately } from './private-file.ts';
 
-/** How long a secret is used, in ms: who gets hold of it can read the TLS 1.2 connections of so much time that were resumed. */
+/** How long a secret is used, in ms. Somebody who obtains it can read the resumed TLS 1.2 connections of that period. */
 export const TICKET_SECRET_MS = 24 * 60 * 60_000;
 const BYTES = 32;
 
 const stored = z.strictObject({ secret: z.base64().transform((text) => Buffer.from(text, 'base64')).refine(({ length }) => length === BYTES), madeAt: z.number() });
 
-/** Where the secret is kept that TLS session tickets are sealed with, so that they outlive a restart. */
+/** The file of the secret that seals TLS session tickets, so that tickets survive a restart. */
 export function ticketSecretFile(dataDir: string): string {
   return path.join(dataDir, 'tls-tickets.json');
 }
 
 /**
- * The secret to use now: the one that is kept, or a new one in its place when that is older than {@link TICKET_SECRET_MS}, from the future, or no secret. Readable
- * by this user only.
+ * The current secret: the stored one, or a new one if the stored one is older than {@link TICKET_SECRET_MS}, from the future, or invalid. The file is
+ * readable by this user only.
  * @param now ms since the epoch
- * @throws the system's error when it can't be read or written
+ * @throws the system's error if it can't be read or written
  */
 export async function ticketSecret(dataDir: string, now: number): Promise<Buffer> {
   const file = ticketSecretFile(dataDir);
@@ -47,6 +47,6 @@ function parsed(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    return undefined; // no secret: it is made anew
+    return undefined; // not a secret: the caller generates a new one
   }
 }

@@ -5,11 +5,11 @@ import { LogLevelsError, parseLogLevels } from '../rules/log-levels.ts';
 import { parsePortRanges, PortRangeError } from '../rules/port-range.ts';
 
 /**
- * The kinds of values a setting can have. Each reads the texts of flags and environment variables as well as the native
- * values of TOML, and its message completes the sentence "<setting>: must be ...".
+ * The types of setting values. Each accepts the texts of flags and environment variables as well as the native
+ * values of TOML. Its message completes the sentence "<setting>: must be ...".
  */
 
-/** A whole number within bounds, both included. */
+/** A whole number from `min` to `max`, inclusive. */
 export function integer(min: number, max: number, what = 'a whole number') {
   const error = `must be ${what} from ${min} to ${max}`;
   return z.union([z.string().regex(/^\d+$/).transform(Number), z.number()], { error }).pipe(z.int(error).min(min, error).max(max, error));
@@ -24,7 +24,7 @@ export const boolean = z.union([z.boolean(), z.enum(['true', 'false']).transform
 /** A text that isn't empty. */
 export const text = z.string('must be a text').min(1, 'must not be empty').max(255, 'must be at most 255 characters long');
 
-/** A file or directory, made absolute from the working directory. */
+/** A file or directory; a relative path is resolved from the working directory. */
 export const filePath = z.string('must be a path').min(1, 'must not be empty').transform((file) => path.resolve(file));
 
 /** The same; "" = none. */
@@ -33,10 +33,10 @@ export const optionalFilePath = z.union([z.literal(''), filePath], { error: 'mus
 /** An address or host name to listen on. */
 export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host name, without a port');
 
-/** An address on the web that is asked over TLS. */
+/** An HTTPS URL that the server connects to. */
 export const httpsUrl = z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).max(1000, 'must be at most 1000 characters long');
 
-/** An address on the web that people open; "" = none. */
+/** A web URL for people; "" = none. */
 export const webUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(255)], { error: 'must be empty, or a URL that begins with https:// or http://, at most 255 characters long' });
 
 /** An e-mail address; "" = none. */
@@ -47,13 +47,13 @@ export function oneOf<const T extends readonly [string, ...string[]]>(words: T) 
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });
 }
 
-/** A path that others are put below; "" = none. It begins with a slash and doesn't end in one. */
+/** A path prefix; "" = none. It begins with a slash and doesn't end with one. */
 export const basePath = z.string('must be a text').regex(/^(\/[\w.~-]+)*$/, 'must be empty, or a path like /adit that begins with a slash and ends without one');
 
-/** IP addresses and networks (`10.0.0.0/8`): an array, or a text with commas between. */
+/** IP addresses and networks (`10.0.0.0/8`): an array, or a text separated by commas. */
 export const networks = z.union([z.array(z.string()), z.string().transform(splitAtCommas)], { error: 'must be a list of IP addresses and networks' })
   .pipe(z.array(z.string()).refine((list) => list.every(isNetwork), {
-    // Only the first: a long list of nonsense would take seconds to complain about.
+    // Only the first invalid item: complaining about a long list would take seconds.
     error: ({ input }) => `must be a list of IP addresses and networks like 10.0.0.0/8 (${JSON.stringify(z.array(z.string()).parse(input).find((item) => !isNetwork(item)))} is neither)`,
   }));
 
@@ -95,5 +95,5 @@ export const databaseUrl = z.string('must be a text')
 /** A secret text. */
 export const secret = z.string('must be a text');
 
-/** What an API call without a valid signature is answered (contract D1). */
+/** Status of the response to an API call without a valid signature (contract D1). */
 export const authFailureStatus = z.union([z.enum(['401', '302']).transform((status) => (status === '401' ? 401 : 302)), z.literal([401, 302])], { error: 'must be 401 or 302' });

@@ -1,24 +1,25 @@
 import { z } from 'zod';
 import { parseHostPort } from '../rules/host-port.ts';
+import { flagCheck } from './flag-check.ts';
 import { bridgeAddress, fingerprint } from './agent-options.ts';
 import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
-/** What a visitor is started with. */
+/** The options of `adit visit`. */
 export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets' | 'halfClosedSeconds'> {
   /** The bridge to connect to. */
   readonly server: { readonly host: string; readonly port: number };
-  /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = whatever certificate it shows. */
+  /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = any certificate. */
   readonly tls: { readonly fingerprint: string } | undefined;
   readonly type: 'secret' | 'p2p';
-  /** The tunnel's. */
+  /** The tunnel's password. */
   readonly password: string;
   /** The local port to open; 0 = any free one. */
   readonly listen: { readonly host: string; readonly port: number };
 }
 
-/** Flags of `adit visit`, as commander names them. */
+/** Flags of `adit visit`, with the names that commander uses. */
 export interface VisitFlags {
   readonly server?: string;
   readonly type?: string;
@@ -41,17 +42,12 @@ const listenAddress = z.string().transform((text, context) => {
 });
 
 /**
- * The options of a visitor from its flags and its environment.
+ * The options of a visitor, from flags and environment.
  * @throws {SettingsError} with all problems
  */
 export function readVisitOptions(flags: VisitFlags, environment: NodeJS.ProcessEnv): VisitOptions {
   const problems: string[] = [];
-  const check = <T>(name: string, schema: z.ZodType<T>, value: unknown): T | undefined => {
-    const checked = schema.safeParse(value);
-    if (checked.success) return checked.data;
-    problems.push(`${name}: ${checked.error.issues[0]?.message}`);
-    return undefined;
-  };
+  const check = flagCheck(problems);
   const server = check('--server', bridgeAddress, flags.server);
   const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
   const type = check('--type', z.enum(['secret', 'p2p'], { error: 'must be secret or p2p' }), flags.type);

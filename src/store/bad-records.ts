@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { CounterBatch } from './hot/counters.ts';
 
-/** Bad records that are remembered; more are looked for anew each time. */
+/** Maximum number of bad records remembered; further ones are searched for again each time. */
 const MOST = 1000;
 /** Names in one line of the log. */
 const MOST_NAMED = 20;
@@ -25,7 +25,7 @@ function only({ clients, tunnels, hosts }: CounterBatch, wanted: (name: string) 
   };
 }
 
-/** Records whose counters could not be stored, and stood in the way of others: each is tried by itself from then on, and told of once. */
+/** Records whose counters could not be stored, and blocked others: each is tried separately from then on, and logged once. */
 export class BadRecords {
   readonly #names = new Set<string>();
   /** Since the last `tell`. */
@@ -49,12 +49,12 @@ export class BadRecords {
     }
   }
 
-  /** These were stored: if one was bad, it is bad no more. */
+  /** Reports that records were stored, so they are no longer bad. */
   stored(batch: CounterBatch): void {
     if (this.#names.size > 0) for (const name of namesOf(batch)) this.#names.delete(name);
   }
 
-  /** Tells of those that are new, in one line. */
+  /** Logs new bad records in one line. */
   tell(log: Logger): void {
     if (this.#news.length === 0) return;
     log.error({ err: this.#error, count: this.#news.length, records: this.#news.slice(0, MOST_NAMED) }, 'the counters of some records can not be stored; those of all others are');

@@ -8,10 +8,10 @@ import { isBusy } from './sqlite/codes.ts';
 const lockFileName = 'adit.lock';
 
 /**
- * Claims a data directory for this process: two servers on one SQLite file would each believe in what the other has changed. The lock
- * is SQLite's own on an empty database beside it, which the system takes back with the process, however that ends.
- * @returns the way to give it back
- * @throws {StoreError} when another process has it
+ * Claims a data directory for this process, since two servers on one SQLite file would not see each other's changes. The lock
+ * is SQLite's own, on an empty database next to the file. The system releases it when the process ends, for any reason.
+ * @returns a function that releases it
+ * @throws {StoreError} if another process holds it
  */
 export function lockDataDir(dataDir: string): () => Promise<void> {
   const file = path.join(dataDir, lockFileName);

@@ -2,7 +2,7 @@ import { messageOf } from './errors.ts';
 import { primaryCode, sqliteCode, sqliteCodes } from './sqlite/codes.ts';
 import { StatementError, WorkerLostError } from './sqlite/worker-link.ts';
 
-/** What is wrong with a database that does not do what it is asked for: somebody else has its lock, no room is left, or it does not answer. */
+/** Why a database fails: another program has its lock, its disk is full, or it does not answer. */
 export type DatabaseFailure = 'DATABASE_BUSY' | 'DATABASE_FULL' | 'DATABASE_UNAVAILABLE';
 
 /** Says whether an error means that the database is not usable at present, and in which way; undefined = anything else. */
@@ -15,14 +15,14 @@ export function databaseFailure(error: unknown): DatabaseFailure | undefined {
 }
 
 /**
- * What a line of the log says of an error: of a database that is not usable the code and what the database said, in one line. Anything else
- * as it is, with its stack.
+ * The log fields of an error: for an unusable database its code and the database's message in one line; for other errors the error
+ * with its stack.
  */
 export function failureNote(error: unknown): { readonly code: DatabaseFailure; readonly reason: string } | { readonly err: unknown } {
   const code = databaseFailure(error);
   if (code === undefined || typeof error !== 'object' || error === null) return { err: error };
   const cause = causeOf(error);
-  // What Prisma says begins with a line break, names the call, and quotes the error behind it.
+  // Prisma's message begins with a line break, names the call, and quotes the original error.
   const said = (cause && (textOf(cause, 'originalMessage') ?? textOf(cause, 'kind'))) ?? messageOf(error);
   return { code, reason: said.trim().split('\n').at(-1) ?? '' };
 }

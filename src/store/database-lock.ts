@@ -48,17 +48,17 @@ class NotClaimedError extends Error {
 }
 
 /**
- * Claims a PostgreSQL database for this process: two servers on one database would each believe in what the other has changed. The lock
- * belongs to a connection of its own, so it goes with the process, however that ends. When the connection is lost, the lock is got back on
- * another one, as soon as the database can be reached.
+ * Claims a PostgreSQL database for this process, since two servers on one database would not see each other's changes. The lock
+ * belongs to a dedicated connection, so it is released when the process ends, for any reason. If the connection is lost, the server
+ * acquires the lock again on a new connection, as soon as the database is reachable.
  *
- * A server may notice late, or never, that the connection with its lock is gone. So each connection that may write shares a second lock, and is
- * only admitted while a third lock shows that the claim is there. A server that claims the database ends those of any other before it reads: the
- * database itself refuses what an earlier server still writes, and no write has to ask.
- * @throws {StoreError} when another server has it
+ * A server may notice late, or never, that the connection with its lock is lost. So each connection that may write shares a second lock, and is
+ * only admitted while a third lock proves the claim. A server that claims the database ends the writing connections of any other server before
+ * it reads: the database itself refuses what an earlier server still writes, and no write needs a check.
+ * @throws {StoreError} if another server holds the lock
  */
 export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): Promise<DatabaseLock> {
-  // By its name a connection of ours is known that the database has not yet noticed to be gone.
+  // The name identifies a connection of this server that the database still holds after it was lost.
   const name = `adit lock ${randomUUID()}`;
   /** Locked as long as this server holds its claim, by the same connection. */
   const ownLock = randomBytes(8).readBigInt64BE().toString();
@@ -136,7 +136,7 @@ async function takeLock(client: pg.Client): Promise<void> {
   }
 }
 
-/** Ends the connections by which a server without a claim could still write. Its new ones are not admitted. */
+/** Ends the connections through which a server without a claim could still write. Its new connections are not admitted. */
 async function endOtherWriters(client: pg.Client): Promise<void> {
   const until = performance.now() + WAIT_MS;
   while (!await take(client, writersLock)) {
@@ -153,7 +153,7 @@ async function take(client: pg.Client, lock: number): Promise<boolean> {
   return rows[0]?.taken === true;
 }
 
-/** Whether nobody has a lock. It is taken for the statement alone. */
+/** Whether nobody holds a lock. The lock is only acquired for this statement. */
 async function isFree(client: pg.ClientBase, lock: string): Promise<boolean> {
   const { rows } = await client.query<{ readonly free: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS free', [lock]);
   return rows[0]?.free === true;

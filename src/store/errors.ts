@@ -15,7 +15,16 @@ export class SearchTooBroadError extends Error {
   }
 }
 
-/** What an unknown error says. Several failed attempts (a host with several addresses) come as one error without a text of its own. */
+/** The rows have more text than may be read at once (`HotQuery.most`). */
+export class RowsTooLongError extends Error {
+  override readonly name = 'RowsTooLongError';
+
+  constructor() {
+    super('the rows hold too much text to be read at once');
+  }
+}
+
+/** The message of an unknown error. Several failed attempts (a host with several addresses) are combined in one error without a message of its own. */
 export function messageOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('message' in error)) return String(error);
   return 'errors' in error && Array.isArray(error.errors) ? error.errors.map(messageOf).join('; ') : String(error.message);

@@ -14,10 +14,10 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** What the runner needs of a database. Everything between `begin` and `commit` is one transaction that nobody else may share. */
+/** The database operations that migrations use. Everything between `begin` and `commit` is one exclusive transaction. */
 export interface MigrationDatabase {
   readonly dialect: Dialect;
-  /** Opens the transaction and waits until it is the only one that migrates. */
+  /** Opens the transaction and waits until no other process migrates. */
   begin(): Promise<void>;
   /** Runs SQL of one or several statements. */
   run(sql: string): Promise<void>;

@@ -11,7 +11,7 @@ import { applyMigrations, readMigrations } from './migrations.ts';
 import type { MigrationDatabase } from './migrations.ts';
 import { clientOptions, LOCK_WAIT_MS } from './prisma-options.ts';
 
-/** The lock under which everybody migrates; Prisma's own tools take the same. */
+/** The lock for migrations; Prisma's own tools take the same. */
 const migrationLock = 72707369;
 
 /**
@@ -29,7 +29,7 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
     max: 10,
     // A peer that vanished inside a transaction must not hold up the writers of the others.
     idle_in_transaction_session_timeout: 30_000,
-    // Nor may somebody who holds a lock.
+    // Nor may a session that holds a lock.
     lock_timeout: LOCK_WAIT_MS,
     verify: callbackify(async (connection: pg.PoolClient) => {
       if (lock === undefined) throw new StoreError('the database is not claimed yet');
@@ -40,7 +40,7 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
   const lost = (error: Error) => log.warn({ reason: error.message }, 'a connection to the database was lost');
   const adapter = new PrismaPg(pool, { disposeExternalPool: true, onPoolError: lost, onConnectionError: lost });
   pool.on('error', lost);
-  // Searches take none of the connections that everybody else needs.
+  // Searches take none of the connections that other queries need.
   const searchPool = new pg.Pool({ ...shared, max: 2, statement_timeout: searchMs });
   searchPool.on('error', lost);
   try {
@@ -91,7 +91,7 @@ export function postgresqlMigrations(connection: pg.ClientBase): MigrationDataba
   };
 }
 
-/** Host, port and database of an address, without its password. @throws {StoreError} when it is none */
+/** Host, port and database of a URL, without its password. @throws {StoreError} if the URL is invalid */
 function describe(url: string): string {
   if (!URL.canParse(url)) throw new StoreError('the database address is not a valid postgresql:// URL');
   const { hostname, port, pathname, searchParams } = new URL(url);

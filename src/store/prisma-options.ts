@@ -2,8 +2,8 @@
 export const LOCK_WAIT_MS = 5000;
 
 /**
- * What both clients are made with. A transaction waits for those before it and must then be quick: nobody else can write
- * meanwhile. Errors carry no source code, for they end in the log.
+ * The options of both clients. A transaction waits for earlier ones and must then be fast, since nothing else can write
+ * meanwhile. Errors contain no source code, because they are logged.
  */
 export const clientOptions = {
   transactionOptions: { maxWait: 15_000, timeout: 15_000 },

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 
-/** Makes a file, and the directory it is in, that nobody else may read; an existing one is kept and closed to others. */
+/** Creates a file and its directory so that other users can't read them; the mode of an existing file is corrected. */
 export function makePrivate(file: string): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, 'a', 0o600));

@@ -19,8 +19,8 @@ export const databaseFileName = 'adit.db';
 const OPEN_MS = 5000;
 
 /**
- * Opens, and if need be makes and migrates, the SQLite file of a data directory.
- * @param onLost called when the worker that writes has died: what it was asked for last may have been stored, or not
+ * Opens the SQLite file of a data directory, and creates and migrates it if necessary.
+ * @param onLost called when the worker that writes has died; its last request may or may not have been stored
  * @throws {StoreError}
  */
 export async function openSqlite(dataDir: string, onLost: (error: Error) => void) {
@@ -56,7 +56,7 @@ const records = z.array(z.record(z.string(), z.unknown()));
 
 /** A SQLite database as the migration runner sees it. */
 export function sqliteMigrations(database: SqliteDatabase): MigrationDatabase {
-  // Prisma's migrations replace whole tables; what they refer to is checked at the end.
+  // Prisma's migrations replace whole tables; foreign keys are checked at the end.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;');
   return {
     dialect: 'sqlite',

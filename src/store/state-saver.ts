@@ -17,13 +17,13 @@ export interface StateSource {
   restoreDirty(batch: CounterBatch): Promise<void>;
 }
 
-/** Brings the running state of the engine to the store, regularly and when somebody asks. */
+/** Saves the running state of the engine, regularly and on demand. */
 export class StateSaver {
   readonly #source: StateSource;
   readonly #store: Pick<Store, 'saveCounters' | 'tryWrite'>;
   readonly #log: Logger;
   readonly #bad = new BadRecords();
-  /** What was reset since the batch was taken that is to be written. */
+  /** Records that were reset since the current batch was collected. */
   readonly #reset = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
@@ -45,7 +45,7 @@ export class StateSaver {
     return performance.now() - this.#takenAt < FRESH_MS ? this.#saving : this.save();
   }
 
-  /** Saves what there is now. A failure is logged, and the next time saves it again. */
+  /** Saves what there is now. A failure is logged, and the batch is saved again next time. */
   save(): Promise<void> {
     this.#takenAt = performance.now();
     this.#saving = this.#saving.then(() => this.#write());
@@ -79,10 +79,11 @@ export class StateSaver {
       this.#log.error(failureNote(error), 'counters could not be stored; tried again in 5 s');
     }
   }
+
   /**
-   * Stores a batch. When it can't be, and nothing is wrong with the database, a record is to blame: each half is stored by itself, down to the bad
-   * record, which costs nobody else.
-   * @throws the database's error when that is to blame
+   * Stores a batch. If that fails although the database works, a record is the cause: each half is stored separately, until the bad record
+   * is isolated, so that it affects no others.
+   * @throws the database's error if the database is the cause
    */
   async #save(batch: CounterBatch): Promise<void> {
     try {

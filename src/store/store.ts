@@ -14,7 +14,7 @@ import type { EngineState } from './hot/engine-state.ts';
 import { countsOf, type Counts, type CountScope } from './hot/counts.ts';
 import { childrenOf } from './hot/children.ts';
 import type { ChildrenQuery, ChildRows } from './hot/children.ts';
-import type { Page } from './hot/page.ts';
+import { pageBytes, rowsOf, type Page, type TableRows } from './hot/page.ts';
 import { tunnelPage, tunnelPages } from './hot/tunnel-page.ts';
 import type { TunnelPageQuery } from './hot/tunnel-page.ts';
 import { userPage, userPages } from './hot/user-page.ts';
@@ -32,25 +32,27 @@ export interface Store {
   /** For reads. The types are the SQLite client's; the PostgreSQL client has the same models. */
   readonly db: Reading;
   readonly dialect: Dialect;
-  /** The only way to write. What somebody changes goes through `Writes` of the schema, which comes here; the upkeep of the program comes by itself. */
+  /** The only way to write. Changes by callers go through `Writes` of the schema, which calls this; the program's own maintenance calls it directly. */
   readonly transaction: RunTransaction;
   /** A page of clients, whole rows. */
   readonly clientPage: (query: ClientPageQuery) => Promise<Page<Client>>;
-  /** The same list page by page, whatever its length. */
+  /** The same list page by page, of any length. */
   readonly clientPages: (query: ClientPageQuery) => AsyncGenerator<Page<Client>, void, undefined>;
   /** A page of tunnels, whole rows. */
   readonly tunnelPage: (query: TunnelPageQuery) => Promise<Page<Tunnel>>;
-  /** The same list page by page, whatever its length. */
+  /** The same list page by page, of any length. */
   readonly tunnelPages: (query: TunnelPageQuery) => AsyncGenerator<Page<Tunnel>, void, undefined>;
   /** A page of hosts, whole rows. */
   readonly hostPage: (query: HostPageQuery) => Promise<Page<Host>>;
-  /** The same list page by page, whatever its length. */
+  /** The same list page by page, of any length. */
   readonly hostPages: (query: HostPageQuery) => AsyncGenerator<Page<Host>, void, undefined>;
   /** A page of users, whole rows. */
   readonly userPage: (query: UserPageQuery) => Promise<Page<User>>;
-  /** The same list page by page, whatever its length. */
+  /** The same list page by page, of any length. */
   readonly userPages: (query: UserPageQuery) => AsyncGenerator<Page<User>, void, undefined>;
-  /** The same stretch of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
+  /** Rows by their ids, in the same order; deleted rows are skipped. @throws {RowsTooLongError} if they have more text than a page may have */
+  byIds<Table extends keyof TableRows>(table: Table, ids: readonly number[]): Promise<Array<TableRows[Table]>>;
+  /** The same range of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
   childrenOf<Table extends keyof ChildRows>(table: Table, query: ChildrenQuery): Promise<Array<ChildRows[Table]>>;
   /** How many records there are, and in which state. */
   counts(scope: CountScope): Promise<Counts>;
@@ -58,7 +60,7 @@ export interface Store {
   loadEngineState(): Promise<EngineState>;
   /** Makes the lists' orders forget what ran when the program ended. For the start. */
   forgetRunningState(): Promise<void>;
-  /** Deletes what agents had brought along when the program ended. For the start. */
+  /** Deletes declared records that agents left when the program ended. Called at start. */
   forgetDeclared(): Promise<void>;
   /** Writes counters and last-seen facts and the traffic series that follow from them, all or none. */
   saveCounters(batch: CounterBatch, isCurrent?: IsCurrent): Promise<void>;
@@ -68,7 +70,7 @@ export interface Store {
   tryWrite(): Promise<void>;
   /** A page of the audit log, the newest entry first. */
   auditPage(query: AuditQuery): Promise<Page<AuditEntry>>;
-  /** Deletes what is older than is to be kept. */
+  /** Deletes what is older than the retention. */
   prune(retention: Retention): Promise<void>;
   /** Resolves when the database answers, and takes writes as far as anybody knows. @throws its error */
   ping(): Promise<void>;
@@ -88,8 +90,8 @@ export interface StoreOptions {
   readonly dataDir: string;
   readonly log: Logger;
   /**
-   * Called when the store can write no more and can't recover. The worker with SQLite's writing connection has died: what was being
-   * written then is stored or not, nobody knows. Or another server has got the PostgreSQL database while the connection to it was lost.
+   * Called when the store can no longer write and can't recover. Either the worker with SQLite's writing connection has died, and it is unknown whether its
+   * last write was stored. Or another server has claimed the PostgreSQL database while the connection was lost.
    */
   readonly onLost?: (error: Error) => void;
 }
@@ -134,6 +136,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     hostPages: (query) => hostPages(reader, query),
     userPage: (query) => userPage(reader, query),
     userPages: (query) => userPages(reader, query),
+    byIds: (table, ids) => rowsOf(reader, table, ids, pageBytes),
     childrenOf: (table, query) => childrenOf(reader, table, query),
     counts: (scope) => countsOf(reader, scope),
     loadEngineState: () => loadEngineState(reader),

@@ -8,15 +8,15 @@ export type Transaction = Prisma.TransactionClient;
 
 /** What else a write wants. */
 export interface WriteOptions<T> {
-  /** What the audit log says of it, written in its transaction. */
+  /** The audit entries of the write, stored in its transaction. */
   readonly entries?: (result: T) => readonly NewAuditEntry[];
-  /** Called when rows and entries are committed, before the next transaction begins. The write ends when it is through, or fails with what it throws. */
+  /** Called after the commit of rows and entries, before the next transaction begins. The write resolves when it is done, or fails with its error. */
   readonly committed?: (result: T, entries: readonly AuditEntry[]) => Promise<void>;
   /** Called last, whether the write succeeded or not, before the next transaction begins. */
   readonly ended?: () => Promise<void>;
-  /** It shares its transaction with no other write: for one that reads what `committed` of those before it changes. */
+  /** The write shares its transaction with no others, because it reads what `committed` of earlier writes changes. */
   readonly alone?: boolean;
-  /** Nobody waits for it: it may be asked for while another write runs, inside it too. */
+  /** Nobody waits for it, so it may be queued while another write runs, even from inside that write. */
   readonly background?: boolean;
 }
 
@@ -26,7 +26,7 @@ export type RunTransaction = <T>(run: (tx: Transaction) => Promise<T>, options?:
 /** How a part of a transaction is made to be undone by itself. One savepoint at a time, of the transaction that runs. */
 export interface Savepoints {
   set(tx: Transaction): Promise<void>;
-  /** Undoes what came since. */
+  /** Rolls back to the savepoint. */
   undo(tx: Transaction): Promise<void>;
 }
 
@@ -51,20 +51,20 @@ interface Job {
   readonly fail: (error: unknown) => Promise<void>;
 }
 
-/** The most writes that share a transaction: those behind them wait for the whole. */
+/** Maximum number of writes in a transaction: all of them wait for its commit. */
 const mostTogether = 16;
 
 /**
- * Makes the store's one way to write. Writes run one after the other, in the order they came: what a write has read and checked
- * in `tx` holds when it commits, at PostgreSQL's default isolation (read committed) and without the retries that Serializable
- * needs. Waiting here, not in the pool, leaves the connections to readers.
+ * Creates the store's only way to write. Writes run one after another, in order of arrival: what a write has read and checked
+ * in `tx` still holds when it commits, with PostgreSQL's default isolation (read committed) and without the retries that Serializable
+ * needs. Writes wait here instead of in the pool, which leaves the connections to readers.
  *
- * Writes that wait while one runs join its transaction, each behind a savepoint: a commit waits for the disk, and one such wait
- * does for all of them, as one statement does for all their entries in the audit log. None ever waits for another to come. One that fails is
- * rolled back by itself; when the entries or the commit fail, all fail.
+ * Writes that are queued while another one runs join the next transaction, each behind a savepoint: they share one commit, which waits for the disk,
+ * and one statement for their audit entries. No write waits for later ones to arrive. A write that fails is
+ * rolled back alone; if the entries or the commit fail, all writes of the transaction fail.
  *
- * Inside, use `tx` only. What `run` throws rolls back all it wrote.
- * @param claimed asked before each commit: resolves while no other server has the database; what it throws, the writes fail with
+ * Inside, use `tx` only. If `run` throws, everything it wrote is rolled back.
+ * @param claimed called before each commit: resolves while no other server has claimed the database; the writes fail with its error
  */
 export function transactions(db: PrismaClient, claimed: () => Promise<void>, savepoints: Savepoints): RunTransaction {
   const inside = new AsyncLocalStorage<true>();
@@ -72,7 +72,7 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
   let running = false;
 
   const together = async (first: Job): Promise<void> => {
-    /** Those that the transaction is for; one that failed by itself is none of them any more. */
+    /** The writes of the transaction, without those that failed alone. */
     const jobs = new Set([first]);
     let entries: AuditEntry[];
     try {
@@ -90,7 +90,7 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
       for (const job of jobs) await job.fail(error);
       return;
     } finally {
-      // As long as it is on, Node tracks every promise of the program: a tenth of what a list costs.
+      // While it is enabled, Node tracks every promise of the program, which is a tenth of the cost of a list.
       inside.disable();
     }
     for (const job of jobs) {

@@ -5,14 +5,14 @@ import type { RunTransaction } from './transaction.ts';
 /** How long {@link WriteHealth.check} waits for a write, in ms. */
 const CHECK_MS = 1000;
 
-/** Knows whether a write has failed since the database was last seen to take any. While one has, each check tries one. */
+/** Knows whether a write has failed since the database last accepted a write to every table. While one has failed, each check tries such a write. */
 export class WriteHealth {
   readonly #tryWrite: () => Promise<void>;
   #error: unknown;
   /** Runs transactions as the given one, and learns from them. */
   readonly transaction: RunTransaction;
 
-  /** @param tryWrite writes something that changes nothing, and fails while any table can't be written to: that another write succeeds says nothing of those */
+  /** @param tryWrite a write without effect that fails if any table can't be written; other writes that succeed don't prove that */
   constructor(transaction: RunTransaction, tryWrite: (transaction: RunTransaction) => Promise<void>) {
     this.#tryWrite = async () => {
       await tryWrite(this.transaction);

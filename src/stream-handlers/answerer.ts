@@ -2,26 +2,26 @@ import type { Logger } from 'pino';
 import { decodeOpen, type OpenRequest } from '../wire/open.ts';
 import type { Joinable } from '../wire/stream.ts';
 import { messageOf } from '../wire/system-error.ts';
-import { Turns } from './turns.ts';
+import { FairQueue } from './fair-queue.ts';
 import { NoTargetError } from './dial-target.ts';
 import { answerRequest } from './registry.ts';
 import type { StreamContext } from './stream-handler.ts';
 
-/** Requests being answered at once (targets being dialled, mostly): what a flood of visitors may cost here. */
+/** Maximum requests in progress (mostly dials of targets): limits the cost of a flood of visitors. */
 const MAX_ANSWERING = 4096;
-/** Of these, those of one tunnel or host; and as many may wait for their turn. A tunnel whose targets are silent leaves room for others. */
+/** Maximum requests of one tunnel or host, in progress and queued. A tunnel whose targets don't answer leaves capacity for others. */
 const MAX_OF_ONE = 2048;
-/** One line at most in this many ms says that requests can't be answered. */
+/** Minimum interval between warnings about failed requests, in ms. */
 const WARNING_MS = 10_000;
 
-/** Answers requests, a limited number at a time: connects streams with what they ask for. */
+/** Answers requests, a limited number at a time: connects streams with targets, files and so on. */
 export class Answerer {
   readonly #context: StreamContext;
   readonly #log: Logger;
-  /** Somebody reads what becomes of each request. */
+  /** Whether the outcome of each request is logged. */
   readonly #followed: boolean;
-  readonly #turns = new Turns<string>(MAX_OF_ONE);
-  /** How many are being answered, by who asked. */
+  readonly #queue = new FairQueue<string>(MAX_OF_ONE);
+  /** Requests in progress, by tunnel or host. */
   readonly #answering = new Map<string, number>();
   #allAnswering = 0;
   #lastWarning = Number.NEGATIVE_INFINITY;
@@ -32,20 +32,20 @@ export class Answerer {
     this.#followed = log.isLevelEnabled('debug');
   }
 
-  /** Joins the stream with what `payload` asks for, or resets it: now, or when it is the turn of the tunnel or host that asks. */
+  /** Handles the request in `payload` and joins its result with the stream, or resets the stream: now, or when the fair queue reaches the request. */
   answer(stream: Joinable, payload: Buffer): void {
     const request = decodeOpen(payload);
     if (!request) {
-      this.#warn('something was asked for that this version does not know');
+      this.#warn('the server sent a request that this version does not know');
       stream.reset();
       return;
     }
     const by = ('by' in request ? request.by : undefined) ?? request.kind;
-    if (!this.#turns.begin(by, () => this.#begin(by, request, stream))) this.#tooMany(stream);
+    if (!this.#queue.begin(by, () => this.#begin(by, request, stream))) this.#tooMany(stream);
   }
 
   #begin(by: string, request: OpenRequest, stream: Joinable): void {
-    // The visitor may have gone meanwhile.
+    // The visitor may have disconnected in the meantime.
     if (stream.over) return;
     const ofOne = this.#answering.get(by) ?? 0;
     if (ofOne >= MAX_OF_ONE || this.#allAnswering >= MAX_ANSWERING) {
@@ -56,7 +56,7 @@ export class Answerer {
     this.#allAnswering++;
     answerRequest(request, stream, this.#context, (error) => {
       this.#answered(by);
-      if (this.#followed) this.#log.debug({ stream: stream.id, by, kind: request.kind, ...('targets' in request && { targets: request.targets }) }, error === undefined ? 'target dialled' : 'no target answered');
+      if (this.#followed) this.#log.debug({ stream: stream.id, by, kind: request.kind, ...('targets' in request && { targets: request.targets }) }, error === undefined ? 'target dialed' : 'no target answered');
       if (error === undefined) return;
       this.#warn(error instanceof NoTargetError ? `no target answers: ${error.message}` : messageOf(error));
       stream.reset();
@@ -71,7 +71,7 @@ export class Answerer {
   }
 
   #tooMany(stream: Joinable): void {
-    this.#warn('too many targets are being dialled');
+    this.#warn('too many targets are being dialed');
     stream.reset();
   }
 

@@ -2,24 +2,24 @@ import { parseTarget } from '../rules/targets.ts';
 import type { ByteSocket, OnDialled, SocketBackend } from '../wire/socket.ts';
 import { messageOf } from '../wire/system-error.ts';
 
-/** How long one target may take to answer, in ms, before the next one is tried. One that refuses costs no time. */
+/** Timeout for dialing one target before the next one is tried, in ms. A target that refuses the connection costs no time. */
 export const DIAL_TIMEOUT_MS = 5000;
 
-/** None of the targets could be dialled; the message says why for each, `cause` is the system's error of the last. */
+/** None of the targets could be dialed. The message has the reason for each; `cause` is the system's error of the last one. */
 export class NoTargetError extends Error {
   override readonly name = 'NoTargetError';
 }
 
 /**
- * Connects to the first of `targets` (host:port, [IPv6]:port, or a port of this machine) that answers. Callbacks, not promises: this is
- * what an agent does for every visitor.
+ * Connects to the first of `targets` (host:port, [IPv6]:port, or a port of this machine) that answers. Uses callbacks instead of promises, because
+ * an agent does this for every visitor.
  * @param timeoutMs for each target
- * @param onDialled called once with the socket or a {NoTargetError}, perhaps before this returns
+ * @param onDialled called once with the socket or a {NoTargetError}, possibly before this returns
  */
 export function dialFirst(sockets: SocketBackend, targets: readonly string[], timeoutMs: number, onDialled: OnDialled): void {
   dialFrom(0, undefined);
 
-  /** @param failed what became of the targets before the `first` one; undefined = there were none */
+  /** @param failed the results for the targets before `first`; undefined = there were none */
   function dialFrom(first: number, failed: { readonly problems: string[]; cause: unknown } | undefined): void {
     for (let at = first; at < targets.length; at++) {
       const text = targets[at] ?? '';

@@ -5,7 +5,7 @@ import type { StreamHandler } from './stream-handler.ts';
 
 const connected = encodeDialResult('connected');
 
-/** Joins the stream with the first target that answers and says first what became of the dial: a proxy has to tell its visitor. */
+/** Dials the first target that answers and joins it with the stream. Sends the result of the dial first: a proxy reports it to its visitor. */
 export const answerDial: StreamHandler<'dial'> = ({ targets, timeoutMs, credit }, stream, { sockets, hold }, answered) => {
   dialFirst(sockets, targets, timeoutMs, (outcome) => {
     if (outcome instanceof Error) {

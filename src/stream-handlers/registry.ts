@@ -9,7 +9,7 @@ import { answerTcp } from './tcp.ts';
 import { answerUdp } from './udp.ts';
 import { answerUdpAny } from './udp-any.ts';
 
-/** What is done for each kind of request. */
+/** The handler for each kind of request. */
 const handlers: { readonly [K in OpenKind]: StreamHandler<K> } = {
   tcp: answerTcp,
   probe: answerProbe,
@@ -20,7 +20,7 @@ const handlers: { readonly [K in OpenKind]: StreamHandler<K> } = {
   file: answerFile,
 };
 
-/** Answers a request. @param answered told why when it can't; the stream is then still to be reset */
+/** Answers a request. @param answered called with the error if that fails; the caller then resets the stream */
 export function answerRequest<K extends OpenKind>(request: OpenRequest<K>, stream: Joinable, context: StreamContext, answered: Answered): void {
   handlers[request.kind](request, stream, context, answered);
 }

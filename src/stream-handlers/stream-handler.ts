@@ -4,16 +4,16 @@ import type { OpenKind, OpenRequest } from '../wire/open.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import type { FileServer } from './files/file-server.ts';
 
-/** What answering a request may need of the session it came in. */
+/** What a handler may use from the session of its stream. */
 export interface StreamContext {
   readonly sockets: SocketBackend;
   /** What the datagrams of all its sessions may have waiting. */
   readonly datagrams: DatagramBudget;
-  /** Serves the files of this machine; absent = none are. */
+  /** Serves files of this machine; absent = none are served. */
   readonly files?: FileServer;
-  /** Something began that a session waits for when it closes. @returns what to call, once, when it is over */
+  /** Delays the session's close until the returned function is called, once. */
   readonly hold: () => () => void;
-  /** What opens direct paths with visitors; absent = nothing does, here. */
+  /** Opens direct paths with visitors; absent = not supported. */
   readonly direct?: { readonly accept: (request: OpenRequest<'direct'>, stream: Joinable) => void };
 }
 

@@ -13,7 +13,7 @@ const MAX_NAMES = 256;
 const MAX_RESOLVING = 256;
 
 /**
- * Joins the stream with a UDP socket that speaks with everybody: each datagram begins with the address it goes to or came from, in the
+ * Joins the stream with a UDP socket that exchanges datagrams with any address: each datagram begins with the address it goes to or came from, in the
  * form of SOCKS5 (`wire/socks-address.ts`). Names are resolved here.
  */
 export const answerUdpAny = awaited<'udpAny'>(async (_request, stream, { datagrams }) => {

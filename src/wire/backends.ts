@@ -3,13 +3,13 @@ import { netBackend } from './net-socket.ts';
 import { onreadBackend } from './onread-socket.ts';
 import type { SocketBackend } from './socket.ts';
 
-/** Every way to get sockets. */
+/** All socket backends. */
 export const BACKEND_NAMES = ['captured', 'onread', 'net'] as const;
 
-/** A way to get sockets. */
+/** The name of a socket backend. */
 export type BackendName = (typeof BACKEND_NAMES)[number];
 
-/** Sockets in the way of that name. @throws when it is `captured` and Node's sockets are made in another way than the known ones */
+/** The socket backend with a name. @throws for `captured`, if Node creates sockets in an unknown way */
 export async function socketsBy(name: BackendName): Promise<SocketBackend> {
   switch (name) {
     case 'captured': return capturedBackend();

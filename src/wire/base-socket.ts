@@ -1,20 +1,20 @@
 import { LargeBuffer } from './large-buffer.ts';
-import { readTurns, type TurnReader } from './read-turns.ts';
+import { readSlices, type SliceReader } from './read-slices.ts';
 import type { ByteSocket, SocketAddress, SocketSink } from './socket.ts';
 import { NOT_WATCHED, socketWatch, type Watched } from './socket-watch.ts';
 import { BUFFER_BYTES } from './spare-buffers.ts';
 
 /**
- * What every socket reads into that carries little. Only one of them reads at a time, and what it read is lent to its sink before the next
- * one does; Node's own way is a new buffer of 64 KB for each read, whose pages the kernel has to find and clear.
+ * The buffer that all sockets with little traffic read into. Only one socket reads at a time, and its sink has processed the bytes before the next
+ * one reads. Node allocates a new buffer of 64 KB for each read, whose pages the kernel has to find and clear.
  */
 export const sharedBuffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 
 /**
- * What the sockets of all backends have in common: who is told of what is read, handing over, taking turns, and finding out that the
- * peer is gone. A backend adds how bytes are read and written.
+ * The common part of all socket backends: delivers what is read, hands over to another sink, applies time slices, and detects that the
+ * peer is gone. A backend adds reading and writing.
  */
-export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
+export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
   abstract readonly remoteAddress: string;
   abstract readonly remotePort: number;
   abstract readonly local: SocketAddress;
@@ -22,8 +22,8 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
   /** How long one direction may be over while nothing moves in the other, in ms; then the socket is reset. */
   halfClosedMs = Number.POSITIVE_INFINITY;
   watchPlace = NOT_WATCHED;
-  turn = -1;
-  turnBytes = 0;
+  iteration = -1;
+  sliceBytes = 0;
   level = 0;
   levelAt = 0;
   #sink: SocketSink | undefined;
@@ -45,9 +45,9 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
   abstract end(): void;
   abstract destroy(reset?: boolean): void;
 
-  /** Has what arrives given to `receive`. It may be reading already. */
+  /** From now on bytes that arrive are passed to `receive`. It may be reading already. */
   protected abstract startReading(): void;
-  /** Until `startReading`; it may have stopped already. */
+  /** Stops reading until `startReading`; it may have stopped already. */
   protected abstract stopReading(): void;
   /** Our direction was ended. */
   protected abstract readonly writableEnded: boolean;
@@ -56,7 +56,7 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
   /** Writes nothing, which fails when the peer has reset the connection, or has answered no keep-alive probe. Nothing waits to be written. */
   protected abstract probe(): void;
 
-  /** Nothing is read, by `startReading`, before a later turn of the event loop. */
+  /** Whether `startReading` delivers nothing before a later iteration of the event loop. */
   protected get startsLater(): boolean {
     return false;
   }
@@ -78,12 +78,12 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
     setImmediate(() => this.#handOver(sink));
   }
 
-  /** Nothing has happened that a new sink would have to be told of, and nothing of the kind is under way. */
+  /** Nothing has happened that would have to be delivered to a new sink, and no delivery is in progress. */
   get #clear(): boolean {
     return !this.#handingOver && !this.#delivering && !this.#unread && !this.#ended && !this.#closed;
   }
 
-  /** The new sink first sees what its predecessor left, in the order in which it happened. */
+  /** The new sink first gets what its predecessor has not consumed, in the original order. */
   #handOver(sink: SocketSink): void {
     if (this.#sink !== sink) return;
     this.#handingOver = false;
@@ -111,7 +111,7 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
       this.#unread = Buffer.concat(this.#unread ? [this.#unread, chunk] : [chunk]);
       return;
     }
-    if (!this.#yielding && readTurns.read(this, chunk.length, this.#sink?.shared)) {
+    if (!this.#yielding && readSlices.read(this, chunk.length, this.#sink?.shared)) {
       this.#yielding = true;
       this.stopReading();
     }
@@ -122,8 +122,8 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
   }
 
   /**
-   * The backend: bytes were read into the shared buffer, or into what this answered after the read before.
-   * @returns what the next read is to go into
+   * Called by the backend: bytes were read into the shared buffer, or into the buffer that this returned after the previous read.
+   * @returns the buffer for the next read
    */
   received(length: number): Buffer {
     const large = this.#large;
@@ -132,10 +132,10 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
     LargeBuffer.lend(undefined);
     this.#large = LargeBuffer.next(large, length);
     if (!this.#large) return sharedBuffer;
-    return readTurns.amongOthers ? this.#large.part : this.#large.bytes;
+    return readSlices.amongOthers ? this.#large.part : this.#large.bytes;
   }
 
-  goOn(): void {
+  resumeReading(): void {
     this.#yielding = false;
     this.#readOn();
   }
@@ -157,7 +157,7 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
     this.#error = error;
   }
 
-  /** The backend: the socket is gone. */
+  /** Called by the backend: the socket is closed. */
   protected gone(): void {
     this.#closed = true;
     this.#large?.leave();
@@ -178,7 +178,7 @@ export abstract class BaseSocket implements ByteSocket, TurnReader, Watched {
     this.#readOn();
   }
 
-  /** Where something waits to be written the event loop sees by itself that the peer is gone. */
+  /** While something waits to be written, the event loop itself detects that the peer is gone. */
   look(now: number): boolean {
     const halfClosed = this.#ended || this.writableEnded;
     if (this.#closed || (!this.#paused && !halfClosed)) return false;

@@ -1,7 +1,7 @@
 import { HEADER_BYTES, type FrameType } from './frames.ts';
 import { BUFFER_BYTES, spareBuffer } from './spare-buffers.ts';
 
-/** Frames of one turn of the event loop, copied into few large buffers that are written at once. */
+/** Frames of one iteration of the event loop, copied into few large buffers that are written at once. */
 export class Batch {
   #full: Buffer[] = [];
   #current: Buffer | undefined;
@@ -16,7 +16,7 @@ export class Batch {
   /** Appends a frame; the payload is copied. */
   frame(type: FrameType, stream: number, payload?: Uint8Array): void {
     const length = payload?.length ?? 0;
-    const buffer = this.#room(HEADER_BYTES + length);
+    const buffer = this.#space(HEADER_BYTES + length);
     const at = this.#used;
     buffer[at] = type;
     buffer.writeUInt32BE(stream, at + 1);
@@ -27,7 +27,7 @@ export class Batch {
 
   /** Appends a frame whose payload is one u32. */
   frameU32(type: FrameType, stream: number, value: number): void {
-    const buffer = this.#room(HEADER_BYTES + 4);
+    const buffer = this.#space(HEADER_BYTES + 4);
     const at = this.#used;
     buffer[at] = type;
     buffer.writeUInt32BE(stream, at + 1);
@@ -36,7 +36,7 @@ export class Batch {
     this.#used = at + HEADER_BYTES + 4;
   }
 
-  /** Hands every waiting buffer to `write`, oldest first, and forgets it. */
+  /** Passes every waiting buffer to `write`, oldest first, and empties the batch. */
   drainTo(write: (bytes: Buffer) => void): void {
     for (const buffer of this.#full) write(buffer);
     if (this.#full.length > 0) this.#full = [];
@@ -49,7 +49,7 @@ export class Batch {
     }
   }
 
-  #room(bytes: number): Buffer {
+  #space(bytes: number): Buffer {
     if (this.#current && this.#used + bytes <= BUFFER_BYTES) return this.#current;
     if (this.#current) {
       this.#full.push(this.#current.subarray(0, this.#used));

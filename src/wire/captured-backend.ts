@@ -16,8 +16,8 @@ const INHERITS = process.platform === 'linux';
 const KEEP_ALIVE_S = TUNED.keepAliveInitialDelay / 1000;
 
 /**
- * Sockets on libuv's handles, without a socket of Node's around each: a connection costs less CPU and memory (docs/performance.md). What a handle is, Node does
- * not document: to be used only after the self-test said that it works.
+ * Sockets on libuv handles, without a Node socket around each: a connection costs less CPU and memory (docs/performance.md). Node does not document its
+ * handles: use this backend only after its self-test has passed.
  * @throws when this Node's sockets are made in another way than the known ones
  */
 export async function capturedBackend(): Promise<SocketBackend> {
@@ -42,7 +42,7 @@ function accept(parts: CapturedParts, server: net.Server, onSocket: (socket: Bas
     listener.setKeepAlive(TUNED.keepAlive, KEEP_ALIVE_S);
   }
   Reflect.set(listener, 'onconnection', (status: number, handle: unknown) => {
-    // Node turns an accept that failed into the server's event.
+    // Node reports a failed accept as an event of the server.
     if (status !== 0 || !(handle instanceof parts.Tcp)) Reflect.apply(byNode, listener, [status, handle]);
     else onSocket(new CapturedSocket(parts, handle, !INHERITS));
   });
@@ -56,7 +56,7 @@ async function dialName(parts: CapturedParts, { host, port, timeoutMs }: Connect
     const left = until - performance.now();
     if (left <= 0) throw timeoutError(host, port, timeoutMs);
     try {
-      return await dialled(parts, address, port, number < found.length - 1 ? Math.min(left, net.getDefaultAutoSelectFamilyAttemptTimeout()) : left);
+      return await dialed(parts, address, port, number < found.length - 1 ? Math.min(left, net.getDefaultAutoSelectFamilyAttemptTimeout()) : left);
     } catch (error) {
       errors.push(error);
     }
@@ -64,7 +64,7 @@ async function dialName(parts: CapturedParts, { host, port, timeoutMs }: Connect
   throw errors.length === 1 ? errors[0] : Object.assign(new AggregateError(errors), { code: errnoOf(errors[0]) });
 }
 
-/** The addresses of a name in the order to try them in, as Node does: in turn of both families, the first one's first. */
+/** The addresses of a name in the order to try them in, as Node does: alternating between the families, starting with that of the first address. */
 function alternating(found: readonly { readonly address: string; readonly family: number }[]): string[] {
   const first = found.filter(({ family }) => family === found[0]?.family);
   const second = found.filter(({ family }) => family !== found[0]?.family);
@@ -81,7 +81,7 @@ async function inTime<T>(work: Promise<T>, error: Error, ms: number): Promise<T>
   }
 }
 
-function dialled(parts: CapturedParts, address: string, port: number, timeoutMs: number): Promise<ByteSocket> {
+function dialed(parts: CapturedParts, address: string, port: number, timeoutMs: number): Promise<ByteSocket> {
   return new Promise((resolve, reject) => {
     dial(parts, { address, port, timeoutMs }, (outcome) => {
       if (outcome instanceof Error) reject(outcome);
@@ -92,7 +92,7 @@ function dialled(parts: CapturedParts, address: string, port: number, timeoutMs:
 
 /** Dials an IP address. */
 function dial(parts: CapturedParts, { address, port, timeoutMs }: { readonly address: string; readonly port: number; readonly timeoutMs: number }, onDialled: OnDialled): void {
-  // A handle takes any number for a port, and what is none ends the process.
+  // A handle accepts any number as a port, and an invalid one ends the process.
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new RangeError(`${port} is no port`);
   const handle = new parts.Tcp(SOCKET);
   const request = new parts.Connect();

@@ -1,29 +1,29 @@
-/** Who a handle, or a request, belongs to. */
+/** The owner of a handle or of a request. */
 export const owner = Symbol('owner');
 
-/** Hears of what a handle has read. */
+/** Receives what a handle has read. */
 export interface HandleReader {
-  /** So many bytes are in the buffer of `useUserBuffer`, or in what this answered the last time. @returns what the next read is to go into */
+  /** `bytes` bytes are in the buffer of `useUserBuffer`, or in the buffer that the previous call returned. @returns the buffer for the next read */
   received(bytes: number): Buffer;
   receivedEnd(): void;
   receivedError(error: Error): void;
 }
 
-/** Something that a handle was asked to do. */
+/** A request to a handle. */
 export interface Request {
   oncomplete?: (this: this, status: number) => void;
 }
 
-/** Bytes under way; nothing but its owner keeps them in memory. */
+/** Bytes that are being written; only the owner of the request keeps them in memory. */
 export interface WriteRequest extends Request {
   [owner]?: { written(status: number): void };
-  /** Above 0 = under way. */
+  /** Above 0 = in progress. */
   getAsyncId(): number;
-  /** Node 26.10: what it ended with, when it was over at once. */
+  /** Node 26.10: its result, when it completed at once. */
   readonly writeStatus?: number | null;
 }
 
-/** What sockets of Node's do with a handle, those of TLS too. Numbers that are returned: 0, or the system's error, negative. */
+/** What Node's sockets, TLS ones too, do with a handle. Numbers that are returned: 0, or the system's error, negative. */
 export interface StreamHandle {
   [owner]?: HandleReader;
   onread: unknown;
@@ -41,7 +41,7 @@ export interface StreamHandle {
   shutdown(request: Request): number;
 }
 
-/** What `net.Socket` does with its own. */
+/** What `net.Socket` does with its handle. */
 export interface Handle extends StreamHandle {
   connect(request: Request, address: string, port: number): number;
   connect6(request: Request, address: string, port: number): number;
@@ -57,14 +57,14 @@ export interface Handle extends StreamHandle {
 const STREAM_METHODS = ['useUserBuffer', 'readStart', 'readStop', 'writeBuffer', 'writev', 'shutdown'];
 const METHODS = ['connect', 'connect6', 'close', 'reset', 'setNoDelay', 'setKeepAlive', 'getpeername', 'getsockname'];
 
-/** Whether something has all that sockets use of a handle, whatever it leads to. */
+/** Whether a value has everything that sockets use of a handle, for any kind of connection. */
 export function isStreamHandle(value: unknown): value is StreamHandle {
   return typeof value === 'object' && value !== null
     && STREAM_METHODS.every((name) => typeof Reflect.get(value, name) === 'function')
     && ['bytesRead', 'bytesWritten'].every((name) => typeof Reflect.get(value, name) === 'number');
 }
 
-/** Whether something has all that sockets use of a handle of TCP. */
+/** Whether a value has everything that sockets use of a TCP handle. */
 export function isHandle(value: unknown): value is Handle {
   return isStreamHandle(value) && METHODS.every((name) => typeof Reflect.get(value, name) === 'function');
 }

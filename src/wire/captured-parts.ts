@@ -1,28 +1,28 @@
 import os from 'node:os';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import net from 'node:net';
 import { isHandle, makesHandles, makesRequests, makesWriteRequests, owner, type Handle, type HandleReader, type Request, type StreamHandle, type WriteRequest } from './captured-handle.ts';
 
-/** What Node's sockets are made of, by way of what they do with a handle. */
+/** The internal parts of Node's sockets, found by watching what a socket does with a handle. */
 export interface CapturedParts {
   /** @param kind `SOCKET` of this file */
   readonly Tcp: new (kind: number) => Handle;
   readonly Connect: new () => Request;
   readonly Shutdown: new () => Request;
-  /** What a handle calls when it has read: set as its `onread`, it tells the handle's owner, and the handle what to read into next. */
+  /** The `onread` callback of a handle: notifies the handle's owner, and returns the buffer for the next read. */
   readonly onRead: (this: StreamHandle, bytes: unknown) => unknown;
   /** Writes. @returns 0 = the kernel took everything; another number = the system's error, negative; else what is under way */
   readonly write: (handle: StreamHandle, bytes: Buffer | Buffer[]) => number | WriteRequest;
 }
 
-/** Handles that connect, or were accepted; Node's own name for it is not to be had. */
+/** Handles that connect, or were accepted; Node does not export its own name for it. */
 export const SOCKET = 0;
-/** What a write is said to have failed with when Node gave it up without a reason. */
+/** The error of a write that Node abandoned without a reason. */
 const GIVEN_UP = -os.constants.errno.EPIPE;
 
 /**
- * Finds out what Node's sockets are made of: gives `net.Socket` handles that do nothing, and looks at what it calls on them. Names inside Node and its
- * version play no part; what is called in an unknown way is refused.
+ * Finds the internal parts of Node's sockets: passes handles that do nothing to `net.Socket` and records what it calls on them. It does not rely on
+ * names inside Node or on Node's version, and refuses calls that it does not know.
  * @throws when this Node works in another way
  */
 export async function captureParts(): Promise<CapturedParts> {
@@ -43,7 +43,7 @@ export async function captureParts(): Promise<CapturedParts> {
   connecting?.connect({ host: '127.0.0.1', port: 1 });
   ending?.end();
   writing?.write(Buffer.alloc(1));
-  await turn();
+  await nextIteration();
   for (const socket of [connecting, ending, writing]) socket?.destroy();
   const [Tcp, Connect, Shutdown, Write] = [waitingHandle(), seen.connect, seen.shutdown, seen.write].map(constructorOf);
   if (!makesHandles(Tcp)) throw new Error('sockets of this Node have other handles');
@@ -62,7 +62,7 @@ function withHandle(handle: object): net.SocketConstructorOpts {
   return options;
 }
 
-/** A handle as sockets have them: that of one which waits until its name was looked up. It never is. */
+/** A handle as sockets have them, taken from a socket that waits for the lookup of its name, which never ends. */
 function waitingHandle(): Handle | undefined {
   const waiting = new net.Socket().on('error', () => undefined).connect({ host: 'localhost', port: 1, lookup: () => undefined });
   const handle: unknown = Reflect.get(waiting, '_handle');
@@ -89,14 +89,14 @@ function writeByRequest(Write: new () => WriteRequest): CapturedParts['write'] {
 function writeByCall(handle: StreamHandle, bytes: Buffer | Buffer[]): number | WriteRequest {
   const made = Array.isArray(bytes) ? handle.writev(null, bytes, true) : handle.writeBuffer(null, bytes);
   if (typeof made === 'number') return made;
-  // It may have been over before anybody could be told.
+  // It may have ended before a listener was attached.
   if (typeof made.writeStatus === 'number') return made.writeStatus;
   return made.getAsyncId() > 0 ? made : GIVEN_UP;
 }
 
 /**
- * What a handle has read it says in a place that only Node's own sockets can look at. So one of these looks, and passes on what it would
- * do itself.
+ * A handle stores what it has read where only Node's own sockets can see it. So one of those sockets looks, and passes on the bytes instead of
+ * processing them.
  */
 class Translator extends net.Socket {
   #reader: HandleReader | undefined;

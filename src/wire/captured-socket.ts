@@ -11,19 +11,19 @@ const NOTHING = Buffer.alloc(0);
 /** A first write of up to this many bytes is one packet on every path: there is nothing that Nagle's algorithm could hold back. */
 const ONE_PACKET = 512;
 
-/** A ByteSocket on a handle of libuv's, without a socket of Node's around it. Its sink is told in a later turn that it was closed. */
+/** A ByteSocket on a libuv handle, without a Node socket around it. Its sink's `onClose` is called in a later iteration of the event loop. */
 export class CapturedSocket extends CapturedStream<Handle> {
   static #closing: CapturedSocket[] = [];
   #address: string | undefined;
   #port = 0;
-  /** Options that it has not yet: small writes go at once, keep-alive. */
+  /** Socket options that are not set yet: no Nagle delay, keep-alive. */
   #lacksNoDelay: boolean;
   #lacksKeepAlive: boolean;
   #wrote = false;
 
   /**
    * @param handle connected, not reading
-   * @param untuned it has no options yet: they are set when they matter, which short connections never see
+   * @param untuned it has no socket options yet: they are set when they start to matter, which short connections do not reach
    */
   constructor(parts: CapturedParts, handle: Handle, untuned: boolean) {
     super(parts);
@@ -97,7 +97,7 @@ export class CapturedSocket extends CapturedStream<Handle> {
     this.release();
   }
 
-  /** One turn later, and for all that were closed in this one: whoever closes a socket is not told of it meanwhile. */
+  /** One iteration later, for all sockets closed in this one: `onClose` never runs inside the call that closes the socket. */
   static readonly #tellClosed = (): void => {
     const closed = CapturedSocket.#closing;
     CapturedSocket.#closing = [];

@@ -8,17 +8,17 @@ import { socketWatch } from './socket-watch.ts';
 
 const NOT_CONNECTED = -os.constants.errno.ENOTCONN;
 
-/** The system's error, as Node says it. @param about the address, if any */
+/** The system's error, in Node's form. @param about the address, if any */
 export function systemError(status: number, call: string, about = ''): Error {
   const code = getSystemErrorName(status);
   return Object.assign(new Error(`${call} ${code}${about && ` ${about}`}`), { errno: status, code, syscall: call });
 }
 
-/** Reads from a handle inside Node, writes to it, and ends its direction. What closes it, and what else there is to it, a subclass adds. */
+/** Reads from a handle inside Node, writes to it, and ends its direction. A subclass adds how it is closed, and everything else. */
 export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket implements HandleReader {
   protected readonly parts: CapturedParts;
   #handle: H | undefined;
-  /** Its handle is still to come. */
+  /** The handle is not there yet. */
   #opening = true;
   #reading = false;
   #buffered = false;
@@ -26,7 +26,7 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
   #ending = false;
   #shutting = false;
   #finished = false;
-  /** With the kernel's queue full: what the handle holds, and what waits behind that. */
+  /** While the kernel's queue is full: the data that the handle is writing; further data waits. */
   #sending: Buffer | Buffer[] | undefined;
   #sendingBytes = 0;
   #sendingTaken: (() => void)[] | undefined;
@@ -47,7 +47,7 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
   /** Closes the socket at once. @see ByteSocket.destroy */
   protected abstract close(reset: boolean): void;
 
-  /** From here on what the handle reads comes here, and what was asked for before is done. */
+  /** Attaches the handle: from now on its reads arrive here, and what was requested before is done. */
   protected take(handle: H): void {
     this.#opening = false;
     this.#handle = handle;
@@ -58,7 +58,7 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
     if (this.#ending && !this.#sending) this.#shutDown();
   }
 
-  /** undefined = it is still to come, or closed. */
+  /** undefined = it is not there yet, or closed. */
   protected get handle(): H | undefined {
     return this.#handle;
   }

@@ -12,20 +12,20 @@ import { channelSecretOf } from './tls.ts';
 const NOTHING = Buffer.alloc(0);
 
 /**
- * A ByteSocket on the handle of a TLS socket of Node's, which does the handshake, and closes; bytes pass it by. Its streams took most of what a small
- * request over TLS costs (docs/performance.md).
+ * A ByteSocket on the handle of a Node TLS socket. The Node socket does the handshake and the close. Bytes are read from and written to the handle directly and
+ * bypass Node's streams, which were most of the cost of a small request over TLS (docs/performance.md).
  */
 export class CapturedTls extends CapturedStream<StreamHandle> {
   readonly channelSecret: () => Buffer | undefined;
   readonly #socket: TLSSocket;
   readonly #carrier: net.Socket;
-  /** Was decrypted together with what came before a pause: TLS passes on all of it. At most what one read brings. */
+  /** Decrypted together with bytes from before a pause: TLS delivers all of a read at once. At most what one read brings. */
   #held: Buffer[] = [];
   #endHeld = false;
   #delivers = false;
   #closing = false;
 
-  constructor(parts: CapturedParts, socket: TLSSocket, { carrier, shaken }: SecuredOptions) {
+  constructor(parts: CapturedParts, socket: TLSSocket, { carrier, handshakeDone }: SecuredOptions) {
     super(parts);
     this.#socket = socket;
     this.#carrier = carrier;
@@ -36,11 +36,11 @@ export class CapturedTls extends CapturedStream<StreamHandle> {
       this.release();
       this.gone();
     });
-    if (shaken) this.#begin();
+    if (handshakeDone) this.#begin();
     else this.#awaitHandshake(socket);
   }
 
-  /** Nothing but its end can be read before. */
+  /** Before the handshake is done, nothing but the end of the connection can be read. */
   #awaitHandshake(socket: TLSSocket): void {
     const onEnd = (): void => this.close();
     socket.once('end', onEnd).resume();
@@ -50,12 +50,12 @@ export class CapturedTls extends CapturedStream<StreamHandle> {
     });
   }
 
-  /** In the very turn in which the handshake is done, before anything else is read. */
+  /** Runs in the same iteration of the event loop as the end of the handshake, before anything else is read. */
   #begin(): void {
     if (this.#closing || this.#socket.destroyed) return;
     const handle: unknown = Reflect.get(this.#socket, '_handle');
     if (!isStreamHandle(handle)) throw new Error('a TLS socket of this Node has another handle');
-    // It read for the handshake.
+    // The handle was reading for the handshake.
     handle.readStop();
     handle.useUserBuffer(sharedBuffer);
     this.take(handle);
@@ -81,7 +81,7 @@ export class CapturedTls extends CapturedStream<StreamHandle> {
   }
 
   override receivedEnd(): void {
-    // A peer may say it twice: by TLS, and by TCP.
+    // A peer may end its direction twice: in TLS, and in TCP.
     if (this.ended || this.#endHeld) return;
     if (this.reading && !this.#delivers) super.receivedEnd();
     else this.#endHeld = true;
@@ -97,7 +97,7 @@ export class CapturedTls extends CapturedStream<StreamHandle> {
     setImmediate(() => this.#deliver());
   }
 
-  /** What was held comes first. */
+  /** Delivers what was held first. */
   #deliver(): void {
     while (this.reading) {
       const bytes = this.#held.shift();
@@ -111,7 +111,7 @@ export class CapturedTls extends CapturedStream<StreamHandle> {
   }
 
   protected override failureBehindEnd(): Error | undefined {
-    // TLS has its own records in there.
+    // The bytes of the descriptor are TLS records.
     return undefined;
   }
 
@@ -119,12 +119,12 @@ export class CapturedTls extends CapturedStream<StreamHandle> {
     return false;
   }
 
-  /** TLS would not pass it on. */
+  /** Not passed on by TLS. */
   protected override probe(): void {
     this.#carrier.write(NOTHING);
   }
 
-  /** A reset can't pass TLS. */
+  /** TLS has no reset. */
   protected override close(): void {
     if (this.#closing) return;
     this.#closing = true;

@@ -6,18 +6,18 @@ import { messageOf } from './system-error.ts';
 
 const run = promisify(execFile);
 
-/** How sockets are to be had: `auto` = the fastest way that this Node passes the self-test of. */
+/** The choice of a socket backend: `auto` = the fastest one whose self-test passes on this Node. */
 export type SocketsChoice = 'auto' | BackendName;
 
-/** Those that rely on what Node does not document, the fastest first. */
+/** The backends that rely on undocumented parts of Node, the fastest first. */
 const TO_TRY = ['captured', 'onread'] as const;
-/** A self-test takes a fraction of a second; one that hangs is given up after this many ms. */
+/** Timeout of a self-test, in ms. It usually takes a fraction of a second. */
 const SELF_TEST_MS = 10_000;
 
 /**
- * The way to get sockets. For `auto`, tries in child processes what isn't documented of Node: a wrong call inside Node ends the whole process.
- * @param selfTest the command that tests the way whose name is added to it, and says "works"
- * @param onRefused hears of each way that does not work here, and why
+ * Chooses the socket backend. For `auto`, tests undocumented parts of Node in child processes, because a wrong call inside Node ends the whole process.
+ * @param selfTest the command that tests the backend whose name is appended to it, and prints "works"
+ * @param onRefused called with each backend that does not work here, and why
  * @throws when `captured` was chosen and Node's sockets are made in another way
  */
 export async function chooseSockets(choice: SocketsChoice, selfTest: readonly string[], onRefused: (problem: string) => void): Promise<SocketBackend> {
@@ -35,7 +35,7 @@ async function problemOf(name: BackendName, [program = '', ...args]: readonly st
     const said = await run(program, [...args, name], { timeout: SELF_TEST_MS, killSignal: 'SIGKILL' });
     return said.stdout === 'works' ? undefined : 'its self-test said something else';
   } catch (error) {
-    // That it may not start processes (--permission), or the end of the one it started.
+    // Either this process may not start others (--permission), or the child process failed.
     return messageOf(error).trim();
   }
 }

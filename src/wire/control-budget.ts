@@ -1,25 +1,34 @@
-/** What control messages cost: their bytes, and so much each. */
 const EACH = 1024;
-/** What may come at once, and in a second: much more than declarations, health and traffic of the largest agent. */
+/** The burst, and the rate per second: much more than declarations, health and traffic of the largest agent need. */
 const MOST = { atOnce: 32 * 1024 * 1024, perSecond: 4 * 1024 * 1024 } as const;
 
-/** Bounds the work that a peer causes by control messages: each is parsed and validated on the thread that moves everybody's bytes. */
+/** Bounds the work that a peer causes by control messages: each is parsed and validated on the thread that moves all bytes. */
 export class ControlBudget {
   readonly #now: () => number;
   #left: number = MOST.atOnce;
   #at: number;
 
-  /** @param now ms by a clock that never goes back */
+  /** @param now ms of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.#at = now();
   }
 
-  /** A message of so many bytes came. @returns false = the peer sends more than it may */
-  take(bytes: number): boolean {
+  /** Counts a message. @param cost its {@link controlCost} @returns false = the peer sends more than it may */
+  take(cost: number): boolean {
     const now = this.#now();
-    this.#left = Math.min(MOST.atOnce, this.#left + (now - this.#at) * MOST.perSecond / 1000) - bytes - EACH;
+    this.#left = Math.min(MOST.atOnce, this.#left + (now - this.#at) * MOST.perSecond / 1000) - cost;
     this.#at = now;
     return this.#left >= 0;
   }
+}
+
+/** The cost of a control message: its bytes, and as much as 1 KB for what each costs. */
+export function controlCost(bytes: number): number {
+  return bytes + EACH;
+}
+
+/** What a message costs besides by the time that it took: 10 KB for each ms, so that messages nobody thought of are bounded too. */
+export function timeCost(ms: number): number {
+  return ms * 10 * 1024;
 }

@@ -15,8 +15,8 @@ export interface RawWriter {
 }
 
 /**
- * A dedicated connection beside the mux. Each of its two directions serves at most one stream direction, raw, and is never
- * used again. What arrives before the MOVE frame that names its stream waits here.
+ * A dedicated connection next to the mux. Each of its two directions serves at most one stream direction, without frames, and is never
+ * used again. Bytes that arrive before the MOVE frame wait here.
  */
 export class DataConnection implements SocketSink {
   readonly borrows = true;
@@ -87,7 +87,7 @@ export class DataConnection implements SocketSink {
     this.#socket.resume();
   }
 
-  /** One of its streams was reset: what it carries can't be told apart any more. */
+  /** One of its streams was reset: the bytes of its streams can no longer be told apart. */
   destroy(): void {
     this.#socket.destroy(true);
   }
@@ -121,7 +121,7 @@ export class DataConnection implements SocketSink {
     this.#closed = true;
     if (error || !this.#readEnded) this.#reader?.onConnectionLost();
     if (error || !this.#writeEnded) this.#writer?.onConnectionLost();
-    // A direction that ended in good order before its MOVE arrived still has a stream to tell.
+    // A direction that ended in good order before its MOVE arrived has to pass the end on to its stream.
     if (error || this.#reader || this.#stash.length === 0) this.#onGone(this);
   }
 }

@@ -2,13 +2,13 @@ import { DataConnection } from './data-connection.ts';
 import type { Stream } from './stream.ts';
 import type { ByteSocket } from './socket.ts';
 
-/** Which end of the mux this is. The server opens odd streams, the agent even ones; data connections are shared out likewise. */
+/** Which end of the mux this is. The server opens odd streams, the agent even ones; data connections are divided the same way. */
 export type Side = 'server' | 'agent';
 
 /** Idle connections the agent keeps for each side's use, and the most it grows to while many are in use. */
 const MIN_IDLE = 4;
 const MAX_IDLE = 32;
-/** All data connections of a session, busy ones included: what an agent may make a server hold. */
+/** Maximum data connections of a session, including busy ones: an agent cannot make a server hold more. */
 const MAX_CONNECTIONS = 256;
 
 /** The data connections of one session: who may use which, and how many more are wanted. */
@@ -17,27 +17,27 @@ export class DataConnections {
   /** Agent: dial these. */
   readonly #onWanted: ((ids: number[]) => void) | undefined;
   readonly #all = new Map<number, DataConnection>();
-  /** Idle and ours to claim. */
+  /** Idle, and may be claimed by this side. */
   readonly #ours: DataConnection[] = [];
-  /** Agent: being dialled; the stream waits whose peer was faster than the handshake. */
-  readonly #dialling = new Map<number, Stream | undefined>();
+  /** Agent: being dialed. A stream waits here if its peer was faster than the handshake. */
+  readonly #dialing = new Map<number, Stream | undefined>();
   #lastId = 1;
-  /** Agent: none are wanted before, by performance.now(). */
+  /** Agent: no connection is dialed before this time, by performance.now(). */
   readonly #wantedFrom: number;
   #closed = false;
 
-  /** @param afterMs agent: none are wanted for so long */
+  /** @param afterMs agent: delay before connections are dialed */
   constructor(side: Side, onWanted: ((ids: number[]) => void) | undefined, afterMs = 0) {
     this.#wantedFrom = performance.now() + afterMs;
     this.#side = side;
     this.#onWanted = onWanted;
   }
 
-  /** Takes in a connection whose handshake is done. */
+  /** Adds a connection whose handshake is done. */
   add(socket: ByteSocket, id: number): void {
-    const known = this.#dialling.has(id);
-    const waiting = this.#dialling.get(id);
-    this.#dialling.delete(id);
+    const known = this.#dialing.has(id);
+    const waiting = this.#dialing.get(id);
+    this.#dialing.delete(id);
     if (this.#closed || this.#all.has(id) || this.#all.size >= MAX_CONNECTIONS || (this.#side === 'agent' && !known)) {
       socket.destroy(true);
       waiting?.reset();
@@ -49,10 +49,10 @@ export class DataConnections {
     if (waiting) this.#moveTo(waiting, id);
   }
 
-  /** Agent: a wanted connection could not be had. */
+  /** Agent: a connection could not be opened. */
   failed(id: number): void {
-    this.#dialling.get(id)?.reset();
-    this.#dialling.delete(id);
+    this.#dialing.get(id)?.reset();
+    this.#dialing.delete(id);
   }
 
   /** A connection for a direction of `stream` to move to, preferably the one its other direction uses. */
@@ -78,8 +78,8 @@ export class DataConnections {
     if (connection?.readable) {
       if (stream) stream.moveInbound(connection);
       else connection.destroy();
-    } else if (this.#dialling.has(id) && this.#dialling.get(id) === undefined) {
-      this.#dialling.set(id, stream);
+    } else if (this.#dialing.has(id) && this.#dialing.get(id) === undefined) {
+      this.#dialing.set(id, stream);
     } else {
       stream?.reset();
     }
@@ -98,11 +98,11 @@ export class DataConnections {
         if (connection.idle) idle++;
         else busy++;
       }
-      for (const id of this.#dialling.keys()) if (this.#belongsTo(id) === owner) idle++;
+      for (const id of this.#dialing.keys()) if (this.#belongsTo(id) === owner) idle++;
       const target = Math.min(MAX_IDLE, Math.max(MIN_IDLE, busy));
-      for (; idle < target && this.#all.size + this.#dialling.size < MAX_CONNECTIONS; idle++) {
+      for (; idle < target && this.#all.size + this.#dialing.size < MAX_CONNECTIONS; idle++) {
         const id = this.#nextId(owner);
-        this.#dialling.set(id, undefined);
+        this.#dialing.set(id, undefined);
         wanted.push(id);
       }
     }
@@ -114,7 +114,7 @@ export class DataConnections {
     this.#closed = true;
     for (const connection of this.#all.values()) connection.destroy();
     this.#all.clear();
-    this.#dialling.clear();
+    this.#dialing.clear();
     this.#ours.length = 0;
   }
 

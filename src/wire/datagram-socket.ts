@@ -4,7 +4,7 @@ import type { ByteSocket, SocketSink } from './socket.ts';
 const DROPPED = 0xffff;
 const LENGTH_BYTES = 2;
 const DROPPED_BYTES = LENGTH_BYTES + 4;
-/** This much is handed on at once, without waiting for the end of the turn. */
+/** This much is passed on at once, without waiting for the end of the event loop's iteration. */
 const BATCH = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 
@@ -30,22 +30,22 @@ export class DatagramBudget {
   }
 }
 
-/** Whose datagrams a session carries, and who hears of those from the peer. */
+/** The owner of a datagram socket: where datagrams from the peer are delivered. */
 export interface DatagramSession {
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly budget: DatagramBudget;
   /** A datagram from the peer; the receiver owns it. */
   onDatagram(bytes: Buffer): void;
-  /** The peer had to drop so many. */
+  /** The peer reports dropped datagrams. */
   onPeerDropped?(count: number): void;
-  /** The session is over, however it came to that. Called once, always last. */
+  /** The session has ended, for any reason. Called once, always last. */
   onClose(): void;
 }
 
 /**
- * The local end of a stream that carries datagrams, borders and all: each is a length (u16) and its bytes, those of one turn of the
- * event loop go together. It never makes anybody wait: what finds no room is dropped, counted, and told to the peer.
+ * The local end of a stream that carries datagrams and keeps their boundaries: each is a length (u16) and its bytes. Datagrams of one iteration of the
+ * event loop are sent together. Nothing ever waits for it: a datagram that does not fit is dropped and counted, and the count is reported to the peer.
  */
 export class DatagramSocket implements ByteSocket {
   readonly pending = 0;
@@ -89,7 +89,7 @@ export class DatagramSocket implements ByteSocket {
     return true;
   }
 
-  /** A datagram from the peer could not be delivered: the peer is told the number. */
+  /** A datagram from the peer could not be delivered: the number is reported to the peer. */
   drop(): void {
     this.#dropped++;
     this.#flushSoon();

@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import { label, value } from './peer-text.ts';
+import { label, value, values } from './peer-text.ts';
 
-/** Tunnels and hosts that one agent may bring along. */
+/** The most tunnels and hosts that one agent may declare. */
 export const MAX_DECLARED = 1000;
 /** Declarations of one session that wait for their answer: the agent sends no more, the server takes some more. */
 export const DECLARED_AT_ONCE = 16;
-/** The most bytes of an entry as JSON: with what is around it, it has to fit a control message. */
+/** Maximum size of an entry as JSON in bytes: the whole message must fit into a control message. */
 export const MAX_ENTRY_BYTES = 60_000;
 
 const text = value(MAX_ENTRY_BYTES);
 const remark = label(MAX_ENTRY_BYTES);
-const texts = z.array(text).max(5000);
+const texts = values(5000, MAX_ENTRY_BYTES);
 const name = z.string().min(1).max(64).pipe(label(64));
 
-/** A tunnel of an agent's configuration file, as the server is told of it; what it may hold, the server's rules decide. */
+/** A tunnel of an agent's configuration file, as declared to the server, which validates it. */
 export const declaredTunnel = z.object({
   mode: z.enum(['tcp', 'udp', 'httpProxy', 'socks5', 'secret', 'p2p', 'file']),
   /** 0 = a free one; an entry that has one keeps it then. */
@@ -29,7 +29,7 @@ export const declaredTunnel = z.object({
 /** @see declaredTunnel */
 export type DeclaredTunnel = z.output<typeof declaredTunnel>;
 
-/** A host of an agent's configuration file, as the server is told of it. */
+/** A host of an agent's configuration file, as the agent declares it to the server. */
 export const declaredHost = z.object({
   /** "" = platform mode. */
   host: text,
@@ -54,7 +54,7 @@ export type DeclaredHost = z.output<typeof declaredHost>;
 /** What an entry is. */
 export type DeclaredKind = 'tunnel' | 'host';
 
-/** An entry of an agent's configuration file: it is recognised by its kind and name. */
+/** An entry of an agent's configuration file: it is recognized by its kind and name. */
 export type DeclaredEntry =
   | { readonly kind: 'tunnel'; readonly name: string; readonly tunnel: DeclaredTunnel }
   | { readonly kind: 'host'; readonly name: string; readonly host: DeclaredHost };
@@ -67,6 +67,28 @@ export const declarationSchema = z.discriminatedUnion('type', [
 ]);
 /** @see declarationSchema */
 export type Declaration = z.output<typeof declarationSchema>;
+
+const declarationType = z.object({ type: z.enum(['tunnel', 'host', 'withdraw']) });
+const declarationName = z.union([
+  z.object({ type: z.enum(['tunnel', 'host']), name }).transform(({ type, name: entry }) => ({ kind: type, name: entry })),
+  z.object({ type: z.literal('withdraw'), kind: z.enum(['tunnel', 'host']), name }).transform(({ kind, name: entry }) => ({ kind, name: entry })),
+]);
+
+/** A declaration with a field that this version does not know, or that lacks one: the agent may have another version. */
+export interface UnreadableDeclaration {
+  /** The first field at fault and what is wrong with it, without its value. */
+  readonly problem: string;
+  /** Whose declaration it is; undefined = that cannot be read either. */
+  readonly entry: { readonly kind: DeclaredKind; readonly name: string } | undefined;
+}
+
+/** Reads what it can of a message that is no {@link declarationSchema}. @returns undefined = it is something other than a declaration */
+export function readUnreadable(message: unknown): UnreadableDeclaration | undefined {
+  if (!declarationType.safeParse(message).success) return undefined;
+  const [issue] = declarationSchema.safeParse(message).error?.issues ?? [];
+  if (issue === undefined) return undefined;
+  return { problem: `${issue.path.join('.')}: ${issue.message}`, entry: declarationName.safeParse(message).data };
+}
 
 /** The answer to a declaration. */
 export const declaredSchema = z.object({

@@ -1,6 +1,6 @@
 import { errnoOf } from './system-error.ts';
 
-/** What became of a dial. Their order is that of the wire: new ones are added at the end. */
+/** The results of a dial. The wire uses their index, so new ones are added at the end. */
 const results = ['connected', 'refused', 'host-unreachable', 'network-unreachable', 'timeout', 'unknown-name', 'forbidden', 'failed'] as const;
 
 /** What became of a dial: the first byte that the agent sends on a stream which was opened with the request `dial`. */

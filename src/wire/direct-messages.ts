@@ -10,7 +10,7 @@ export const directWays = ['udp', 'tcp'] as const;
 export type DirectWay = (typeof directWays)[number];
 
 /**
- * What visitor and agent tell each other, through the server, to open a direct path; one message a line. The stream they do it on stays
+ * Signaling messages that visitor and agent exchange through the server to open a direct path, one per line. The stream that carries them stays
  * open as long as the path: when it ends, the path ends.
  */
 export const directMessageSchema = z.discriminatedUnion('type', [

@@ -6,13 +6,13 @@ import { errnoOf } from './system-error.ts';
 const one = Buffer.alloc(1);
 
 /**
- * What really happened to a socket that says "end". libuv before 1.52 says so, and nothing more, of a connection that was reset while
- * its last bytes were still unread: a transfer that was cut would look complete. The kernel knows better when it is asked once more.
+ * The error behind the "end" of a socket. libuv before 1.52 reports only an end for a connection that was reset while its last bytes were still
+ * unread, so a transfer that was cut off would look complete. A second query returns the kernel's error.
  * Relies on the descriptor of Node's handle, which Node does not document.
  * @returns the system's error; undefined = the peer did end its direction in good order
  */
 export function failureBehindEnd(socket: net.Socket): Error | undefined {
-  // TLS has its own records in there.
+  // The bytes of the descriptor are TLS records.
   if (socket instanceof tls.TLSSocket) return undefined;
   const handle: unknown = Reflect.get(socket, '_handle');
   if (typeof handle !== 'object' || handle === null) return undefined;

@@ -1,6 +1,6 @@
 /**
  * Frames of the multiplexed connection: type u8, stream u32, length u32 (big endian), payload.
- * Stream 0 carries CONTROL and PING only; the server opens odd streams, the agent even ones.
+ * Stream 0 carries CONTROL and PING only; the server opens odd streams, a visitor's program even ones; an agent opens none.
  */
 export const Frame = {
   /** Opens a stream; payload: what to connect it with. */
@@ -46,7 +46,7 @@ export interface FrameSink {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Cuts the byte stream of a mux connection into frames, whatever the borders of the chunks. */
+/** Cuts the byte stream of a mux connection into frames, independent of the chunks' boundaries. */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #header = Buffer.alloc(HEADER_BYTES);

@@ -1,8 +1,8 @@
 import { HandshakeError } from './handshake-error.ts';
-import { closeSoon } from './linger.ts';
+import { closeSoon } from './delayed-close.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
 
-/** A peer that says this much before it is let in is no agent. */
+/** A peer that sends more than this before it is authenticated is not an agent. */
 const MAX_BUFFERED = 16 * 1024;
 
 /** Reads exact lengths from a socket within one time limit for the whole handshake. */
@@ -25,7 +25,7 @@ export class HandshakeReader implements SocketSink {
     return this.#take(length);
   }
 
-  /** The one of these texts that comes next. Fails at the first byte that fits none, instead of waiting for the rest. @throws {HandshakeError} */
+  /** Reads one of these texts. Fails at the first byte that matches none, instead of waiting for the rest. @throws {HandshakeError} */
   async readOneOf(texts: readonly Buffer[]): Promise<Buffer> {
     for (;;) {
       const possible = texts.filter((text) => text.subarray(0, this.#buffered.length).equals(this.#buffered.subarray(0, text.length)));
@@ -47,7 +47,7 @@ export class HandshakeReader implements SocketSink {
     await new Promise<void>((resolve) => { this.#wake = resolve; });
   }
 
-  /** Ends the time limit; what was read too far goes to the next sink. */
+  /** Ends the timeout; bytes that were read too far go to the next sink. */
   finish(): void {
     clearTimeout(this.#timer);
     this.#socket.pause();
@@ -55,7 +55,7 @@ export class HandshakeReader implements SocketSink {
     this.#buffered = Buffer.alloc(0);
   }
 
-  /** Ends the time limit and closes the socket, after what was written to it is out. */
+  /** Ends the timeout and closes the socket after pending data was written. */
   fail(): void {
     clearTimeout(this.#timer);
     closeSoon(this.#socket);

@@ -8,12 +8,12 @@
  *         <- VERDICT    1 hmac[32] length u16 body (JSON)   or
  *                       0 length u16 refusal (JSON), to one that proved nothing   or   2 hmac[32] length u16 refusal (JSON)
  *
- * Over TLS the HMACs cover a secret of the connection too, so nobody who sits between with a certificate of its own can pass them on.
+ * Over TLS the HMACs also cover a secret of the connection, so a man in the middle with a certificate of its own cannot relay them.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { HandshakeReader } from './handshake-reader.ts';
 import { HandshakeError, refusalSchema, type Refusal } from './handshake-error.ts';
-import { closeSoon } from './linger.ts';
+import { closeSoon } from './delayed-close.ts';
 import type { ByteSocket } from './socket.ts';
 
 /** Version of the wire protocol; both sides must speak the same. */
@@ -81,36 +81,36 @@ async function readJson(reader: HandshakeReader): Promise<{ raw: Buffer; value: 
 
 async function readMagic(reader: HandshakeReader): Promise<Buffer> {
   const magic = await reader.readOneOf([MAGIC, NPC_MAGIC]);
-  if (magic.equals(NPC_MAGIC)) throw new HandshakeError('npc', 'the other side speaks the protocol of the NPS family');
+  if (magic.equals(NPC_MAGIC)) throw new HandshakeError('npc', 'the peer speaks the protocol of the NPS family');
   const version = await reader.read(1);
   if (version[0] !== PROTOCOL_VERSION) {
-    throw new HandshakeError('version', `the other side speaks version ${version[0]} of the protocol, this one version ${PROTOCOL_VERSION}`);
+    throw new HandshakeError('version', `the peer speaks version ${version[0]} of the protocol, this one version ${PROTOCOL_VERSION}`);
   }
   return Buffer.concat([magic, version]);
 }
 
-/** What the server has learnt before it decides. */
+/** What the server has learned before it decides. */
 export interface Offer {
   readonly role: Role;
   /** Key id of the client (mux) or the tunnel (visit), or id of the session (data). */
   readonly keyId: string;
   /** The connection knows the key that belongs to keyId. */
   readonly proven: boolean;
-  /** What the agent says of itself; not yet validated. */
+  /** The information that the agent sent; not yet validated. */
   readonly info: unknown;
   /** Number of a data connection, given by the agent; 0 for a mux. */
   readonly connection: number;
-  /** Tells the agent that it is in. @returns the session's key. Hand the socket over by attaching to it. */
+  /** Accepts the agent. @returns the session's key. Hand the socket over by attaching to it. */
   accept(body: object): Buffer;
-  /** Tells the agent why not and closes. One that has proven the key can rely on the words. */
+  /** Sends the reason to the agent and closes. An agent that has proven the key can trust the reason. */
   refuse(refusal: Refusal): void;
 }
 
-/** How the server looks at a new connection. */
+/** How the server checks a new connection. */
 export interface AcceptOptions {
   readonly timeoutMs: number;
-  /** Everything was read: waits until it may be looked at. No limit of time holds meanwhile. */
-  readonly turn?: (role: Role, keyId: string) => Promise<void>;
+  /** Called when everything was read; the handshake is checked when the promise resolves. The timeout does not apply meanwhile. */
+  readonly queued?: (role: Role, keyId: string) => Promise<void>;
   /** The vkey (mux), the tunnel's password (visit) or the session key (data); undefined = unknown. */
   readonly keyOf: (role: Role, keyId: string) => string | Buffer | undefined;
 }
@@ -119,7 +119,7 @@ export interface AcceptOptions {
  * The server's side, up to the proof.
  * @throws {HandshakeError} garbage, wrong version, silence or a lost connection; the socket is closed then
  */
-export async function acceptHandshake(socket: ByteSocket, { timeoutMs, turn, keyOf }: AcceptOptions): Promise<Offer> {
+export async function acceptHandshake(socket: ByteSocket, { timeoutMs, queued, keyOf }: AcceptOptions): Promise<Offer> {
   const reader = new HandshakeReader(socket, timeoutMs);
   try {
     const start = await readMagic(reader).catch((error: unknown) => {
@@ -137,7 +137,7 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, turn, key
     const proof = await reader.read(MAC_BYTES);
     const { raw, value: info } = await readJson(reader);
     reader.finish();
-    await turn?.(role, keyId);
+    await queued?.(role, keyId);
     // An unknown key id costs the same time as a wrong proof.
     const key = keyOf(role, keyId);
     const mac = macOver(socket, hello, challenge);
@@ -164,7 +164,7 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, turn, key
 }
 
 /**
- * Refuses a connection without reading anything of it: all that can be told to one that may come in large numbers. A peer of any version
+ * Refuses a connection without reading anything from it, which is cheap enough for floods. A peer of any version
  * takes it for the answer to its proof.
  * @param onClosed called once, when the connection is closed
  */
@@ -177,7 +177,7 @@ function challengeWith(nonce: Buffer): Buffer {
   return Buffer.concat([MAGIC, Buffer.of(PROTOCOL_VERSION), nonce]);
 }
 
-/** What the agent brings to a handshake. */
+/** The agent's input to a handshake. */
 export interface ProveOptions {
   readonly timeoutMs: number;
   readonly role: Role;
@@ -189,7 +189,7 @@ export interface ProveOptions {
 
 /** The server let the connection in. */
 export interface Proven {
-  /** What the server says; not yet validated. */
+  /** The body of the server's verdict; not yet validated. */
   readonly body: unknown;
   readonly sessionKey: Buffer;
 }
@@ -232,6 +232,6 @@ export async function proveHandshake(socket: ByteSocket, options: ProveOptions):
 function refusedWith(body: unknown, proven: boolean): HandshakeError {
   const { data } = refusalSchema.safeParse(body);
   if (!data) return new HandshakeError('garbage', 'a refusal that says nothing');
-  // Words that anybody could have put in do not lead an agent elsewhere.
+  // A refusal that is not authenticated cannot redirect an agent.
   return new HandshakeError('refused', data.text, { refusal: proven ? data : { ...data, tls: undefined } });
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { label, value } from './peer-text.ts';
 
-/** Most targets that one message tells of: with targets and errors as long as they may be, it fits a frame. */
+/** Maximum targets in one message: it fits a frame even if targets and errors have their maximum lengths. */
 export const HEALTH_TARGETS = 50;
-/** Longest error that is told of a target, in characters. */
+/** Longest error that is reported for a target, in characters. */
 export const HEALTH_ERROR = 200;
 
 /** How the targets of a tunnel or host are checked. */
@@ -12,23 +12,23 @@ export const healthSettings = z.object({
   /** From the start of one check of a target to the start of the next. */
   intervalMs: z.int().min(1).max(3_600_000),
   timeoutMs: z.int().min(1).max(60_000),
-  /** After so many failures in a row a target is out of turn. */
+  /** After this many failures in a row a target gets no connections. */
   maxFailed: z.int().min(1).max(100),
-  /** What is asked for (http); "" = tcp. */
+  /** The path of the check (http); "" = tcp. */
   path: label(1024),
 });
 /** @see healthSettings */
 export type HealthSettings = z.output<typeof healthSettings>;
 
-/** What the checks of a target have come to. */
+/** The results of the checks of a target. */
 export const targetHealth = z.object({
   /** host:port */
   target: value(300),
-  /** It takes its turn. */
+  /** It gets connections. */
   healthy: z.boolean(),
   /** Checks that failed in a row. */
   failures: z.int().min(0).max(1e9),
-  /** Healthy, or not, for so many ms. */
+  /** How long it has been healthy, or not, in ms. */
   ageMs: z.int().min(0).max(1e12),
   /** Of the last check that failed; "" = none has. */
   error: label(HEALTH_ERROR),
@@ -37,7 +37,7 @@ export const targetHealth = z.object({
 export type TargetHealthReport = z.output<typeof targetHealth>;
 
 /**
- * What an agent tells of its checks of one tunnel or host. Targets that no message told of are healthy; of the others the last one
+ * What an agent reports about its checks of one tunnel or host. Targets that no message has mentioned are healthy; of the others the last one
  * counts.
  */
 export const healthMessage = z.object({

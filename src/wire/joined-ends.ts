@@ -3,8 +3,8 @@ import { writeLent } from './spare-buffers.ts';
 import { type Joinable, type StreamHooks, StreamResetError } from './stream.ts';
 
 /**
- * A stream without a wire: its two ends are in this process, each is joined with a socket of its own. Bytes pass from one socket to the
- * other, with back-pressure and half close, once both are there.
+ * A stream whose two ends are both in this process, each joined with a socket of its own. Once both ends are joined, bytes pass between the
+ * sockets, with back-pressure and half close.
  */
 export function joinedEnds(): [Joinable, Joinable] {
   const near = new End();

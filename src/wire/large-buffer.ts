@@ -4,7 +4,7 @@ import type { ByteSocket } from './socket.ts';
 const LARGE_BYTES = 256 * 1024;
 /** The same while others wait for it. */
 const PART_BYTES = 64 * 1024;
-/** Large buffers of a process, those that writes keep included. Without one a socket reads less at once, and what it read is copied. */
+/** Maximum large buffers of the process, including those that pending writes hold. Without one, a socket reads less at once, and the bytes are copied. */
 const MOST = 64;
 /** A read of this much gets its socket a large buffer, one of less than that little takes it back. */
 const MUCH = 32 * 1024;
@@ -13,8 +13,8 @@ const LITTLE = 4 * 1024;
 const WORTH_KEEPING = 64 * 1024;
 
 /**
- * A buffer that one socket alone reads into while it carries much. What was read can be written without a copy: a write that has to wait
- * keeps the buffer, and its reader goes on with another one.
+ * A read buffer for a single bulk socket. Its bytes can be written without a copy: a write that has to wait
+ * keeps the buffer, and the reader continues with another one.
  */
 export class LargeBuffer {
   static readonly #spare: LargeBuffer[] = [];
@@ -31,8 +31,8 @@ export class LargeBuffer {
   #left = false;
 
   /**
-   * What the next read of a socket goes into.
-   * @param current what the last one went into
+   * The buffer for the next read of a socket.
+   * @param current the buffer of the last read
    * @param length bytes that were read last
    * @returns undefined = the buffer that all sockets share
    */
@@ -56,7 +56,7 @@ export class LargeBuffer {
     return made;
   }
 
-  /** What is read from now on is in this buffer; undefined = in none of these. */
+  /** Sets the buffer that the following bytes are in; undefined = none of these. */
   static lend(buffer: LargeBuffer | undefined): void {
     LargeBuffer.#lent = buffer;
   }
@@ -83,7 +83,7 @@ export class LargeBuffer {
       this.#writes--;
       this.#recycle();
     });
-    // What went to the kernel at once is said to be taken only later.
+    // Node reports bytes as taken later than the kernel took them.
     if (!taken && socket.pending > 0) {
       kept = true;
       this.#writes++;

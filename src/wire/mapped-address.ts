@@ -1,6 +1,6 @@
 const PREFIX = '::ffff:';
 
-/** An IPv4 address that came in the clothes of IPv6, as IPv4; any other as it is. */
+/** Converts an IPv4-mapped IPv6 address to IPv4; other addresses stay unchanged. */
 export function unmapped(address: string): string {
   return address.startsWith(PREFIX) ? address.slice(PREFIX.length) : address;
 }

@@ -1,6 +1,6 @@
 import type { ByteSocket, SocketSink } from './socket.ts';
 
-/** The most bytes of a message that is received; what comes beyond them is dropped. */
+/** Maximum size of a received message in bytes; the rest is dropped. */
 const MAX_MESSAGE = 16 * 1024;
 
 /**
@@ -14,7 +14,7 @@ export class MessageSocket implements ByteSocket {
   readonly #message: Buffer;
   readonly #onMessage: (message: Buffer | undefined) => void;
   readonly #received: Buffer[] = [];
-  #room = MAX_MESSAGE;
+  #space = MAX_MESSAGE;
   #sink: SocketSink | undefined;
   #sent = false;
   #ended = false;
@@ -43,8 +43,8 @@ export class MessageSocket implements ByteSocket {
 
   write(chunk: Buffer): boolean {
     // A copy: the chunk may be a view of a larger one.
-    const kept = Buffer.from(chunk.subarray(0, this.#room));
-    this.#room -= kept.length;
+    const kept = Buffer.from(chunk.subarray(0, this.#space));
+    this.#space -= kept.length;
     this.#received.push(kept);
     return true;
   }

@@ -1,5 +1,6 @@
 // Longer than 300 lines: reading frames, opening streams and the end of a session are one state machine.
-import { ControlBudget } from './control-budget.ts';
+import { ControlBudget, controlCost, timeCost } from './control-budget.ts';
+import { ControlQueue, type QueuedSession } from './control-queue.ts';
 import type { DataConnection } from './data-connection.ts';
 import { DataConnections, type Side } from './data-connections.ts';
 import { Frame, FrameReader, MAX_CONTROL, ProtocolError, type FrameSink, type FrameType } from './frames.ts';
@@ -12,22 +13,24 @@ import { UnreadBudget } from './unread-budget.ts';
 export type { Side } from './data-connections.ts';
 export type { Stream, StreamHooks } from './stream.ts';
 
-/** A sign of life every heartbeat; the peer is dead after this many heartbeats of silence (15 s at most, timers included), unless told otherwise. */
+/** Each side sends something every heartbeat. By default the peer counts as dead after this many heartbeats without a byte (15 s at most, timers included). */
 const DEAD_AFTER_HEARTBEATS = 2.4;
 const DEFAULT_HEARTBEAT_MS = 5000;
-/** Streams of one session at a time: what one agent or its visitors may make the other side hold. */
+/** Maximum streams of one session: limits what an agent or its visitors can make the peer hold. */
 const MAX_STREAMS = 65_536;
-/** After a goodbye the peer gets this long to close. */
-const LINGER_MS = 1000;
+/** Of all sessions of this process. */
+const sharedControlQueue = new ControlQueue();
+/** How long the peer may take to close after the end of the session was sent, in ms. */
+const CLOSE_DELAY_MS = 1000;
 
-/** What the owner of a mux hears of. */
+/** Callbacks of a mux's owner. */
 export interface MuxHandlers {
   /** The peer opened a stream: join it with a socket or reset it. */
   onOpen(stream: Stream, payload: Buffer): void;
   /** A control message, parsed from JSON and not yet validated. @throws {ProtocolError} to end the session */
   onControl(message: unknown): void;
-  /** The session is over; every stream was reset already, `cut` of them by this. Called once, always last. */
-  onClose(reason: string, cut: number): void;
+  /** The session is over; every stream was reset already, `cut` of them by this. `atFault`: the peer broke the protocol, or reads nothing. Called once, always last. */
+  onClose(reason: string, cut: number, atFault: boolean): void;
   /** Agent: dial data connections with these numbers and say addDataConnection or dataConnectionFailed for each. */
   onDataConnectionsWanted?(ids: number[]): void;
 }
@@ -35,18 +38,22 @@ export interface MuxHandlers {
 /** How a session runs. */
 export interface MuxOptions {
   readonly heartbeatMs?: number;
-  /** The peer is dead after so much silence, in ms, noticed at most half a heartbeat later. */
+  /** The peer is considered dead after this many ms without a byte; detected at most half a heartbeat later. */
   readonly silenceMs?: number;
   /** When a sign of life of the peer last came another way than on this connection, by performance.now(). */
-  readonly heardBeside?: () => number;
-  /** Agent: dial no data connections for so many ms. */
+  readonly heardOutOfBand?: () => number;
+  /** Agent: delay before data connections are dialed, in ms. */
   readonly dataAfterMs?: number;
-  /** Start with compressing what is sent; `compress` switches it later. What is received may be compressed at any time. */
+  /** Whether sent data is compressed initially; `compress` switches it later. Received data may be compressed at any time. */
   readonly compress?: boolean;
+  /** Bounds the control messages of the peer, also those of its sessions before; absent = of this session alone. */
+  readonly controlBudget?: ControlBudget;
+  /** What begins control messages; absent = the queue of all sessions of the process. */
+  readonly controlQueue?: ControlQueue;
 }
 
 /** The multiplexed connection of a session, after its handshake: streams, control messages, heartbeats, data connections. */
-export class Mux implements SocketSink, FrameSink, StreamHost {
+export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
   /** Whether data is compressed before it is sent. Streams stay on the mux as long as that gains something. */
   compress: boolean;
   readonly borrows = true;
@@ -60,10 +67,13 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   readonly #connections: DataConnections;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #silenceMs: number;
-  readonly #heardBeside: () => number;
+  readonly #heardOutOfBand: () => number;
   readonly #out: Outbox;
-  readonly #controlBudget = new ControlBudget();
+  readonly #controlBudget: ControlBudget;
+  readonly #controlQueue: ControlQueue;
   #nextId: number;
+  /** Nothing is read from the peer. */
+  #paused = false;
   #closed = false;
   #lastHeard = performance.now();
   #pingNext = true;
@@ -72,13 +82,15 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     this.#socket = socket;
     this.#side = side;
     this.#handlers = handlers;
-    this.#out = new Outbox(socket, (bytes) => setImmediate(() => this.#fail(`the other side does not read: ${bytes} bytes of answers wait for it`)));
+    this.#out = new Outbox(socket, (bytes) => setImmediate(() => this.#fail(`the peer does not read: ${bytes} bytes of answers wait for it`, true)));
     this.#nextId = side === 'server' ? 1 : 2;
     this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers), options.dataAfterMs);
     this.compress = options.compress ?? false;
+    this.#controlBudget = options.controlBudget ?? new ControlBudget();
+    this.#controlQueue = options.controlQueue ?? sharedControlQueue;
     const heartbeatMs = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS;
     this.#silenceMs = options.silenceMs ?? heartbeatMs * DEAD_AFTER_HEARTBEATS;
-    this.#heardBeside = options.heardBeside ?? (() => 0);
+    this.#heardOutOfBand = options.heardOutOfBand ?? (() => 0);
     this.#heartbeat = setInterval(() => this.#tick(), heartbeatMs / 2);
     socket.attach(this);
     // Later with a heartbeat.
@@ -95,9 +107,9 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   }
 
   /**
-   * Opens a stream without waiting for the peer; undefined = the session is over or has too many, or the peer reads too little.
+   * Opens a stream without waiting for the peer; undefined = the session has ended or has too many streams, or the peer reads too little.
    * @param dataFollows as for `Opener.open`
-   * @param credit as for `Opener.open`: only for a peer that says it goes by that
+   * @param credit as for `Opener.open`; only for a peer that supports it
    */
   open(payload: Uint8Array, dataFollows = false, credit?: number): Stream | undefined {
     if (this.#closed || this.#streams.size >= MAX_STREAMS || this.#out.full) return undefined;
@@ -134,7 +146,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     this.#guard(() => this.#connections.add(socket, id));
   }
 
-  /** Agent: a wanted data connection could not be had; asked for again with the next heartbeat. */
+  /** Agent: a data connection could not be opened; dialed again with the next heartbeat. */
   dataConnectionFailed(id: number): void {
     this.#connections.failed(id);
   }
@@ -145,27 +157,28 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
     this.#out.flush();
     this.#end(reason);
     this.#socket.end();
-    setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
+    setTimeout(() => this.#socket.destroy(), CLOSE_DELAY_MS).unref();
   }
 
-  #fail(reason: string): void {
+  #fail(reason: string, atFault = false): void {
     if (this.#closed) return;
-    this.#end(reason);
+    this.#end(reason, atFault);
     this.#socket.destroy(true);
   }
 
-  #end(reason: string): void {
+  #end(reason: string, atFault = false): void {
     this.#closed = true;
     clearInterval(this.#heartbeat);
     const open = [...this.#streams.values()];
     for (const stream of open) stream.lost(reason);
     this.#connections.close();
     this.#out.close();
-    this.#handlers.onClose(reason, open.length);
+    this.#controlQueue.drop(this);
+    this.#handlers.onClose(reason, open.length, atFault);
   }
 
   #tick(): void {
-    // When this very process was late, what came meanwhile is read between now and then.
+    // If this process itself was late, the next read delivers what arrived in the meantime.
     if (this.#silence > this.#silenceMs) setImmediate(() => this.#endIfSilent());
     if (this.#pingNext) {
       this.#out.urgentFrame(Frame.PING, 0);
@@ -175,7 +188,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   }
 
   get #silence(): number {
-    return performance.now() - Math.max(this.#lastHeard, this.#heardBeside());
+    return performance.now() - Math.max(this.#lastHeard, this.#heardOutOfBand());
   }
 
   #endIfSilent(): void {
@@ -244,16 +257,16 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
       work();
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#fail(`protocol error: ${error.message}`);
+      this.#fail(`protocol error: ${error.message}`, true);
     }
   }
 
   onEnd(): void {
-    this.#fail('the other side closed the connection');
+    this.#over('the peer closed the connection');
   }
 
   onClose(error?: Error): void {
-    this.#fail(error ? `the connection was lost: ${error.message}` : 'the connection was closed');
+    this.#over(error ? `the connection was lost: ${error.message}` : 'the connection was closed');
   }
 
   onDataFrame(id: number, piece: Buffer): void {
@@ -277,8 +290,35 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
   }
 
   #onControlFrame(payload: Buffer): void {
-    if (!this.#controlBudget.take(payload.length)) throw new ProtocolError('more control messages than a session may send');
-    this.#handlers.onControl(parseControl(payload));
+    const cost = controlCost(payload.length);
+    if (!this.#controlBudget.take(cost)) throw new ProtocolError('more control messages than a session may send');
+    if (!this.#controlQueue.add(this, cost, () => this.#takeControl(payload))) throw new ProtocolError('more control messages than may wait');
+    if (!this.#paused && this.#controlQueue.isFull(this)) this.#pause(true);
+  }
+
+  #takeControl(payload: Buffer): void {
+    this.#guard(() => {
+      const began = performance.now();
+      this.#handlers.onControl(parseControl(payload));
+      if (!this.#controlBudget.take(timeCost(performance.now() - began))) throw new ProtocolError('control messages that take more time than a session may');
+    });
+    if (this.#paused && !this.#controlQueue.isFull(this)) this.#pause(false);
+  }
+
+  onQueueFull(): void {
+    this.#fail('protocol error: the most control messages wait for this session, and too many for all', true);
+  }
+
+  #pause(on: boolean): void {
+    this.#paused = on;
+    if (on) this.#socket.pause();
+    else if (!this.#closed) this.#socket.resume();
+  }
+
+  /** The connection is over: the session ends after the messages that came before. */
+  #over(reason: string): void {
+    if (!this.#controlQueue.holds(this)) this.#fail(reason);
+    else this.#controlQueue.add(this, 0, () => this.#fail(reason));
   }
 
   #onPackedFrame(id: number, payload: Buffer): void {
@@ -288,7 +328,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost {
 
   #onOpenFrame(id: number, payload: Buffer): void {
     const opener = id % 2 === 1 ? 'server' : 'agent';
-    if (opener === this.#side) throw new ProtocolError(`stream ${id} is not the other side's to open`);
+    if (opener === this.#side) throw new ProtocolError(`stream ${id} is not the peer's to open`);
     if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
     if (this.#streams.size >= MAX_STREAMS) {
       this.sendReset(id);

@@ -36,7 +36,7 @@ export class NetSocket extends BaseSocket {
     socket.on('drain', () => this.drained());
   }
 
-  /** Of an accepted socket it was asked for at once, and is kept; of one that was dialled few want to know. */
+  /** An accepted socket requests it at once and caches it; for dialed sockets it is rarely used. */
   override get remoteAddress(): string {
     return unmapped(this.#socket.remoteAddress ?? '');
   }
@@ -100,10 +100,10 @@ export class NetSocket extends BaseSocket {
 
   override destroy(reset = false): void {
     const { writableEnded, writableFinished, writableLength } = this.#socket;
-    // While a FIN is on its way to the kernel a reset fails (EINVAL) and Node leaks the handle: it is never closed, and the process
-    // spins at its exit. Everything written is with the kernel by then, so an ordinary close tells the peer no lie.
+    // While a FIN is being sent to the kernel, a reset fails (EINVAL) and Node leaks the handle: it is never closed, and the process
+    // spins at its exit. Everything written is with the kernel by then, so an ordinary close is correct, too.
     const ending = writableEnded && !writableFinished && writableLength === 0;
-    // Nor can a reset pass TLS.
+    // TLS has no reset either.
     if (reset && !ending && !this.channelSecret) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }
@@ -123,8 +123,8 @@ export interface Plain {
 export interface SecuredOptions {
   /** The socket below it. */
   readonly carrier: net.Socket;
-  /** Its handshake was completed in this very turn of the event loop; otherwise it has not begun. */
-  readonly shaken: boolean;
+  /** Its handshake was completed in this iteration of the event loop; otherwise it has not begun. */
+  readonly handshakeDone: boolean;
 }
 
 /** Sockets as the backend gets them; the handshake of TLS is Node's everywhere. */
@@ -146,15 +146,15 @@ export function backend(name: string, plain: Plain): SocketBackend {
     }),
     listen: (options) => listen(plain, options),
     secured: (socket, carrier, halfClosedMs) => {
-      const made = plain.secured(socket, { carrier, shaken: true });
+      const made = plain.secured(socket, { carrier, handshakeDone: true });
       made.halfClosedMs = halfClosedMs;
       return made;
     },
   };
 }
 
-/** How a socket of Node's is dialled that its ByteSocket doesn't read by events. */
-export interface Dialling {
+/** How a socket of Node's is dialed that its ByteSocket doesn't read by events. */
+export interface Dialing {
   readonly onread?: net.OnReadOpts;
   /** Makes the ByteSocket on the connected socket. */
   readonly wrap?: (socket: net.Socket) => NetSocket;
@@ -163,7 +163,7 @@ export interface Dialling {
 }
 
 /** Dials a socket of Node's. @see SocketBackend.dial */
-export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled: OnDialled, { onread, wrap, secured = securedByEvents }: Dialling = {}): void {
+export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled: OnDialled, { onread, wrap, secured = securedByEvents }: Dialing = {}): void {
   const socket = net.connect({ host, port, ...TUNED, ...onread && { onread } });
   const timer = setTimeout(() => socket.destroy(timeoutError(host, port, timeoutMs)), timeoutMs);
   const over = (outcome: ByteSocket | Error): void => {
@@ -173,7 +173,7 @@ export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled
   socket.once('error', over);
   socket.once('connect', () => {
     socket.off('error', over).pause();
-    if (trust) secureDialled(socket, trust, (outcome) => over(outcome instanceof Error ? outcome : secured(outcome, { carrier: socket, shaken: true })));
+    if (trust) secureDialled(socket, trust, (outcome) => over(outcome instanceof Error ? outcome : secured(outcome, { carrier: socket, handshakeDone: true })));
     else over(wrap ? wrap(socket) : new NetSocket(socket));
   });
 }
@@ -187,7 +187,7 @@ function listen(plain: Plain, { host, port, identity, halfClosedMs = Number.POSI
   let context = identity && serverContext(identity);
   return new Promise((resolve, reject) => {
     const server = net.createServer({ ...TUNED, pauseOnConnect: true });
-    // Whoever has reset his connection while it waited here has no address any more: a flood of those costs no more than this.
+    // A connection that was reset before it was accepted no longer has an address. This check keeps a flood of those cheap.
     const accepted = (socket: BaseSocket): void => {
       socket.halfClosedMs = halfClosedMs;
       if (socket.remoteAddress === '') socket.destroy();
@@ -197,7 +197,7 @@ function listen(plain: Plain, { host, port, identity, halfClosedMs = Number.POSI
     server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
       server.off('error', reject);
       server.on('error', onError);
-      if (context) server.on('connection', (socket) => { if (context) accepted(plain.secured(secureAccepted(socket, context), { carrier: socket, shaken: false })); });
+      if (context) server.on('connection', (socket) => { if (context) accepted(plain.secured(secureAccepted(socket, context), { carrier: socket, handshakeDone: false })); });
       else plain.accept(server, accepted);
       const address = server.address();
       if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
@@ -219,7 +219,7 @@ function listen(plain: Plain, { host, port, identity, halfClosedMs = Number.POSI
 }
 
 /**
- * A connected socket of Node's as the engine uses sockets, for those that come from elsewhere than `netBackend`.
+ * A connected Node socket as a ByteSocket, for sockets that `netBackend` did not make.
  * @param carrier the socket below TLS
  * @param halfClosedMs as in `ListenOptions`
  */

@@ -1,10 +1,10 @@
 import net from 'node:net';
 import { sharedBuffer } from './base-socket.ts';
-import { backend, dial, type Dialling, NetSocket, securedByEvents, TUNED } from './net-socket.ts';
+import { backend, dial, type Dialing, NetSocket, securedByEvents, TUNED } from './net-socket.ts';
 import type { SocketBackend } from './socket.ts';
 
-/** Options that make a socket read into buffers of ours, for the ByteSocket that is made on it later. */
-function reading(): Required<Pick<Dialling, 'onread' | 'wrap'>> {
+/** Options that make a socket read into our buffers, for the ByteSocket that is made on it later. */
+function reading(): Required<Pick<Dialing, 'onread' | 'wrap'>> {
   let owner: NetSocket | undefined;
   let next = sharedBuffer;
   return {
@@ -20,7 +20,7 @@ function reading(): Required<Pick<Dialling, 'onread' | 'wrap'>> {
 }
 
 /**
- * An accepted socket can't be told how to read, so its handle is taken before Node makes a socket on it: what it makes otherwise would
+ * Node has no option for how an accepted socket reads, so its handle is taken before Node makes a socket on it: what it makes otherwise would
  * be thrown away.
  */
 function accept(server: net.Server, onSocket: (socket: NetSocket) => void): void {
@@ -29,7 +29,7 @@ function accept(server: net.Server, onSocket: (socket: NetSocket) => void): void
   const byNode: unknown = Reflect.get(listener, 'onconnection');
   if (typeof byNode !== 'function') throw new Error('a listening handle says what it accepted');
   Reflect.set(listener, 'onconnection', (status: number, handle: unknown) => {
-    // Node turns an accept that failed into the server's event.
+    // Node reports a failed accept as an event of the server.
     if (status !== 0) Reflect.apply(byNode, listener, [status]);
     else onSocket(accepted(handle));
   });
@@ -46,7 +46,7 @@ function accepted(handle: unknown): NetSocket {
 }
 
 /**
- * Sockets that read into buffers of ours. Relies on a way to hand over the handle of an accepted socket that Node does not document:
- * to be used only after `works` of `self-test.ts` said so.
+ * Sockets that read into our buffers. Relies on a way to hand over the handle of an accepted socket that Node does not document:
+ * use it only after `works` of `self-test.ts` has passed.
  */
 export const onreadBackend: SocketBackend = backend('onread', { dial: (options, onDialled) => dial(options, onDialled, reading()), accept, secured: securedByEvents });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The tunnel or host that asks ("tunnel 5"): new requests of each begin by turns (stream-handlers/turns.ts). */
+/** The tunnel or host that asks ("tunnel 5"): new requests of all of them start in round-robin order (stream-handlers/fair-queue.ts). */
 const by = z.string().max(24).optional();
 
 const openRequest = z.discriminatedUnion('kind', [
@@ -10,11 +10,11 @@ const openRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('probe'), target: z.string().max(300), timeoutMs: z.int().min(1).max(60_000) }),
   /** Exchange datagrams (`datagram-socket.ts`) with the first target whose name is known. */
   z.object({ kind: z.literal('udp'), by, targets: z.array(z.string().max(300)).min(1).max(5000) }),
-  /** Exchange datagrams with everybody: each begins with the address it goes to or came from (`socks-address.ts`). */
+  /** Exchange datagrams with any address: each begins with its destination or source address (`socks-address.ts`). */
   z.object({ kind: z.literal('udpAny'), by }),
   /**
-   * Connect with the first target that answers, each having `timeoutMs`, and say first what became of it (wire/dial-result.ts). `credit`: bytes that
-   * may be sent before some of them were taken; absent = a whole window.
+   * Connect with the first target that answers, with `timeoutMs` for each, and send the result first (wire/dial-result.ts). `credit`: bytes that
+   * may be sent before some of them were consumed; absent = a whole window.
    */
   z.object({
     kind: z.literal('dial'), by, targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000),
@@ -35,7 +35,7 @@ const openRequest = z.discriminatedUnion('kind', [
 type AnyRequest = z.output<typeof openRequest>;
 /** The names of the requests. */
 export type OpenKind = AnyRequest['kind'];
-/** What the server asks an agent to connect a stream with: the payload of OPEN. Of kind `K`; without it, of any. */
+/** A request from the server to an agent, for the peer of a stream: the payload of OPEN. Of kind `K`; by default of any kind. */
 export type OpenRequest<K extends OpenKind = OpenKind> = { [P in K]: { readonly kind: P } & Extract<AnyRequest, { kind: P }> }[K];
 
 /** The payload of OPEN for a request. */
@@ -43,10 +43,10 @@ export function encodeOpen(request: OpenRequest): Buffer {
   return Buffer.from(JSON.stringify(request));
 }
 
-/** Requests read before, by their payload: every visitor of a tunnel brings one of a few. */
+/** A cache of parsed requests by payload: all visitors of a tunnel share a few. */
 const known = new Map<string, OpenRequest>();
 const MAX_KNOWN = 256;
-/** Longer payloads are read anew each time: the map stays below a megabyte. */
+/** Longer payloads are parsed each time instead of cached: the map stays below a megabyte. */
 const MAX_KNOWN_BYTES = 1024;
 
 /** Reads the payload of OPEN; undefined = it isn't one, or one of a newer server. The same payload may give the same object. */

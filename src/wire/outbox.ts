@@ -6,7 +6,7 @@ import { writeSpare } from './spare-buffers.ts';
 /** Readers wait when this much is unsent while the connection takes no more, or this much in any case. */
 const CONGESTED_BLOCKED = 256 * 1024;
 const CONGESTED_ALWAYS = 1024 * 1024;
-/** Readers that go on in one turn of the event loop: each may bring 64 KB before it sees that there is no more room. */
+/** Readers that resume in one iteration of the event loop: each may bring 64 KB before it sees that there is no more space. */
 const WOKEN_AT_ONCE = 16;
 /** Bytes of frames other than data that wait for a peer that reads nothing: beyond the first no stream is opened, beyond the second the session ends. */
 export const MOST_WAITING = { forOpening: 1024 * 1024, inAll: 4 * 1024 * 1024 } as const;
@@ -16,25 +16,25 @@ export interface Parked {
   wake(): void;
 }
 
-/** The sending half of a mux: all frames of a turn of the event loop go to the socket in one go, and readers wait while it takes no more. */
+/** The sending half of a mux. All frames of an iteration of the event loop go to the socket in one write, and readers wait while the socket takes no more. */
 export class Outbox {
   readonly #socket: ByteSocket;
-  /** Goes first at every flush. What must stay in order with data is in #batch. */
+  /** Sent first at every flush. Frames that must stay in order with data are in #batch. */
   readonly #urgent = new Batch();
   readonly #batch = new Batch();
   #parked: Parked[] = [];
   #waking = false;
-  /** Bytes that wait and are no data: nothing holds those back that cause them. */
+  /** Bytes of frames other than data that are queued. Back-pressure does not stop their senders. */
   #waiting = 0;
   readonly #onOverflow: (bytes: number) => void;
   #onTaken: (() => void)[] = [];
   #blocked = false;
   #flushing = false;
-  /** It flushes in the next turn, if nothing makes it flush in this one. */
+  /** A flush is scheduled for the next iteration, unless something flushes earlier. */
   #flushingNext = false;
   #closed = false;
 
-  /** @param onOverflow so many bytes that are no data wait, which is more than may; may be called again */
+  /** @param onOverflow called when more control bytes wait than may, with their number; may be called again */
   constructor(socket: ByteSocket, onOverflow: (bytes: number) => void) {
     this.#socket = socket;
     this.#onOverflow = onOverflow;
@@ -51,12 +51,12 @@ export class Outbox {
     return this.#waiting > MOST_WAITING.forOpening;
   }
 
-  /** `wake` is called once when there is room again. */
+  /** `wake` is called once when there is space again. */
   park(reader: Parked): void {
     this.#parked.push(reader);
   }
 
-  /** Sends bytes of a stream, whose reader waits while there is no room. The payload is copied. */
+  /** Sends bytes of a stream, whose reader waits while there is no space. The payload is copied. */
   data(type: FrameType, stream: number, payload: Uint8Array): void {
     this.#batch.frame(type, stream, payload);
     this.#flushSoon();
@@ -70,23 +70,23 @@ export class Outbox {
   }
 
   /**
-   * The same for a frame that data follows, most likely in the next turn of the event loop: it waits for that turn, so that one write takes both.
-   * Whatever else is sent meanwhile takes it along.
+   * The same for a frame that data follows, most likely in the next iteration of the event loop: it waits for that iteration, so that one write takes both.
+   * Anything else that is sent before takes it along.
    */
   frameBeforeData(type: FrameType, stream: number, payload: Uint8Array): void {
     this.#batch.frame(type, stream, payload);
     this.#count(payload.length);
     if (this.#flushing || this.#blocked || this.#flushingNext) return;
     this.#flushingNext = true;
-    setImmediate(this.#flushNextTurn);
+    setImmediate(this.#flushInNextIteration);
   }
 
-  readonly #flushNextTurn = (): void => {
+  readonly #flushInNextIteration = (): void => {
     this.#flushingNext = false;
     if (this.#batch.size > 0) this.#flushSoon();
   };
 
-  /** The same with one u32 as payload. */
+  /** The same as {@link frame}, with one u32 as payload. */
   frameU32(type: FrameType, stream: number, value: number): void {
     this.#batch.frameU32(type, stream, value);
     this.#count(4);
@@ -166,7 +166,7 @@ export class Outbox {
     this.flush();
   }
 
-  /** Nothing is sent any more, and nobody woken. */
+  /** Sends nothing more, and resumes no readers. */
   close(): void {
     this.#closed = true;
     this.#parked = [];

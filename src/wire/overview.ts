@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { label } from './peer-text.ts';
 
-/** The server tells an agent of its tunnels and hosts at most this often, in ms. */
+/** Minimum interval between overviews for an agent, in ms. */
 export const OVERVIEW_MS = 250;
-/** Targets that are told of each. */
+/** The most targets that are listed for each. */
 export const OVERVIEW_TARGETS = 10;
 /** The most bytes of the rows of one part. */
 const OVERVIEW_BYTES = 40_000;
@@ -33,7 +33,7 @@ const overviewRow = z.object({
 /** A tunnel or host as the server tells its agent of it. */
 export type OverviewRow = z.output<typeof overviewRow>;
 
-/** A part of what the server tells an agent of its tunnels and hosts. */
+/** A part of the overview of an agent's tunnels and hosts. */
 export const overviewSchema = z.object({ type: z.literal('overview'), rows: z.array(overviewRow).max(1000), last: z.boolean() });
 /** @see overviewSchema */
 export type OverviewPart = z.output<typeof overviewSchema>;

@@ -3,12 +3,12 @@ import { MAX_DATA, ProtocolError } from './frames.ts';
 
 /** Shorter payloads are not worth it. */
 const WORTH_BYTES = 256;
-/** After payloads that did not shrink, that many at most go unlooked at before the next try: what is incompressible stays nearly free. */
+/** After payloads that did not shrink, at most this many payloads are skipped before the next try, so that incompressible data costs almost nothing. */
 const LONGEST_PAUSE = 64;
-/** The fastest: of what was tried, it gives the most for its time. */
+/** The fastest setting: among those that were measured, it saves the most bytes for its time. */
 const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 0 } } as const;
 
-/** Compresses the payloads of one direction of a stream, as long as that gains something. Each stands for itself. */
+/** Compresses the payloads of one direction of a stream, as long as that gains something. Each payload is compressed by itself. */
 export class Packer {
   /** Payloads still to be let through unlooked at. */
   #pause = 0;
@@ -19,7 +19,7 @@ export class Packer {
     return this.#nextPause === LONGEST_PAUSE;
   }
 
-  /** @returns the payload compressed; undefined = it is to go as it is */
+  /** @returns the compressed payload; undefined = send it uncompressed */
   pack(payload: Uint8Array): Buffer | undefined {
     if (payload.length < WORTH_BYTES) return undefined;
     if (this.#pause > 0) {
@@ -27,7 +27,7 @@ export class Packer {
       return undefined;
     }
     const packed = zlib.brotliCompressSync(payload, BROTLI);
-    // Both sides work for it: a gain of nothing but a few bytes is none.
+    // Compression costs both sides CPU: a gain of a few bytes is not worth it.
     if (packed.length < payload.length - payload.length / 16) {
       this.#nextPause = 1;
       return packed;
@@ -38,7 +38,7 @@ export class Packer {
   }
 }
 
-/** What a packed payload holds, at most MAX_DATA bytes. @throws {ProtocolError} when it is broken, empty or holds more */
+/** Decompresses a payload, to at most MAX_DATA bytes. @throws {ProtocolError} if it is malformed, empty or too large */
 export function unpack(payload: Buffer): Buffer {
   let unpacked: Buffer;
   try {

@@ -1,4 +1,4 @@
-import { closeSoon } from './linger.ts';
+import { closeSoon } from './delayed-close.ts';
 import type { ByteSocket, SocketSink } from './socket.ts';
 
 /** Bytes kept unread before the socket is paused. */
@@ -16,7 +16,7 @@ export class SocketGoneError extends Error {
 }
 
 /**
- * A socket whose bytes are asked for, for protocols that read in steps. It holds `HIGH_WATER` unread bytes at most (and one chunk);
+ * A socket that is read on demand, for protocols that read in steps. It holds `HIGH_WATER` unread bytes at most (and one chunk);
  * then the socket is paused.
  */
 export class PullSocket implements SocketSink {
@@ -57,7 +57,7 @@ export class PullSocket implements SocketSink {
     return !this.#ended && !this.#failure && this.#unread.length === 0;
   }
 
-  /** Called once when the connection is lost, or was given up because it took too long; undefined = no more. */
+  /** Called once when the connection is lost or timed out; undefined = no more. */
   set onGone(listener: (() => void) | undefined) {
     this.#onGone = listener;
   }
@@ -70,16 +70,22 @@ export class PullSocket implements SocketSink {
   /** What has arrived, or will next; undefined = the peer has ended its direction. @throws {SocketGoneError} */
   async read(): Promise<Buffer | undefined> {
     for (;;) {
-      const chunk = this.#unread.shift();
-      if (chunk) {
-        this.#unreadBytes -= chunk.length;
-        this.#regulate();
-        return chunk;
-      }
+      const chunk = this.arrived();
+      if (chunk) return chunk;
       if (this.#ended) return undefined;
       this.#check();
       await new Promise<void>((resolve) => { this.#wakeReader = resolve; });
     }
+  }
+
+  /** The next piece of what has arrived; undefined = nothing has. */
+  arrived(): Buffer | undefined {
+    const chunk = this.#unread.shift();
+    if (chunk) {
+      this.#unreadBytes -= chunk.length;
+      this.#regulate();
+    }
+    return chunk;
   }
 
   /** Gives bytes back that were read too far. */
@@ -109,7 +115,7 @@ export class PullSocket implements SocketSink {
     return undefined;
   }
 
-  /** Writes; resolves when there is room for more. @throws {SocketGoneError} */
+  /** Writes; resolves when there is space for more. @throws {SocketGoneError} */
   async write(chunk: Buffer): Promise<void> {
     this.#check();
     if (this.#socket.write(chunk)) return;
@@ -129,7 +135,7 @@ export class PullSocket implements SocketSink {
     this.#timer = ms === undefined ? undefined : setTimeout(() => this.#fail(new SocketGoneError(`nothing came within ${ms} ms`, { timeout: true })), ms);
   }
 
-  /** Hands the socket over to whoever attaches to it next; what was not read goes with it. */
+  /** Hands the socket over to the next sink that attaches; what was not read goes with it. */
   release(): ByteSocket {
     const unread = Buffer.concat(this.#unread);
     this.#leave('the connection was handed over');
@@ -138,11 +144,11 @@ export class PullSocket implements SocketSink {
     return this.#socket;
   }
 
-  /** Ends after what was written, and closes once the peer had time to read it. `lastWords` are said even when a deadline has passed. */
-  closeSoon(lastWords?: Buffer): void {
+  /** Ends after pending writes, and closes once the peer has had time to read them. `finalBytes` are written even if a deadline has passed. */
+  closeSoon(finalBytes?: Buffer): void {
     if (this.#over) return;
     this.#leave('the connection was closed');
-    if (lastWords) this.#socket.write(lastWords);
+    if (finalBytes) this.#socket.write(finalBytes);
     closeSoon(this.#socket);
   }
 

@@ -3,8 +3,8 @@ import { BACKEND_NAMES, socketsBy } from './backends.ts';
 import { socketTrials } from './socket-trials.ts';
 
 /**
- * Says "works" when the way to get sockets that the first word names does on this Node, all that the byte paths rely on. What doesn't is said on
- * stderr, exit code 1; a call inside Node that is wrong ends the process by itself.
+ * Prints "works" when the socket backend that the first argument names does everything on this Node that the byte paths rely on. Otherwise prints the
+ * failure to stderr and exits with 1. A wrong call inside Node ends the process by itself.
  */
 export async function selfTest([word]: readonly string[]): Promise<void> {
   const name = BACKEND_NAMES.find((each) => each === word);

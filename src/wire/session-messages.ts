@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { healthMessage } from './health.ts';
 import { declarationSchema, declaredSchema } from './declared.ts';
 import { overviewSchema } from './overview.ts';
-import { label, value } from './peer-text.ts';
+import { label, values } from './peer-text.ts';
 
-/** What an agent says of itself in its handshake. */
+/** The information about itself that an agent sends in its handshake. */
 export const agentInfoSchema = z.object({
   version: label(64).default(''),
   /** LAN addresses of its machine, comma-separated. */
   localAddress: label(255).default(''),
-  /** It runs in configuration-file mode: it brings tunnels and hosts along. */
+  /** It runs in configuration-file mode: it declares tunnels and hosts. */
   configFile: z.boolean().default(false),
   /** It goes by the credit that a request gives it to begin with. */
   credit: z.boolean().default(false),
@@ -17,7 +17,7 @@ export const agentInfoSchema = z.object({
 /** @see agentInfoSchema */
 export type AgentInfo = z.output<typeof agentInfoSchema>;
 
-/** What the server says whomever it lets in. */
+/** What the server sends to every peer that it accepts. */
 export const sessionWelcome = z.object({
   /** Names the session in the handshakes of its data connections. */
   sessionId: z.string().regex(/^[0-9a-f]{32}$/),
@@ -29,7 +29,7 @@ export const sessionWelcome = z.object({
 /** @see sessionWelcome */
 export type SessionWelcome = z.output<typeof sessionWelcome>;
 
-/** What the server says when it lets an agent in. */
+/** The server's message when it accepts an agent. */
 export const welcomeSchema = sessionWelcome.extend({ clientId: z.number().int() });
 /** @see welcomeSchema */
 export type Welcome = z.output<typeof welcomeSchema>;
@@ -56,7 +56,7 @@ export const serverMessageSchema = z.discriminatedUnion('type', [
   /** No new streams come; open ones may end by themselves until the server closes the session. */
   z.object({ type: z.literal('drain') }),
   /** The targets of a tunnel that direct paths lead to have changed. */
-  z.object({ type: z.literal('targets'), tunnelId: z.int(), targets: z.array(value(300)).max(5000) }),
+  z.object({ type: z.literal('targets'), tunnelId: z.int(), targets: values(5000, 300) }),
   declaredSchema,
   overviewSchema,
 ]);
@@ -68,11 +68,11 @@ export const agentMessageSchema = z.discriminatedUnion('type', [
   byeSchema,
   /** The agent is about to stop: no new streams, please. */
   z.object({ type: z.literal('drain') }),
-  /** Direct paths of a tunnel carried so many bytes since the last message. */
+  /** Bytes that direct paths of a tunnel carried since the last message. */
   z.object({ type: z.literal('traffic'), tunnelId: z.int(), inlet: z.int().min(0), exported: z.int().min(0) }),
   healthMessage,
   ...declarationSchema.options,
-  /** What of this client's tunnels and hosts? Asked once a second at most. */
+  /** Requests the overview of this client's tunnels and hosts; at most once a second. */
   z.object({ type: z.literal('overview') }),
 ]);
 /** @see agentMessageSchema */

@@ -1,6 +1,6 @@
 import type { ByteSocket, SocketAddress, SocketSink } from './socket.ts';
 
-/** Bytes that wait for one end before the other is told to wait. */
+/** Bytes that wait for one end before the other has to pause. */
 const HIGH_WATER = 64 * 1024;
 
 /** Who is at the far side of a pair, as its second end says it. */
@@ -11,9 +11,9 @@ export interface PairOrigin {
 }
 
 /**
- * Two sockets that are connected with each other inside this process: what is written to one is read from the other, with
+ * Two sockets that are connected with each other inside this process: data written to one is read from the other, with
  * back-pressure and half close. Joins two streams.
- * @param origin what both ends give as the peer's address and their own
+ * @param origin the addresses that both ends report for the peer and for themselves
  */
 export function socketPair(origin: PairOrigin): [ByteSocket, ByteSocket] {
   const near = new PairedSocket(origin);
@@ -26,14 +26,14 @@ class PairedSocket implements ByteSocket {
   readonly local?: SocketAddress;
   readonly peer: PairedSocket;
   #sink: SocketSink | undefined;
-  /** The sink was attached in an earlier turn. */
+  /** The sink was attached in an earlier iteration of the event loop. */
   #flowing = false;
   #paused = false;
   #delivering = false;
   /** On its way to this end. */
   #queue: Buffer[] = [];
   #queued = 0;
-  /** The peer was told to wait. */
+  /** `write` has returned false to the other end. */
   #blocking = false;
   /** Our direction ended. */
   #ended = false;
@@ -60,7 +60,7 @@ class PairedSocket implements ByteSocket {
     setImmediate(() => {
       if (this.#sink !== sink) return;
       this.#flowing = true;
-      // A sink that takes over from another one is told of the end, too.
+      // A sink that takes over from another one gets `onEnd`, too.
       this.#sawEnd = false;
       if (this.#closed) sink.onClose(this.#error);
       else this.#deliver();
@@ -156,7 +156,7 @@ class PairedSocket implements ByteSocket {
     this.#queue = [];
     this.#queued = 0;
     const sink = this.#sink;
-    // A sink that isn't flowing yet hears of it when it is.
+    // A sink that isn't flowing yet gets it when it is.
     if (sink && this.#flowing) setImmediate(() => sink.onClose(error));
   }
 }

@@ -3,11 +3,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import process from 'node:process';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import tls from 'node:tls';
 import type { ByteSocket, SocketBackend, SocketServer, SocketSink } from './socket.ts';
 
-/** What the byte paths rely on, each tried by itself, and where a way to get sockets would break first. */
+/** Tests of each behavior that the byte paths rely on, where a socket backend would break first. */
 
 const HOST = '127.0.0.1';
 const TIMEOUT_MS = 5000;
@@ -16,7 +16,7 @@ const MANY = 64;
 
 /** Two ends of one connection. */
 interface Pair {
-  readonly dialled: ByteSocket;
+  readonly dialed: ByteSocket;
   readonly accepted: ByteSocket;
 }
 
@@ -27,12 +27,12 @@ async function pairs(sockets: SocketBackend, count: number): Promise<Pair[]> {
   const accepted: ByteSocket[] = [];
   const server = await listening(sockets, (socket) => accepted.push(socket));
   const all = await Promise.all(Array.from({ length: count }, () => sockets.connect({ host: HOST, port: server.port, timeoutMs: TIMEOUT_MS })));
-  while (accepted.length < count) await turn();
+  while (accepted.length < count) await nextIteration();
   await server.close();
-  return all.map((dialled) => {
-    const other = accepted.find(({ remoteAddress, remotePort }) => remoteAddress === dialled.local?.address && remotePort === dialled.local.port);
-    assert(other, 'an accepted socket has the address of the one that dialled');
-    return { dialled, accepted: other };
+  return all.map((dialed) => {
+    const other = accepted.find(({ remoteAddress, remotePort }) => remoteAddress === dialed.local?.address && remotePort === dialed.local.port);
+    assert(other, 'an accepted socket has the address of the one that dialed');
+    return { dialed, accepted: other };
   });
 }
 
@@ -42,7 +42,7 @@ async function pair(sockets: SocketBackend): Promise<Pair> {
   return only;
 }
 
-/** What a socket was given up to its end. */
+/** Everything that a socket received up to its end. */
 function whole(socket: ByteSocket, { slow = false, borrows }: { readonly slow?: boolean; readonly borrows?: true } = {}): Promise<string> {
   const hash = createHash('sha256');
   return awaited(new Promise((resolve, reject) => {
@@ -90,11 +90,11 @@ async function securePair(sockets: SocketBackend): Promise<Pair> {
     });
   });
   const carrier = net.connect({ host: HOST, port: address.port, allowHalfOpen: true });
-  const dialled = new Promise<ByteSocket>((resolve, reject) => {
+  const dialed = new Promise<ByteSocket>((resolve, reject) => {
     const socket = tls.connect({ ...options, socket: carrier, checkServerIdentity: () => undefined, pskCallback: () => ({ psk, identity: 'trial' }) });
     socket.once('error', reject).once('secureConnect', () => resolve(sockets.secured(socket, carrier, Number.POSITIVE_INFINITY)));
   });
-  const pair = { dialled: await dialled, accepted: await accepted };
+  const pair = { dialed: await dialed, accepted: await accepted };
   server.close();
   return pair;
 }
@@ -108,13 +108,13 @@ async function overTls(sockets: SocketBackend): Promise<void> {
 }
 
 async function moveBothWays(all: readonly Pair[]): Promise<void> {
-  await Promise.all(all.map(async ({ dialled, accepted }, n) => {
+  await Promise.all(all.map(async ({ dialed, accepted }, n) => {
     const [up, down] = [randomBytes(600_000), randomBytes(300_000)];
-    dialled.write(up);
-    dialled.end();
-    const answer = whole(dialled, { slow: true, borrows: true });
+    dialed.write(up);
+    dialed.end();
+    const answer = whole(dialed, { slow: true, borrows: true });
     assert.equal(await whole(accepted, n % 2 === 0 ? { slow: true, borrows: true } : {}), hashOf(up));
-    // One direction is over, the other one goes on.
+    // One direction has ended, the other one continues.
     for (let at = 0; at < down.length; at += 10_000) accepted.write(down.subarray(at, at + 10_000));
     accepted.end();
     assert.equal(await answer, hashOf(down));
@@ -123,31 +123,31 @@ async function moveBothWays(all: readonly Pair[]): Promise<void> {
 }
 
 async function backPressure(sockets: SocketBackend): Promise<void> {
-  const { dialled, accepted } = await pair(sockets);
+  const { dialed, accepted } = await pair(sockets);
   const bytes = randomBytes(1_000_000);
   const hash = createHash('sha256');
   let written = 0;
   let taken = 0;
-  const drained = awaited(new Promise<void>((resolve, reject) => dialled.attach({ ...IDLE, onDrain: resolve, onClose: (error) => reject(error ?? new Error('closed')) })));
+  const drained = awaited(new Promise<void>((resolve, reject) => dialed.attach({ ...IDLE, onDrain: resolve, onClose: (error) => reject(error ?? new Error('closed')) })));
   // Loopback takes some MB.
   while (taken === written || written < 10) {
     hash.update(bytes);
     written++;
-    dialled.write(bytes, () => { taken++; });
-    await turn();
+    dialed.write(bytes, () => { taken++; });
+    await nextIteration();
   }
-  assert(dialled.pending > 0, 'what the kernel does not take is pending');
+  assert(dialed.pending > 0, 'what the kernel does not take is pending');
   const read = whole(accepted, { borrows: true });
   await drained;
-  assert.deepEqual({ taken, pending: dialled.pending }, { taken: written, pending: 0 });
-  dialled.end();
+  assert.deepEqual({ taken, pending: dialed.pending }, { taken: written, pending: 0 });
+  dialed.end();
   assert.equal(await read, hash.digest('hex'));
   accepted.end();
-  await closed(dialled);
+  await closed(dialed);
 }
 
 async function handingOver(sockets: SocketBackend): Promise<void> {
-  const { dialled, accepted } = await pair(sockets);
+  const { dialed, accepted } = await pair(sockets);
   const sent = randomBytes(50_000);
   const seen: Buffer[] = [];
   const done = new Promise<void>((resolve) => {
@@ -164,27 +164,27 @@ async function handingOver(sockets: SocketBackend): Promise<void> {
     accepted.attach(sink());
   });
   for (let at = 0; at < sent.length; at += 5000) {
-    dialled.write(sent.subarray(at, at + 5000));
-    await turn();
+    dialed.write(sent.subarray(at, at + 5000));
+    await nextIteration();
   }
-  dialled.end();
+  dialed.end();
   await done;
   assert.equal(hashOf(Buffer.concat(seen)), hashOf(sent));
   accepted.end();
-  await closed(dialled);
+  await closed(dialed);
 }
 
 async function resets(sockets: SocketBackend): Promise<void> {
   const [plain, ended, writing] = await pairs(sockets, 3);
   assert(plain && ended && writing);
-  const told = [lost(plain.accepted), lost(writing.accepted)];
-  plain.dialled.destroy(true);
-  ended.dialled.end();
-  ended.dialled.destroy(true);
-  writing.dialled.write(Buffer.alloc(20_000_000));
-  writing.dialled.destroy(true);
-  for (const error of await Promise.all(told)) assert.equal(Reflect.get(error ?? {}, 'code'), 'ECONNRESET');
-  for (const { dialled } of [plain, ended, writing]) assert.equal(await closed(dialled), undefined);
+  const errors = [lost(plain.accepted), lost(writing.accepted)];
+  plain.dialed.destroy(true);
+  ended.dialed.end();
+  ended.dialed.destroy(true);
+  writing.dialed.write(Buffer.alloc(20_000_000));
+  writing.dialed.destroy(true);
+  for (const error of await Promise.all(errors)) assert.equal(Reflect.get(error ?? {}, 'code'), 'ECONNRESET');
+  for (const { dialed } of [plain, ended, writing]) assert.equal(await closed(dialed), undefined);
   ended.accepted.destroy();
 }
 
@@ -197,12 +197,12 @@ async function refused(sockets: SocketBackend): Promise<void> {
 }
 
 async function many(sockets: SocketBackend): Promise<void> {
-  await Promise.all((await pairs(sockets, MANY)).map(async ({ dialled, accepted }, n) => {
+  await Promise.all((await pairs(sockets, MANY)).map(async ({ dialed, accepted }, n) => {
     const word = Buffer.from(`number ${n}`);
     accepted.attach({ ...IDLE, onData: (chunk) => { accepted.write(Buffer.from(chunk)); }, onEnd: () => accepted.end() });
-    const answer = whole(dialled);
-    dialled.write(word);
-    dialled.end();
+    const answer = whole(dialed);
+    dialed.write(word);
+    dialed.end();
     assert.equal(await answer, hashOf(word));
   }));
 }
@@ -212,11 +212,11 @@ async function nothingLeft(): Promise<void> {
   const until = performance.now() + TIMEOUT_MS;
   while (process.getActiveResourcesInfo().includes('TCPSocketWrap')) {
     assert(performance.now() < until, 'all connections are closed in the end');
-    await turn();
+    await nextIteration();
   }
 }
 
-/** What is tried, in this order; each rejects with what is wrong. */
+/** The tests, in this order; each rejects with the problem. */
 export const socketTrials: Readonly<Record<string, (sockets: SocketBackend) => Promise<void>>> = {
   'both directions, pauses, half close': bothDirections,
   'back-pressure': backPressure,

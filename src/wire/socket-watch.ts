@@ -10,21 +10,21 @@ export interface Watched {
 export const NOT_WATCHED = -1;
 /** Each watched socket is looked at this often, in ms. */
 export const LOOK_MS = 3000;
-/** A look at all of them is spread over so many steps, so that none of them holds the event loop up. */
+/** The number of steps of a round over all sockets, so that no step blocks the event loop for long. */
 const STEPS = 15;
 
 /**
- * Looks at sockets that the event loop does not watch. While nothing is read from a socket, the system tells Node nothing about it: without a
- * look, a peer that is gone would hold it forever.
+ * Probes sockets that the event loop does not watch. While nothing is read from a socket, the system reports nothing about it to Node: without a
+ * probe, a vanished peer would hold it forever.
  *
- * Nearly every connection comes and goes here between two steps. So it must cost next to nothing, and no trace of it may stay: a set that is being
- * iterated keeps what was deleted from it until the iteration goes on, which made the garbage collector's work the larger part of the cost.
+ * Nearly every connection is added and removed here between two probes, so this must cost next to nothing and leave no garbage: a set that is being
+ * iterated retains deleted members until the iteration continues, which made garbage collection the larger part of the cost.
  */
 export class SocketWatch {
   /** Those before `#next` were looked at in this round. */
   readonly #watched: Watched[] = [];
   #next = 0;
-  /** How many each step of this round looks at. It does not shrink with the number of sockets, or the dead of a crowd would go more and more slowly. */
+  /** How many sockets each step of this round checks. It does not shrink with the number of sockets, or closing many dead ones would get slower and slower. */
   #quota = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -41,7 +41,7 @@ export class SocketWatch {
     let place = socket.watchPlace;
     if (place === NOT_WATCHED) return;
     socket.watchPlace = NOT_WATCHED;
-    // One that was looked at fills the gap among those that were, and the last one that one's place: nobody is passed over.
+    // A probed socket fills the gap among the probed ones, and the last probed one takes its place, so that none is skipped.
     if (place < this.#next) {
       this.#next--;
       this.#move(this.#next, place);

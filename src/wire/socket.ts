@@ -37,17 +37,17 @@ export interface ByteSocket {
   /** The peer's address; IPv4-mapped IPv6 addresses are given as IPv4. "" when the peer is gone already. */
   readonly remoteAddress: string;
   readonly remotePort: number;
-  /** Our end: what the peer has connected with. Absent = it is none of the machine's addresses. */
+  /** Our address that the peer connected to. Absent = it is not an address of this machine. */
   readonly local?: SocketAddress;
   /**
-   * TLS: a secret that only the two ends of this very connection share (RFC 9266), for proofs that nobody between them can pass on.
-   * Absent = no TLS. To be called after the first byte was read or the connection was dialled; undefined = the connection is gone.
+   * With TLS: a secret that only the two ends of this connection share (RFC 9266), for proofs that a man in the middle can't relay.
+   * Absent = no TLS. Call it after the first byte was read or the connection was dialed; undefined = the connection is closed.
    */
   readonly channelSecret?: () => Buffer | undefined;
   /** Bytes written but not yet handed to the kernel. */
   readonly pending: number;
   /**
-   * Starts reading into `sink`, in a later turn. Attach again to hand the socket over (handshake to mux, mux stream to data
+   * Starts reading into `sink`, in a later iteration of the event loop. Attach again to hand the socket over (handshake to mux, mux stream to data
    * connection): no byte is lost or seen twice.
    */
   attach(sink: SocketSink): void;
@@ -63,7 +63,7 @@ export interface ByteSocket {
   resume(): void;
   /** Ends our direction (FIN) once everything written is sent. */
   end(): void;
-  /** Closes at once; `reset` tells the peer that it is not in good order (RST). */
+  /** Closes at once; `reset` sends RST instead of FIN, to signal an error to the peer. */
   destroy(reset?: boolean): void;
 }
 
@@ -87,7 +87,7 @@ export interface TlsIdentity {
   readonly key: string;
 }
 
-/** Whom a TLS client takes for the server. */
+/** How a TLS client verifies the server. */
 export interface TlsTrust {
   /** SHA-256 of the server's certificate, 64 hex digits; "" = any: the handshake above TLS proves who it is. */
   readonly fingerprint: string;
@@ -103,9 +103,9 @@ export interface ListenOptions {
   readonly identity?: TlsIdentity | undefined;
   /** A socket is reset when one of its directions is over and nothing has moved in the other for this many ms; absent = never. */
   readonly halfClosedMs?: number | undefined;
-  /** A connection was accepted. Those that were reset before are not told of. */
+  /** A connection was accepted. Not called for those that were reset before. */
   readonly onSocket: (socket: ByteSocket) => void;
-  /** An accept failed (out of file descriptors, say); the listener goes on. */
+  /** An accept failed (for example, out of file descriptors); the listener continues. */
   readonly onError: (error: Error) => void;
 }
 
@@ -113,26 +113,26 @@ export interface ListenOptions {
 export interface ConnectOptions {
   readonly host: string;
   readonly port: number;
-  /** Gives up after this many ms, DNS and TLS included. */
+  /** Timeout in ms, DNS and TLS included. */
   readonly timeoutMs: number;
   /** Makes it TLS 1.3. */
   readonly trust?: TlsTrust | undefined;
 }
 
-/** Called once, in a later turn of the event loop: the connected socket, or why there is none. */
+/** Called once, in a later iteration of the event loop: the connected socket, or why there is none. */
 export type OnDialled = (outcome: ByteSocket | Error) => void;
 
 /** One way to get sockets from the machine. */
 export interface SocketBackend {
   readonly name: string;
-  /** `connect` without a promise, whose turns are a good part of what a connection costs an agent. */
+  /** `connect` without a promise: microtasks are a good part of what a connection costs an agent. */
   dial(options: ConnectOptions, onDialled: OnDialled): void;
   /** Rejects with the system's error (its `code` is the errno name), a timeout (`ETIMEDOUT`) or a {FingerprintError}. */
   connect(options: ConnectOptions): Promise<ByteSocket>;
   /** Rejects with the system's error (its `code` is the errno name). */
   listen(options: ListenOptions): Promise<SocketServer>;
   /**
-   * Takes over a TLS socket of Node's in the turn of the event loop in which its handshake was completed, before anything was read from it.
+   * Takes over a Node TLS socket in the iteration of the event loop in which its handshake was completed, before anything was read from it.
    * @param carrier the socket below it
    * @param halfClosedMs as in `ListenOptions`
    */

@@ -15,7 +15,7 @@ export interface SocksAddress {
   readonly end: number;
 }
 
-/** Reads type, address and port from `at` on; undefined = that is none, or not all of it is there. */
+/** Reads type, address and port from `at` on; undefined = invalid or incomplete. */
 export function readSocksAddress(bytes: Buffer, at: number): SocksAddress | undefined {
   const type = bytes[at];
   const nameLength = type === Type.NAME ? bytes[at + 1] : 0;
@@ -29,7 +29,7 @@ export function readSocksAddress(bytes: Buffer, at: number): SocksAddress | unde
   return { host: numeric ? ipaddr.fromByteArray([...raw]).toString() : raw.toString('latin1'), port: bytes.readUInt16BE(start + length), numeric, end };
 }
 
-/** Writes type, address and port of an IP address; IPv4-mapped ones as IPv4. @throws {Error} for what is none */
+/** Writes type, address and port of an IP address; IPv4-mapped ones as IPv4. @throws {Error} if it is not an IP address */
 export function socksAddress(address: string, port: number): Buffer {
   const raw = ipaddr.process(address).toByteArray();
   return Buffer.from([raw.length === 4 ? Type.IPV4 : Type.IPV6, ...raw, port >> 8, port & 0xff]);

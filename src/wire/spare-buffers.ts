@@ -1,15 +1,15 @@
 import { LargeBuffer } from './large-buffer.ts';
 import type { ByteSocket } from './socket.ts';
 
-/** Takes at least one whole frame of the largest size, and what a socket reads at once. */
+/** Holds at least one frame of the maximum size, and one read of a socket. */
 export const BUFFER_BYTES = 128 * 1024;
-/** Shared by all sessions: an idle one holds none. What is beyond is left to the garbage collector. */
+/** Shared by all sessions: an idle session holds none. Further buffers are left to the garbage collector. */
 const MAX_SPARE = 32;
 /** Copies up to this size come from Node's own pool. */
 const SMALL = 4096;
 const spare: Buffer[] = [];
 
-/** A buffer of BUFFER_BYTES with anything in it, used before if possible: new memory costs more than what is done with it. */
+/** A buffer of BUFFER_BYTES with arbitrary contents, recycled if possible: allocating memory costs more than using it. */
 export function spareBuffer(): Buffer {
   return spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
 }

@@ -26,7 +26,7 @@ class Half implements SocketSink {
     this.#to.end();
   }
 
-  /** What was written to `from` is gone: the other direction goes on. */
+  /** Everything written to `from` was taken: the other direction resumes. */
   onDrain(): void {
     this.#to.resume();
   }

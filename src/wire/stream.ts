@@ -9,26 +9,26 @@ import type { UnreadHolder, UnreadLedger } from './unread-budget.ts';
 /** Bytes a direction may have under way on the mux before the receiver's socket took them. */
 export const WINDOW = 1024 * 1024;
 /**
- * What a stream of a host begins with, if its agent knows how to (`OpenRequest.credit`). The window grows by what its visitor takes, up to WINDOW: one that
- * reads nothing holds no more than this.
+ * The initial window of a host's stream, if its agent supports it (`OpenRequest.credit`). The window grows as the visitor reads, up to WINDOW, so a
+ * visitor that reads nothing causes at most this much to be held.
  */
 export const START_CREDIT = 128 * 1024;
-/** Taken bytes are given back as credit in steps of so much of the window: a short stream needs no WINDOW frame at all. */
+/** Credit for bytes that were taken is returned in steps of this fraction of the window: a short stream needs no WINDOW frame at all. */
 const GRANT_SHARE = 1 / 4;
-/** While the streams of a session hold much together: the window of each, and the step. A socket that takes more than the difference at once says when it took it. */
+/** The window of each stream, and the step, while the streams of a session hold much together. A socket that takes more than the difference at once reports when it took it. */
 const TIGHT = { window: 256 * 1024, step: 64 * 1024 } as const;
 /** A direction that carried this much on the mux moves to a data connection. */
 const PROMOTE_AFTER = 512 * 1024;
 
-/** What the owner of a stream wants to hear of. All bytes are counted where they are read. */
+/** Callbacks of a stream's owner. All bytes are counted where they are read. */
 export interface StreamHooks {
-  /** Bytes read from the local socket, towards the peer. */
+  /** Bytes read from the local socket, toward the peer. */
   onSent?(bytes: number): void;
-  /** Bytes received from the peer, towards the local socket. */
+  /** Bytes received from the peer, toward the local socket. */
   onReceived?(bytes: number): void;
-  /** What waits for the local socket counts there, too, beside the session's own budget. */
+  /** What waits for the local socket counts there, too, in addition to the session's own budget. */
   readonly unread?: UnreadLedger | undefined;
-  /** Bytes that the peer said it takes to begin with; absent = a whole window. */
+  /** The initial credit that the peer announced, in bytes; absent = a whole window. */
   readonly credit?: number | undefined;
   /** The stream is over; `error` when it didn't end in good order. Called once, always last. */
   onClose?(error?: Error): void;
@@ -36,13 +36,13 @@ export interface StreamHooks {
 
 /** What a stream needs of its mux. */
 export interface StreamHost {
-  /** The batch is full enough: readers are to wait for their wake(). */
+  /** The batch is full enough: readers wait for their wake(). */
   readonly congested: boolean;
-  /** What goes to the peer is to be compressed. */
+  /** Whether data for the peer is compressed. */
   readonly compress: boolean;
-  /** The session's streams hold so much for their local sockets that none is to get more credit than it needs to go on. */
+  /** The session's streams hold so much for their local sockets that each only gets the credit it needs to make progress. */
   readonly tight: boolean;
-  /** The stream holds so many bytes more for its local socket, or less. */
+  /** Reports that the bytes that the stream holds for its local socket have changed by this number. */
   holds(bytes: number): void;
   park(stream: Stream): void;
   sendData(id: number, payload: Buffer): void;
@@ -51,32 +51,32 @@ export interface StreamHost {
   sendFin(id: number): void;
   sendReset(id: number): void;
   sendWindow(id: number, bytes: number): void;
-  /** Claims a data connection for a stream's direction and says so to the peer; undefined = none is free. */
+  /** Claims a data connection for a stream's direction and sends MOVE to the peer; undefined = none is free. */
   moveOut(stream: Stream, preferred: DataConnection | undefined): DataConnection | undefined;
-  /** The stream is over: forget it. */
+  /** The stream is over: remove it. */
   forget(stream: Stream): void;
 }
 
 const NO_HOOKS: StreamHooks = {};
 
-/** One end of the way between a visitor and a target: a stream, or one of two joined ends. */
+/** One end of the path between a visitor and a target: a stream, or one of two joined ends. */
 export interface Joinable {
   /** Of a stream, in its session: the other end has the same. Absent = there is no session. */
   readonly id?: number;
-  /** Joins it with its local socket; from here on they live and die together. */
+  /** Joins it with its local socket: when one ends, the other ends too. */
   join(local: ByteSocket, hooks?: StreamHooks): void;
   /** Ends both directions at once, here and at the other end. */
   reset(): void;
-  /** It has ended: whoever was to be joined with it is needed no more. */
+  /** The stream has ended: a socket that was to be joined with it is no longer needed. */
   readonly over: boolean;
 }
 
-/** Opens what a payload of OPEN asks for: a session with an agent, or the server itself. */
+/** Opens streams for payloads of OPEN: a session with an agent, or the server itself. */
 export interface Opener {
   /**
-   * undefined = it takes no more.
-   * @param dataFollows the visitor speaks first, most likely, and at once: what it says travels together with the payload
-   * @param credit what the payload gives the other side to begin with, in bytes; undefined = nothing: it has a whole window
+   * undefined = it accepts no more streams.
+   * @param dataFollows the visitor most likely sends first, and at once: its bytes are sent together with the payload
+   * @param credit the initial credit that the payload gives the peer, in bytes; undefined = a whole window
    */
   open(payload: Buffer, dataFollows?: boolean, credit?: number): Joinable | undefined;
 }
@@ -87,8 +87,8 @@ export class StreamResetError extends Error {
 }
 
 /**
- * One visitor connection on the mux, joined with a local socket: bytes both ways with back-pressure from end to end, each
- * direction ending by itself, and both moving to a data connection when they carry much.
+ * One visitor connection on the mux, joined with a local socket: bytes both ways with back-pressure from end to end. Each
+ * direction ends by itself, and moves to a data connection when it carries much.
  */
 export class Stream implements Joinable, SocketSink, RawReader, RawWriter, UnreadHolder {
   readonly borrows = true;
@@ -122,12 +122,12 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   #allowance: number;
   /** Received and not yet given back as credit. */
   #ungranted = 0;
-  /** Bytes that wait for the local socket, as the host knows it. */
-  #told = 0;
+  /** Bytes that wait for the local socket, as last reported to the mux. */
+  #reported = 0;
   #inbound: DataConnection | undefined;
   /** The peer's direction goes on over a data connection, which may not be there yet. */
   #inMoved = false;
-  /** Of a direction that moved: its end was said on the mux; its data connection has ended. It takes both. */
+  /** Of a direction that moved: its end was announced on the mux; its data connection has ended. Both are needed. */
   #inFin = false;
   #inRawEnd = false;
   #inDone = false;
@@ -140,7 +140,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#allowance = window;
   }
 
-  /** Joins the stream with its local socket; from here on they live and die together. */
+  /** Joins the stream with its local socket: when one ends, the other ends too. */
   join(local: ByteSocket, hooks: StreamHooks = NO_HOOKS): void {
     if (this.#closed) {
       local.destroy(true);
@@ -189,14 +189,14 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
 
   recount(): number {
     this.#account();
-    return this.#told;
+    return this.#reported;
   }
 
   #account(): void {
     const unread = this.#closed ? 0 : this.#local ? this.#local.pending : this.#ungranted;
-    const more = unread - this.#told;
+    const more = unread - this.#reported;
     if (more === 0) return;
-    this.#told = unread;
+    this.#reported = unread;
     this.#host.holds(more);
     this.#hooks.unread?.add(more);
   }
@@ -223,8 +223,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   }
 
   /**
-   * The mux: the peer's direction ended in good order; what it sent over a data connection may still be on its way. That connection's own
-   * end does not say so: it comes from a peer that was killed, too.
+   * Called by the mux: the peer's direction ended in good order; what it sent over a data connection may still be on its way. The end of that connection
+   * alone proves nothing: a peer that was killed causes it, too.
    * @throws {ProtocolError}
    */
   receiveFin(): void {
@@ -241,7 +241,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
 
   /** The mux: the peer cut the stream off. */
   receiveReset(): void {
-    this.#abort('the other side reset the stream');
+    this.#abort('the peer reset the stream');
   }
 
   /** The mux: the peer took bytes. @throws {ProtocolError} */
@@ -267,7 +267,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     connection.claimReading(this);
   }
 
-  /** The mux: there is room in the batch again. */
+  /** Called by the mux: there is space in the batch again. */
   wake(): void {
     this.#parked = false;
     this.#regulate();
@@ -396,7 +396,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     if (this.#outDone && this.#inDone && this.#localClosed) this.#finish(undefined);
   }
 
-  /** An error costs many times what a stream does, and streams that are refused have nobody who wants to know it. */
+  /** An error costs many times what a stream does, and nothing reads the error of a refused stream. */
   #abort(why: Error | string): void {
     if (this.#closed) return;
     this.#finish(typeof why === 'string' && this.#hooks.onClose ? new StreamResetError(why) : typeof why === 'string' ? undefined : why);

@@ -8,7 +8,7 @@ export function portOf(error: unknown): number | undefined {
   return typeof error === 'object' && error !== null && 'port' in error && typeof error.port === 'number' ? error.port : undefined;
 }
 
-/** What an error says; when Node gathered several of them (one for each address of a name), what each says. */
+/** The message of an error; if Node combined several (one for each address of a name), all messages. */
 export function messageOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   if ('errors' in error && Array.isArray(error.errors) && error.errors.length > 0) return error.errors.map(messageOf).join(', ');

@@ -31,19 +31,19 @@ export function serverContext({ certificate, key }: TlsIdentity): tls.SecureCont
 /** The server's end of TLS on a socket just accepted. Its handshake begins at once; a failed one destroys it with the error. */
 export function secureAccepted(socket: net.Socket, secureContext: tls.SecureContext): tls.TLSSocket {
   const secured = new tls.TLSSocket(socket, { ...TUNED, isServer: true, secureContext });
-  // Without a tls.Server around it nobody else ends a connection that was tampered with after its handshake.
+  // Without a tls.Server, nothing else closes a connection that was tampered with after its handshake.
   secured.on('_tlsError', (error: Error) => secured.destroy(error));
   socket.on('error', (error) => secured.destroy(error));
   return secured;
 }
 
 /**
- * The client's end of TLS on a connected socket.
- * @param onSecured called once, in the turn in which the handshake is completed: with the socket, or with why there is none; a {FingerprintError}
- * when the server is another one, whose connection is closed then, unread
+ * The client's side of TLS on a connected socket.
+ * @param onSecured called once, in the iteration of the event loop in which the handshake completes: with the socket or an error; a {FingerprintError}
+ * if the server has another certificate: its connection is then closed without reading from it
  */
 export function secureDialled(socket: net.Socket, { fingerprint }: TlsTrust, onSecured: (outcome: tls.TLSSocket | Error) => void): void {
-  // Self-signed certificates are usual here: what counts is the fingerprint, and the proof of the vkey over this channel.
+  // Self-signed certificates are usual here: the fingerprint and the proof of the vkey over this channel authenticate the server.
   const secured = tls.connect({ ...TUNED, socket, rejectUnauthorized: false, minVersion: 'TLSv1.3' });
   let failed = false;
   // A second error may follow the first.

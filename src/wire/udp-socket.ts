@@ -17,13 +17,13 @@ export interface UdpAddress {
   readonly port: number;
 }
 
-/** What the owner of a UDP socket hears of. */
+/** Callbacks of a UDP socket's owner. */
 export interface UdpHandlers {
   /** A datagram arrived; the receiver owns `bytes`. IPv4-mapped addresses are as the system gives them. */
   onDatagram(bytes: Buffer, from: UdpAddress): void;
   /** One that was sent did not leave: too many waited, or the system refused it. */
   onDropped?(): void;
-  /** The system has something against the socket; of a connected one mostly that nobody listens at the other end. It goes on. */
+  /** The system reports an error; for a connected socket mostly that no program listens at the other end. The socket stays open. */
   onError?(error: Error): void;
   /** It was closed. */
   onClose?(): void;
@@ -31,12 +31,12 @@ export interface UdpHandlers {
 
 const NOBODY: UdpHandlers = { onDatagram: () => undefined };
 
-/** Node resolves what it is given, in a later turn; addresses are none the better for it. It asks for the family, and does not look at it. */
+/** Node looks up addresses in a later iteration of the event loop, but IP addresses need no lookup. Node passes the family and ignores it in the result. */
 const asGiven: dgram.SocketOptions['lookup'] = (address, _options, callback) => callback(null, address, 0);
 
 /** A UDP socket that never blocks and never grows: what the machine does not take is dropped. */
 export class UdpSocket {
-  /** What it is bound to. */
+  /** The bound address. */
   readonly local: UdpAddress;
   readonly #socket: dgram.Socket;
   readonly #sent: (error: Error | null) => void;
@@ -87,12 +87,12 @@ export class UdpSocket {
     return new UdpSocket(socket);
   }
 
-  /** From now on what happens goes to `handlers`; before, datagrams are dropped. */
+  /** From now on events go to `handlers`; before, datagrams are dropped. */
   serve(handlers: UdpHandlers): void {
     this.#handlers = handlers;
   }
 
-  /** How an IP address is to be written for this socket: one that speaks IPv6 wants IPv4 addresses mapped. */
+  /** An IP address in the form that this socket needs: an IPv6 socket needs IPv4 addresses mapped. */
   reachable(address: string): string {
     return isIPv4(address) && !isIPv4(this.local.address) ? mapped(address) : address;
   }
@@ -106,7 +106,7 @@ export class UdpSocket {
 
   #failed(error: Error): void {
     this.#handlers.onDropped?.();
-    // The answer to an earlier datagram, which happens to be told with this one.
+    // An error of an earlier datagram, which the kernel reports with this one.
     if (errnoOf(error) === 'ECONNREFUSED') this.#handlers.onError?.(error);
   }
 

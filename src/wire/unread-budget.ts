@@ -1,22 +1,22 @@
-/** A stream, or something else that holds bytes for somebody who does not take them, as a budget sees it. */
+/** A stream, or something else that holds bytes for a reader that does not take them, as a budget sees it. */
 export interface UnreadHolder {
-  /** Whose it is: that of a budget which holds most is the first to lose something. */
+  /** The peer of the stream: the streams of the peer that holds most are reset first. */
   readonly peer: string;
-  /** Bytes that it holds now. It tells all its budgets of what has changed since it last did. */
+  /** Bytes that it holds now. Reports the change since the last call to all its budgets. */
   recount(): number;
   /** Ends it. */
   reset(): void;
 }
 
-/** Counts what is held for somebody. */
+/** Counts the bytes that are held for a reader. */
 export interface UnreadLedger {
-  /** So much is held that no stream should get more credit than it needs to go on. */
+  /** Whether so much is held that no stream should get more credit than it needs to go on. */
   readonly tight: boolean;
   /** From now on the holder counts, with what it adds. */
   open(holder: UnreadHolder): void;
-  /** A holder has so many bytes more, or less. */
+  /** The bytes of a holder have changed by this number. */
   add(bytes: number): void;
-  /** The holder is over, and has added what makes it hold nothing. */
+  /** The holder has ended, and has reported that it holds nothing. */
   close(holder: UnreadHolder): void;
 }
 
@@ -24,16 +24,16 @@ export interface UnreadLedger {
 export interface UnreadLimits {
   /** Beyond it each stream gets less credit. */
   readonly tight: number;
-  /** Beyond it those end that hold most: first of the peer that holds most. */
+  /** Beyond that, the streams that hold most are reset: first of the peer that holds most. */
   readonly most: number;
 }
 
-/** What the streams of one session may hold for local sockets which don't take it. */
+/** Limits of what the streams of one session may hold for local sockets that don't read. */
 export const UNREAD: UnreadLimits = { tight: 16 * 1024 * 1024, most: 128 * 1024 * 1024 };
-/** What is known may be too much by so many bytes before all holders are looked at again: sockets that take bytes say so only when they were full. */
+/** The tolerance of the known sum, in bytes, before all holders are counted again: a socket reports that it took bytes only after it was full. */
 const SLACK = 4 * 1024 * 1024;
 
-/** Holds streams together to what they may hold. Each of them alone may hold a whole window, which is too much for thousands. */
+/** Limits what streams hold together. Each of them may hold a whole window, which is too much for thousands of streams. */
 export class UnreadBudget {
   readonly #holders: () => Iterable<UnreadHolder>;
   readonly #limits: UnreadLimits;
@@ -48,7 +48,7 @@ export class UnreadBudget {
     this.#countAt = limits.tight;
   }
 
-  /** What is held, as far as it is known: rather too much. */
+  /** The bytes held, as far as known; never less than the actual number. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -58,13 +58,13 @@ export class UnreadBudget {
     return this.#bytes > this.#limits.tight;
   }
 
-  /** A holder has so many bytes more, or less. */
+  /** The bytes of a holder have changed by this number. */
   add(bytes: number): void {
     this.#bytes += bytes;
     if (bytes > 0 && this.#bytes > this.#countAt && !this.#counting) this.count();
   }
 
-  /** Finds out what is held really, and ends what is too much. */
+  /** Determines what is actually held, and resets streams beyond the limit. */
   count(): void {
     this.#counting = true;
     const held = [...this.#holders()].map((holder) => ({ holder, unread: holder.recount() }));
@@ -74,7 +74,7 @@ export class UnreadBudget {
     this.#counting = false;
   }
 
-  /** Down to three quarters, lest all of this is done again for the next few bytes. */
+  /** Down to three quarters, so that this is not repeated for the next few bytes. */
   #end(held: Array<{ readonly holder: UnreadHolder; readonly unread: number }>): void {
     const ofPeer = new Map<string, number>();
     for (const { holder: { peer }, unread } of held) ofPeer.set(peer, (ofPeer.get(peer) ?? 0) + unread);

@@ -7,7 +7,7 @@ export const visitTypes = ['secret', 'p2p'] as const;
 /** @see visitTypes */
 export type VisitType = (typeof visitTypes)[number];
 
-/** How a visitor's connections go: through the server, or past it. */
+/** The path of a visitor's connections: through the server, or direct. */
 export const visitPaths = ['relay', 'direct'] as const;
 /** @see visitPaths */
 export type VisitPath = (typeof visitPaths)[number];
@@ -15,16 +15,16 @@ export type VisitPath = (typeof visitPaths)[number];
 /** The payload of OPEN by which a visitor asks for a direct path instead of a connection. */
 export const ASK_DIRECT = Buffer.from('direct');
 
-/** What a visitor says in its handshake. */
+/** What a visitor sends in its handshake. */
 export const visitorInfoSchema = z.object({
   version: label(64).default(''),
-  /** The type of the tunnel that it means to visit. */
+  /** The type of the tunnel that it visits. */
   type: z.enum(visitTypes),
 });
 /** @see visitorInfoSchema */
 export type VisitorInfo = z.output<typeof visitorInfoSchema>;
 
-/** What the server says when it lets a visitor in. */
+/** What the server sends when it accepts a visitor. */
 export const visitWelcomeSchema = sessionWelcome.extend({
   tunnelId: z.number().int(),
   /** The agent is connected. */
@@ -37,7 +37,7 @@ export type VisitWelcome = z.output<typeof visitWelcomeSchema>;
 export const toVisitorSchema = z.discriminatedUnion('type', [
   byeSchema,
   z.object({ type: z.literal('drain') }),
-  /** The agent came or went. */
+  /** The agent connected or disconnected. */
   z.object({ type: z.literal('agent'), online: z.boolean() }),
 ]);
 /** @see toVisitorSchema */
@@ -47,7 +47,7 @@ export type ToVisitor = z.output<typeof toVisitorSchema>;
 export const fromVisitorSchema = z.discriminatedUnion('type', [
   byeSchema,
   z.object({ type: z.literal('drain') }),
-  /** By which way its new connections go from now on. */
+  /** The path of its new connections from now on. */
   z.object({ type: z.literal('path'), path: z.enum(visitPaths) }),
 ]);
 /** @see fromVisitorSchema */

@@ -1,7 +1,7 @@
 import type { PairOrigin } from './socket-pair.ts';
 import type { ByteSocket, SocketAddress, SocketSink } from './socket.ts';
 
-/** The same connection, said to be from somebody else: from him for whom the peer passes it on. */
+/** The same connection with the address of its origin: the client for which the peer, a proxy, forwards it. */
 export function withOrigin(socket: ByteSocket, origin: PairOrigin): ByteSocket {
   return new PassedOn(socket, origin);
 }

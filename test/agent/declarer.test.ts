@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { Declarer } from '../../src/agent/declarer.ts';
 import { type Declaration, DECLARED_AT_ONCE, type DeclaredEntry } from '../../src/wire/declared.ts';
+import { declaredTunnelOf } from '../support/declared-entries.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 
 function tunnel(name: string, port = 0): DeclaredEntry {
-  return { kind: 'tunnel', name, tunnel: { mode: 'tcp', port, serverIp: '', targets: ['127.0.0.1:1'], password: '', localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' } };
+  return { kind: 'tunnel', name, tunnel: declaredTunnelOf({ port }) };
 }
 
 /** A declarer, what it said, and the server's answers. */
@@ -20,7 +21,7 @@ function setUp() {
   return { declarer, said, established, connect, answer, log };
 }
 
-test('nothing is said without a session, and everything again in each', () => {
+test('nothing is declared without a session, and everything is declared again in each session', () => {
   const { declarer, said, connect, answer } = setUp();
   declarer.set([tunnel('a'), tunnel('b')]);
   expect(said).toEqual([]);
@@ -34,7 +35,7 @@ test('nothing is said without a session, and everything again in each', () => {
   expect(said).toEqual(['tunnel a', 'tunnel b']);
 });
 
-test('of a new set only what is another is said, and first what has to go', () => {
+test('of a new set only the differences are declared, withdrawals first', () => {
   const { declarer, said, connect, answer } = setUp();
   declarer.set([tunnel('gone'), tunnel('same'), tunnel('other', 80)]);
   connect();
@@ -44,7 +45,7 @@ test('of a new set only what is another is said, and first what has to go', () =
   expect(said).toEqual(['withdraw gone', 'tunnel other', 'tunnel new']);
 });
 
-test('entries that exchange what only one can have get it: of those that wait for each other one is withdrawn and declared anew', () => {
+test('entries can exchange unique values: if they wait for each other, one is withdrawn and declared again', () => {
   const { declarer, said, established, connect, answer } = setUp();
   declarer.set([tunnel('a', 1), tunnel('b', 2), tunnel('c', 3), tunnel('same', 4)]);
   connect();
@@ -58,7 +59,7 @@ test('entries that exchange what only one can have get it: of those that wait fo
   expect(established.slice(4)).toEqual(['c 3', 'b 2', 'a 5']);
 });
 
-test('who got a free port that another one is to have gives it up only when it is changed itself', () => {
+test('an entry with an assigned port that another entry wants keeps it until it is changed itself', () => {
   const { declarer, said, connect, answer } = setUp();
   declarer.set([tunnel('free')]);
   connect();
@@ -71,7 +72,7 @@ test('who got a free port that another one is to have gives it up only when it i
   declarer.lost();
 });
 
-test('what changes while its answer is awaited is said after it, and only the last version counts', () => {
+test('an entry that changes while its answer is pending is declared after the answer, only in its last version', () => {
   const { declarer, said, established, connect, answer } = setUp();
   declarer.set([tunnel('a', 1)]);
   connect();
@@ -110,7 +111,7 @@ test('no more wait for an answer than the server takes', () => {
   expect(said).toHaveLength(100);
 });
 
-test('a refusal is told once, with what stays in force, and is tried again with the next set', () => {
+test('a refusal is logged once, with a note that the previous record stays active, and is tried again with the next set', () => {
   const { declarer, said, connect, answer, log } = setUp();
   declarer.set([tunnel('a', 80)]);
   connect();
@@ -119,6 +120,6 @@ test('a refusal is told once, with what stays in force, and is tried again with 
   declarer.set([tunnel('a', 80)]);
   expect(said).toEqual(['tunnel a', 'tunnel a']);
   answer('a', 5, 'the port is taken');
-  expect(log.entries.filter(({ msg }) => msg.includes('what it was before stays in force'))).toHaveLength(1);
+  expect(log.entries.filter(({ msg }) => msg.includes('the previous record stays active'))).toHaveLength(1);
   declarer.lost();
 });

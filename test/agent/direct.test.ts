@@ -14,12 +14,12 @@ describe('the public address', () => {
     expect(stunMapped(response ?? Buffer.alloc(0), request)).toEqual({ host, port });
   });
 
-  test('every form of IPv6 is understood, and told in the short one', () => {
+  test('every form of IPv6 is understood, and reported in the short form', () => {
     const request = stunRequest();
     expect(stunMapped(stunResponse(request, { host: '2001:db8:0:0:0:0:0:1', port: 5 }) ?? Buffer.alloc(0), request)).toEqual({ host: '2001:db8::1', port: 5 });
   });
 
-  test('nonsense is no answer and gets none', () => {
+  test('malformed messages are ignored and get no response', () => {
     const request = stunRequest();
     for (let length = 0; length < 80; length++) {
       const noise = randomBytes(length);
@@ -46,7 +46,7 @@ test('a side names at most so many places, the public one first, and none that m
   for (const candidate of candidates) expect(isUsable(candidate, 4)).toBe(true);
 });
 
-test('a probe is believed only from the other side, with the same password and the nonces of this path', () => {
+test('a probe is believed only from the peer, with the same password and the nonces of this path', () => {
   const nonces = { visitor: randomBytes(32).toString('hex'), agent: randomBytes(32).toString('hex') };
   const [visitor, agent] = [new PathKey('visitor', 'password', nonces), new PathKey('agent', 'password', nonces)];
   expect(agent.read(visitor.probe(Probe.CHOOSE))).toBe(Probe.CHOOSE);
@@ -58,7 +58,7 @@ test('a probe is believed only from the other side, with the same password and t
   for (const length of [0, 1, 17, 18, 19, 1400]) expect(agent.read(randomBytes(length))).toBeUndefined();
 });
 
-describe('the words of the other side', () => {
+describe('the words of the peer', () => {
   const hello = { type: 'hello', nonce: 'ab'.repeat(32), ways: ['udp'], streamId: 1, stunPorts: [] };
   const candidates = (count: number, host = '192.0.2.1') => ({ type: 'candidates', candidates: Array.from({ length: count }, () => ({ host, port: 1 })) });
 
@@ -78,14 +78,14 @@ describe('the words of the other side', () => {
     const signal = new Signal();
     const received = signal.receive('hello');
     signal.write(Buffer.from(text));
-    await expect(received).rejects.toThrow(/gave up|instead of/);
+    await expect(received).rejects.toThrow(/ended the attempt|instead of/);
   });
 
   test('that end are the end', async () => {
     const signal = new Signal();
     const received = signal.receive('hello');
     signal.end();
-    await expect(received).rejects.toThrow('the other side gave up');
+    await expect(received).rejects.toThrow('the peer ended the attempt');
     await signal.closed;
   });
 });

@@ -25,7 +25,7 @@ test('an agent that is killed takes its visitors with it at once', async () => {
   expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, connections: 0 });
 });
 
-test('a frozen agent is seen as gone, and is back when it thaws', async () => {
+test('a frozen agent counts as disconnected, and reconnects when it resumes', async () => {
   const { server, agent, tunnel, visitor } = await serving(200);
   agent.kill('SIGSTOP');
   await closed(visitor);
@@ -36,7 +36,7 @@ test('a frozen agent is seen as gone, and is back when it thaws', async () => {
   expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');
 });
 
-test('SIGTERM ends it in good order: the server is told, an open connection may end, nothing new comes', async () => {
+test('SIGTERM stops it gracefully: the server is notified, an open connection may finish, and no new one is accepted', async () => {
   const { server, agent, tunnel, visitor } = await serving();
   agent.kill('SIGTERM');
   await server.log.line(/the agent is about to stop/);
@@ -51,7 +51,7 @@ test('SIGTERM ends it in good order: the server is told, an open connection may 
 test('a second signal ends it at once', async () => {
   const { agent, visitor } = await serving();
   agent.kill('SIGINT');
-  await agent.says(/once more to stop at once/);
+  await agent.says(/a second signal stops at once/);
   agent.kill('SIGINT');
   expect(await agent.exited).toEqual({ code: 130, signal: null });
   await closed(visitor);

@@ -19,7 +19,7 @@ test('the jitter is full: any wait down to none may come', () => {
   expect(waits(new ReconnectDelay(() => 0.5), 3)).toEqual([250, 500, 1000]);
 });
 
-test('a session that lived for a while starts anew, a short one goes back to 2 s', () => {
+test('a session that lasted for a while resets the wait, a short one sets it to 2 s', () => {
   const delay = new ReconnectDelay(almostOne);
   waits(delay, 6);
   delay.sessionLasted(1999);

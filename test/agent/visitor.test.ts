@@ -35,7 +35,7 @@ test('a local port that is taken stops the start', async () => {
   await expect(runVisitor(options)).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
-test('SIGTERM ends it in good order: an open connection may end, nothing new comes', async () => {
+test('SIGTERM stops it gracefully: an open connection may finish, and no new one is accepted', async () => {
   const server = await startEngine();
   await startAgent(server);
   await openTunnel(server, { mode: 'secret', password, targets: [(await startEcho()).address] });

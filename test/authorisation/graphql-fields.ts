@@ -58,19 +58,19 @@ const queries: Readonly<Record<string, ExpectedField>> = {
   client: { ...read, field: (id) => `client(id: ${id}) { id verifyKey tunnels { rows { id } } }`, value: (id, caller) => ({ id, verifyKey: caller === 'token without secrets' ? null : `key-${id}`, tunnels: { rows: [{ id }] } }) },
   clients: { least: 'client login', field: () => 'clients { total rows { id } }', value: (_id, caller) => seen(caller) },
   'clients of an owner': {
-    least: 'client login', field: (id) => `clients(ownerId: ${id}) { total rows { id } }`,
+    least: 'client login', field: (id) => `clients(filter: { ownerId: ${id} }) { total rows { id } }`,
     // Others get what is theirs, whatever they ask for; user 3 and one that isn't there have none.
     value: (id, caller) => !isAdministrator(caller) ? seen(caller) : id < 3 ? { total: 1, rows: [{ id }] } : { total: 0, rows: [] },
   },
   tunnel: { ...read, field: (id) => `tunnel(id: ${id}) { id client { id } }`, value: (id) => ({ id, client: { id } }) },
   tunnels: { least: 'client login', field: () => 'tunnels { total rows { id } }', value: (_id, caller) => seen(caller) },
   'tunnels of a client': {
-    ...changed, notThere: { data: { total: 0, rows: [] } }, field: (id) => `tunnels(clientId: ${id}) { total rows { id } }`, value: (id) => ({ total: 1, rows: [{ id }] }),
+    ...changed, notThere: { data: { total: 0, rows: [] } }, field: (id) => `tunnels(filter: { clientId: ${id} }) { total rows { id } }`, value: (id) => ({ total: 1, rows: [{ id }] }),
   },
   host: { ...read, field: (id) => `host(id: ${id}) { id client { id } }`, value: (id) => ({ id, client: { id } }) },
   hosts: { least: 'client login', field: () => 'hosts { total rows { id } }', value: (_id, caller) => seen(caller) },
   'hosts of a client': {
-    ...changed, notThere: { data: { total: 0, rows: [] } }, field: (id) => `hosts(clientId: ${id}) { total rows { id } }`, value: (id) => ({ total: 1, rows: [{ id }] }),
+    ...changed, notThere: { data: { total: 0, rows: [] } }, field: (id) => `hosts(filter: { clientId: ${id} }) { total rows { id } }`, value: (id) => ({ total: 1, rows: [{ id }] }),
   },
   platformHostAvailable: {
     least: 'client login', field: () => 'platformHostAvailable(platformDomainId: "d", platformPrefix: "x") { available host }',
@@ -112,7 +112,7 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     field: (id) => `changePassword(id: ${id}, currentPassword: "${password}", newPassword: "new password") { id }`, value: (id) => ({ id }), does: effects.passwordChanged,
   },
   // Strangers come by the endpoint that is open to them; here nobody is one.
-  letVisitorIn: { least: 'client login', field: () => 'letVisitorIn(keyDigest: "none", password: "x", address: "192.0.2.1")', value: () => 'UNKNOWN_KEY' },
+  allowVisitor: { least: 'client login', field: () => 'allowVisitor(keyDigest: "none", password: "x", address: "192.0.2.1")', value: () => 'UNKNOWN_KEY' },
   freeLockout: { least: 'administrator', field: () => `freeLockout(kind: ADDRESS, source: "${lockedAddress}")`, value: () => true, does: () => ({ [`Lockout ${lockedAddress}`]: null }) },
   createApiToken: {
     least: 'user', except: notByToken, field: () => 'createApiToken(input: { name: "new" }) { apiToken { id user { id } } }',

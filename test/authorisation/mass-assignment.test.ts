@@ -4,7 +4,7 @@ import { routes } from '../../src/legacy/routes.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { testApis, type CallParameters } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
-import { openWorld, patienceMs, password, type CallerName, type World } from './world.ts';
+import { openWorld, timeoutMs, password, type CallerName, type World } from './world.ts';
 
 /*
  * What an ordinary user may not set stays as it is when it is sent, parameter by parameter, whether its value is a good one or not.
@@ -12,7 +12,7 @@ import { openWorld, patienceMs, password, type CallerName, type World } from './
 
 const apis = testApis(testDatabases('sqlite'));
 let world: World;
-beforeAll(async () => { world = await openWorld(await apis.start()); }, patienceMs);
+beforeAll(async () => { world = await openWorld(await apis.start()); }, timeoutMs);
 
 const ordinary = ['owner', 'user token', 'legacy client login'] as const satisfies readonly CallerName[];
 

@@ -1,4 +1,4 @@
-import type { CallerName, Target } from './world.ts';
+import { type CallerName, callers, type Target, targetNames, targets } from './world.ts';
 
 /** The least that a caller has to be. */
 export type Least = 'administrator' | 'user' | 'client login' | 'wall';
@@ -42,4 +42,14 @@ export function userOf(caller: CallerName): number | null {
 export function seenBy(caller: CallerName): readonly number[] {
   if (isAdministrator(caller)) return [1, 2, 3];
   return [caller === 'other user' ? 2 : 1];
+}
+
+/**
+ * Who calls, and about whose record: every combination that can make a difference. A call that names no record is the same for all of them, and
+ * who isn't let in could only be mistaken for the owner, or for user 3, who is disabled.
+ * @param sent what is sent about a record, by its id
+ */
+export function combinations(sent: (id: number) => string): Array<{ readonly caller: CallerName; readonly target: Target }> {
+  const different = [...new Map(targetNames.toReversed().map((target) => [sent(targets[target]), target])).values()].toReversed();
+  return callers.flatMap((caller) => different.filter((target) => !isUnknown(caller) || target === 'own' || target === 'unassigned').map((target) => ({ caller, target })));
 }

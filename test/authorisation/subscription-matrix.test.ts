@@ -4,7 +4,7 @@ import { testApis, type Api } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 import { subscribe, type Subscription } from '../support/sse.ts';
 import { isAdministrator, isAtLeast, isTheirs, isUnknown, type Least } from './roles.ts';
-import { callers, openWorld, patienceMs, targetNames, targets, type CallerName, type Target } from './world.ts';
+import { callers, openWorld, timeoutMs, targetNames, targets, type CallerName, type Target } from './world.ts';
 
 interface Expected {
   readonly least: Least;
@@ -92,4 +92,4 @@ test.each(Object.entries(expected))('%s', async (_name, rule) => {
   const known = calls.filter(({ caller }) => !isUnknown(caller));
   const rest = await Promise.all(known.map(async ({ caller, target, subscription }) => [caller, target, await next(subscription)]));
   expect(rest).toEqual(known.map(({ caller, target }) => [caller, target, undefined]));
-}, patienceMs);
+}, timeoutMs);

@@ -36,7 +36,7 @@ export interface World {
 }
 
 /** For what takes a second, in ms: a busy machine may take fifty times as long. */
-export const patienceMs = 60_000;
+export const timeoutMs = 60_000;
 
 /** Every user's password. */
 export const password = 'the password of users';

@@ -48,7 +48,7 @@ async function ask(httpPort: number, query: string): Promise<unknown> {
 const answer = z.object({ data: z.record(z.string(), z.object({ stoppedBy: z.object({ name: z.string() }).nullable() })) });
 const ready = /ready after (\d+\.\d) s: http:\/\/127\.0\.0\.1:(\d+)\//;
 
-test('npm run dev serves working tunnels and hosts beside one fault of each kind, starts anew when a source is saved, and leaves nothing behind', async () => {
+test('npm run dev serves working tunnels and hosts and one fault of each kind, restarts when a source is saved, and leaves nothing behind', async () => {
   const dataDir = scratchDirectory();
   const dev = new Child(process.execPath, ['--import', 'tsx', path.join(root, 'test/dev/dev.ts'), '--free-ports', '--data-dir', dataDir]);
   const [, , port] = await dev.says(ready);
@@ -81,9 +81,11 @@ test('npm run dev serves working tunnels and hosts beside one fault of each kind
   await dev.says(/src\/version\.ts was saved/, from);
   const [, , again] = await dev.says(ready, from);
   expect(again).toBe(port);
-  // Server and agents are others; esbuild goes on.
+  // Only the server is another: nothing of the agents has changed.
   const after = descendants(dev.pid);
-  expect(after.filter((pid) => before.includes(pid)).length).toBe(after.length - 3);
+  expect(after.filter((pid) => before.includes(pid)).length).toBe(after.length - 1);
+  expect(dev.output.slice(0, from)).toContain('Next, in another terminal');
+  expect(dev.output.slice(from)).not.toContain('Next, in another terminal');
 
   const all = [dev.pid, ...descendants(dev.pid)];
   dev.kill('SIGINT');

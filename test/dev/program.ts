@@ -5,6 +5,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { context, stop, type BuildContext, type BuildOptions } from 'esbuild';
 import { bundling } from '../../src/prepare/steps.mjs';
+import { agentParts } from './agent-parts.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 /** Holds the program that is developed, as a checkout does: other commands use the one in `dist` meanwhile. */
@@ -12,9 +13,10 @@ export const builtRoot = path.join(root, '.cache/dev');
 
 /** The program, bundled from its sources without a look at their types: that takes a fraction of a second. */
 export class Program {
-  readonly #context: BuildContext;
+  readonly #context: BuildContext<{ metafile: true }>;
+  #agentParts = '';
 
-  private constructor(made: BuildContext) {
+  private constructor(made: BuildContext<{ metafile: true }>) {
     this.#context = made;
   }
 
@@ -22,8 +24,8 @@ export class Program {
   static async built(): Promise<Program> {
     mkdirSync(builtRoot, { recursive: true });
     for (const name of ['package.json', 'prisma', 'src']) if (!existsSync(path.join(builtRoot, name))) symlinkSync(path.join(root, name), path.join(builtRoot, name));
-    const program = new Program(await context(bundling(path.join(builtRoot, 'dist')) as BuildOptions));
-    await program.#context.rebuild();
+    const program = new Program(await context({ ...bundling(path.join(builtRoot, 'dist')) as BuildOptions, metafile: true }));
+    await program.#bundle();
     return program;
   }
 
@@ -31,7 +33,17 @@ export class Program {
   async rebuild(saved: string): Promise<void> {
     // Code is generated from these.
     if (/\.(graphql|prisma)$/.test(saved)) await promisify(execFile)(process.execPath, ['src/prepare.mjs'], { cwd: root });
-    await this.#context.rebuild();
+    await this.#bundle();
+  }
+
+  /** What agents run of it: another text = they have changed. */
+  get agentParts(): string {
+    return this.#agentParts;
+  }
+
+  async #bundle(): Promise<void> {
+    const { metafile } = await this.#context.rebuild();
+    this.#agentParts = agentParts(metafile, root, 'src/command-line.ts', 'src/agent/program.ts');
   }
 
   /** Ends the process that bundles. */

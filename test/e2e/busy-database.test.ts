@@ -46,7 +46,7 @@ test('while another process holds the lock of the database the server serves on,
   const holder = spawnScript(new URL('../store/processes/hold-lock.ts', import.meta.url), [path.join(server.dataDir, databaseFileName)]);
   await once(createInterface({ input: holder.stdout }), 'line');
   await hold.most();
-  const stop = askHealth(server);
+  const stop = await askHealth(server);
   expect(await add('meanwhile')).toEqual([503, { status: 0, msg: 'the database is busy' }]);
   expect(await hold.most()).toBeLessThan(50);
   expect(await stop()).toBeLessThan(2500); // other suites use the processors, too: a lock that held the thread would take 5 s
@@ -65,7 +65,7 @@ describeWith('initdb', 'PostgreSQL', () => {
   beforeAll(async () => { postgresql = await startPostgresql(); }, 30_000);
   afterAll(() => postgresql.stop());
 
-  test('while somebody holds the lock of one table, writes to it are refused with 503, and the server is not ready, whatever else can be written', async () => {
+  test('while another program locks one table, writes to it are refused with 503 and the server is not ready, even if other tables are writable', async () => {
     const databaseUrl = await postgresql.createDatabase();
     const server = await startServer({ environment: { ADIT_DATABASE_URL: databaseUrl, ADIT_LOG_LEVEL: 'warn' } });
     const { add, ready } = callsOf(server);

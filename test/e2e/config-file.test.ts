@@ -93,16 +93,16 @@ async function startWeb(name: string): Promise<string> {
   return `127.0.0.1:${address.port}`;
 }
 
-test('an agent with a configuration file is refused without permission, let in with it, and cut off when it is taken away', async () => {
+test('an agent with a configuration file is refused without permission, accepted with it, and disconnected when it is withdrawn', async () => {
   const { id, file, save } = await client({ config_conn_allow: 0 });
   save('');
   const agent = adit('--config', file);
-  await agent.says(/refused by 127\.0\.0\.1:\d+: the client may not bring a configuration file along \(config_conn_allow is off\); trying again/);
+  await agent.says(/refused by 127\.0\.0\.1:\d+: the client may not use a configuration file \(config_conn_allow is off\); trying again/);
   await write(server, '/client/edit/', { id, config_conn_allow: 1 });
   await agent.says(/connected to/);
   const from = agent.output.length;
   await write(server, '/client/edit/', { id, config_conn_allow: 0 });
-  const [line] = await agent.says(/connection to \S+ lost: the client may not bring a configuration file along[^;]*/, from);
+  const [line] = await agent.says(/connection to \S+ lost: the client may not use a configuration file[^;]*/, from);
   expect(line).toMatch(/\(config_conn_allow is off\)$/);
   expect(agent.over).toBe(false);
 });
@@ -158,7 +158,7 @@ test('every kind of entry carries traffic, and lists show it as not stored', asy
     ['tcp', 'udp', 'httpProxy', 'socks5', 'file', 'secret', 'p2p'].map((Mode) => ({ Mode, NoStore: true, RunStatus: true })));
   expect(rows[0]?.Remark).toBe('over TCP');
   expect(await hosts(id)).toMatchObject([{ Host: 'web.config.test', NoStore: true }]);
-  expect(await graphql(`{ tunnels(clientId: ${id}) { rows { noStore } } hosts(clientId: ${id}) { rows { noStore } } }`))
+  expect(await graphql(`{ tunnels(filter: { clientId: ${id} }) { rows { noStore } } hosts(filter: { clientId: ${id} }) { rows { noStore } } }`))
     .toEqual({ data: { tunnels: { rows: rows.map(() => ({ noStore: true })) }, hosts: { rows: [{ noStore: true }] } } });
 
   const portOf = (mode: string): number => rows.find(({ Mode }) => Mode === mode)?.Port ?? 0;
@@ -212,7 +212,7 @@ test('what an agent brought along is stopped, started, copied and deleted throug
   await eventuallyAsync(() => tunnels(id), (rows) => rows.length === 2 && rows.some(({ NoStore, Remark }) => NoStore && Remark === 'new'));
 });
 
-test('the rules of the API hold: quotas, ports, passwords; what is refused says why, and the rest serves', async () => {
+test('the rules of the API apply: quotas, ports, passwords; refusals have a reason, and the other entries serve', async () => {
   const { id, file, save } = await client({ max_tunnel: 3 });
   const echo = await startEcho();
   const stored = await openTunnel(server, id, echo.address);
@@ -275,7 +275,7 @@ test('a save changes what is another and nothing else, a broken one nothing at a
   for (const text of agent.output.trimEnd().split('\n').filter((text) => text.startsWith('{'))) expect(JSON.parse(text)).toMatchObject({ event: expect.any(String), time: expect.any(String), text: expect.any(String) });
 });
 
-test('entries that exchange their ports on a save get them, and another key begins a session anew, which is said', async () => {
+test('entries can exchange their ports in one save, and another key begins a new session, which is logged', async () => {
   const { id, file, save } = await client();
   const [one, other] = [await startWeb('one'), await startWeb('other')];
   const [a, b] = [await freePort(), await freePort()];
@@ -305,7 +305,7 @@ const snapshot = z.object({
   entries: z.array(z.object({ kind: z.string(), name: z.string(), id: z.number(), type: z.string(), port: z.number(), targets: z.array(z.string()), running: z.boolean(), error: z.string(), health: z.unknown() })),
 });
 
-test('--status tells of a running agent, to its user alone', async () => {
+test('--status shows a running agent, only to its user', async () => {
   const { id, file, save } = await client();
   const echo = await startEcho();
   const stored = await openTunnel(server, id, echo.address);
@@ -318,8 +318,8 @@ test('--status tells of a running agent, to its user alone', async () => {
 
   const agent = adit('--config', file);
   await agent.says(/tunnel b: the server refuses it/);
-  await agent.says(/tunnel a: 127\.0\.0\.1:\d+ is out of turn/);
-  await eventuallyAsync(() => graphql(`{ tunnels(clientId: ${id}) { rows { runtime { health { targets { healthy } } } } } }`), (answer) => JSON.stringify(answer).includes('"healthy":false'));
+  await agent.says(/tunnel a: 127\.0\.0\.1:\d+ is out of rotation/);
+  await eventuallyAsync(() => graphql(`{ tunnels(filter: { clientId: ${id} }) { rows { runtime { health { targets { healthy } } } } } }`), (answer) => JSON.stringify(answer).includes('"healthy":false'));
   const asked = adit('--status', '--config', file, '--json');
   expect(await asked.exited).toMatchObject({ code: 0 });
   const told = snapshot.parse(JSON.parse(asked.output));
@@ -338,7 +338,7 @@ test('--status tells of a running agent, to its user alone', async () => {
   expect(statSync(runtime).mode & 0o777).toBe(0o700);
 });
 
-test('--check says what a file would do, or what is wrong with it', async () => {
+test('--check prints what a file would do, or its problems', async () => {
   const { file, save } = await client();
   save('[tunnels.a]\ntype = "tcp"\nport = 2222\ntargets = ["22"]\n[visitors.v]\ntype = "p2p"\npassword = "hush"\nlisten = 4000\n');
   const right = adit('--check', '--config', file);
@@ -356,7 +356,7 @@ test('--check says what a file would do, or what is wrong with it', async () => 
   expect(started.output).toBe(`${file}:6: tunnels.a.targets: is for tunnels of type tcp, udp, secret, p2p only\n${file}:7: tunnels.a.vkey_file: is no known key\n`);
 });
 
-test('what an agent brought along goes with it when it is killed, and with the server when that is', async () => {
+test('declared records are deleted when the agent or the server is killed', async () => {
   const { id, file, save } = await client({ max_tunnel: 2 });
   const echo = await startEcho();
   save(`[tunnels.a]\ntype = "tcp"\ntargets = ["${echo.address}"]\n[hosts.b]\nhost = "gone.config.test"\ntargets = ["${echo.address}"]\n`);

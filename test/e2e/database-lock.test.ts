@@ -5,17 +5,17 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Child, endChildren } from '../support/child.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
 import { type PostgresqlServer, startPostgresql } from '../support/postgresql.ts';
-import { call, startServer } from '../support/processes.ts';
+import { call, newDataDir, quickStart, startServer } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
-import { scratchDirectory } from '../support/scratch.ts';
 
 const program = path.resolve(import.meta.dirname, '../../dist/main.js');
 
 /** What a server says that is started on a database, and how it ends. */
 async function startSecond(url: string): Promise<{ readonly code: number | null; readonly output: string }> {
-  const second = new Child(process.execPath, [program, 'server'], {
-    ADIT_DATABASE_URL: url, ADIT_DATA_DIR: scratchDirectory(), ADIT_HTTP_PORT: '0', ADIT_BRIDGE_PORT: '0', ADIT_BRIDGE_TLS_PORT: '0', ADIT_LOG_LEVEL: 'error',
+  const second = new Child(process.execPath, [...quickStart, program, 'server'], {
+    ADIT_DATABASE_URL: url, ADIT_DATA_DIR: newDataDir(), ADIT_HTTP_PORT: '0', ADIT_BRIDGE_PORT: '0', ADIT_BRIDGE_TLS_PORT: '0', ADIT_LOG_LEVEL: 'error',
   });
   const { code } = await second.exited;
   return { code, output: second.output };
@@ -91,7 +91,7 @@ describeWith('initdb', 'a PostgreSQL database', () => {
     const administrator = new pg.Client({ connectionString: url });
     await administrator.connect();
     const waits = async () => (await administrator.query("SELECT 1 FROM pg_locks WHERE pid = $1 AND NOT granted AND locktype = 'advisory'", [pid])).rowCount === 1;
-    while (!await waits());
+    await eventuallyAsync(waits, Boolean);
     await administrator.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'adit lock %'");
     await locked;
     await lost;
@@ -117,7 +117,7 @@ describeWith('initdb', 'a PostgreSQL database', () => {
     await administrator.query(`UPDATE "Total" SET value = value WHERE name = 'clients'`);
     const underWay = call(first, '/client/add/', { remark: 'under way' }).catch(() => 'unanswered');
     const waits = async () => (await administrator.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'adit' AND wait_event_type = 'Lock'`)).rowCount === 1;
-    while (!await waits());
+    await eventuallyAsync(waits, Boolean);
     await administrator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'adit lock %'`);
     const second = await startServer({ environment: { ADIT_DATABASE_URL: url } });
     await administrator.query('COMMIT');

@@ -5,7 +5,7 @@ import { startServer } from '../support/processes.ts';
 
 afterEach(endChildren);
 
-test('a server whose writing worker dies ends with one line, since nobody knows what of its last write is stored', async () => {
+test('a server whose writing worker dies exits with one line, since it is unknown whether its last write is stored', async () => {
   const { child } = await startServer({ environment: { NODE_OPTIONS: `--import ${path.join(import.meta.dirname, '../support/mortal-writer.mjs')}` } });
   child.kill('SIGUSR2');
   expect(await child.exited).toEqual({ code: 1, signal: null });

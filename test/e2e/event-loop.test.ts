@@ -13,6 +13,16 @@ import type { TestStore } from '../support/test-store.ts';
 const mostHeld = 50;
 /** The longest that `/healthz` may take meanwhile, in ms; in `npm test`, other suites use the processors too. */
 const mostWaited = sized(5000, 100);
+/** How many tunnels there are. A list, a search or an answer that is not done in parts takes a multiple of {@link mostHeld} with the fewer of them, too. */
+const tunnelCount = sized(10_000, 50_000);
+/** How many of the user's tunnels have texts as long as may be. */
+const longTexts = sized(100, 300);
+/** How many clients of another user have address lists as long as may be. */
+const longLists = sized(20, 50);
+/** How many clients have two lists as long as an administrator may make them. */
+const longestLists = sized(3, 20);
+/** How many ask for the widest list at the same time. */
+const crowd = sized(5, 40);
 /** The best of so many counts: in `npm test`, other suites use the processors too. */
 const attempts = sized(3, 1);
 
@@ -32,24 +42,26 @@ const operations: Readonly<Record<string, readonly [query: string, code?: string
   'long texts in every row': [`{ tunnels(limit: 200) { rows { ${aliases(28, (n) => `a${n}: localPath`)} } } }`, 'RESULT_TOO_LARGE'],
   searches: [`{ ${aliases(11, (n) => `a${n}: tunnels(search: "${'ab'.repeat(400)}${n}", limit: 1) { total }`)} }`],
   '29 searches': [`{ ${aliases(29, (n) => `a${n}: tunnels(search: "x${n}", limit: 1) { total }`)} }`, 'OPERATION_TOO_COSTLY'],
-  'orders and offsets': [`{ ${aliases(29, (n) => `a${n}: tunnels(orderBy: REMARK, order: DESC, offset: ${4000 - n}, limit: 10) { rows { id } }`)} }`],
+  'orders and offsets': [`{ ${aliases(29, (n) => `a${n}: tunnels(sort: { field: REMARK, direction: DESC }, offset: ${4000 - n}, limit: 10) { rows { id } }`)} }`],
+  'filters that look at each of the tunnels': [`{ ${aliases(11, (n) => `a${n}: tunnels(filter: { connected: false, enabled: true }, sort: { field: TARGET }, offset: ${n}, limit: 1) { total rows { id } }`)} }`],
   introspection: [getIntrospectionQuery()],
   'introspection with aliases': [`{ __schema { types { ${aliases(25, (n) => `a${n}: fields { name type { name fields { name description args { name } } } }`)} } } }`, 'OPERATION_TOO_COSTLY'],
   'the same field a thousand times': [`{ server { ${'version '.repeat(990)} } }`, 'GRAPHQL_VALIDATION_FAILED'],
   'the same fields in many fragments': [`{ ${aliases(28, (n) => `...F${n}`)} } ${aliases(28, (n) => `fragment F${n} on Query { clients(limit: 1) { rows { ${'id remark verifyKey '.repeat(5)} } } }`)}`],
 };
 
-eachDialect('no call holds the event loop for longer than 50 ms of CPU, with 10,000 clients and 50,000 tunnels', (databases) => {
+eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,000 clients and ${tunnelCount} tunnels`, (databases) => {
   let server: ServerProcess;
   let hold: LoopHold;
   let token: string;
   let readOnly: string;
+  let lister: string;
   let sent = 0;
 
   beforeAll(async () => {
     const database = await databases.create();
     const store = await database.open();
-    ({ token, readOnly } = await fill(store));
+    ({ token, readOnly, lister } = await fill(store));
     await store.close();
     server = await startServer({ dataDir: database.dataDir, environment: { ...watchedLoop, ADIT_DATABASE_URL: database.url } });
     hold = new LoopHold(server);
@@ -64,7 +76,7 @@ eachDialect('no call holds the event loop for longer than 50 ms of CPU, with 10,
     await work();
     for (let left = attempts; ; left--) {
       await hold.most();
-      const stop = askHealth(server);
+      const stop = await askHealth(server);
       await work();
       const figures = { waited: await stop(), held: await hold.most() };
       if (left === 1 || beyond(figures).length === 0) return figures;
@@ -91,19 +103,25 @@ eachDialect('no call holds the event loop for longer than 50 ms of CPU, with 10,
     expect(beyond(figures)).toEqual([]);
   });
 
-  test('forty of the widest lists at once', async () => {
-    const figures = await watched(() => Promise.all(Array.from({ length: 40 }, () => graphql(operations['the widest list']?.[0] ?? '', token))));
+  test(`${crowd} of the widest lists at once`, async () => {
+    const figures = await watched(() => Promise.all(Array.from({ length: crowd }, () => graphql(operations['the widest list']?.[0] ?? '', token))));
     expect(beyond(figures)).toEqual([]);
   });
 
   test.each(['/client/list/', '/index/gettunnel/', '/index/hostlist/', '/user/list/'])("an administrator's list without a limit: %s", async (path) => {
-    const figures = await watched(() => call(server, path, path === '/index/gettunnel/' ? { limit: sized(5000, 50_000) } : {}));
+    const figures = await watched(() => call(server, path, path === '/index/gettunnel/' ? { limit: sized(700, 50_000) } : {}));
     expect(beyond(figures)).toEqual([]);
   });
 
   test('lists of a user without a limit, many at once', async () => {
     const list = async (path: string) => (await fetch(`http://127.0.0.1:${server.httpPort}${path}`, { method: 'POST', headers: { authorization: `Bearer ${token}` } })).text();
-    const figures = await watched(() => Promise.all(['/client/list/', '/index/gettunnel/?limit=500', '/index/gettunnel/?search=tunnel&limit=300', '/index/hostlist/'].map(list)));
+    const figures = await watched(() => Promise.all(['/client/list/', `/index/gettunnel/?limit=${sized(100, 500)}`, `/index/gettunnel/?search=tunnel&limit=${sized(60, 300)}`, '/index/hostlist/'].map(list)));
+    expect(beyond(figures)).toEqual([]);
+  });
+
+  test('twelve lists of a user whose clients have long lists of addresses, at once', async () => {
+    const list = async () => (await fetch(`http://127.0.0.1:${server.httpPort}/client/list/`, { method: 'POST', headers: { authorization: `Bearer ${lister}` } })).text();
+    const figures = await watched(() => Promise.all(Array.from({ length: 12 }, list)));
     expect(beyond(figures)).toEqual([]);
   });
 
@@ -113,6 +131,9 @@ eachDialect('no call holds the event loop for longer than 50 ms of CPU, with 10,
     for (const query of [
       `{ tunnels(limit: 200) { total rows { ${tunnelFields} client { ${clientFields} } } } }`, `{ clients(limit: 200, offset: 9000) { total rows { ${clientFields} } } }`,
       '{ users(limit: 200) { rows { id username clients(limit: 50) { rows { id } } } } }', '{ auditEntries(limit: 200) { rows { id before after } } }',
+      `{ ${aliases(5, (n) => `a${n}: tunnels(filter: { connected: false, enabled: true, running: false }, sort: { field: REMARK }, offset: ${n}, limit: 1) { total rows { id } }`)} }`,
+      `{ ${aliases(3, (n) => `a${n}: tunnels(filter: { connected: false }, search: "tunnel", sort: { field: TARGET }, offset: ${n}, limit: 1) { total rows { id } }`)} }`,
+      '{ hosts(filter: { certificateDaysRemainingBelow: 15 }) { total } clients(filter: { usageAbovePercent: 80, expiresBefore: "2030-01-01T00:00:00Z" }) { total } }',
     ]) {
       expect({ query, beyond: beyond(await watched(() => run(query))) }).toEqual({ query, beyond: [] });
     }
@@ -124,23 +145,30 @@ function beyond({ held, waited }: { readonly held: number; readonly waited: numb
   return [...held > mostHeld ? [`held the event loop for ${held} ms`] : [], ...waited > mostWaited ? [`/healthz took ${waited.toFixed(0)} ms`] : []];
 }
 
-/** 10,000 clients, 50,000 tunnels that listen nowhere, 2,000 hosts, and a user with a share of them who made the most of every text. */
-async function fill(store: TestStore): Promise<{ token: string; readOnly: string }> {
+/** 10,000 clients, tunnels that listen nowhere, 2,000 hosts, and a user with a share of them who made the most of every text. */
+async function fill(store: TestStore): Promise<{ token: string; readOnly: string; lister: string }> {
   const { id: userId } = await store.db.user.create({ data: { username: 'hostile', passwordHash: '' } });
   const addresses = Array.from({ length: 1000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join('\n');
   const clients = await seedClients(store, 10_000, (n) => ({ userId: n <= 100 ? userId : null, blackIpList: n === 1 ? addresses : '', ipWhiteList: n === 1 ? addresses : '', enabled: n % 10 > 0 }));
   const [first = 0] = clients;
   const tunnel = (n: number) => ({
-    clientId: n <= 300 ? first : clients[n % 10_000] ?? first, mode: 'secret', port: 0, password: `password ${n}`, target: n <= 300 ? '1\n'.repeat(8000) : `10.0.0.1:${n}`,
-    localPath: n <= 300 ? 'p'.repeat(4000) : '',
+    clientId: n <= 300 ? first : clients[n <= 800 ? n % 100 : n % 10_000] ?? first, mode: 'secret', port: 0, password: `password ${n}`, target: n <= longTexts ? '1\n'.repeat(8000) : `10.0.0.1:${n}`,
+    localPath: n <= longTexts ? 'p'.repeat(4000) : '',
   });
   // A transaction has 15 s.
-  for (let before = 0; before < 50_000; before += 5000) await seedTunnels(store, first, 5000, (n) => tunnel(before + n));
+  for (let before = 0; before < tunnelCount; before += 5000) await seedTunnels(store, first, 5000, (n) => tunnel(before + n));
   await seedHosts(store, first, 2000, (n) => ({ clientId: clients[n % 100] ?? first }));
-  const tokens = await Promise.all([false, true].map(async (mayOnlyRead) => {
+  const { id: listerId } = await store.db.user.create({ data: { username: 'lister', passwordHash: '' } });
+  // As long as a user may make them: 64 KB each.
+  const long = Array.from({ length: 5000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join('\n');
+  await seedClients(store, longLists, (n) => ({ vkey: `key ${n}`, userId: listerId, blackIpList: long, ipWhiteList: long }));
+  // As long as an administrator may make them: 1 MB each.
+  const longest = Array.from({ length: 80_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`).join('\n');
+  await seedClients(store, longestLists, (n) => ({ vkey: `long key ${n}`, blackIpList: longest, ipWhiteList: longest }));
+  const tokenOf = async (owner: number, mayOnlyRead: boolean) => {
     const { token, hash } = newToken();
-    await store.db.apiToken.create({ data: { userId, name: 'test', hash, readOnly: mayOnlyRead } });
+    await store.db.apiToken.create({ data: { userId: owner, name: 'test', hash, readOnly: mayOnlyRead } });
     return token;
-  }));
-  return { token: tokens[0] ?? '', readOnly: tokens[1] ?? '' };
+  };
+  return { token: await tokenOf(userId, false), readOnly: await tokenOf(userId, true), lister: await tokenOf(listerId, true) };
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { covering } from '../support/certificates.ts';
 import { flood, frames, silentHttp2 } from '../support/http2-frames.ts';
+import { LoopHold, watchedLoop } from '../support/loop-hold.ts';
 import { memoryGrowth } from '../support/memory-growth.ts';
 import { openTunnel, write } from '../support/processes.ts';
 import { serve } from '../support/served.ts';
@@ -18,13 +19,26 @@ const MOST_GROWTH = 64 * 1024 * 1024;
 const hints = Buffer.from(`HTTP/1.1 103 Early Hints\r\nLink: ${'a'.repeat(8000)}\r\n\r\n`.repeat(8));
 const answer = Buffer.from(`HTTP/1.1 200 OK\r\nX-Long: ${'a'.repeat(30_000)}\r\nContent-Length: 0\r\n\r\n`);
 
-async function start(serveTarget: (socket: net.Socket) => void) {
+async function start(serveTarget: (socket: net.Socket) => void, environment: Readonly<Record<string, string>> = {}) {
   const target = await startTarget(serveTarget);
-  const served = await serve(target.address);
+  const served = await serve(target.address, { environment });
   const { server, clientId } = served;
   await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: target.address, cert_file_path: covering.certificate, key_file_path: covering.key });
   return { ...served, target };
 }
+
+test('forty HTTP/2 visitors who cancel hundreds of requests at the same moment hold the event loop for a fraction of what all of those would take', async () => {
+  const { server } = await start((socket) => socket.on('data', () => undefined), watchedLoop);
+  const hold = new LoopHold(server);
+  const burst = Buffer.concat(Array.from({ length: 700 }, (_, index) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1)])));
+  const visitors = await Promise.all(Array.from({ length: 40 }, () => silentHttp2(server.secureHostsPort, host)));
+  await hold.most();
+  await Promise.all(visitors.map((visitor) => new Promise((resolve) => {
+    visitor.on('close', resolve).resume();
+    visitor.write(burst);
+  })));
+  expect(await hold.most()).toBeLessThan(700);
+}, 60_000);
 
 function endless(socket: net.Socket): void {
   const more = (): void => { while (!socket.destroyed && socket.write(hints)); };

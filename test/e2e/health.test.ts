@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 /** Checks come once a second, and machines are busy. */
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 /** What four visitors read, one after another; "" = they were turned away. */
 async function bodies(port: number): Promise<string[]> {
@@ -40,7 +40,7 @@ const shown = z.object({ data: z.object({ hosts: z.object({ rows: z.array(z.obje
   runtime: z.object({ health: z.object({ type: z.string(), path: z.string(), targets: z.array(z.object({ target: z.string(), healthy: z.boolean(), lastError: z.string().nullable() })) }).nullable() }),
 })) }) }) });
 
-test('targets that the configuration file has checked go out of turn and come back: in lists and GraphQL, for visitors, after a reconnect and a change of the file', async () => {
+test('targets that the configuration file has checked go out of rotation and come back: in lists and GraphQL, for visitors, after a reconnect and a change of the file', async () => {
   const server = await startServer();
   const id = await write(server, '/client/add/', { vkey: 'the key', config_conn_allow: 1 });
   const [a, b] = [await startService('a'), await startService('b')];
@@ -56,17 +56,17 @@ test('targets that the configuration file has checked go out of turn and come ba
   const agent = new Child(process.execPath, [program, 'agent', '--config', file], { ADIT_SOCKETS: 'captured', ADIT_RUNTIME_DIR: path.dirname(file) });
 
   const list = async () => listed.parse(await call(server, '/index/gettunnel/', { client_id: id, limit: 10 })).rows;
-  /** The tunnel's row when these targets are out of turn, of the tunnel and of the host. */
+  /** The tunnel's row when these targets are out of rotation, of the tunnel and of the host. */
   const out = async (targets: readonly string[] | null) => {
-    const [row] = await eventuallyAsync(list, ([first]) => first?.HealthCheckType === 'tcp' && JSON.stringify(first.HealthRemoveArr) === JSON.stringify(targets), PATIENCE_MS);
+    const [row] = await eventuallyAsync(list, ([first]) => first?.HealthCheckType === 'tcp' && JSON.stringify(first.HealthRemoveArr) === JSON.stringify(targets), TIMEOUT_MS);
     const { auth_key, timestamp } = signedNow();
     await eventuallyAsync(async () => {
       const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql?auth_key=${auth_key}&timestamp=${timestamp}`, {
         method: 'POST', headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ query: `{ hosts(clientId: ${id}) { rows { runtime { health { type path targets { target healthy lastError } } } } } }` }),
+        body: JSON.stringify({ query: `{ hosts(filter: { clientId: ${id} }) { rows { runtime { health { type path targets { target healthy lastError } } } } } }` }),
       });
       return shown.parse(await response.json()).data.hosts.rows[0]?.runtime.health;
-    }, (health) => health?.type === 'HTTP' && health.path === '/healthz' && health.targets.every(({ target, healthy, lastError }) => healthy !== (targets ?? []).includes(target) && (healthy || lastError !== null)), PATIENCE_MS);
+    }, (health) => health?.type === 'HTTP' && health.path === '/healthz' && health.targets.every(({ target, healthy, lastError }) => healthy !== (targets ?? []).includes(target) && (healthy || lastError !== null)), TIMEOUT_MS);
     if (!row) throw new Error('there is no row');
     return row;
   };
@@ -77,7 +77,7 @@ test('targets that the configuration file has checked go out of turn and come ba
   });
   for (const port of [first.Port, server.hostsPort]) expect(await bodies(port)).toEqual(expect.arrayContaining(['a', 'b']));
   await a.goDown();
-  await agent.says(new RegExp(`tunnel web: ${a.address} is out of turn: 1 health check failed in a row \\(connect ECONNREFUSED`));
+  await agent.says(new RegExp(`tunnel web: ${a.address} is out of rotation: 1 health check failed in a row \\(connect ECONNREFUSED`));
   expect(await out([a.address])).toMatchObject({ HealthMap: { [a.address]: expect.any(Number) } });
   for (const port of [first.Port, server.hostsPort]) expect(await bodies(port)).toEqual(['b', 'b', 'b', 'b']);
 
@@ -92,14 +92,14 @@ test('targets that the configuration file has checked go out of turn and come ba
 
   // Other checks of what is declared as before.
   save(2);
-  await eventuallyAsync(list, ([row]) => row?.['HealthMaxFail'] === 2 && row.Id === again.Id, PATIENCE_MS);
+  await eventuallyAsync(list, ([row]) => row?.['HealthMaxFail'] === 2 && row.Id === again.Id, TIMEOUT_MS);
   await out([a.address]);
   await a.comeBack();
   await out(null);
-  await agent.says(new RegExp(`host site: ${a.address} is healthy again and back in turn; 2 of 2 targets take turns`));
+  await agent.says(new RegExp(`host site: ${a.address} is healthy again and back in rotation; 2 of 2 targets are in rotation`));
   for (const port of [again.Port, server.hostsPort]) expect(await bodies(port)).toEqual(expect.arrayContaining(['a', 'b']));
   await agent.end();
-  expect(await eventuallyAsync(list, (rows) => rows.length === 0, PATIENCE_MS)).toEqual([]);
+  expect(await eventuallyAsync(list, (rows) => rows.length === 0, TIMEOUT_MS)).toEqual([]);
 }, 120_000);
 
 test('a p2p tunnel and its visitors, directly and by relay, go to the targets in health only, and to those that are back', async () => {
@@ -121,23 +121,23 @@ test('a p2p tunnel and its visitors, directly and by relay, go to the targets in
   /** Who answers the visitors of both when it has come to that. */
   const answer = async (names: readonly string[]): Promise<void> => {
     for (const { visitor } of [direct, relayed]) {
-      await eventuallyAsync(async () => new Set(await bodies(visitor.port)), (seen) => [...seen].toSorted().join() === names.join(), PATIENCE_MS);
+      await eventuallyAsync(async () => new Set(await bodies(visitor.port)), (seen) => [...seen].toSorted().join() === names.join(), TIMEOUT_MS);
     }
   };
 
   await answer(['a', 'b']);
   await a.goDown();
-  await says(new RegExp(`tunnel web: ${a.address} is out of turn: 1 health check failed in a row`));
+  await says(new RegExp(`tunnel web: ${a.address} is out of rotation: 1 health check failed in a row`));
   await answer(['b']);
   await a.comeBack();
-  await says(new RegExp(`tunnel web: ${a.address} is healthy again and back in turn`));
+  await says(new RegExp(`tunnel web: ${a.address} is healthy again and back in rotation`));
   b.answer(503);
-  await says(new RegExp(`tunnel web: ${b.address} is out of turn`));
+  await says(new RegExp(`tunnel web: ${b.address} is out of rotation`));
   await answer(['a']);
   a.answer(503);
-  await says(new RegExp(`tunnel web: ${a.address} is out of turn[^]*${a.address} is out of turn`));
+  await says(new RegExp(`tunnel web: ${a.address} is out of rotation[^]*${a.address} is out of rotation`));
   // The relay refuses who would come to a target that is down; on the direct path the agent goes on with the last it had.
-  await eventuallyAsync(() => bodies(relayed.visitor.port), (names) => names.join('') === '', PATIENCE_MS);
+  await eventuallyAsync(() => bodies(relayed.visitor.port), (names) => names.join('') === '', TIMEOUT_MS);
   expect(await bodies(direct.visitor.port)).toEqual(['a', 'a', 'a', 'a']);
   await b.comeBack();
   await answer(['b']);

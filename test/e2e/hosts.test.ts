@@ -42,7 +42,7 @@ async function ask(server: ServerProcess, host: string, options: https.RequestOp
   return { status: response.statusCode, location: response.headers.location, text };
 }
 
-test('a domain leads to its target, as the legacy API says, and at once', async () => {
+test('a host created through the legacy API serves its target at once', async () => {
   const { server, clientId, agent } = await serve((await startEcho()).address);
   const target = await startOrigin();
   expect(await ask(server, 'app.example.test')).toMatchObject({ status: 404 });

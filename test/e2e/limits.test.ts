@@ -3,7 +3,7 @@ import { endChildren } from '../support/child.ts';
 import { sized } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import {
-  clientNow, edit, greeted, isLetIn, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited,
+  clientNow, edit, greeted, isAllowedByPassword, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited,
 } from '../support/limit-figures.ts';
 import { startServer, write, type Parameters } from '../support/processes.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
@@ -56,10 +56,10 @@ describe('by calls of the legacy API, with a server and an agent in processes of
     expect((await clientNow(limited)).connected).toBe(false);
     await limited.agent.says(new RegExp(`connection to .* lost: ${reason.source}`), said);
     await limited.agent.says(new RegExp(`refused by .*: ${reason.source}`), said);
-    expect(await isLetIn(limited.ports[0])).toBe(false);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(false);
     await undo()();
     await reconnected();
-    expect(await isLetIn(limited.ports[0])).toBe(true);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(true);
   }, 40_000);
 
   test('an expiry that passes cuts visitor and agent within a second', async () => {
@@ -82,7 +82,7 @@ describe('by calls of the legacy API, with a server and an agent in processes of
     await reconnected();
   }, 40_000);
 
-  test('a client that goes to another owner serves on, and is cut when that one is disabled', async () => {
+  test('a client that is moved to another owner keeps serving, and is disconnected when that owner is disabled', async () => {
     const other = await write(limited.server, '/user/add/', { username: 'other', password: 'long enough' });
     const visitor = await greeted(limited.ports[0]);
     await edit(limited, { user_id: other });
@@ -96,13 +96,13 @@ describe('by calls of the legacy API, with a server and an agent in processes of
     await reconnected();
   }, 40_000);
 
-  test('a tunnel that goes to another client cuts its visitors', async () => {
+  test('moving a tunnel to another client disconnects its visitors', async () => {
     const other = await write(limited.server, '/client/add/', { remark: 'another' });
     const [id] = limited.tunnels;
     expect(await measureCut(limited, admin('/index/edit/', { id, client_id: other }))).toBeLessThan(CUT_MS);
-    expect(await isLetIn(limited.ports[0])).toBe(false);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(false);
     await write(limited.server, '/index/edit/', { id, client_id: limited.clientId });
-    expect(await isLetIn(limited.ports[0])).toBe(true);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(true);
   });
 
   test.each([
@@ -116,10 +116,10 @@ describe('by calls of the legacy API, with a server and an agent in processes of
     await measureRate(limited, { streams: 1, direction: 'down', kilobytes: 100_000, seconds: 0.05 });
     const first = await greeted(limited.ports[1]);
     expect(await measureCut(limited, change())).toBeLessThan(CUT_MS);
-    expect(await isLetIn(limited.ports[0])).toBe(false);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(false);
     await undo()();
     first?.destroy();
-    expect(await isLetIn(limited.ports[0])).toBe(true);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(true);
     expect(limited.agent.output.slice(said)).toBe('');
   }, 20_000);
 
@@ -132,22 +132,22 @@ describe('by calls of the legacy API, with a server and an agent in processes of
     expect(most).toBeLessThan(sized(4, 1.25));
   }, 60_000);
 
-  test('of a burst exactly as many are let in as may be', async () => {
-    expect(await measureBurst(limited, { visitors: sized(150, 1000), allowed: 50 })).toEqual({ letIn: 50, counted: 50 });
+  test('of a burst exactly as many connections are admitted as allowed', async () => {
+    expect(await measureBurst(limited, { visitors: sized(150, 1000), allowed: 50 })).toEqual({ admitted: 50, counted: 50 });
   }, 60_000);
 
-  test('a flow limit is overshot by less than 1 MB a connection, outlives a restart, and lets everybody in when it is raised', async () => {
+  test('a flow limit is overshot by less than 1 MB per connection, survives a restart, and admits visitors again when it is raised', async () => {
     const { overshoot } = await measureFlow(limited, { streams: 4, megabytes: 8 });
     expect(overshoot).toBeGreaterThan(0);
     expect(overshoot).toBeLessThan(2 ** 20);
-    expect(await isLetIn(limited.ports[0])).toBe(false);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(false);
     const { dataDir, httpPort, bridgePort, child } = limited.server;
     child.kill('SIGTERM');
     await child.exited;
     limited = { ...limited, server: await startServer({ dataDir, httpPort, bridgePort }) };
     await reconnected();
-    expect(await isLetIn(limited.ports[0])).toBe(false);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(false);
     await edit(limited, { flow_limit: 0 });
-    expect(await isLetIn(limited.ports[0])).toBe(true);
+    expect(await isAllowedByPassword(limited.ports[0])).toBe(true);
   }, 40_000);
 });

@@ -3,7 +3,7 @@ import { call, signedNow } from '../support/processes.ts';
 import { serve } from '../support/served.ts';
 import { roundTrip, startEcho, visit } from '../support/target.ts';
 
-test('an administrator reads what the server counts, in Prometheus\' form; nobody else does', async () => {
+test('only administrators can read the metrics, in the Prometheus format', async () => {
   const { server, tunnel } = await serve((await startEcho()).address);
   const visitor = await visit(tunnel.port);
   await roundTrip(visitor, 'hello');

@@ -132,7 +132,7 @@ describeInRig('p2p between NATs', () => {
     const echo = await rig.use(port, 'echo');
     echo.tell('at-once');
     await echo.says('echoed at-once');
-    await visitor.says(/no direct path: no TCP connection of the other side arrives; connections go through the server, and it is tried again/);
+    await visitor.says(/no direct path: no TCP connection of the peer arrives; connections go through the server, and a direct path is tried again/);
     await expectPath('RELAY');
     await expectSteady(port, { agent, visitor });
     await expectSsh(port);

@@ -91,7 +91,7 @@ async function visitorsBehind(start: (server: ServerProcess, ports: Ports, panel
   expect(login).toMatchObject({ status: 200, headers: { 'set-cookie': [expect.stringMatching(/^__Host-beegosessionID=.*; Secure/)] } });
   const cookie = login.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
   const graphql = (query: string, headers: Record<string, string> = {}) => [secure, PANEL, '/graphql', { body: JSON.stringify({ query }), headers: { 'content-type': 'application/json', cookie, origin: `https://${PANEL}:${secure}`, ...headers } }] as const;
-  expect(await ask(...graphql('{ auditEntries(resource: SESSION, limit: 1) { rows { address } } }'))).toMatchObject({ status: 200, body: `{"data":{"auditEntries":{"rows":[{"address":"${ADDRESS}"}]}}}` });
+  expect(await ask(...graphql('{ auditEntries(filter: { resource: SESSION }, limit: 1) { rows { address } } }'))).toMatchObject({ status: 200, body: `{"data":{"auditEntries":{"rows":[{"address":"${ADDRESS}"}]}}}` });
   for (const origin of [`http://${PANEL}:${secure}`, 'https://other.example.com']) expect((await ask(...graphql('{ server { version } }', { origin }))).status).toBe(403);
 
   // A subscription: each event arrives at once.

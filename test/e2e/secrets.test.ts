@@ -12,6 +12,7 @@ import { rootFields, wholeOperation } from '../support/every-field.ts';
 import { PlantedRun, type Caller, type Sent } from '../support/planted-run.ts';
 import { fieldValue, parametersFor, secretNames } from '../support/planted-values.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
+import { quickStart } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
@@ -179,7 +180,7 @@ test('a database that cannot be reached, a bad setting and the printed settings 
   const url = `postgresql://adit:${run.secret('databasePassword')}@127.0.0.1:1/adit`;
   const secrets = { ADIT_DATABASE_URL: url, ADIT_AUTH_KEY: run.secret('authKey'), ADIT_AUTH_CRYPT_KEY: run.cryptKey, ADIT_ADMIN_PASSWORD: run.secret('adminPassword') };
   const start = async (args: readonly string[], environment: Sent) => {
-    const child = new Child(process.execPath, [program, 'server', ...args], { ADIT_DATA_DIR: run.files, ADIT_HTTP_PORT: '0', ADIT_LOG_LEVEL: 'trace', ...secrets, ...environment });
+    const child = new Child(process.execPath, [...quickStart, program, 'server', ...args], { ADIT_DATA_DIR: run.files, ADIT_HTTP_PORT: '0', ADIT_LOG_LEVEL: 'trace', ...secrets, ...environment });
     const { code } = await child.exited;
     return { child, code };
   };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { databaseFileName } from '../../src/store/sqlite.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { endChildren } from '../support/child.ts';
-import { clientNow, edit, isLetIn, measureFlow, startLimited } from '../support/limit-figures.ts';
+import { clientNow, edit, isAllowedByPassword, measureFlow, startLimited } from '../support/limit-figures.ts';
 import { type ServerProcess, signedNow, startServer } from '../support/processes.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
@@ -36,11 +36,11 @@ test('a reset lets a client serve again that has passed its flow limit, at once 
   const limited = await startLimited();
   const { server, clientId, ports: [port] } = limited;
   await measureFlow(limited, { streams: 2, megabytes: 2 });
-  expect(await isLetIn(port)).toBe(false);
+  expect(await isAllowedByPassword(port)).toBe(false);
   const { bytes: moved } = await clientNow(limited);
   expect(moved).toBeGreaterThan(2 * MIB);
   expect(await run(server, `mutation { resetClientTraffic(id: "${clientId}") { runtime { inletBytes exportBytes } } }`)).toEqual({ data: { resetClientTraffic: { runtime: { inletBytes: 0, exportBytes: 0 } } } });
-  expect(await isLetIn(port)).toBe(true);
+  expect(await isAllowedByPassword(port)).toBe(true);
   server.child.kill('SIGTERM');
   await server.child.exited;
   const after = stored(server);
@@ -51,7 +51,7 @@ test('a reset lets a client serve again that has passed its flow limit, at once 
   const { dataDir, httpPort, bridgePort, tlsPort } = server;
   const again = { ...limited, server: await startServer({ dataDir, httpPort, bridgePort, tlsPort }) };
   await limited.agent.says(/connected to/, said);
-  expect(await isLetIn(port)).toBe(true);
+  expect(await isAllowedByPassword(port)).toBe(true);
   expect((await clientNow(again)).bytes).toBeLessThan(2000);
   await edit(again, { flow_limit: 0 });
   limited.close();

@@ -38,7 +38,7 @@ test('an address that guesses keys on the bridge is listed for administrators, a
 
 const counted = z.tuple([z.object({ count: z.number() })]);
 
-test('an expiry that passed while the server was down is told at its next start, and tokens of an earlier version are named', async () => {
+test('an expiry that passed while the server was down is published at its next start, and tokens of an earlier version are logged', async () => {
   const { child, dataDir } = await startServer().then(async (server) => {
     expect(await call(server, '/client/add/', { expire_time: '2999-01-01' })).toMatchObject({ status: 1 });
     return server;

@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts';
 import { closed, roundTrip, startEcho, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 
-test('open connections say who is connected through what, since when, and how much passed; one that is cut is gone on both sides', async () => {
+test('open connections are listed with visitor, tunnel, start time and bytes; closing one closes it on both sides', async () => {
   const server = await startEngine();
   await startAgent(server);
   const before = Date.now();

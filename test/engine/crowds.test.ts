@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import pino from 'pino';
-import { Rendezvous } from '../../src/engine/rendezvous.ts';
+import { StunServer } from '../../src/engine/stun-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
 import { eventually } from '../support/eventually.ts';
@@ -76,9 +76,9 @@ test('64 UDP associations of one address leave the others theirs', async () => {
 });
 
 test('a crowd of one address at the p2p port, over TCP and UDP, leaves the others their answers', async () => {
-  const rendezvous = new Rendezvous({ sockets: netBackend, log: pino({ level: 'silent' }), host: '127.0.0.1', port: 0 });
+  const stunServer = new StunServer({ sockets: netBackend, log: pino({ level: 'silent' }), host: '127.0.0.1', port: 0 });
   try {
-    const [port = 0] = await rendezvous.ports();
+    const [port = 0] = await stunServer.ports();
     const crowd = Array.from({ length: 32 }, () => from('127.0.0.2', port));
     await Promise.all(crowd.map((socket) => once(socket, 'connect')));
     await closed(from('127.0.0.2', port));
@@ -100,6 +100,6 @@ test('a crowd of one address at the p2p port, over TCP and UDP, leaves the other
       if (whole) expect(flood.received).toHaveLength(100);
     }
   } finally {
-    await rendezvous.close();
+    await stunServer.close();
   }
 });

@@ -1,19 +1,22 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { Declarer } from '../../src/agent/declarer.ts';
 import type { AgentRecords, Declarations } from '../../src/engine/face.ts';
-import { DECLARED_AT_ONCE, type DeclaredTunnel } from '../../src/wire/declared.ts';
+import { DECLARED_AT_ONCE } from '../../src/wire/declared.ts';
 import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
 import { Mux } from '../../src/wire/mux.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
+import { declaredTunnelOf } from '../support/declared-entries.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { CLIENT, fresh, launchAgent, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 
 const ALLOWED = { ...CLIENT, configAllowed: true };
-const TUNNEL: DeclaredTunnel = { mode: 'tcp', port: 0, serverIp: '', targets: ['127.0.0.1:1'], password: '', localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' };
+const TUNNEL = declaredTunnelOf();
 
 /** Keeps what is declared until the test answers. */
 class Kept implements Declarations {
   readonly names: string[] = [];
+  readonly entries: unknown[] = [];
   closed = 0;
   answer: (() => void) | undefined;
 
@@ -22,7 +25,7 @@ class Kept implements Declarations {
       this.names.push(name);
       this.answer = () => resolve({ id: 1, port: 80, error: '' });
     });
-    return { declare: ({ name }) => wait(name), withdraw: (_, name) => wait(name), close: () => { this.closed++; } };
+    return { declare: (entry) => { this.entries.push(entry); return wait(entry.name); }, withdraw: (_, name) => wait(name), close: () => { this.closed++; } };
   }
 }
 
@@ -82,4 +85,56 @@ test('an agent that declares more at once than it may is cut off, and nothing is
   expect(flood.messages).toContainEqual({ type: 'bye', code: 'too-much-declared', text: 'the agent declared more at once than a session may' });
   expect(kept.names).toHaveLength(DECLARED_AT_ONCE * 2);
   expect(kept.closed).toBe(1);
+});
+
+test('what an agent of version 0.1 declares is read as it was meant', async () => {
+  const server = await startEngine({ stored: { clients: [{ ...ALLOWED, ...fresh }] } });
+  const kept = new Kept();
+  server.engine.keepDeclared(kept);
+  const agent = await session(server, true);
+  // Recorded from that version's declarer, with the example of its docs/agent.md.
+  const recorded = readFileSync(new URL('declarations-0.1.jsonl', import.meta.url), 'utf8').trim().split('\n').map((line): { type: string; name: string } => JSON.parse(line));
+  for (const [at, message] of recorded.entries()) {
+    agent.send(message);
+    while (kept.names.length <= at) await new Promise(setImmediate);
+    kept.answer?.();
+    while (agent.messages.length <= at) await new Promise(setImmediate);
+    const kind = message.type === 'withdraw' ? 'tunnel' : message.type;
+    expect(agent.messages[at]).toEqual({ type: 'declared', kind, name: message.name, id: 1, port: 80, error: '' });
+  }
+  expect(kept.entries).toEqual(recorded.filter(({ type }) => type !== 'withdraw').map(({ type, ...entry }) => ({ kind: type, ...entry })));
+});
+
+test('a declaration that cannot be read is answered with the field at fault, and its record stays; the log has one warning', async () => {
+  const server = await startEngine({ stored: { clients: [{ ...ALLOWED, ...fresh }] } });
+  const kept = new Kept();
+  server.engine.keepDeclared(kept);
+  const agent = await session(server, true);
+  const answers = async (count: number) => {
+    while (agent.messages.length < count) await new Promise(setImmediate);
+    return agent.messages;
+  };
+  agent.send({ type: 'tunnel', name: 'a', tunnel: TUNNEL });
+  while (kept.names.length < 1) await new Promise(setImmediate);
+  kept.answer?.();
+  await answers(1);
+  const { remark: _, ...older } = TUNNEL;
+  agent.send({ type: 'tunnel', name: 'a', tunnel: older });
+  agent.send({ type: 'tunnel', name: 'b', tunnel: { ...TUNNEL, mode: 'quic', password: 'swordfish' } });
+  agent.send({ type: 'host', name: 'c' });
+  agent.send({ type: 'withdraw', kind: 'user', name: 'd' });
+  agent.send({ type: 'tunnel', name: '', tunnel: TUNNEL });
+  agent.send({ type: 'news' });
+  agent.send({ type: 'host', name: 'e', host: { host: 1 } });
+  const error = 'the server cannot read the entry, since it may have another version than the agent: ';
+  expect((await answers(5)).slice(1)).toEqual([
+    { type: 'declared', kind: 'tunnel', name: 'a', id: 1, port: 80, error: `${error}tunnel.remark: Invalid input: expected string, received undefined` },
+    { type: 'declared', kind: 'tunnel', name: 'b', id: 0, port: 0, error: expect.stringMatching(`^${error}tunnel.mode: Invalid option: expected one of `) },
+    { type: 'declared', kind: 'host', name: 'c', id: 0, port: 0, error: `${error}host: Invalid input: expected object, received undefined` },
+    { type: 'declared', kind: 'host', name: 'e', id: 0, port: 0, error: `${error}host.host: Invalid input: expected string, received number` },
+  ]);
+  expect(kept.names).toEqual(['a']);
+  const lines = server.log.entries.filter(({ msg }) => /an entry that this server cannot read/.test(msg));
+  expect(lines.map(({ level }) => level)).toEqual([40, 20, 20, 20, 20, 20]);
+  expect(JSON.stringify(lines)).not.toContain('swordfish');
 });

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { closed, readAll, roundTrip, startEcho, visit } from '../support/target.ts';
 import { launchAgent, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 
-test('open connections may end by themselves, new ones are refused, the agent is told', async () => {
+test('open connections may finish, new ones are refused, the agent is notified', async () => {
   const server = await startEngine();
   const { log } = await startAgent(server);
   const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
@@ -19,7 +19,7 @@ test('open connections may end by themselves, new ones are refused, the agent is
   expect((await log.line(/^connection to .* lost/)).msg).toMatch(/the server is shutting down/);
 });
 
-test('what is still open when the time is over is cut and counted', async () => {
+test('connections that are still open after the timeout are closed and counted', async () => {
   const server = await startEngine();
   await startAgent(server);
   const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });

@@ -47,9 +47,9 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
 
   const noHalfClose = cannot['half close'];
   if (noHalfClose) {
-    leftOut('lets a visitor end first and still read the answer', noHalfClose);
+    leftOut('allows a visitor to end first and still read the answer', noHalfClose);
   } else {
-    test('lets a visitor end first and still read the answer', async () => {
+    test('allows a visitor to end first and still read the answer', async () => {
       const { server, tunnel } = await serving();
       const visitor = await visit(tunnel, server);
       const text = 'x'.repeat(1000);
@@ -73,7 +73,7 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
     expect(await (await visit(tunnel, server)).echo('in')).toBe('in');
   });
 
-  test('the global black list turns visitors away', async () => {
+  test('the global blacklist refuses visitors', async () => {
     const { server, tunnel } = await serving();
     const visitor = await visit(tunnel, server);
     await visitor.echo('x');
@@ -84,7 +84,7 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
     expect(stateOf(server, tunnel).connections).toBe(0);
   });
 
-  test('lets in as many connections as the client may have', async () => {
+  test('admits as many connections as the client may have', async () => {
     const { server, tunnel } = await serving();
     const [one, two] = [await visit(tunnel, server), await visit(tunnel, server)];
     await Promise.all([one.echo('1'), two.echo('2')]);
@@ -98,9 +98,9 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
 
   const noRate = cannot.rate;
   if (noRate) {
-    leftOut('holds its traffic to the rate of the client', noRate);
+    leftOut('limits its traffic to the rate of the client', noRate);
   } else {
-    test('holds its traffic to the rate of the client', async () => {
+    test('limits its traffic to the rate of the client', async () => {
       const { server, tunnel } = await serving();
       const visitor = await visit(tunnel, server);
       await visitor.echo('x');

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { HandshakePlaces } from '../../src/engine/bridge/handshake-places.ts';
-import { HandshakeTurns } from '../../src/engine/bridge/handshake-turns.ts';
+import { HandshakeQueue } from '../../src/engine/bridge/handshake-queue.ts';
 
-function places(limits = { total: 4, perAddress: 2, patienceMs: 500 }) {
+function places(limits = { total: 4, perAddress: 2, minAgeMs: 500 }) {
   const clock = { now: 0 };
   const evicted: string[] = [];
   const all = new HandshakePlaces(limits, () => clock.now);
@@ -18,7 +18,7 @@ test('one address can not take all places, and places come back', () => {
   expect([all.size, enter('d') !== undefined, all.size]).toEqual([3, true, 4]);
 });
 
-test('who lets the server wait makes room for another, the oldest first; who waits for the server does not', () => {
+test('handshakes that keep the server waiting are evicted, the oldest first; those that wait for the server are not', () => {
   const { clock, evicted, all, enter } = places();
   const asked = enter('a', 'asked');
   enter('a', 'silent');
@@ -37,15 +37,15 @@ test('who lets the server wait makes room for another, the oldest first; who wai
 });
 
 test('silent connections of one address keep no agent of that address out', () => {
-  const { clock, enter } = places({ total: 4096, perAddress: 1024, patienceMs: 500 });
+  const { clock, enter } = places({ total: 4096, perAddress: 1024, minAgeMs: 500 });
   for (let i = 0; i < 3000; i++) enter('stranger and agents');
   clock.now = 500;
   // All that come in the time in which a stranger can fill the places anew.
   for (let i = 0; i < 1000; i++) expect(enter('stranger and agents')).toBeDefined();
 });
 
-test('handshakes are looked at a few in a turn of the event loop, sessions first, addresses by turns', async () => {
-  const turns = new HandshakeTurns();
+test('a few handshakes are processed in each iteration of the event loop, sessions first, addresses in round-robin order', async () => {
+  const turns = new HandshakeQueue();
   const seen: string[] = [];
   const all = [
     ...Array.from({ length: 20 }, (_, index) => turns.next('data', 's').then(() => seen.push(`data ${index}`))),
@@ -64,8 +64,8 @@ test('handshakes are looked at a few in a turn of the event loop, sessions first
   expect(seen.slice(21)).toEqual(Array.from({ length: 20 }, (_, index) => `data ${index}`));
 });
 
-test('work that takes long is done alone in its turn', async () => {
-  const turns = new HandshakeTurns();
+test('expensive work runs alone in its iteration', async () => {
+  const turns = new HandshakeQueue();
   let done = 0;
   const all = Array.from({ length: 8 }, () => turns.next('session', 'a').then(() => {
     done++;

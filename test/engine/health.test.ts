@@ -4,6 +4,7 @@ import { Link } from '../../src/agent/link.ts';
 import type { EngineEvent, HealthState } from '../../src/engine/face.ts';
 import { FileServer } from '../../src/stream-handlers/files/file-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
+import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -20,11 +21,7 @@ afterEach(async () => {
 const quick = { type: 'tcp', intervalMs: 20, timeoutMs: 1500, maxFailed: 2, path: '' } as const;
 const web = { ...quick, type: 'http', path: '/healthz?full=1' } as const;
 
-const nothing = { targets: [], remark: '' };
-const declared = {
-  tunnel: { ...nothing, mode: 'tcp', port: 0, serverIp: '', password: '', localPath: '', stripPrefix: '', proxyProtocol: '' },
-  host: { ...nothing, host: 'site.test', platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', headers: [], hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false },
-} as const;
+const declared = { tunnel: declaredTunnelOf({ targets: [] }), host: declaredHostOf({ host: 'site.test', targets: [] }) };
 
 /** A server whose agents may bring along what is there already: an entry's name is the id of its record. */
 async function startServer(): Promise<TestEngine> {
@@ -47,7 +44,7 @@ async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey, brought: Read
   stops.push(() => link.close(0), () => files.close());
   for (const [kind, id] of brought) {
     const name = String(id);
-    link.tell(kind === 'tunnel' ? { type: kind, name, tunnel: { ...declared.tunnel, targets: [] } } : { type: kind, name, host: { ...declared.host, targets: [], headers: [] } });
+    link.send(kind === 'tunnel' ? { type: kind, name, tunnel: { ...declared.tunnel, targets: [] } } : { type: kind, name, host: { ...declared.host, targets: [], headers: [] } });
   }
   await eventually(() => answers, (count) => count === brought.length);
   return link;
@@ -94,8 +91,8 @@ async function startWorld(how: CheckedEntry['health']) {
   server.engine.watch((event) => events.push(event));
   const { checks, log } = startChecks({ name: 'tunnel web', targets, health: how }, { name: 'host site', targets, health: how });
   const establish = (link: Link) => {
-    checks.established('tunnel web', { of: 'tunnel', id: tunnel.id }, (message) => link.tell(message));
-    checks.established('host site', { of: 'host', id: host.id }, (message) => link.tell(message));
+    checks.established('tunnel web', { of: 'tunnel', id: tunnel.id }, (message) => link.send(message));
+    checks.established('host site', { of: 'host', id: host.id }, (message) => link.send(message));
   };
   const reconnect = () => connect(server, CLIENT.vkey, [['tunnel', tunnel.id], ['host', host.id]]);
   const link = await reconnect();
@@ -110,7 +107,7 @@ test.each([
   ['refuses connections', quick, (service: Service) => service.goDown()],
   ['answers with a status that is none of health', web, (service: Service) => service.answer(500)],
   ['takes connections and does not answer', web, (service: Service) => service.hang()],
-] as const)('a target that %s is out of turn, of the tunnel and of the host, and comes back', async (_, how, fail) => {
+] as const)('a target that %s is out of rotation, of the tunnel and of the host, and comes back', async (_, how, fail) => {
   const { server, a, b, tunnel, host, httpPort, events, log, bothShow } = await startWorld(how);
   expect(new Set([...await answers(tunnel.port, 4), ...await answers(httpPort, 4)])).toEqual(new Set(['a', 'b']));
   events.length = 0;
@@ -123,7 +120,7 @@ test.each([
     ] });
   }
   expect(events).toEqual(expect.arrayContaining([{ kind: 'tunnel', id: tunnel.id }, { kind: 'host', id: host.id }]));
-  await log.line(new RegExp(`^tunnel web: ${a.address} is out of turn: 2 health checks failed in a row`));
+  await log.line(new RegExp(`^tunnel web: ${a.address} is out of rotation: 2 health checks failed in a row`));
   const [before, others] = [visits(a), visits(b)];
   expect([...await answers(tunnel.port, 5), ...await answers(httpPort, 5)]).toEqual(Array.from({ length: 10 }, () => 'b'));
   expect(visits(a)).toBe(before);
@@ -161,7 +158,7 @@ test('with no target left, visitors are refused for that cause: tunnels close, h
   expect((await readAll(socket)).toString()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('when the agent goes what it told is forgotten, and told again when it is back', async () => {
+test('when the agent disconnects its reports are forgotten, and it reports again after a reconnect', async () => {
   const { server, a, tunnel, link, checks, establish, reconnect, bothShow } = await startWorld(quick);
   await a.goDown();
   await bothShow([a.address]);
@@ -175,7 +172,7 @@ test('when the agent goes what it told is forgotten, and told again when it is b
   await shown(server, 'tunnel', tunnel.id, (health) => health === null);
 });
 
-test('what an agent says of targets that are none of its entries, or of tunnels and hosts that it did not bring along, has no effect', async () => {
+test('reports about targets, tunnels or hosts that are not among an agent\'s entries have no effect', async () => {
   const server = await startServer();
   const a = await startService('a');
   const tunnel = await openTunnel(server, { targets: [a.address] });
@@ -187,7 +184,7 @@ test('what an agent says of targets that are none of its entries, or of tunnels 
   const link = await connect(server, otherKey, [['tunnel', own.id], ['tunnel', tunnel.id]]);
   const out = { healthy: false, failures: 3, ageMs: 0, error: 'x' };
   for (const [of, id] of [['tunnel', tunnel.id], ['host', host.id], ['tunnel', 99], ['tunnel', stored.id], ['tunnel', own.id]] as const) {
-    link.tell({ type: 'health', of, id, check: quick, targets: [{ target: id === own.id ? 'elsewhere:1' : a.address, ...out }] });
+    link.send({ type: 'health', of, id, check: quick, targets: [{ target: id === own.id ? 'elsewhere:1' : a.address, ...out }] });
   }
   expect(await shown(server, 'tunnel', own.id, (health) => health !== null)).toEqual({ ...quick, targets: [{ target: a.address, healthy: true, failures: 0, since: null, lastError: '' }] });
   for (const { id } of [tunnel, stored]) expect(server.engine.tunnelState(id)?.health).toBeNull();

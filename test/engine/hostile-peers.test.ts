@@ -44,7 +44,32 @@ test('an agent that opens a stream has broken the protocol', async () => {
   expect((await server.log.line(/agent disconnected/))['reason']).toBe('protocol error: an agent opens no streams');
 });
 
-test('connections that a visitor brings in one packet begin by turns', async () => {
+test('an agent that reconnects has no new budget for control messages', async () => {
+  const server = await startEngine();
+  const message = Buffer.alloc(1024, ' ').fill('{}', 0, 2);
+  let sent = 0;
+  const some: Parameters<RawPeer['frames']>[0] = (batch) => {
+    for (let i = 0; i < 100; i++) batch.frame(Frame.CONTROL, 0, message);
+    sent += 100;
+  };
+  // Each costs 2 KB: 10,000 are 20 of the 32 MB.
+  const first = await RawPeer.connect(server);
+  for (let round = 0; round < 100;) {
+    if (first.socket.pending < 100_000) {
+      first.frames(some);
+      round++;
+    }
+    await new Promise((resolve) => { setImmediate(resolve); });
+  }
+  first.socket.end();
+  await first.gone;
+  expect((await server.log.line(/agent disconnected/))['reason']).toBe('the peer closed the connection');
+  sent = 0;
+  await flood(await RawPeer.connect(server), some);
+  expect(sent).toBeLessThan(13_000);
+}, 60_000);
+
+test('connections that a visitor opens in one packet begin in several iterations', async () => {
   const server = await startEngine();
   const { id } = await openTunnel(server, { mode: 'secret', password: 'a secret of many words', targets: ['127.0.0.1:9'] });
   const peer = await RawPeer.connect(server, { role: 'visit', key: 'a secret of many words', info: { type: 'secret' } });
@@ -55,7 +80,7 @@ test('connections that a visitor brings in one packet begin by turns', async () 
     seen.push(refused());
     await new Promise((resolve) => { setImmediate(resolve); });
   }
-  // Of each turn of the event loop only a few.
+  // Of each iteration of the event loop only a few.
   expect(Math.max(...seen.slice(1).map((count, index) => count - (seen[index] ?? 0)))).toBeLessThanOrEqual(10);
 });
 

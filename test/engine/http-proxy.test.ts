@@ -111,7 +111,7 @@ describeWith('curl', 'curl through httpProxy', () => {
     expect(await status(plain)).toBe('200 000');
   });
 
-  test('is told why a target cannot be reached', async () => {
+  test('gets an error with the reason if a target cannot be reached', async () => {
     const server = await startEngine({ proxyTiming: { dialMs: 200 } });
     await startAgent(server);
     const { port } = await openTunnel(server, { mode: 'httpProxy' });
@@ -264,6 +264,7 @@ test('a body whose chunks are malformed is refused, and the target does not see 
 test.each([
   ['no HTTP', 'hello\r\n\r\n'], ['length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'], ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
+  ['a malformed chunk right behind its head', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n'],
   ['interim responses without end', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(20)],
 ])('an answer with %s makes a 502', async (_, answer) => {
   const { port } = await startProxy();
@@ -271,16 +272,17 @@ test.each([
   expect(await ask(port, `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(/HTTP\/1\.1 502 Bad Gateway\r\n/);
 });
 
-test('a visitor who does not come to the end of his request is told so, one who says nothing is just closed', async () => {
-  const { port } = await startProxy({ proxyTiming: { headMs: 300 } });
-  const [slow, silent] = [await visit(port), await visit(port)];
+test('an incomplete request gets 408 after the timeout; an idle connection is closed', async () => {
+  const { port } = await startProxy({ proxyTiming: { headMs: 1000 } });
+  const slow = await visit(port);
   slow.write('GET http://a');
+  const silent = await visit(port);
   const [told, nothing] = await Promise.all([readAll(slow), readAll(silent)]);
   expect(told.toString()).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
   expect(nothing.toString()).toBe('');
 });
 
-test('a visitor who leaves takes the dial with him, and a tunnel that is stopped its visitors', async () => {
+test('a visitor that disconnects cancels the dial, and stopping the tunnel closes its visitors', async () => {
   const { server, port, id } = await startProxy();
   const target = await startTarget();
   const connected = target.accepted();
@@ -297,7 +299,7 @@ test('a visitor who leaves takes the dial with him, and a tunnel that is stopped
   expect(target.connections).toHaveLength(1);
 });
 
-test('a server that stops does not wait for visitors who ask for nothing, but for those whose answer is under way', async () => {
+test('a draining server does not wait for idle visitors, but for those with a response under way', async () => {
   const { server, port } = await startProxy();
   const target = await startScript(['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nha']);
   const request = `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`;

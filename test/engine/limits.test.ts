@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type net from 'node:net';
 import { expect, test } from '@jest/globals';
 import type { WantedClient } from '../../src/engine/face.ts';
-import { LetIn } from '../../src/engine/limits/let-in.ts';
+import { AllowedAddresses } from '../../src/engine/limits/allowed-addresses.ts';
 import { closed, refusal, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 
@@ -69,7 +69,7 @@ test('a change that has nothing to do with a visitor leaves the connection alone
   expect(await roundTrip(visitor, 'still here')).toBe('still here');
 });
 
-test('of a burst over two tunnels exactly as many are let in as the client may have, and one more when one goes', async () => {
+test('of a burst over two tunnels exactly as many connections are admitted as the client may have, and another one when one closes', async () => {
   const { server, tunnel } = await limited({ maxConnections: 7 });
   const other = await openTunnel(server, { targets: [(await startEcho()).address] });
   const sockets = await Promise.all(Array.from({ length: 100 }, (_, n) => visit(n % 2 === 0 ? tunnel.port : other.port)));
@@ -97,7 +97,7 @@ test('a lower limit of connections cuts the newest that are too many', async () 
   expect(server.engine.clientState(CLIENT.id)?.connections).toBe(2);
 });
 
-test('when the flow limit is passed open connections are cut and new ones refused; a higher limit lets them in again', async () => {
+test('above the flow limit, open connections are closed and new ones refused; a higher limit admits them again', async () => {
   const limit = 3 * 2 ** 20;
   const { server, tunnel } = await limited({ flowLimit: limit }, { inletBytes: 2 ** 20, exportBytes: 0 });
   const idle = await greeted(tunnel.port);
@@ -116,7 +116,7 @@ test('when the flow limit is passed open connections are cut and new ones refuse
   await greeted(tunnel.port);
 });
 
-test('a reset of a client\'s traffic lets visitors in again whom the flow limit has turned away, and one more passing of it cuts again', async () => {
+test('after a reset of a client\'s traffic, visitors that the flow limit refused are admitted again, until the limit is exceeded again', async () => {
   const limit = 2 ** 20;
   const used = { inletBytes: limit + 1000, exportBytes: 5 };
   const { server, tunnel } = await limited({ flowLimit: limit }, used);
@@ -140,7 +140,7 @@ test('a flow limit that is set below what was used already cuts at once', async 
   expect(server.engine.clientState(CLIENT.id)?.connections).toBe(0);
 });
 
-test('an expiry that passes cuts agent and visitors at its time, without a sweep having to come', async () => {
+test('an expiry closes the connections of agent and visitors at its time, without waiting for a sweep', async () => {
   const expiresAt = Date.now() + 400;
   const { server, log, tunnel } = await limited({ expiresAt });
   const visitor = await greeted(tunnel.port);
@@ -176,7 +176,7 @@ test('visitors without an agent, without a target and beyond what the server tak
   expect(server.engine.clientState(CLIENT.id)?.refusals).toEqual({ offline: 1, capacity: 1, noTarget: 1 });
 });
 
-test('who says the password is let in for two hours past the whitelist, not past the blacklists, and has to say a new one again', async () => {
+test('the password allows a visitor for two hours despite the allowlist, but not despite blacklists; a new password must be given again', async () => {
   let now = Date.now();
   const limits = { ipWhite: true, ipWhitePassword: 'let me in' };
   const server = await startEngine({ now: () => now, stored: { clients: [{ ...CLIENT, ...limits, ...fresh }] } });
@@ -185,15 +185,15 @@ test('who says the password is let in for two hours past the whitelist, not past
   const key = createHash('md5').update(CLIENT.vkey).digest('hex');
   expect(server.engine.clientOfVisitors(key)).toBe(CLIENT.id);
   await visitUntilClosed(tunnel.port);
-  expect(server.engine.letIn(CLIENT.id, here, 'let me out')).toBe(false);
-  expect(server.engine.isLetIn(CLIENT.id, here)).toBe(false);
-  expect(server.engine.letIn(CLIENT.id, `::ffff:${here}`, 'let me in')).toBe(true);
-  expect(server.engine.isLetIn(CLIENT.id, here)).toBe(true);
+  expect(server.engine.allowByPassword(CLIENT.id, here, 'let me out')).toBe(false);
+  expect(server.engine.isAllowedByPassword(CLIENT.id, here)).toBe(false);
+  expect(server.engine.allowByPassword(CLIENT.id, `::ffff:${here}`, 'let me in')).toBe(true);
+  expect(server.engine.isAllowedByPassword(CLIENT.id, here)).toBe(true);
   const visitor = await greeted(tunnel.port);
   now += 2 * 3_600_000;
   await visitUntilClosed(tunnel.port);
   expect(await roundTrip(visitor, 'still here')).toBe('still here');
-  server.engine.letIn(CLIENT.id, here, 'let me in');
+  server.engine.allowByPassword(CLIENT.id, here, 'let me in');
   const again = await greeted(tunnel.port);
   await change(server, { ...limits, blackIpList: [here] });
   await Promise.all([closed(visitor), closed(again)]);
@@ -203,11 +203,11 @@ test('who says the password is let in for two hours past the whitelist, not past
   await closed(third);
   await change(server, { ...limits, ipWhitePassword: '' });
   expect(server.engine.clientOfVisitors(key)).toBeUndefined();
-  expect(server.engine.letIn(CLIENT.id, here, '')).toBe(false);
+  expect(server.engine.allowByPassword(CLIENT.id, here, '')).toBe(false);
 });
 
-test('visitors who let themselves in are forgotten from the oldest on when there are too many', () => {
-  const letIn = new LetIn();
-  for (let n = 0; n < 1005; n++) letIn.add(`10.0.${n >> 8}.${n & 255}`, n);
-  expect([letIn.has('10.0.0.4', 2000), letIn.has('10.0.0.5', 2000), letIn.has('10.0.3.236', 2000)]).toEqual([false, true, true]);
+test('if too many visitors are allowed by password, the oldest are forgotten', () => {
+  const allowed = new AllowedAddresses();
+  for (let n = 0; n < 1005; n++) allowed.add(`10.0.${n >> 8}.${n & 255}`, n);
+  expect([allowed.has('10.0.0.4', 2000), allowed.has('10.0.0.5', 2000), allowed.has('10.0.3.236', 2000)]).toEqual([false, true, true]);
 });

@@ -19,7 +19,7 @@ function edit({ engine }: TestEngine, tunnel: WantedTunnel): Promise<void> {
 }
 
 describe('reserving a port', () => {
-  test('it is bound at once, and whoever connects before the tunnel is there is closed', async () => {
+  test('it is bound at once, and connections before the tunnel exists are closed', async () => {
     const { engine } = await startEngine();
     const lease = await engine.reservePort({ mode: 'tcp', port: 0, serverIp: '127.0.0.1' });
     await visitUntilClosed(lease.port);
@@ -143,7 +143,7 @@ describe('changes of a running tunnel', () => {
     expect(await roundTrip(visitor, 'undisturbed')).toBe('undisturbed');
   });
 
-  test('a tunnel that goes to another client is served by that one from then on', async () => {
+  test('a tunnel that is moved to another client is served by that client', async () => {
     const second = { ...CLIENT, id: 2, vkey: 'the-second-vkey' };
     const server = await startEngine({ stored: { clients: [{ ...CLIENT, ...fresh }, { ...second, ...fresh }] } });
     const { tunnel, visitor } = await serving(server);
@@ -178,7 +178,7 @@ describe('boot', () => {
     expect(engine.tunnelState(903)?.error).toBe('');
   });
 
-  test('a stored tunnel of a type that is not served says so', async () => {
+  test('a stored tunnel of an unsupported type reports that', async () => {
     const tunnel = { ...tunnelOf({ id: 904, mode: 'carrierPigeon', port: 9000 }), ...fresh };
     const { engine } = await startEngine({ stored: { tunnels: [tunnel] } });
     expect(engine.tunnelState(904)).toMatchObject({ running: false, error: 'tunnels of type carrierPigeon cannot be served' });

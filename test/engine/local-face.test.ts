@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { LocalFace } from '../../src/engine/local-face.ts';
@@ -83,13 +84,19 @@ test('visitors, certificates and counted refusals come as plain data, too', asyn
   const { engine, api, open } = await start();
   const face = api.services.engine;
   const keyDigest = visitorKeyOf(vkey);
-  const letIn = `mutation ($password: String!) { letVisitorIn(keyDigest: "${keyDigest}", password: $password, address: "192.0.2.1") }`;
-  expect(await api.ok(letIn, { password: 'guess' })).toEqual({ letVisitorIn: 'WRONG_PASSWORD' });
-  expect(await api.ok(letIn, { password: 'let me in' })).toEqual({ letVisitorIn: 'LET_IN' });
-  expect(await Promise.all([face.isLetIn(1, '192.0.2.1'), face.isLetIn(1, '192.0.2.2')])).toEqual([true, false]);
+  const allow = `mutation ($password: String!) { allowVisitor(keyDigest: "${keyDigest}", password: $password, address: "192.0.2.1") }`;
+  expect(await api.ok(allow, { password: 'guess' })).toEqual({ allowVisitor: 'WRONG_PASSWORD' });
+  expect(await api.ok(allow, { password: 'let me in' })).toEqual({ allowVisitor: 'ALLOWED' });
+  expect(await Promise.all([face.isAllowedByPassword(1, '192.0.2.1'), face.isAllowedByPassword(1, '192.0.2.2')])).toEqual([true, false]);
 
   const input = { clientId: 1, host: 'a.p.example.com', targets: ['80'], certificate: covering.certificate, privateKey: covering.key };
   await api.ok('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input });
+  // It has not been looked at yet, and answers for other paths of its name, which is not so for names without one and for http.
+  for (const other of [{ location: '/b' }, { location: '/c', scheme: 'HTTP' }, { host: 'b.p.example.com' }]) {
+    await api.ok('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input: { clientId: 1, host: 'a.p.example.com', targets: ['80'], ...other } });
+  }
+  const { validTo } = new X509Certificate(covering.certificate);
+  expect(await Promise.all([0, 1].map((more) => face.hostsWithCertificateUntil(Date.parse(validTo) + more)))).toEqual([[], [1, 2]]);
   expect(await face.hostCertificates([{ id: 1 }, { id: 9 }])).toEqual([expect.objectContaining({ inUse: expect.objectContaining({ validTo: expect.any(Date) }) }), undefined]);
   expect(await face.hostStates([9, 1])).toEqual([undefined, expect.objectContaining({ running: true })]);
 

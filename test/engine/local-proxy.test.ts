@@ -50,14 +50,14 @@ test('datagrams too', async () => {
   expect(server.engine.tunnelState(id)).toMatchObject({ connections: 1, dropped: 0 });
 });
 
-test('a target that refuses closes the visitor, and the log says why', async () => {
+test('if the target refuses, the visitor\'s connection is closed and the reason is logged', async () => {
   const server = await startEngine(local);
   const { port } = await openTunnel(server, { targets: [`127.0.0.1:${await refusedPort()}`], localProxy: true });
   await visitUntilClosed(port);
   expect((await server.log.line(/no target answers/)).msg).toMatch(/ECONNREFUSED/);
 });
 
-test('a server that does not allow it dials nothing, and leaves it to no agent', async () => {
+test('if the setting is off, neither the server nor an agent dials the target', async () => {
   const server = await startEngine();
   await startAgent(server);
   const target = await startEcho();

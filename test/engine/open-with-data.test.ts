@@ -31,7 +31,7 @@ function endOf(socket: net.Socket): Promise<string> {
   });
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 
 function session() {
   const socket = new Writes();
@@ -39,28 +39,28 @@ function session() {
   return { socket, mux };
 }
 
-test('what a visitor says in the turn after it came goes in one write with the opening of its stream', async () => {
+test('bytes that a visitor sends in the next iteration share a write with the opening of its stream', async () => {
   const { socket, mux } = session();
   const visitor = new EmptySocket();
   mux.open(Buffer.from('tcp'), true)?.join(visitor);
-  await turn();
+  await nextIteration();
   expect(socket.writes).toEqual([]);
   visitor.sink?.onData(Buffer.from('GET /'));
-  await turn();
-  await turn();
+  await nextIteration();
+  await nextIteration();
   expect(socket.writes.map((bytes) => bytes.replace(/[\0\t]/g, ''))).toEqual([`${String.fromCharCode(Frame.OPEN)}\u0001\u0003tcp${String.fromCharCode(Frame.DATA)}\u0001\u0005GET /`]);
   mux.close('the test is over');
 });
 
-test('a stream is opened although its visitor says nothing', async () => {
+test('a stream is opened even if its visitor sends nothing', async () => {
   const { socket, mux } = session();
   mux.open(Buffer.from('tcp'), true)?.join(new EmptySocket());
-  for (let turns = 0; turns < 3; turns++) await turn();
+  for (let turns = 0; turns < 3; turns++) await nextIteration();
   expect(socket.writes.join('')).toContain('tcp');
   mux.close('the test is over');
 });
 
-test('what is said of a stream never goes before its opening', async () => {
+test('frames of a stream are never sent before its opening', async () => {
   const { socket, mux } = session();
   mux.open(Buffer.from('first'), true);
   mux.open(Buffer.from('second'), true)?.reset();
@@ -99,7 +99,7 @@ describe.each(backends)('with %s sockets', (_, backend) => {
     };
   }
 
-  test('what visitors say at once arrives whole and in order, and so do the answers', async () => {
+  test('bytes that visitors send at once arrive complete and in order, and so do the answers', async () => {
     const { port, idle } = await rig((await startEcho()).address);
     const seen = await Promise.all(Array.from({ length: 40 }, async (_each, number) => {
       const sent = randomBytes(1 + number ** 3 * 20);
@@ -113,12 +113,12 @@ describe.each(backends)('with %s sockets', (_, backend) => {
     expect(await idle()).toBe(0);
   });
 
-  test('a target that speaks first is heard by a visitor that says nothing', async () => {
+  test('a visitor that sends nothing receives the bytes of a target that speaks first', async () => {
     const { port } = await rig((await startTarget((socket) => socket.end('welcome'))).address);
     expect((await readAll(await visit(port))).toString()).toBe('welcome');
   });
 
-  test('visitors of a target that refuses are reset, whatever they have said', async () => {
+  test('visitors of a target that refuses are reset, whatever they have sent', async () => {
     const { port, idle } = await rig(`127.0.0.1:${await refusedPort()}`);
     for (const bytes of [0, 1, 2 * WINDOW]) {
       const visitor = await visit(port);
@@ -129,7 +129,7 @@ describe.each(backends)('with %s sockets', (_, backend) => {
     expect(await idle()).toBe(0);
   });
 
-  test('more than a window waits for a dial that fails, and is given up with it', async () => {
+  test('if a dial fails, more than a window of waiting bytes is discarded', async () => {
     const { port, hold, dials, letGo, idle } = await rig(`127.0.0.1:${await refusedPort()}`);
     hold();
     const visitor = await visit(port);
@@ -153,7 +153,7 @@ describe.each(backends)('with %s sockets', (_, backend) => {
     expect(await answers).toEqual(['got ', 'got all of it']);
   });
 
-  test('a visitor that is gone before the dial is answered leaves nothing behind', async () => {
+  test('a visitor that disconnects before the dial is answered leaves nothing behind', async () => {
     const target = await startTarget();
     const accepted = target.accepted();
     const { port, hold, dials, letGo, idle } = await rig(target.address);
@@ -167,7 +167,7 @@ describe.each(backends)('with %s sockets', (_, backend) => {
     await closed((await accepted).on('error', () => undefined));
   });
 
-  test('visitors that reset their connection right after they came leave nothing behind', async () => {
+  test('visitors that reset their connection at once leave nothing behind', async () => {
     const { port, idle } = await rig((await startEcho()).address);
     await Promise.all(Array.from({ length: 50 }, async (_each, number) => {
       const visitor = await visit(port);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
-import { Rendezvous } from '../../src/engine/rendezvous.ts';
+import { StunServer } from '../../src/engine/stun-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
@@ -79,14 +79,14 @@ test('a visitor that is stopped lets open connections end, on every path', async
   await eventually(() => server.engine.counts.visits, (visits) => visits === 0);
 });
 
-/** A rendezvous on ports of its own. */
-async function rendezvous(port = 0): Promise<{ rendezvous: Rendezvous; ports: readonly number[] }> {
-  const rendezvous = new Rendezvous({ sockets: netBackend, log: pino({ level: 'silent' }), host: '127.0.0.1', port });
-  return { rendezvous, ports: await rendezvous.ports() };
+/** A STUN server on ports of its own. */
+async function stunServer(port = 0): Promise<{ stunServer: StunServer; ports: readonly number[] }> {
+  const stunServer = new StunServer({ sockets: netBackend, log: pino({ level: 'silent' }), host: '127.0.0.1', port });
+  return { stunServer, ports: await stunServer.ports() };
 }
 
-test('the rendezvous names the address of the asker, over UDP and TCP, and nothing to those who ask short or ask nonsense', async () => {
-  const { rendezvous: service, ports } = await rendezvous();
+test('the STUN server returns the client\'s address, over UDP and TCP, and ignores short or malformed requests', async () => {
+  const { stunServer: service, ports } = await stunServer();
   expect(ports).toHaveLength(2);
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -112,8 +112,8 @@ test('the rendezvous names the address of the asker, over UDP and TCP, and nothi
   await closed(tcp);
 });
 
-test('the rendezvous answers one address only so often', async () => {
-  const { rendezvous: service, ports } = await rendezvous();
+test('the STUN server answers one address only so often', async () => {
+  const { stunServer: service, ports } = await stunServer();
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
   let answers = 0;
@@ -127,8 +127,8 @@ test('the rendezvous answers one address only so often', async () => {
   await service.close();
 });
 
-test('one address has a share of the rendezvous over TCP, and gets it back', async () => {
-  const { rendezvous: service, ports } = await rendezvous();
+test('one address has a share of the STUN server over TCP, and gets it back', async () => {
+  const { stunServer: service, ports } = await stunServer();
   /** Whether an address is answered. */
   const answered = (localAddress: string) => new Promise<boolean>((resolve) => {
     const socket = net.connect({ port: ports[0] ?? 0, host: '127.0.0.1', localAddress });
@@ -146,9 +146,9 @@ test('one address has a share of the rendezvous over TCP, and gets it back', asy
   await service.close();
 });
 
-test('a rendezvous port that is taken costs the direct paths, and nothing else', async () => {
+test('a STUN port that is taken costs the direct paths, and nothing else', async () => {
   const { port, release } = await occupyPort();
-  const { rendezvous: service, ports } = await rendezvous(port);
+  const { stunServer: service, ports } = await stunServer(port);
   expect(ports).toEqual([]);
   await release();
   expect(await service.ports()).toHaveLength(2);

@@ -32,7 +32,7 @@ test('a port claimed by an enabled tunnel is refused on overlapping addresses on
   expect(() => ports.check(at(9001, '127.0.0.1'))).not.toThrow();
 });
 
-test('a port of TCP does not stand in the way of the same one of UDP', () => {
+test('the same port can be used for TCP and for UDP', () => {
   const ports = book();
   ports.claim({ tunnelId: 7, ...at(9001) });
   expect(() => ports.check({ ...at(9001), transport: 'udp' })).not.toThrow();
@@ -53,7 +53,7 @@ test('without a restriction candidates lie between 1024 and 65534', () => {
   expect(Math.max(...all)).toBe(65534);
 });
 
-test('ports of stopped tunnels are candidates when there are no others, and whoever asks for one gets it', () => {
+test('ports of stopped tunnels are candidates if there are no others, and are assigned on request', () => {
   const ports = book([[9001, 9004]]);
   ports.claim({ tunnelId: 1, ...at(9001) }, true);
   ports.claim({ tunnelId: 2, ...at(9002, '127.0.0.1') }, true);

@@ -15,7 +15,7 @@ async function listening() {
   return { target: `127.0.0.1:${address.port}`, count: () => connections, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-test('the agent dials a target, closes again, and says why another one cannot be dialled', async () => {
+test('the agent dials a target, closes again, and says why another one cannot be dialed', async () => {
   const server = await startEngine();
   await startAgent(server);
   const { engine } = server;
@@ -28,7 +28,7 @@ test('the agent dials a target, closes again, and says why another one cannot be
   expect(engine.clientState(CLIENT.id)).toMatchObject({ connections: 0, inletBytes: 0, exportBytes: 0 });
 });
 
-test('without an agent nothing is dialled; when it goes away meanwhile the probe ends', async () => {
+test('without an agent nothing is dialed; when it goes away meanwhile the probe ends', async () => {
   const server = await startEngine();
   expect(await server.engine.probe(CLIENT.id, '127.0.0.1:1', 2000)).toBe('the agent is not connected');
   expect(await server.engine.probe(99, '127.0.0.1:1', 2000)).toBe('the agent is not connected');

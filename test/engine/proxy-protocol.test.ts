@@ -32,7 +32,7 @@ function hex16(port: number): string {
 }
 
 describe('the header goes before the first byte', () => {
-  test('V1 and V2 name the visitor, and what he has connected with', async () => {
+  test('V1 and V2 contain the addresses of the visitor and of the port', async () => {
     const server = await startEngine();
     await startAgent(server);
     const { address } = await mirror();

@@ -69,7 +69,7 @@ test('another rate holds at once, a lower and a higher one', async () => {
   expect(party.passed - low).toBeGreaterThan(1_000_000);
 });
 
-test('who left is not asked, and a limit that is lifted asks everybody for everything', async () => {
+test('removed parties are not called, and removing the limit passes everything that waits', async () => {
   const limit = limitOf(1);
   const asked: Array<[string, number]> = [];
   const party = (name: string): RateParty => ({

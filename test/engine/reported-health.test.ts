@@ -13,20 +13,20 @@ const out = (target: string) => ({ target, healthy: false, failures: 1, ageMs: 4
 
 test('later messages add to the first, whose word of a target counts until another', () => {
   let health = after(undefined, { check, targets: [out('a:1')] });
-  expect(health?.inTurn(targets)).toEqual(['b:1']);
+  expect(health?.healthyTargets(targets)).toEqual(['b:1']);
   health = after(health, { targets: [out('b:1')] });
-  expect(health?.inTurn(targets)).toEqual([]);
+  expect(health?.healthyTargets(targets)).toEqual([]);
   health = after(health, { targets: [{ ...out('a:1'), healthy: true, failures: 0 }] });
   // A target that is named twice takes two turns.
-  expect(health?.inTurn(targets)).toEqual(['a:1', 'a:1']);
+  expect(health?.healthyTargets(targets)).toEqual(['a:1', 'a:1']);
   expect(health?.state(targets)).toEqual({ ...check, targets: [
     { target: 'a:1', healthy: true, failures: 0, since: 6000, lastError: 'x' }, { target: 'b:1', healthy: false, failures: 1, since: 6000, lastError: 'x' },
   ] });
 });
 
-test('checks that begin anew know nothing of before, and those that have ended take nobody out', () => {
+test('checks that begin again have no earlier state, and checks that have ended remove no target', () => {
   const health = after(undefined, { check, targets: [out('a:1')] });
-  expect(after(health, { check })?.inTurn(targets)).toEqual(targets);
+  expect(after(health, { check })?.healthyTargets(targets)).toEqual(targets);
   expect(after(health, { check: null })).toBeUndefined();
   expect(after(undefined, { targets: [out('a:1')] })).toBeUndefined();
 });
@@ -34,5 +34,5 @@ test('checks that begin anew know nothing of before, and those that have ended t
 test('targets that are no longer there are forgotten', () => {
   const health = after(undefined, { check, targets: [out('a:1'), out('c:1')] });
   const fewer = after(health, { targets: [] }, ['b:1']);
-  expect(fewer?.inTurn(targets)).toEqual(targets);
+  expect(fewer?.healthyTargets(targets)).toEqual(targets);
 });

@@ -103,7 +103,7 @@ test('neither a vkey nor a password that another tunnel type has opens it', asyn
   }
 });
 
-test('a visitor of the other type is told so', async () => {
+test('a visitor of the wrong type gets an error', async () => {
   const server = await startEngine();
   await openTunnel(server, { mode: 'secret', password, targets: ['127.0.0.1:9'] });
   const { log } = await launchVisitor(server, { password, type: 'p2p' });
@@ -140,7 +140,7 @@ test('another target holds from the next connection on, and the visitor stays', 
   expect(visitor.log.entries.filter(({ msg }) => msg.startsWith('connected to'))).toHaveLength(1);
 });
 
-test('the visitor says when the agent goes and comes back, and refuses connections meanwhile', async () => {
+test('the visitor reports when the agent disconnects and reconnects, and refuses connections meanwhile', async () => {
   const { server, agent, visitor } = await visiting(await startEcho());
   const gone = visitor.log.next(/^the agent is not connected/);
   await agent.agent.stop();
@@ -159,7 +159,7 @@ test('a visitor that is stopped leaves no session behind', async () => {
   expect((await server.log.line(/visitor disconnected/))['reason']).toBe('the visitor says: the visitor was stopped');
 });
 
-test('the lists of the client turn visitors away at each connection', async () => {
+test('the access lists of the client apply to each connection', async () => {
   const { server, visitor } = await visiting(await startEcho());
   await server.engine.apply({ kind: 'client', client: { ...CLIENT, blackIpList: ['127.0.0.1'] } });
   await visitUntilClosed(visitor.port);
@@ -176,7 +176,7 @@ test('a visitor of a client that is served over TLS only comes over TLS, also wh
   expect(await roundTrip(await visit(visitor.port), 'hidden')).toBe('hidden');
 });
 
-test('a tunnel without a password does not run, and says why', async () => {
+test('a tunnel without a password does not run, and reports the reason', async () => {
   const server = await startEngine();
   const { id } = await openTunnel(server, { mode: 'secret', targets: ['127.0.0.1:9'] });
   expect(server.engine.tunnelState(id)).toMatchObject({ running: false, error: 'it has no password, which visitors prove' });

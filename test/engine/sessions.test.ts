@@ -153,7 +153,7 @@ test('wrong vkeys are refused with growing delays; other clients are not affecte
   expect(server.engine.counts).toMatchObject({ sessions: 0, refused: 5 });
 });
 
-test('an agent that offers the same wrong vkey again and again makes nobody at its address wait, and is logged once', async () => {
+test('an agent that repeats the same wrong vkey does not delay others at its address, and is logged once', async () => {
   const server = await startEngine(both);
   const own = [];
   for (let i = 0; i < 5; i++) own.push(await offer(server, 'the key of a deleted client'));
@@ -164,7 +164,7 @@ test('an agent that offers the same wrong vkey again and again makes nobody at i
   expect(server.log.entries.filter(({ level, msg }) => level >= 40 && /no client has/.test(msg))).toHaveLength(1);
 });
 
-test('guesses at an address make no client wait that was last seen there; others wait, and are told for how long', async () => {
+test('guesses from an address do not delay clients that were last seen there; others wait, and get the retry delay', async () => {
   const seen = { ...CLIENT, ...fresh, lastAddress: '127.0.0.1' };
   const server = await startEngine({ stored: { clients: [seen, { ...SECOND, ...fresh, lastAddress: '192.0.2.1' }] } });
   await Promise.all(Array.from({ length: 30 }, (_, i) => offer(server, `guess ${i}`)));
@@ -204,8 +204,8 @@ test('silence on the bridge port is closed within the time limit and counted', a
   expect(server.engine.counts.handshakes).toBe(0);
 });
 
-test('one address gets so many unfinished handshakes; whoever is one too many is told when to come back, and logs it', async () => {
-  const server = await startEngine({ bridgeTiming: { places: { total: 100, perAddress: 5, patienceMs: 60_000 } } });
+test('the unfinished handshakes of one address are limited; an agent beyond the limit gets a retry delay and logs it', async () => {
+  const server = await startEngine({ bridgeTiming: { places: { total: 100, perAddress: 5, minAgeMs: 60_000 } } });
   const silent = await Promise.all(Array.from({ length: 5 }, () => visit(server.bridge.port)));
   await eventually(() => server.engine.counts.handshakes, (count) => count === 5);
   const { log } = launchAgent(server, { random: () => 0 });
@@ -217,7 +217,7 @@ test('one address gets so many unfinished handshakes; whoever is one too many is
   await log.line(/^connected to/);
 }, 20_000);
 
-test('a client whose sessions begin too often is told when to come back; others are not affected', async () => {
+test('a client that begins too many sessions gets a retry delay; others are not affected', async () => {
   let now = 1_000_000;
   const server = await startEngine({ ...both, now: () => now });
   const refused: unknown[] = [];
@@ -231,7 +231,7 @@ test('a client whose sessions begin too often is told when to come back; others 
 });
 
 test('silent connections keep no agent out: the oldest of them goes', async () => {
-  const server = await startEngine({ bridgeTiming: { places: { total: 100, perAddress: 5, patienceMs: 0 } } });
+  const server = await startEngine({ bridgeTiming: { places: { total: 100, perAddress: 5, minAgeMs: 0 } } });
   const silent = await Promise.all(Array.from({ length: 5 }, () => visit(server.bridge.port)));
   await eventually(() => server.engine.counts.handshakes, (count) => count === 5);
   await startAgent(server);
@@ -243,8 +243,9 @@ test.each([
   ['an unknown frame type', Buffer.from([99, 0, 0, 0, 0, 0, 0, 0, 0])],
   ['an endless length', Buffer.from([2, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff])],
   ['control that is no JSON', Buffer.from([8, 0, 0, 0, 0, 0, 0, 0, 1, 0x7b])],
-])('%s ends that session and no other', async (_, bytes) => {
-  const server = await startEngine(both);
+])('%s ends that session and no other, and the next one of that client does not begin for 5 s', async (_, bytes) => {
+  let now = 1_000_000;
+  const server = await startEngine({ ...both, now: () => now });
   await startAgent(server, { vkey: SECOND.vkey });
   const { port } = await openTunnel(server, { clientId: SECOND.id, targets: [(await startEcho()).address] });
   const other = await visit(port);
@@ -258,9 +259,13 @@ test.each([
   expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/protocol error/);
   expect(server.engine.clientState(CLIENT.id)?.connected).toBe(false);
   expect(await roundTrip(other, 'unharmed')).toBe('unharmed');
+  now += 4999;
+  expect((await offer(server, CLIENT.vkey)).refusal).toMatchObject({ code: 'too-often', retryAfterMs: 5000 });
+  now += 1;
+  expect((await offer(server, CLIENT.vkey)).refusal).toBeUndefined();
 });
 
-test('an agent that stops giving signs of life is given up, and its visitors are closed', async () => {
+test('an agent that falls silent is disconnected, and its visitors are closed', async () => {
   const server = await startEngine({ bridgeTiming: { heartbeatMs: 40 } });
   const relay = await Relay.start(server.bridge.port);
   // It is not back before the server has noticed: both do after the same time.
@@ -283,13 +288,13 @@ test('the agent notices a frozen server too and connects again', async () => {
   expect((await back).msg).toMatch(/as client 1$/);
 });
 
-test('an address that guesses keys is listed with those of other guesses, and let in at once when it is freed', async () => {
+test('an address that guesses keys is listed in the lockouts, and admitted at once when it is freed', async () => {
   const attempts = new Attempts();
   const server = await startEngine({ ...both, attempts });
   for (let i = 0; i < 4; i++) await offer(server, `guess ${i}`);
   const source = '127.0.0.1';
   expect(attempts.lockouts(Date.now())).toEqual([{ credential: 'vkey', kind: 'address', source, until: expect.any(Date) }]);
-  expect(attempts.keyTurn(source, Date.now(), { lastSeenAt: '' })).toBeGreaterThan(0);
+  expect(attempts.queueKey(source, Date.now(), { lastSeenAt: '' })).toBeGreaterThan(0);
   expect(attempts.free({ kind: 'address', source }, Date.now())).toHaveLength(1);
-  expect(attempts.keyTurn(source, Date.now(), { lastSeenAt: '' })).toBe(0);
+  expect(attempts.queueKey(source, Date.now(), { lastSeenAt: '' })).toBe(0);
 });

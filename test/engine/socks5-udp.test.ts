@@ -49,7 +49,7 @@ async function ask(visitor: UdpPeer, association: Association, target: UdpPeer, 
   return `${answer.remoteHost.host}:${answer.remoteHost.port} ${answer.data.toString()}`;
 }
 
-test('datagrams go to whomever the visitor names, by address or by name, and answers say where they come from', async () => {
+test('datagrams go to the address or name that the visitor gives, and answers contain their source', async () => {
   const { server, port, id } = await startProxy();
   const [one, two] = [await udpEcho('one '), await udpEcho('two ')];
   const association = await associate(port);
@@ -90,7 +90,7 @@ test('only the visitor may use it: other addresses and ports, fragments and malf
   await eventually(() => server.engine.tunnelState(id)?.dropped, (dropped) => dropped === 3);
 });
 
-test('it lies on an allowed port, and the visitor is refused when none is free', async () => {
+test('the association uses an allowed port, and the visitor is refused if none is free', async () => {
   const probe = await udpPeer();
   const { port: allowed } = probe;
   await probe.close();
@@ -101,7 +101,7 @@ test('it lies on an allowed port, and the visitor is refused when none is free',
   await expect(associate(port)).rejects.toThrow(/Failure/);
 });
 
-test('a lost agent, a stopped client and one with too many connections end it, or do not let it begin', async () => {
+test('loss of the agent, disabling the client and the connection limit end an association or prevent it', async () => {
   const { server, port, id } = await startProxy();
   await server.engine.apply({ kind: 'client', client: { ...CLIENT, maxConnections: 1 } });
   const { control } = await associate(port);
@@ -112,7 +112,7 @@ test('a lost agent, a stopped client and one with too many connections end it, o
   expect(server.engine.tunnelState(id)?.connections).toBe(0);
 });
 
-test('an address may have so many associations and no more', async () => {
+test('the associations of one address are limited', async () => {
   const { port } = await startProxy();
   const associations = await Promise.all(Array.from({ length: 64 }, () => associate(port)));
   await expect(associate(port)).rejects.toThrow(/Failure/);
@@ -123,7 +123,7 @@ test('an address may have so many associations and no more', async () => {
 });
 
 describeWithIpv6('UDP ASSOCIATE over IPv6', () => {
-  test('lies on the address that the visitor came to', async () => {
+  test('binds the address that the visitor connected to', async () => {
     const { server, port } = await startProxy({}, { serverIp: '' });
     await server.engine.apply({ kind: 'client', client: { ...CLIENT, basicUser: 'me', basicPassword: 'pw' } });
     const target = await udpEcho('', '::1');

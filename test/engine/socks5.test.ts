@@ -57,7 +57,7 @@ describeWith('curl', 'curl through socks5', () => {
     expect(target.requests).toHaveLength(2);
   });
 
-  test('is told why a target cannot be reached', async () => {
+  test('gets an error with the reason if a target cannot be reached', async () => {
     const { port } = await startProxy();
     const { code, stderr } = await curl(['-x', `socks5h://127.0.0.1:${port}`, `http://127.0.0.1:${await refusedPort()}/`]);
     expect(code).toBe(97);
@@ -122,7 +122,7 @@ test.each([
   expect(await ask(port, '050100 05010001 c0000201 0050')).toBe(`0500050${reply}0001000000000000`);
 });
 
-test('a target that never answers is given up after the time that the server says', async () => {
+test('a target that never answers times out after the server\'s timeout', async () => {
   const sockets: typeof netBackend = {
     ...netBackend,
     dial: (options, onDialled) => {
@@ -144,7 +144,7 @@ test.each([
   expect(server.engine.tunnelState(id)).toMatchObject({ refusals: { malformed: 1 }, connections: 0 });
 });
 
-test('a visitor who can log in only in other ways is told so', async () => {
+test('a visitor that supports no accepted authentication method gets an error', async () => {
   const { server, port, id } = await startProxy();
   expect(await ask(port, '050102')).toBe('05ff');
   await server.engine.apply({ kind: 'client', client: LOGIN });
@@ -153,7 +153,7 @@ test('a visitor who can log in only in other ways is told so', async () => {
   expect(server.engine.tunnelState(id)?.refusals).toEqual({ login: 2, malformed: 1 });
 });
 
-test('a visitor who does not come to the end of his request is closed, as are those of a tunnel that is stopped', async () => {
+test('an incomplete request is closed after the timeout; stopping the tunnel closes its visitors', async () => {
   const { server, port, id } = await startProxy({ proxyTiming: { headMs: 300 } });
   const visitors = [await visit(port), await visit(port)];
   visitors[1]?.write(hex('050100 0501'));
@@ -166,19 +166,19 @@ test('a visitor who does not come to the end of his request is closed, as are th
   expect(server.engine.tunnelState(id)?.connections).toBe(0);
 });
 
-test('a visitor who leaves while the agent dials takes the dial with him', async () => {
-  let dialled = 0;
+test('if the visitor disconnects while the agent dials, the dial is canceled', async () => {
+  let dialed = 0;
   const sockets: typeof netBackend = {
     ...netBackend,
     dial: (options, onDialled) => {
-      if (options.host === '192.0.2.1') dialled++;
+      if (options.host === '192.0.2.1') dialed++;
       else netBackend.dial(options, onDialled);
     },
   };
   const { server, port, id } = await startProxy({}, {}, { sockets });
   const visitor = await visit(port);
   visitor.write(hex('050100 05010001 c0000201 0050'));
-  await eventually(() => dialled, (count) => count === 1);
+  await eventually(() => dialed, (count) => count === 1);
   expect(server.engine.tunnelState(id)?.connections).toBe(1);
   visitor.resetAndDestroy();
   await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);

@@ -30,7 +30,7 @@ test('what could not be stored is handed over again', async () => {
   expect((await server.engine.takeDirty()).clients).toMatchObject([{ id: CLIENT.id }]);
 });
 
-test('an agent that comes and goes, and a listener that opens and closes, are told at once and handed over', async () => {
+test('agents that connect or disconnect, and listeners that open or close, are reported at once', async () => {
   const server = await startEngine();
   const events: EngineEvent[] = [];
   server.engine.watch((event) => events.push(event));

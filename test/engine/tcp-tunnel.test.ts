@@ -44,7 +44,7 @@ onEveryBackend(() => {
     expect((await readAll(await accepted)).toString()).toBe('late words');
   });
 
-  test('several targets are used in turn, one that refuses is skipped', async () => {
+  test('several targets are used in round-robin order, one that refuses is skipped', async () => {
     const server = await startEngine();
     await startAgent(server);
     const [one, two] = [await startTarget((socket) => socket.end('one')), await startTarget((socket) => socket.end('two'))];

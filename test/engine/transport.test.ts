@@ -56,7 +56,7 @@ describe('TLS', () => {
     expect(server.engine.clientState(CLIENT.id)?.connected).toBe(true);
   });
 
-  test('a server with another certificate than the pinned one hears nothing, and the agent says which it saw', async () => {
+  test('a server with another certificate than the pinned one receives nothing, and the agent reports its fingerprint', async () => {
     const server = await startEngine();
     const pinned = fingerprintOf(other.certificate);
     const { log } = launchAgent(...tlsWay(server, pinned));
@@ -66,7 +66,7 @@ describe('TLS', () => {
     expect(server.engine.counts).toMatchObject({ sessions: 0, refused: 0 });
   });
 
-  test('somebody in between who ends the TLS himself cannot pass on what agent and server say', async () => {
+  test('a man in the middle that terminates TLS cannot relay the handshake', async () => {
     const server = await startEngine();
     const between = tls.createServer({ key: other.key, cert: other.certificate }, (near) => {
       const far = tls.connect({ port: server.bridge.tls.port, host: '127.0.0.1', rejectUnauthorized: false });
@@ -81,7 +81,7 @@ describe('TLS', () => {
     between.close();
   });
 
-  test('an encrypted client that comes in the clear is told where to come instead, and comes there by itself', async () => {
+  test('an agent of an encrypted client that connects without TLS gets the TLS port, and reconnects there', async () => {
     const server = await startEngine(storing(encrypted));
     const { log } = await startAgent(server);
     expect((await log.line(/^connected to/)).msg).toMatch(/over TLS$/);
@@ -89,7 +89,7 @@ describe('TLS', () => {
     expect(log.entries.some(({ msg }) => msg.startsWith('refused'))).toBe(false);
   });
 
-  test('what the refusal says is believed only when the key proves it', async () => {
+  test('the refusal is only trusted if it is authenticated by the key', async () => {
     const server = await startEngine(storing(encrypted));
     const prove = async (vkey: string) => {
       const socket = await netBackend.connect({ host: server.bridge.host, port: server.bridge.port, timeoutMs: 1000 });

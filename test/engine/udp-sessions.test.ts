@@ -13,7 +13,7 @@ function add(sessions: UdpSessions, port: number, ended: number[], address = '12
   sessions.add({ address, port }, session);
 }
 
-test('beyond the limit the session that was not used for longest makes room', () => {
+test('beyond the limit, the least recently used session is evicted', () => {
   const sessions = new UdpSessions(60_000, { total: 3, perAddress: 3, fair: 3 });
   const ended: number[] = [];
   for (const port of [1, 2, 3]) add(sessions, port, ended);
@@ -28,7 +28,7 @@ test('beyond the limit the session that was not used for longest makes room', ()
   expect(sessions.use({ address: '127.0.0.1', port: 1 })).toBeUndefined();
 });
 
-test('one address has its share: beyond it the one of its own that was not used for longest makes room', () => {
+test('one address has a share: beyond it, its own least recently used session is evicted', () => {
   const sessions = new UdpSessions(60_000, { total: 8, perAddress: 3, fair: 2 });
   const ended: number[] = [];
   add(sessions, 1, ended, '192.0.2.1');
@@ -39,7 +39,7 @@ test('one address has its share: beyond it the one of its own that was not used 
   expect(sessions.use({ address: '192.0.2.1', port: 1 })).toBeDefined();
 });
 
-test('in a full table whoever has most makes room, used or not, down to what is fair; then whoever was not used for longest', () => {
+test('in a full table, a session of the address with most sessions is evicted, down to its fair share; then the least recently used session', () => {
   const sessions = new UdpSessions(60_000, { total: 8, perAddress: 6, fair: 2 });
   const ended: number[] = [];
   add(sessions, 1, ended, '192.0.2.1');

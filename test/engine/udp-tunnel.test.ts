@@ -35,7 +35,7 @@ test.each([1, 2, 1472, 9000, 65_507])('a datagram of %i bytes arrives whole', as
   expect(target.received.map(({ length }) => length)).toEqual([size]);
 });
 
-test('every visitor has a session of its own, which sees only its own answers; targets are used in turn', async () => {
+test('every visitor has a session of its own, which sees only its own answers; targets are used in round-robin order', async () => {
   const server = await startEngine();
   await startAgent(server);
   const [one, two] = [await udpEcho('one '), await udpEcho('two ')];
@@ -48,7 +48,7 @@ test('every visitor has a session of its own, which sees only its own answers; t
   expect(server.engine.tunnelState(id)?.connections).toBe(3);
 });
 
-test('a target on which nobody listens loses its turn, a single one is waited for', async () => {
+test('an unreachable target leaves the rotation, a single one is retried', async () => {
   const server = await startEngine();
   await startAgent(server);
   const gone = await udpPeer();
@@ -74,7 +74,7 @@ test('a target on which nobody listens loses its turn, a single one is waited fo
   expect(back.senders.length).toBe(1);
 });
 
-test('an idle session ends, a used one goes on, and the next datagram begins anew', async () => {
+test('an idle session ends, an active one continues, and the next datagram begins a new session', async () => {
   const server = await startEngine({ udpIdleMs: 300 });
   await startAgent(server);
   const target = await udpEcho();
@@ -94,7 +94,7 @@ test('an idle session ends, a used one goes on, and the next datagram begins ane
   await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
 });
 
-test('while the agent takes nothing, little waits and the rest is dropped and counted', async () => {
+test('while the agent does not read, few datagrams are queued, and the rest is dropped and counted', async () => {
   const server = await startEngine();
   const relay = await Relay.start(server.bridge.port);
   await startAgent({ bridge: relay.address });

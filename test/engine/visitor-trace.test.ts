@@ -45,7 +45,7 @@ test('a visitor of a tcp tunnel is followed by its number from accept to close, 
   expect(admitted).toMatchObject({ clientId: CLIENT.id });
   expect(opened).toMatchObject({ connection: closed['connection'], clientId: CLIENT.id, stream: expect.any(Number) });
   expect(closed).toMatchObject({ inletBytes: 8, exportBytes: 12, reason: 'both sides have ended' });
-  expect(await agent.log.line(/^target dialled$/)).toMatchObject({ stream: opened?.['stream'], by: `tunnel ${id}`, kind: 'tcp', targets: [target.address] });
+  expect(await agent.log.line(/^target dialed$/)).toMatchObject({ stream: opened?.['stream'], by: `tunnel ${id}`, kind: 'tcp', targets: [target.address] });
 });
 
 test('a visitor that is refused is followed up to the cause, and one whose target does not answer up to the reset', async () => {
@@ -56,7 +56,7 @@ test('a visitor that is refused is followed up to the cause, and one whose targe
   expect(wayOf(trace, 1)).toEqual(['accepted', 'refused']);
   const agent = await startAgent(server);
   await visitUntilClosed(port);
-  expect(await trace.line(/^closed$/)).toMatchObject({ visitor: 2, inletBytes: 0, reason: 'the other side reset the stream' });
+  expect(await trace.line(/^closed$/)).toMatchObject({ visitor: 2, inletBytes: 0, reason: 'the peer reset the stream' });
   expect(wayOf(trace, 2)).toEqual(['accepted', 'admitted', 'opened', 'closed']);
   expect(await agent.log.line(/^no target answered$/)).toMatchObject({ by: `tunnel ${id}` });
 });
@@ -81,10 +81,10 @@ test('a visitor of a host is followed through all requests of its connection', a
   const { visitor } = await trace.line(/^visitor gone$/);
   expect(trace.entries.filter((entry) => entry['visitor'] !== visitor)).toEqual([]);
   // The connection to the target is kept for the second request.
-  expect(wayOf(trace, visitor).slice(0, 6)).toEqual(['accepted', 'opened', 'admitted', 'target dialled', 'admitted', 'refused']);
+  expect(wayOf(trace, visitor).slice(0, 6)).toEqual(['accepted', 'opened', 'admitted', 'target dialed', 'admitted', 'refused']);
   expect(wayOf(trace, visitor).slice(6).toSorted()).toEqual(['closed', 'visitor gone']);
   expect(await trace.line(/^admitted$/)).toMatchObject({ hostId: host.id, clientId: CLIENT.id, method: 'GET' });
-  expect(await trace.line(/^target dialled$/)).toMatchObject({ result: 'connected' });
+  expect(await trace.line(/^target dialed$/)).toMatchObject({ result: 'connected' });
 });
 
 test('visitors of UDP and of proxies are followed, too', async () => {

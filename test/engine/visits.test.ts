@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { type VisitedTunnel, VisitorSession } from '../../src/engine/bridge/visitor-session.ts';
 import { MAX_VISITS, Visits } from '../../src/engine/tunnels/visits.ts';
-import { Turns } from '../../src/stream-handlers/turns.ts';
+import { FairQueue } from '../../src/stream-handlers/fair-queue.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 
-test('a tunnel has 1,000 visitors, and room again when one goes', () => {
+test('a tunnel can have 1,000 visitors, and another one after one disconnects', () => {
   const visits = new Visits();
   const tunnel: VisitedTunnel = {
     id: 1, client: { online: true, crypt: false, compress: false }, password: '', refusal: () => undefined,
@@ -16,7 +16,7 @@ test('a tunnel has 1,000 visitors, and room again when one goes', () => {
     expect(visits.full).toBe(false);
     const socket = new EmptySocket();
     sockets.push(socket);
-    const session = new VisitorSession({ id: String(index), key: Buffer.alloc(32), socket, tunnel, turns: new Turns(1), since: 0, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 }, onGone: () => undefined });
+    const session = new VisitorSession({ id: String(index), key: Buffer.alloc(32), socket, tunnel, fairQueue: new FairQueue(1), since: 0, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 }, onGone: () => undefined });
     expect(session.path).toBe('relay');
   }
   expect(visits.full).toBe(true);

@@ -30,7 +30,7 @@ const parser: ByteParser = {
   },
 };
 
-test('any text is a configuration, or all that is wrong with it is said, at once', () => {
+test('any text is a configuration, or all of its problems are reported at once', () => {
   expect(() => fuzzed(parser)).not.toThrow();
 }, FUZZ_MS);
 

@@ -55,7 +55,7 @@ async function ended(work: Promise<unknown>): Promise<boolean> {
 /** How somebody in between changes what one message after the other says. */
 const meddling = fc.array(fc.record({ at: fc.nat(), value: fc.option(fc.oneof(fc.nat({ max: 255 }), fc.constant('cut' as const)), { freq: 3 }), cuts: fc.array(fc.nat(), { maxLength: 3 }) }), { minLength: 5, maxLength: 5 });
 
-test('with somebody in between who changes a byte, nobody is let in; pieces change nothing', async () => {
+test('if a man in the middle changes a byte, the handshake fails; splitting changes nothing', async () => {
   await fc.assert(fc.asyncProperty(meddling, async (plan) => {
     const [agent, server] = [new Scripted(), new Scripted()];
     let changed = false;
@@ -92,7 +92,7 @@ const hello = Buffer.concat([start, Buffer.of(0), Buffer.from(keyIdOf(KEY), 'hex
 const proof = (json: string, length = json.length): Buffer => Buffer.concat([Buffer.alloc(32, 1), Buffer.of(length >> 8, length & 255), Buffer.from(json)]);
 const said = fc.oneof(noise, fc.constant(start), fc.constant(hello), fc.constant(Buffer.concat([hello, proof('{}')])), fc.constant(Buffer.concat([hello, proof('{"version":', 4097)])), fc.constant(Buffer.concat([hello, Buffer.alloc(20_000)])));
 
-test('whatever a stranger says to the server, he proves nothing', async () => {
+test('no bytes without the key authenticate to the server', async () => {
   await fc.assert(fc.asyncProperty(damaged(said), fc.array(fc.nat(), { maxLength: 5 }), async (bytes, cuts) => {
     const socket = new Scripted();
     const offered = ended(acceptHandshake(socket, { timeoutMs: TIMEOUT_MS, keyOf }).then(({ proven }) => { if (proven) throw new Error('a stranger was believed'); }));
@@ -111,7 +111,7 @@ const answers = fc.oneof(noise, ...[
   Buffer.concat([Buffer.of(1), proof('{}')]), Buffer.concat([Buffer.of(2), proof('{"code":"x","text":"y"}')]), Buffer.concat([Buffer.of(3), proof('{}')]),
 ].map((bytes) => fc.constant(bytes)));
 
-test('whatever a server says that does not know the key, the agent does not believe it', async () => {
+test('no bytes from a server without the key authenticate to the agent', async () => {
   await fc.assert(fc.asyncProperty(damaged(answers.map((answer) => Buffer.concat([challenge, answer]))), fc.array(fc.nat(), { maxLength: 5 }), async (bytes, cuts) => {
     const socket = new Scripted();
     const proven = ended(proveHandshake(socket, options));

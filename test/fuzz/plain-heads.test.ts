@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { HEAD_LIMITS } from '../../src/engine/http/head.ts';
 import { damaged, FUZZ_MS, fuzzRuns } from '../support/fuzz/fuzz.ts';
 import { fieldLines, requestTargets, statusLines } from '../support/heads/corpus.ts';
-import { plainRequest, plainResponse, strictRequest, strictResponse } from '../support/heads/outcome.ts';
+import { plainProxyRequest, plainProxyResponse, plainRequest, plainResponse, strictProxyRequest, strictProxyResponse, strictRequest, strictResponse } from '../support/heads/outcome.ts';
 import { sized } from '../support/endurance.ts';
 
 /** A million heads in the long form, half of them requests. */
-const runs = { ...fuzzRuns, numRuns: sized(5000, 500_000) };
+const runs = { ...fuzzRuns, numRuns: sized(2000, 500_000) };
 
 const name = fc.oneof(fc.stringMatching(/^[A-Za-z0-9-]{1,12}$/), fc.stringMatching(/^[!-~]{1,6}$/));
 const value = fc.oneof(fc.stringMatching(/^[!-~]([ -~]{0,12}[!-~])?$/), fc.string({ unit: 'binary', maxLength: 6 }));
@@ -31,6 +31,19 @@ function heads(start: fc.Arbitrary<string>, first: fc.Arbitrary<readonly string[
   const whole = fc.tuple(start, fields, first, fields, fc.constantFrom('', 'body', '\r\n')).map(([line, before, own, after, body]) => Buffer.from(`${[line, ...before, ...own, ...after].join('\r\n')}\r\n\r\n${body}`, 'latin1'));
   return fc.oneof(whole, damaged(whole));
 }
+
+const url = fc.tuple(
+  fc.oneof({ weight: 3, arbitrary: fc.constantFrom('a.example', 'own.example', 'a.example:8080', '127.0.0.1:80', '[::1]:80') }, { weight: 1, arbitrary: fc.stringMatching(/^[!-~]{0,8}$/) }),
+  fc.oneof(fc.constantFrom('', '/', '/a?b', '?b', '/#c'), fc.stringMatching(/^\/[!-~]{0,10}$/)),
+).map(([authority, path]) => `http://${authority}${path}`);
+
+const proxyRequests = heads(
+  fc.oneof(
+    { weight: 2, arbitrary: url.map((target) => `GET ${target} HTTP/1.1`) },
+    { weight: 1, arbitrary: fc.tuple(fc.constantFrom('POST', 'HEAD', 'OPTIONS', 'CONNECT', 'get'), fc.oneof(url, fc.constantFrom(...requestTargets)), fc.constantFrom('HTTP/1.1', 'HTTP/1.0')).map((parts) => parts.join(' ')) },
+  ),
+  fc.oneof({ weight: 4, arbitrary: fc.constant(['Host: a.example']) }, { weight: 1, arbitrary: fc.array(fc.stringMatching(/^[Hh]ost: [ -~]{0,8}$/), { maxLength: 2 }) }),
+);
 
 const requests = heads(
   fc.oneof(
@@ -56,10 +69,18 @@ function compare<T extends unknown[]>(input: fc.Arbitrary<T>, plain: (...input: 
   return count;
 }
 
-test('a request that is read by its bytes is one to the strict parser, says the same, and is passed on as the same bytes', () => {
+test('a request on the fast path is valid for the strict parser, parses the same, and is forwarded as the same bytes', () => {
   expect(compare(fc.tuple(requests, limits), plainRequest, strictRequest)).toBeGreaterThan(runs.numRuns / 10);
+}, FUZZ_MS);
+
+test('so is a request to a forward proxy', () => {
+  expect(compare(fc.tuple(proxyRequests, limits), plainProxyRequest, strictProxyRequest)).toBeGreaterThan(runs.numRuns / 10);
 }, FUZZ_MS);
 
 test('so is a response', () => {
   expect(compare(fc.tuple(responses), plainResponse, strictResponse)).toBeGreaterThan(runs.numRuns / 10);
+}, FUZZ_MS);
+
+test('so is a response to a forward proxy', () => {
+  expect(compare(fc.tuple(responses), plainProxyResponse, strictProxyResponse)).toBeGreaterThan(runs.numRuns / 10);
 }, FUZZ_MS);

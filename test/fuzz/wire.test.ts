@@ -101,7 +101,7 @@ test.each(parsers.map((parser) => [parser.name, parser] as const))('%s: any byte
   expect(() => fuzzed(parser)).not.toThrow();
 }, FUZZ_MS);
 
-test('frames come out as they went in', () => {
+test('frames survive encoding and decoding', () => {
   fc.assert(fc.property(fc.array(fc.record({ stream: fc.integer({ min: 1, max: 0xffff_ffff }), payload: noise }), { maxLength: 5 }), (all) => {
     const batch = new Batch();
     for (const { stream, payload } of all) batch.frame(Frame.OPEN, stream, payload);
@@ -112,7 +112,7 @@ test('frames come out as they went in', () => {
   }), fuzzRuns);
 }, FUZZ_MS);
 
-test('requests to an agent, and addresses told by STUN, come out as they went in', () => {
+test('requests to an agent, and addresses in STUN, survive encoding and decoding', () => {
   fc.assert(fc.property(request, endpoint, (asked, from) => {
     if (JSON.stringify(decodeOpen(encodeOpen(asked))) !== JSON.stringify(asked)) throw new Error('another request');
     const told = stunMapped(stunResponse(ours, from) ?? Buffer.alloc(0), ours);

@@ -5,7 +5,7 @@ import { basic, testApps } from '../support/http.ts';
 
 const start = testApps();
 
-test('a path that nobody serves is answered in the legacy shape', async () => {
+test('an unknown path is answered in the legacy format', async () => {
   const app = await start();
   for (const path of ['/nothing', '/api/system/health', '/graphqlx', '/login', '/%ff']) {
     const response = await fetch(`${app.url}${path}`, { method: 'POST' });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'puppeteer-core';
 import { exampleTabs } from '../../src/http/graphiql-examples.ts';
 import { testBrowser } from '../support/browser.ts';
@@ -27,18 +27,23 @@ async function logIn(page: Page, secret: string): Promise<void> {
 
 describeWith('chromium', 'in a browser', () => {
   const browser = testBrowser();
-  afterEach(endChildren);
-  afterAll(removeScratchDirectories);
-
-  async function start(basePath: string): Promise<string> {
-    const server = await startServer({ environment: { ADIT_BASE_PATH: basePath, ADIT_ADMIN_PASSWORD: password } });
-    await write({ httpPort: server.httpPort }, `${basePath}/client/add/`, { vkey: 'first-key', remark: 'first' });
-    return `http://127.0.0.1:${server.httpPort}${basePath}`;
-  }
+  /** By base path. */
+  const urls = new Map<string, string>();
+  beforeAll(async () => {
+    for (const basePath of ['', '/adit']) {
+      const server = await startServer({ environment: { ADIT_BASE_PATH: basePath, ADIT_ADMIN_PASSWORD: password } });
+      await write({ httpPort: server.httpPort }, `${basePath}/client/add/`, { vkey: 'first-key', remark: 'first' });
+      urls.set(basePath, `http://127.0.0.1:${server.httpPort}${basePath}`);
+    }
+  }, 60_000);
+  afterAll(async () => {
+    await endChildren();
+    removeScratchDirectories();
+  });
 
   describe.each(['', '/adit'])('below the base path "%s"', (basePath) => {
     test('the page that tries the API lists its endpoints, logs in, calls, and shows the answer, with nothing from elsewhere and no complaint', async () => {
-      const { page, complaints } = await browser.open(`${await start(basePath)}/api`);
+      const { page, complaints } = await browser.open(`${urls.get(basePath)}/api`);
       await page.waitForFunction(() => document.querySelectorAll('#operation option').length > 30);
       expect(await page.$eval('#description', (link) => link.getAttribute('href'))).toBe(`${basePath}/openapi.json`);
       expect(await call(page, 'post_client_list', {})).toMatchObject({ status: '401 Unauthorized' });
@@ -55,7 +60,7 @@ describeWith('chromium', 'in a browser', () => {
   });
 
   test('GraphiQL opens with its examples and runs one, below a base path, with nothing from elsewhere and no complaint', async () => {
-    const url = await start('/adit');
+    const url = urls.get('/adit');
     const login = await browser.open(`${url}/api`);
     await login.page.waitForFunction(() => document.querySelectorAll('#operation option').length > 30);
     await call(login.page, 'post_login_verify', { username: 'admin', password });
@@ -67,8 +72,8 @@ describeWith('chromium', 'in a browser', () => {
     expect(complaints).toEqual([]);
   }, 120_000);
 
-  test('the login page says that a password is wrong, and leads whoever has the right one to the start page with a session', async () => {
-    const url = await start('/adit');
+  test('the login page reports a wrong password, and redirects to the start page with a session after the right one', async () => {
+    const url = urls.get('/adit');
     const { page, complaints } = await browser.open(`${url}/client/list`);
     expect(page.url()).toBe(`${url}/login/index`);
     await logIn(page, 'wrong');
@@ -81,7 +86,7 @@ describeWith('chromium', 'in a browser', () => {
   }, 120_000);
 
   test('the login page works without scripts', async () => {
-    const url = await start('');
+    const url = urls.get('');
     const { page } = await browser.open(`${url}/`);
     await page.setJavaScriptEnabled(false);
     await page.goto(`${url}/login/index`);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { slotLimits } from '../../src/schema/operation-slots.ts';
+import { slotLimits } from '../../src/schema/limits/operation-slots.ts';
 import { eventually } from '../support/eventually.ts';
 import { basic, testApps, type TestApp } from '../support/http.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
@@ -67,7 +67,7 @@ test('a subscriber that reads nothing is cut off when it has taken nothing for a
   expect(left).toEqual([0, 0]);
 }, 20_000);
 
-test('a result that nobody reads is given up, and the place of its operation is free', async () => {
+test('a result that is not read is dropped, and the slot of its operation is released', async () => {
   const app = await start({ stalledMs: 3000 });
   const [client = 0] = await seedClients(app.api.services.store, 1);
   await seedTunnels(app.api.services.store, client, 200, () => ({ localPath: '€'.repeat(4000) }));

@@ -6,11 +6,11 @@ import { z } from 'zod';
 import { costOf } from '../../src/http/graphql-cost.ts';
 import { exampleTabs } from '../../src/http/graphiql-examples.ts';
 import { limits } from '../../src/http/graphql-limits.ts';
-import { HeldRecords } from '../../src/schema/held-records.ts';
-import { ResultLimits, resultLimits } from '../../src/schema/result-limits.ts';
+import { HeldRecords } from '../../src/schema/limits/held-records.ts';
+import { ResultLimits, resultLimits } from '../../src/schema/limits/result-limits.ts';
 import { schema } from '../../src/schema/schema.ts';
-import { slotLimits } from '../../src/schema/operation-slots.ts';
-import { Turns } from '../../src/schema/turns.ts';
+import { slotLimits } from '../../src/schema/limits/operation-slots.ts';
+import { TimeSlices } from '../../src/schema/limits/time-slices.ts';
 import { testApps } from '../support/http.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 
@@ -59,6 +59,16 @@ describe('what an operation costs', () => {
     expect(cost('{ tunnels(search: "x", limit: 1) { total } }')).toBe(2 + 2500);
     expect(cost('query ($s: String) { tunnels(search: $s, limit: 1) { total } }', { s: 'x' })).toBe(2 + 2500);
     expect(cost('query ($s: String) { tunnels(search: $s, limit: 1) { total } }', { s: '' })).toBe(2);
+  });
+
+  test('a filter by what no index answers counts as a search, by one that an index answers as nothing', () => {
+    expect(cost('{ tunnels(filter: { connected: false }, limit: 1) { total } }')).toBe(2 + 2500);
+    expect(cost('{ tunnels(filter: { clientId: 1, mode: TCP, connected: null }, limit: 1) { total } }')).toBe(2);
+    expect(cost('{ tunnels(filter: { connected: true }, search: "x", limit: 1) { total } }')).toBe(2 + 2500);
+    const whole = 'query ($f: HostFilter = { scheme: HTTP }) { hosts(filter: $f, limit: 1) { total } }';
+    expect([cost(whole), cost(whole, { f: null }), cost(whole, { f: { clientId: 1 } }), cost(whole, { f: { certificateDaysRemainingBelow: 9 } })]).toEqual([2502, 2, 2, 2502]);
+    const part = 'query ($c: Boolean, $d: Boolean = true) { clients(filter: { connected: $c, enabled: $d }, limit: 1) { total } }';
+    expect([cost(part), cost(part, { d: null }), cost(part, { c: false, d: null })]).toEqual([2502, 2, 2502]);
   });
 });
 
@@ -137,8 +147,21 @@ describe('what is refused', () => {
     for (const spy of spies) spy.mockRestore();
   }, 120_000);
 
+  test('more rows of lists in rows than a result may have, which are not read first', async () => {
+    const app = await start();
+    const { store } = app.api.services;
+    const clients = await seedClients(store, 110);
+    for (const id of clients) await seedTunnels(store, id, 190);
+    const children = jest.spyOn(store, 'childrenOf');
+    const { errors, data } = answer.parse(await (await app.graphql({ query: '{ clients(limit: 110) { rows { tunnels(limit: 190) { rows { id } } } } }' })).json());
+    expect({ data: data ?? null, errors }).toMatchObject({ data: null, errors: [{ message: `the result has more than ${resultLimits.rows} rows`, extensions: { code: 'RESULT_TOO_LARGE' } }] });
+    const read = await Promise.all(children.mock.results.map(({ value }) => value));
+    expect(read.flat()).toHaveLength(resultLimits.rows + 1 - clients.length);
+    children.mockRestore();
+  }, 120_000);
+
   test('and what it has read by then is not kept', () => {
-    const limits = new ResultLimits(new Turns(), 'user 1', new HeldRecords().of('user 1'));
+    const limits = new ResultLimits(new TimeSlices(), 'user 1', new HeldRecords().of('user 1'));
     limits.read([{ text: 'x'.repeat(resultLimits.read + 1) }]);
     const waiting = [limits.records([]), limits.records([]), limits.begin(), limits.begin()];
     // A promise holds what waits for it: one that they shared would hold all that was ever refused.

@@ -47,7 +47,7 @@ eachDialect('the audit log', (databases) => {
     expect(JSON.stringify(rows)).not.toContain(alice.cookie.slice('beegosessionID='.length));
   });
 
-  test('has of any number of wrong passwords the first and the lockout, and who freed it', async () => {
+  test('has the first of any number of wrong passwords, the lockout, and who ended it', async () => {
     for (let n = 0; n < 20; n++) await verify(n === 0 ? 'alice' : `name ${n}`, 'a guess');
     await entries(2);
     expect((await graphql('mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }')).status).toBe(429);

@@ -6,7 +6,7 @@ import { testDatabases } from '../support/database.ts';
 // What a login takes is the time of its verifications (20 ms each): counted, that can be compared without a stop-watch.
 const verify = jest.spyOn(argon2, 'verify');
 
-const apis = testApis(testDatabases('sqlite'));
+const apis = testApis(testDatabases('sqlite'), { realPasswords: true });
 let api: Api;
 beforeAll(async () => {
   api = await apis.start({ allowVkeyLogin: true });

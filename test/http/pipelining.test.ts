@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { oneAtATime, PIPELINED_MOST } from '../../src/http/one-at-a-time.ts';
-import { slotLimits } from '../../src/schema/operation-slots.ts';
+import { slotLimits } from '../../src/schema/limits/operation-slots.ts';
 import { eventually } from '../support/eventually.ts';
 import { basic, testApps } from '../support/http.ts';
 

@@ -22,7 +22,7 @@ async function begin({ url }: TestApp, fields: string, body: string): Promise<st
   return String(text);
 }
 
-test('whoever has not said who they are is refused before their body, however many connections send one slowly', async () => {
+test('unauthenticated requests are refused before their bodies, however many connections send one slowly', async () => {
   const app = await start();
   const answers = await Promise.all(Array.from({ length: 200 }, () => begin(app, `content-length: ${256 * KB}`, 'x'.repeat(KB))));
   expect(new Set(answers.map((text) => text.slice(0, 12)))).toEqual(new Set(['HTTP/1.1 401']));

@@ -26,7 +26,7 @@ async function makeUser({ api }: TestApp, username: string): Promise<{ id: numbe
   return { id, tokenId: row.id, headers: { authorization: `Bearer ${token}` } };
 }
 
-test('an agent that comes and goes is told at once, as server-sent events, with the state of that moment', async () => {
+test('agents that connect or disconnect are published at once, as server-sent events, with the current state', async () => {
   const app = await start();
   const [id = 0] = await seedClients(app.api.services.store, 1);
   const events = await subscribe(app, clientChanged, basic());
@@ -39,7 +39,7 @@ test('an agent that comes and goes is told at once, as server-sent events, with 
   expect(await events.next()).toEqual({ data: { clientChanged: { id, client: { remark: 'office 1', runtime: { connected: false } } } } });
 });
 
-test('tunnels and hosts that are changed, stopped and deleted are told, one alone if that is wanted', async () => {
+test('changes, stops and deletions of tunnels and hosts are published, optionally for a single one', async () => {
   const app = await start();
   const [client = 0] = await seedClients(app.api.services.store, 1);
   const [first = 0, second = 0] = await seedTunnels(app.api.services.store, client, 2);
@@ -55,7 +55,7 @@ test('tunnels and hosts that are changed, stopped and deleted are told, one alon
   expect(await hosts.next()).toEqual({ data: { hostChanged: { id: host, host: { enabled: false } } } });
 });
 
-test('a target that goes out of turn is told, of tunnels and hosts, with its error', async () => {
+test('a target that leaves the rotation of a tunnel or host is published with its error', async () => {
   const app = await start();
   const { engine, services } = app.api;
   const [client = 0] = await seedClients(services.store, 1);
@@ -78,7 +78,7 @@ test('a target that goes out of turn is told, of tunnels and hosts, with its err
   expect(await tunnels.next()).toEqual({ data: { tunnelChanged: { tunnel: { runtime: { health: null } } } } });
 });
 
-test('a user hears of what is theirs, of nothing else, and that it was taken away', async () => {
+test('a user receives only events of their own records, including when one is taken away', async () => {
   const app = await start();
   const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);
   const [hers = 0, his = 0] = await seedClients(app.api.services.store, 2, (n) => ({ userId: n === 1 ? alice.id : bob.id }));

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { nameFormerTokens } from '../../src/schema/token/notice.ts';
+import { nameFormerTokens } from '../../src/schema/access/tokens.ts';
 import { type Api, type CallParameters, testAdminPassword, testApis } from '../support/api.ts';
 import { eachDialect } from '../support/database.ts';
 import { parseWithNumbers } from '../support/record-ids.ts';
@@ -83,6 +83,15 @@ eachDialect('API tokens', (databases) => {
     expect(await graphql('mutation { createApiToken(input: { name: " " }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.name' } }] });
   });
 
+  test('100 tokens are the most that one user has', async () => {
+    const { id } = await api.store.db.user.findFirstOrThrow({ where: { username: 'alice' } });
+    await api.store.transaction((tx) => tx.apiToken.createMany({ data: Array.from({ length: 99 }, (_, n) => ({ name: `${n}`, hash: `hash ${n}`, userId: id })) }));
+    const { headers } = await api.call('/login/verify', { username: 'alice', password: 'alices password' });
+    const create = () => graphql('mutation { createApiToken(input: { name: "one more" }) { apiToken { name } } }', { cookie: headers.get('set-cookie')?.split(';')[0] ?? '' });
+    expect(await create()).toEqual({ data: { createApiToken: { apiToken: { name: 'one more' } } } });
+    expect(await create()).toMatchObject({ errors: [{ message: 'at most 100 tokens are allowed', extensions: { code: 'TOKEN_LIMIT' } }] });
+  });
+
   const tokenOf = async (input: string, headers: Record<string, string>) => z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) })
     .parse(await graphql(`mutation { createApiToken(input: { name: "test", ${input} }) { token } }`, headers)).data.createApiToken.token;
   const logIn = async (username: string, password: string) => ({ cookie: (await api.call('/login/verify', { username, password })).headers.get('set-cookie')?.split(';')[0] ?? '' });
@@ -131,7 +140,7 @@ eachDialect('API tokens', (databases) => {
     expect(await api.log.line(/^API tokens from an earlier version/)).toMatchObject({ count: 1, tokens: [{ name: 'API key', userId: 1, readOnly: true }] });
   });
 
-  test("end when an administrator sets the user's password, by whatever call, and when users who set their own say so", async () => {
+  test("end when an administrator sets the user's password, by any call, and on request when users set their own", async () => {
     const alice = async (password: string) => logIn('alice', password);
     const session = await alice('alices password');
     const kept = await tokenOf('', session);
@@ -158,7 +167,7 @@ eachDialect('API tokens', (databases) => {
     expect(revoked).toBeGreaterThanOrEqual(5);
   });
 
-  test('a token of a user who is disabled, has expired or is deleted opens nothing, at once', async () => {
+  test('a token of a user who is disabled, expired or deleted stops working at once', async () => {
     const token = await regenerate({ id: 1 });
     for (const [path, there, back] of [['/user/changestatus/', { status: 0 }, { status: 1 }], ['/user/edit/', { expire_time: '2020-01-01' }, { expire_time: '' }]] as const) {
       await api.signed(path, { id: 1, ...there });

@@ -57,7 +57,7 @@ test('the table holds the documented endpoints, and those that the family has be
 describe.each(routes.filter(({ path }) => !path.startsWith('/login/')).map((route) => [route.path, route] as const))('%s', (path, route) => {
   const open = path.startsWith('/auth/');
 
-  test('lets in those it says', async () => {
+  test('admits exactly the documented callers', async () => {
     expect(route.access).toBe(open ? 'anyone' : 'caller');
     expect((await call(path))[0]).toBe(open ? 200 : 401);
     // No record has this id, so nothing changes; what a call without parameters makes is of no matter here.
@@ -232,7 +232,7 @@ test('ip is the host the caller used, without port and brackets', async () => {
     .toEqual(['nps.example.com', 'nps.example.com', '2001:db8::1', '::1', '192.0.2.1']);
 });
 
-test('a fault of the server is told by an id only', async () => {
+test('an internal error only returns an id', async () => {
   const broken = await apis.start();
   await broken.store.db.$executeRaw`DROP TABLE "Total"`;
   const parameters = signature(testAuthKey, Date.now());

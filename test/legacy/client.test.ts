@@ -144,7 +144,7 @@ eachDialect('the endpoints under /client', (databases) => {
       } });
     });
 
-    test('gives a client to a user, and back to nobody', async () => {
+    test('assigns a client to a user, and removes the owner', async () => {
       await addUser();
       expect(await body('/client/edit/', { id: 1, user_id: 1 })).toEqual(saved);
       expect(await record()).toEqual({ code: 1, data: { ...fullRecord, UserId: 1, UserName: 'alice' } });

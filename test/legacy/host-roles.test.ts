@@ -60,7 +60,7 @@ eachDialect('hosts and global settings by who calls', (databases) => {
     });
   });
 
-  test('a host goes to no client of another, of nobody, or that is not there', async () => {
+  test('a host cannot be moved to a client of another user, without an owner, or that does not exist', async () => {
     const before = await stored();
     for (const client of [2, 3, 99]) {
       expect(await as(alice, '/index/addhost/', { client_id: client, host: 'new.com' })).toEqual(denied);
@@ -78,7 +78,7 @@ eachDialect('hosts and global settings by who calls', (databases) => {
     expect(await as(alice, '/index/delhost/', { id: 3 })).toEqual([200, { status: 1, msg: 'delete success' }]);
   });
 
-  test('a diagnosis tells a user of the own rules alone', async () => {
+  test('a diagnosis by a user only considers the user\'s own rules', async () => {
     const ask = (host: string) => as(alice, '/index/hostdiagnose/', { host, scheme: 'http' });
     expect(await ask('alice.com')).toMatchObject([200, { data: { matched: true, rule: { id: 1 } } }]);
     expect(await ask('bob.com')).toEqual([200, { status: 1, msg: 'success', data: { host: 'bob.com', path: '/', scheme: 'http', matched: false, reason: 'no host rule matches' } }]);

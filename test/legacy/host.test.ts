@@ -57,7 +57,7 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
       } });
     });
 
-    test('makes the name of a platform host, and ignores what is not its to say', async () => {
+    test('composes the name of a platform host, and ignores other parameters', async () => {
       expect(await body('/index/addhost/', { ...web, ...platform, domain_mode: ' platform ', cert_file_path: '/mine', key_file_path: '/mine', AutoHttps: '1' })).toEqual(added(1));
       expect(await record()).toEqual({ code: 1, data: { ...host, Host: 'app.p.example.com', PlatformDomainID: 'd', PlatformManaged: true, Scheme: 'http' } });
     });
@@ -159,7 +159,7 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
     const ask = (parameters: Parameters) => body('/index/hostdiagnose/', { scheme: 'http', ...parameters });
     const data = (rest: object) => ({ status: 1, msg: 'success', data: { path: '/', scheme: 'http', matched: false, reason: '', ...rest } });
 
-    test('says which rule takes a request', async () => {
+    test('reports which rule matches a request', async () => {
       await body('/index/addhost/', { ...web, target: '10.0.0.1:80\n10.0.0.2:80' });
       const rule = { id: 1, host: 'app.example.com', location: '/', scheme: 'all', remark: 'web', client: 'client 1 · office', clientId: 1, clientRemark: 'office', target: '10.0.0.1:80', platformManaged: false };
       expect(await ask({ host: 'APP.example.com:8000', path: '/x?y' })).toEqual(data({ host: 'app.example.com', path: '/x?y', matched: true, rule }));
@@ -169,7 +169,7 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
       }));
     });
 
-    test('says why none does', async () => {
+    test('reports why none matches', async () => {
       await body('/index/addhost/', { ...web, scheme: 'https', location: '/x' });
       expect(await ask({ host: 'b.com' })).toEqual(data({ host: 'b.com', reason: 'no host rule matches' }));
       expect(await ask({ host: 'app.example.com' })).toEqual(data({ host: 'app.example.com', reason: 'the scheme differs from that of the matching rules' }));

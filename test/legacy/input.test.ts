@@ -202,7 +202,7 @@ test('an empty body of any type leaves the query', async () => {
   expect(await post('/?id=5', '', 'text/plain')).toEqual([200, { id: '5' }]);
 });
 
-test('a caller that goes away in the middle is given up', async () => {
+test('a caller that disconnects in the middle is dropped', async () => {
   const gone = new Promise<void>((resolve) => { aborted = resolve; });
   const socket = connect(port, '127.0.0.1');
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { slotLimits } from '../../src/schema/operation-slots.ts';
+import { slotLimits } from '../../src/schema/limits/operation-slots.ts';
 import { testApis, testAuthKey, signature, type Api } from '../support/api.ts';
 import { eachDialect } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -67,7 +67,7 @@ eachDialect('a list without a limit', (databases) => {
     return socket;
   }
 
-  test('a reader that reads nothing holds the list up, and nobody else; when it has gone its place is free', async () => {
+  test('a reader that reads nothing only delays its own list; when it disconnects its slot is released', async () => {
     // Of 430 tunnels, whose client brings a black list of 1,000 addresses, a few fit into the buffers of a connection.
     const readers = await Promise.all(Array.from({ length: slotLimits.running }, () => deaf('/index/gettunnel/')));
     const waiting = deaf('/index/gettunnel/');

@@ -13,7 +13,7 @@ const databases = testDatabases('sqlite');
 const document = (source: string) => parse(source) as TypedDocumentNode<object, Record<string, unknown>>;
 
 const reads: ReadonlyArray<readonly [string, TypedDocumentNode<object, Record<string, unknown>>, Record<string, unknown>]> = [
-  ['ListClients', operations.ListClientsDocument, { limit: 3, search: 'office', orderBy: 'REMARK', order: 'DESC' }],
+  ['ListClients', operations.ListClientsDocument, { limit: 3, search: 'office', filter: { unassigned: true }, sort: { field: 'REMARK', direction: 'DESC' } }],
   ['GetClient', operations.GetClientDocument, { id: 1 }],
   ['GetClient of none', operations.GetClientDocument, { id: 99 }],
   ['ListTunnels', operations.ListTunnelsDocument, { offset: 1 }],

@@ -24,7 +24,7 @@ eachDialect('many at once', (databases) => {
   const added = '{"status":1,"msg":"add success"}';
   const refused = (msg: string) => JSON.stringify({ status: 0, msg });
 
-  test('of 100 users who ask for one platform prefix exactly one gets it', async () => {
+  test('of 100 concurrent requests for one platform prefix exactly one succeeds', async () => {
     await api.store.db.platformDomain.create({ data: { id: 'd', wildcard: '*.p.example.com' } });
     const tokens: string[] = [];
     for (const n of range(100)) {
@@ -39,7 +39,7 @@ eachDialect('many at once', (databases) => {
     expect(await api.store.db.host.findMany({ select: { host: true, platformPrefix: true } })).toEqual([{ host: 'wanted.p.example.com', platformPrefix: 'wanted' }]);
   });
 
-  test('200 adds of clients for an owner who may have 10 make 10, with ids and keys of their own', async () => {
+  test('200 concurrent adds of clients for an owner with a limit of 10 create 10, with unique ids and keys', async () => {
     const user = await api.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxClients: 10 } });
     expect(await answers(range(200).map(() => api.signed('/client/add/', { user_id: user.id })))).toEqual({ [added]: 10, [refused("client count reached the owner's quota")]: 190 });
     const clients = await api.store.db.client.findMany();
@@ -104,7 +104,7 @@ eachDialect('many at once', (databases) => {
     expect(await api.store.db.host.count()).toBeGreaterThan(0);
   });
 
-  test('of 50 who ask for the same custom route exactly one gets it; the rest are told why', async () => {
+  test('of 50 concurrent requests for the same custom route exactly one succeeds; the others get an error', async () => {
     for (const n of range(50)) await api.store.db.client.create({ data: { vkey: `key ${n}` } });
     const calls = range(50).map((n) => api.signed('/index/addhost/', { client_id: n, host: 'one.example.com', location: n % 2 ? '/' : '/x' }));
     const counts = await answers(calls);

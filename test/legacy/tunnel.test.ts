@@ -201,7 +201,7 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
     });
 
     // The family says `start error` here; the port and who has it is what operators need.
-    test('start fails while the port is taken, and says so', async () => {
+    test('start fails while the port is in use, with an error', async () => {
       await body('/index/add/', ssh);
       await body('/index/stop/', { id: 1 });
       api.engine.taken.add(9001);

@@ -99,7 +99,7 @@ eachDialect('the endpoints under /user', (databases) => {
       }
     });
 
-    test('a new expiry is in force for the agents at once', async () => {
+    test('a new expiry applies to the agents at once', async () => {
       await addUser();
       await addClient();
       await body('/user/edit/', { id: 1, expire_time: '2026-01-01' });
@@ -132,7 +132,7 @@ eachDialect('the endpoints under /user', (databases) => {
   });
 
   describe('/user/changestatus/', () => {
-    test('disabling cuts off the agents of the clients, enabling lets them in again; nothing is deleted', async () => {
+    test('disabling disconnects the agents of the clients, enabling accepts them again; nothing is deleted', async () => {
       await addUser();
       await addClient();
       await body('/index/add/', { client_id: 1, type: 'tcp', target: '22' });
@@ -148,7 +148,7 @@ eachDialect('the endpoints under /user', (databases) => {
   });
 
   describe('/user/del/', () => {
-    test('disables the clients and gives them to nobody, with tunnels and hosts', async () => {
+    test('leaves the clients disabled and without an owner, with tunnels and hosts', async () => {
       await addUser();
       await addClient();
       await addClient();

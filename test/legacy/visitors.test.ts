@@ -20,14 +20,14 @@ describe('/auth/ipwhiteauth/', () => {
     return { api, ask };
   }
 
-  test('lets the caller in by the digest of the key, as contract 3.2 computes it, and the password', async () => {
+  test('allows the caller\'s address by the digest of the key (contract 3.2) and the password', async () => {
     const { api, ask } = await start();
     expect(digest).toBe('cb3bae31bb1c443fbf3db8889055f2fe');
     expect(await ask({ vkey: digest.toUpperCase(), pass: 'let me in' })).toEqual(answers.ok);
     expect(api.engine.letInAddresses).toEqual(new Set(['1 127.0.0.1']));
   });
 
-  test('lets the address in that is named, in its one spelling, and believes no header of a stranger', async () => {
+  test('allows the given address in its canonical spelling, and ignores headers of untrusted clients', async () => {
     const { api, ask } = await start();
     expect(await ask({ vkey: digest, pass: 'let me in', ip: ' ::ffff:203.0.113.9 ' })).toEqual(answers.ok);
     expect(await ask({ vkey: digest, pass: 'let me in', ip: '' }, { 'x-forwarded-for': '203.0.113.10' })).toEqual(answers.ok);

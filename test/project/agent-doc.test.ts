@@ -15,7 +15,7 @@ test('the example of docs/agent.md is a right configuration file with every type
   expect(Object.keys(visitors)).toHaveLength(1);
 });
 
-test('so it is with what stands in comments there', () => {
+test('the same applies to the commented-out keys', () => {
   const whole = example.replaceAll(/^# (?=\w+ = )/gm, '').replace('vkey_file', 'vkey').replace('"ab12..."', `"${'ab'.repeat(32)}"`);
   expect(whole).toMatch(/^tls_fingerprint/m);
   expect(whole).toMatch(/^private_key/m);

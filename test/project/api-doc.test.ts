@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { limits } from '../../src/http/graphql-limits.ts';
-import { errorCodes } from '../../src/schema/errors.ts';
+import { errorCodes } from '../../src/schema/error-codes.ts';
 import { endChildren } from '../support/child.ts';
 import { openTunnel, startServer, write } from '../support/processes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -23,7 +23,7 @@ test('docs/api.md has every error code with its description and its message', ()
 });
 
 test('docs/api.md has the limits of an operation', () => {
-  const said = /(\d+) levels of fields, (\d+) aliases, (\d+) directives, (\d+) words and marks, and a cost of (\d+)/.exec(doc);
+  const said = /(\d+) levels of fields, (\d+) aliases, (\d+) directives, (\d+) tokens, and a cost of (\d+)/.exec(doc);
   expect(said?.slice(1).map(Number)).toEqual([limits.depth, limits.aliases, limits.directives, limits.tokens, limits.cost]);
 });
 

@@ -5,25 +5,24 @@ import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { version } from '../../src/version.ts';
+import { programOf, quickStart } from '../support/processes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const root = path.resolve(import.meta.dirname, '../..');
 const directory = temporaryDirectory();
 
 interface Outcome { code: number; stdout: string; stderr: string }
 
-/** Runs the program in an empty directory and environment. */
+/** Runs the compiled program in an empty directory and environment. */
 function adit(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
-  const command = ['--import', path.join(root, 'node_modules/tsx/dist/esm/index.mjs'), path.join(root, 'src/main.ts'), ...args];
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, command, { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...environment } }, (_, stdout, stderr) => {
+    const child = execFile(process.execPath, [...quickStart, programOf(), ...args], { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...environment } }, (_, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });
     });
   });
 }
 
 describe('the command line', () => {
-  test('tells its version', async () => {
+  test('prints its version', async () => {
     expect(await adit(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 

@@ -36,7 +36,7 @@ test('an error brings its stack', () => {
     .toBe(`${time} INFO  failed\n    Error: no\n      at here\n`);
 });
 
-test('what a stranger sent neither starts a line nor moves the cursor', () => {
+test('external text neither starts a line nor moves the cursor', () => {
   const printed = line({ msg: 'agent \n2026 ERROR forged \u001B[2J', name: 'x\r\n\u009B2J\u2028' });
   expect(printed.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
   expect(printed).toContain('agent \\u000a2026 ERROR forged \\u001b[2J');

@@ -78,7 +78,7 @@ describe('a step', () => {
 describe('the lock of a checkout', () => {
   const lock = path.join(directory, 'cache', 'lock');
 
-  test('lets one in at a time, in spite of errors', async () => {
+  test('runs one at a time, in spite of errors', async () => {
     let inside = 0;
     let most = 0;
     const work = async () => {

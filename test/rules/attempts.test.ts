@@ -10,7 +10,7 @@ function fail(attempts: Attempts, address: string, name: string, at = now): numb
 }
 const times = (count: number, attempt: () => number) => Array.from({ length: count }, attempt);
 
-test('ten failures from an address are put up with in a minute, for whatever names; right passwords count nothing', () => {
+test('ten failures a minute from an address are allowed, for any names; right passwords do not count', () => {
   const attempts = new Attempts();
   for (let n = 0; n < 50; n++) {
     const attempt = attempts.begin('login', '192.0.2.1', 'right', now);
@@ -74,7 +74,7 @@ test('a guarded name gives unknown addresses three guesses a minute, and all of 
   expect(right(attempts, '192.0.2.2', 'another')).toBe(0);
 });
 
-test('addresses that gave the right password before get in whatever others do, and are held to their own ten', () => {
+test('addresses that gave the right password before are only limited by their own ten failures', () => {
   const attempts = new Attempts();
   expect(right(attempts, '192.0.2.1', 'victim')).toBe(0);
   expect(attack(attempts, 1000)).toBe(600);
@@ -97,7 +97,7 @@ test.each(['password', 'basic', 'tunnelPassword'] as const)('a name that only it
   expect(right(attempts, '192.0.2.1', 'victim', credential)).toBe(60_000);
 });
 
-test('a guarded name is listed, and freed by itself with all that counts for it', () => {
+test('a guarded name is listed, and can be freed together with its counters', () => {
   const attempts = new Attempts();
   attack(attempts, 6);
   times(4, () => fail(attempts, '192.0.2.1', 'victim'));
@@ -114,22 +114,22 @@ test('each credential has a count of its own; all are listed, and freed together
     for (let n = 0; n < 10; n++) attempts.begin(credential, '192.0.2.1', `name ${n}`, now);
   }
   for (let n = 0; n < 3; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
-  expect(attempts.keyTurn('192.0.2.1', now, { lastSeenAt: '' })).toBeGreaterThan(0);
+  expect(attempts.queueKey('192.0.2.1', now, { lastSeenAt: '' })).toBeGreaterThan(0);
   expect(attempts.lockouts(now).map(({ credential, kind, source }) => [credential, kind, source])).toEqual(
     ['login', 'password', 'ipWhitePassword', 'vkey'].map((credential) => [credential, 'address', '192.0.2.1']));
   expect(attempts.free({ kind: 'address', source: '192.0.2.1' }, now)).toHaveLength(4);
-  expect([attempts.lockouts(now), fail(attempts, '192.0.2.1', 'x'), attempts.keyTurn('192.0.2.1', now, { lastSeenAt: '' })]).toEqual([[], 0, 0]);
+  expect([attempts.lockouts(now), fail(attempts, '192.0.2.1', 'x'), attempts.queueKey('192.0.2.1', now, { lastSeenAt: '' })]).toEqual([[], 0, 0]);
 });
 
-test('an agent with an old key keeps nobody from logging in, and wrong passwords keep no agent off', () => {
+test('an agent with an old key does not block logins, and wrong passwords do not block agents', () => {
   const attempts = new Attempts();
   for (let n = 0; n < 100; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
   expect(fail(attempts, '192.0.2.1', 'x')).toBe(0);
   for (let n = 0; n < 100; n++) fail(attempts, '192.0.2.2', 'x');
-  expect(attempts.keyTurn('192.0.2.2', now, { lastSeenAt: '' })).toBe(0);
+  expect(attempts.queueKey('192.0.2.2', now, { lastSeenAt: '' })).toBe(0);
 });
 
-test('of all failures of an address in a minute the first is told, and the lockout', () => {
+test('of all failures of an address in a minute, the first and the lockout are reported', () => {
   const attempts = new Attempts();
   const told: Suspicion[] = [];
   attempts.watch((suspicion) => told.push(suspicion));

@@ -96,7 +96,7 @@ describe('routing', () => {
     expect(table.match(request('a.com'))?.id).toBe(stopped.id);
   });
 
-  test('says why a request goes nowhere', () => {
+  test('reports why a request matches no rule', () => {
     const fault = (rules: readonly HostRule[], own = new OwnNames()) => routeFault(rules, request('a.com'), own);
     expect(fault([])).toBe('host');
     expect(fault([rule('a.com', { enabled: false })])).toBe('stopped');
@@ -106,7 +106,7 @@ describe('routing', () => {
     expect(fault([rule('a.com'), rule('a.com', { namedByAdmin: true, enabled: false })], new OwnNames(['a.com']))).toBe('stopped');
   });
 
-  test("one of the server's own names goes to what an administrator named, past wildcards and rules of others", () => {
+  test("requests for one of the server's own names only match rules that an administrator named", () => {
     const [user, wildcard] = [rule('panel.a.com', { location: '/x' }), rule('*.a.com')];
     const table = new HostTable([user, wildcard, rule('192.0.2.1')], new OwnNames(['https://Panel.A.com:8080/adit']));
     expect(table.match(request('panel.a.com', '/x'))).toBeUndefined();
@@ -143,7 +143,7 @@ describe('routing', () => {
       .toSorted((a, b) => rank(b) - rank(a) || b.location.length - a.location.length || a.id - b.id)[0];
   }
 
-  test('agrees with the rule said slowly, whatever the order of changes', () => {
+  test('agrees with a naive implementation, whatever the order of changes', () => {
     fc.assert(fc.property(rules, requests, fc.array(fc.nat(11)), (all, asked, removed) => {
       const table = new HostTable<HostRule>([...all].toReversed());
       for (const index of removed) table.delete(index + 1);
@@ -152,7 +152,7 @@ describe('routing', () => {
     }), cases);
   });
 
-  test('who answers for HTTPS is the best rule of the pattern that serves a name, whatever changes between the questions', () => {
+  test('the rule for HTTPS is the best rule of the pattern that serves a name, whatever changes between lookups', () => {
     const rank = ({ id }: HostRule): number => id * 7 % 3;
     fc.assert(fc.property(rules, name, fc.array(fc.nat(11)), fc.boolean(), (all, host, removed, own) => {
       const table = new HostTable<HostRule>(all.map((one) => ({ ...one, namedByAdmin: one.id % 2 === 0 })), new OwnNames(own ? [host] : []), rank);

@@ -42,7 +42,7 @@ test.each([
   expect(outside.filter((address) => set.has(address))).toEqual([]);
 });
 
-test('one of sixty thousand networks is found about as quickly as one of a few, and the list keeps nobody waiting', async () => {
+test('one of sixty thousand networks is found about as quickly as one of a few, and building the list does not block', async () => {
   const many = Array.from({ length: 60_000 }, (_, n) => `${1 + n % 200}.${n >> 8}.${n & 255}.0/24`);
   const few = new AddressSet(['10.0.0.0/24']);
   const timeOf = (set: AddressSet): number => {
@@ -60,7 +60,7 @@ test('one of sixty thousand networks is found about as quickly as one of a few, 
   expect(timeOf(set)).toBeLessThan(20 * timeOf(few));
 });
 
-test('lines that are no address hold nobody, are told, and do not disturb the others', () => {
+test('invalid lines match nothing, are reported, and do not affect other lines', () => {
   const lines = ['1.2.3', '010.0.0.1', 'example.com', '*', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/', '10.0.0.0/8/8', '::ffff:10.0.0.0/90', '2001:db8::/129', '1.2.3.4-9', '', ' '];
   const set = new AddressSet([...lines, '9.9.9.9']);
   expect(set.malformed).toEqual(lines);
@@ -82,7 +82,7 @@ test('any network holds what ipaddr.js says that it holds', () => {
   }), cases);
 });
 
-test('any text is an address that is held, or told to be none', () => {
+test('any text is a matching address, or reported as invalid', () => {
   fc.assert(fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), anyText), (text) => {
     const set = new AddressSet([text]);
     hold(set.malformed.length === (set.empty ? 1 : 0), 'is told when it holds nobody');

@@ -12,53 +12,53 @@ function failed(times: number, address = 'a', penalties = new Penalties(RULES)):
 }
 
 test('the first failures cost nothing, then the delay doubles up to the longest', () => {
-  const delays = [0, 1, 2, 3, 4, 5, 6, 40].map((failures) => failed(failures).turn('a', 0, right));
+  const delays = [0, 1, 2, 3, 4, 5, 6, 40].map((failures) => failed(failures).queue('a', 0, right));
   expect(delays).toEqual([0, 0, 100, 200, 400, 800, 1000, 1000]);
 });
 
-test('attempts that come together take turns, and are sent away when the wait gets too long', () => {
+test('concurrent attempts are queued, and refused when the wait gets too long', () => {
   const penalties = failed(4);
-  expect([penalties.turn('a', 0, right), penalties.turn('a', 0, right), penalties.turn('a', 0, right)]).toEqual([400, 800, Number.POSITIVE_INFINITY]);
-  expect(penalties.turn('a', 800, right)).toBe(400);
+  expect([penalties.queue('a', 0, right), penalties.queue('a', 0, right), penalties.queue('a', 0, right)]).toEqual([400, 800, Number.POSITIVE_INFINITY]);
+  expect(penalties.queue('a', 800, right)).toBe(400);
 });
 
 test('other addresses do not wait', () => {
-  expect(failed(10, 'a').turn('b', 0, right)).toBe(0);
+  expect(failed(10, 'a').queue('b', 0, right)).toBe(0);
 });
 
 test('an address is forgiven after its last failure has expired', () => {
   const penalties = failed(10);
-  expect(penalties.turn('a', 60_001, right)).toBe(0);
+  expect(penalties.queue('a', 60_001, right)).toBe(0);
   expect(penalties.size).toBe(0);
 });
 
-test('no more addresses are remembered than allowed: the one that failed longest ago goes', () => {
+test('the number of remembered addresses is limited: the one that failed longest ago is forgotten', () => {
   const penalties = failed(5, 'a');
   for (const address of ['b', 'c', 'd']) failed(5, address, penalties);
   expect(penalties.size).toBe(3);
-  expect(penalties.turn('a', 0, right)).toBe(0);
-  expect(penalties.turn('d', 0, right)).toBeGreaterThan(0);
+  expect(penalties.queue('a', 0, right)).toBe(0);
+  expect(penalties.queue('d', 0, right)).toBeGreaterThan(0);
 });
 
-test('is listed while it has to wait, and forgiven when somebody says so', () => {
+test('is listed while it has to wait, and can be freed', () => {
   const penalties = failed(1, 'a', failed(2, 'b'));
   expect(penalties.waiting(0)).toEqual([{ source: 'b', until: 60_000 }]);
   expect(penalties.waiting(60_001)).toEqual([]);
   penalties.forget('b');
-  expect([penalties.waiting(0), penalties.turn('b', 0, right)]).toEqual([[], 0]);
+  expect([penalties.waiting(0), penalties.queue('b', 0, right)]).toEqual([[], 0]);
 });
 
 test('the same wrong key again is no further guess, and makes only those wait that offer it', () => {
   const penalties = new Penalties(RULES);
   expect([1, 2, 3, 4].map(() => penalties.fail('a', 0, 'the key of a client that was deleted'))).toEqual(['first', false, false, false]);
-  expect(penalties.turn('a', 0, right)).toBe(0);
-  expect(penalties.turn('a', 0, { wrong: 'the key of a client that was deleted' })).toBe(400);
+  expect(penalties.queue('a', 0, right)).toBe(0);
+  expect(penalties.queue('a', 0, { wrong: 'the key of a client that was deleted' })).toBe(400);
   expect([penalties.fail('a', 0, 'another'), penalties.fail('a', 0, 'a third')]).toEqual(['waits', undefined]);
-  expect(penalties.turn('a', 0, right)).toBeGreaterThan(0);
+  expect(penalties.queue('a', 0, right)).toBeGreaterThan(0);
 });
 
-test('who is known at an address does not wait for the guesses of others there, unless there are many', () => {
-  expect(failed(20).turn('a', 0, { known: true })).toBe(0);
-  expect(failed(20).turn('a', 0, right)).toBeGreaterThan(0);
-  expect(failed(21).turn('a', 0, { known: true })).toBeGreaterThan(0);
+test('clients known at an address do not wait because of others\' guesses there, unless there are many', () => {
+  expect(failed(20).queue('a', 0, { known: true })).toBe(0);
+  expect(failed(20).queue('a', 0, right)).toBeGreaterThan(0);
+  expect(failed(21).queue('a', 0, { known: true })).toBeGreaterThan(0);
 });

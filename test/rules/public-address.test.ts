@@ -42,3 +42,10 @@ test.each(['plain-key_1.2', "it's", '$(touch x) `y` "z" \\ ; & | * ~ #', 'zwei W
   ]);
   expect(run(agentCommand(vkey, '2001:db8::1', { port: 8024, tls: { port: 0, fingerprint: '' } }))).toEqual([vkey, 'adit', 'agent', '--server', '[2001:db8::1]:8024']);
 });
+
+test('the server\'s name and fingerprint are quoted for the shell', () => {
+  // Brackets are a pattern: zsh refuses one that matches no file.
+  expect(agentCommand('key', '2001:db8::1', { port: 8024, tls: { port: 0, fingerprint: '' } })).toBe("ADIT_VKEY=key npx adit agent --server '[2001:db8::1]:8024'");
+  const odd = "a'b $(exit 1) `exit 1`; exit 1 #";
+  expect(run(agentCommand('key', odd, { port: 1, tls: { port: 2, fingerprint: odd } }))).toEqual(['key', 'adit', 'agent', '--server', `${odd}:2`, '--tls-fingerprint', odd]);
+});

@@ -17,7 +17,7 @@ test('what was asked for before is not computed again', () => {
   expect(computed).toEqual(['a', 'b', '', '\ud800']);
 });
 
-test('no more texts are kept than told, and no long ones', () => {
+test('the number of cached texts is limited, and long ones are not cached', () => {
   const { ask, computed } = counted(2);
   for (const text of ['a', 'b', 'c', 'c', 'a']) ask(text);
   expect(computed).toEqual(['a', 'b', 'c', 'a']);

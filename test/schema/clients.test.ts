@@ -107,7 +107,7 @@ eachDialect('clients', (databases) => {
     expect(await api.code(update, { id, input: { expiresAt: input.expiresAt } })).toBe('CLIENT_EXPIRES_AFTER_OWNER');
   });
 
-  test("an owner gets as many clients as allowed and no more, however they come to him, also at once", async () => {
+  test("an owner gets no more clients than allowed, whether they are created, moved or added concurrently", async () => {
     const api = await openTestSchema(databases);
     const ownerId = await newUser(api, { maxClients: 3 });
     const codes = await Promise.all(Array.from({ length: 8 }, () => api.code(create, { input: { ownerId } })));
@@ -136,7 +136,7 @@ eachDialect('clients', (databases) => {
     expect(await api.code(update, { id: await newClient(api), input: { ownerId: 0 } })).toBe('OWNER_NOT_FOUND');
   });
 
-  test('switching off reaches the engine, says who did it, and can be repeated', async () => {
+  test('disabling reaches the engine, is logged with its author, and can be repeated', async () => {
     const api = await openTestSchema(databases);
     const id = await newClient(api);
     for (const _ of [1, 2]) expect((await api.record(enable, { id, enabled: false }))['enabled']).toBe(false);
@@ -158,7 +158,7 @@ eachDialect('clients', (databases) => {
     expect(api.engine.wantedClients.size + api.engine.wantedTunnels.size).toBe(0);
   });
 
-  test('an id that nobody has is not found, and null in a query', async () => {
+  test('an unknown id is NOT_FOUND in a mutation and null in a query', async () => {
     const api = await openTestSchema(databases);
     for (const [operation, variables] of [[update, { input: {} }], [enable, { enabled: true }], [remove, {}]] as const) {
       expect((await api.run(operation, { id: 99, ...variables })).errors[0]).toMatchObject({ code: 'NOT_FOUND', message: 'client ID not found' });

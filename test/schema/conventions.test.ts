@@ -33,7 +33,7 @@ describe('the schema', () => {
     expect(pathsOf(({ description }) => description === '')).toEqual([]);
   });
 
-  test('says null for none and unlimited, never 0 or an empty text', () => {
+  test('uses null for none and unlimited, never 0 or an empty text', () => {
     expect(pathsOf(({ description }) => /\bblank\b|\b0 =|\bempty (text|string) =|'' =/i.test(description))).toEqual([]);
   });
 
@@ -70,7 +70,7 @@ describe('the schema', () => {
     }
   });
 
-  test('requires nothing in an update, and says in every create what a new record needs', () => {
+  test('requires nothing in an update, and marks the required fields of every create', () => {
     const requiredOf = (verb: string) => Object.fromEntries(mutations.filter(({ name }) => name.startsWith(verb)).map((field) => {
       const type = getNullableType(inputOf(field)?.type);
       return [field.name, isInputObjectType(type) ? Object.values(type.getFields()).filter((one) => isNonNullType(one.type)).map(({ name }) => name) : undefined];

@@ -1,17 +1,13 @@
 import { expect, test } from '@jest/globals';
 import type { AgentRecords } from '../../src/engine/face.ts';
-import { AgentDeclarations } from '../../src/schema/declared/agent-records.ts';
+import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
 import { eachDialect } from '../support/database.ts';
 import { MAX_DECLARED, type DeclaredHost, type DeclaredTunnel } from '../../src/wire/declared.ts';
+import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const TUNNEL: DeclaredTunnel = { mode: 'tcp', port: 0, serverIp: '', targets: ['127.0.0.1:1'], password: '', localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' };
-const HOST: DeclaredHost = {
-  host: 'a.example', platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', targets: ['127.0.0.1:1'], headers: [], hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false, remark: '',
-};
-
-const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) => records.declare({ kind: 'tunnel', name, tunnel: { ...TUNNEL, ...more } });
-const host = (records: AgentRecords, name: string, more: Partial<DeclaredHost> = {}) => records.declare({ kind: 'host', name, host: { ...HOST, ...more } });
+const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) => records.declare({ kind: 'tunnel', name, tunnel: declaredTunnelOf(more) });
+const host = (records: AgentRecords, name: string, more: Partial<DeclaredHost> = {}) => records.declare({ kind: 'host', name, host: declaredHostOf(more) });
 const newClient = (api: TestSchema, input: object = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 
 async function counts({ services: { store } }: TestSchema) {
@@ -20,7 +16,7 @@ async function counts({ services: { store } }: TestSchema) {
 }
 
 eachDialect('what agents bring along', (databases) => {
-  test('becomes records that the engine serves, changes in place, and goes with the session', async () => {
+  test('becomes records that the engine serves, changes in place, and is deleted when the session ends', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const declarations = new AgentDeclarations(api.services);
@@ -42,7 +38,7 @@ eachDialect('what agents bring along', (databases) => {
     expect(api.engine.openLeases.size).toBe(0);
   });
 
-  test('is at most 1,000 tunnels and hosts of an agent; those that it has may be changed, and one that goes makes room', async () => {
+  test('is limited to 1,000 tunnels and hosts of an agent; existing ones may be changed, and a withdrawn one makes room', async () => {
     const api = await openTestSchema(databases);
     const records = new AgentDeclarations(api.services).open(await newClient(api), '');
     expect((await host(records, 'a')).error).toBe('');
@@ -87,7 +83,7 @@ eachDialect('what agents bring along', (databases) => {
     expect(await errorOf(tunnel(records, 'one too many'))).toBe('');
   });
 
-  test('is made anew when it was deleted meanwhile, and nothing is left to delete when its client was', async () => {
+  test('is created again if it was deleted meanwhile, and needs no deletion if its client was deleted', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const declarations = new AgentDeclarations(api.services);
@@ -102,7 +98,7 @@ eachDialect('what agents bring along', (databases) => {
     expect(api.logged.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('of an agent that comes back at once goes before the new is made; what a dead server left goes at the start', async () => {
+  test('is deleted before a reconnected agent declares it again; what a killed server left is deleted at the start', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { maxTunnels: 1 });
     const declarations = new AgentDeclarations(api.services);

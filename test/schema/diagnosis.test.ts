@@ -19,7 +19,7 @@ const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) => a
 const diagnosis = (api: TestSchema, variables: Readonly<Record<string, unknown>>) => api.record(ask, { scheme: 'HTTP', ...variables });
 
 eachDialect('diagnosis', (databases) => {
-  test('finds the rule that takes a request, and says which gate is in the way', async () => {
+  test('finds the rule that matches a request, and reports the gate that stops it', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const id = await newHost(api, { clientId, host: '*.example.com', location: '/api', targets: ['10.0.0.1:80', '81'] });
@@ -40,7 +40,7 @@ eachDialect('diagnosis', (databases) => {
     expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({ matched: true, stoppedBy: { name: 'TARGET', explanation: 'no target answers: 10.0.0.1:80: connection refused' } });
   });
 
-  test('says which targets fail their health checks, and that none is left', async () => {
+  test('reports which targets fail their health checks, and when none is left', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const id = await newHost(api, { clientId, host: 'a.com', targets: ['10.0.0.1:80', '81'] });
@@ -63,7 +63,7 @@ eachDialect('diagnosis', (databases) => {
     expect(await api.record(askTunnel, { id: tunnelId })).toMatchObject({ stoppedBy: { name: 'TARGET', explanation } });
   });
 
-  test('says why no rule takes a request', async () => {
+  test('reports why no rule matches a request', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const id = await newHost(api, { clientId, host: 'a.com', location: '/x', scheme: 'HTTPS' });
@@ -93,7 +93,7 @@ eachDialect('diagnosis', (databases) => {
     expect(await diagnosis(api, { host: 'a.com', path: '' })).toMatchObject({ path: '/' });
   });
 
-  test('each gate that stops says what would mend it', async () => {
+  test('each gate that stops a request reports a remedy', async () => {
     const api = await openTestSchema(databases);
     const { db } = api.services.store;
     const user = await db.user.create({ data: { username: 'alice', passwordHash: '' } });
@@ -125,7 +125,7 @@ eachDialect('diagnosis', (databases) => {
     expect(await stop()).toMatchObject({ name: 'ENABLED', remedy: `enable client ${clientId}` });
   });
 
-  test('lines of access lists that are not understood are told, whoever asks, and let nobody in or out', async () => {
+  test('invalid lines of access lists are reported to every caller, and match no address', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { ipWhite: true, ipWhiteList: ['10.0.0.0/8', '10.0.0'], blackIpList: ['10.1.0.0/16', 'rubbish'] });
     await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
@@ -137,33 +137,33 @@ eachDialect('diagnosis', (databases) => {
     const faults = 'not understood and so passed over: "10.0.0" of the whitelist, "rubbish" of the blacklist';
     const note = 'since the server started 1 connection was refused here (whiteList 1)';
     const remedy = 'correct these lines: an address or a network like 192.0.2.0/24 each';
-    expect(await access('10.2.0.1')).toEqual({ name: 'ACCESS', outcome: 'PASSED', explanation: `10.2.0.1 is let in; ${faults}; ${note}`, remedy });
+    expect(await access('10.2.0.1')).toEqual({ name: 'ACCESS', outcome: 'PASSED', explanation: `10.2.0.1 is allowed; ${faults}; ${note}`, remedy });
     expect(await access('::ffff:10.1.0.1')).toMatchObject({ outcome: 'STOPPED', explanation: expect.stringMatching(/is on the blacklist.*rubbish/) });
     expect(await access('rubbish')).toMatchObject({ outcome: 'UNKNOWN', explanation: expect.stringMatching(/no IP address/) });
   });
 
-  test('a request for https is shown a certificate, and what is wrong with it is told', async () => {
+  test('a diagnosis for https reports the certificate and its problems', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, { clientId: await newClient(api), host: 'a.com', targets: ['80'] });
     const inUse = { names: ['a.com'], issuer: 'somebody', validFrom: new Date('2026-01-01'), validTo: new Date('2026-02-01'), fingerprint: 'ab'.repeat(32) };
-    const found = async (state?: Pick<CertificateState, 'standing' | 'problem'> & Partial<Pick<CertificateState, 'acme'>> & { readonly none?: boolean }) => {
+    const found = async (state?: Pick<CertificateState, 'status' | 'problem'> & Partial<Pick<CertificateState, 'acme'>> & { readonly none?: boolean }) => {
       api.engine.certificates.clear();
       if (state) api.engine.certificates.set(id, { acme: null, ...state, inUse: state.none ? null : inUse });
       const { reason, gates } = z.object({ reason: z.string().nullable(), gates: z.array(z.looseObject({ name: z.string() })) }).parse(await diagnosis(api, { host: 'a.com', scheme: 'HTTPS' }));
       return { reason, ...gates.find(({ name }) => name === 'CERTIFICATE') };
     };
     expect(await found()).toMatchObject({ reason: null, outcome: 'PASSED', explanation: 'the host has no certificate: TLS is passed through to the target' });
-    expect(await found({ standing: 'valid', problem: '' })).toMatchObject({ reason: null, outcome: 'PASSED', explanation: 'the certificate (own) is valid until 2026-02-01T00:00:00.000Z', remedy: null });
-    expect(await found({ standing: 'expiring', problem: '' })).toMatchObject({ reason: null, outcome: 'PASSED', explanation: expect.stringMatching(/expires soon/), remedy: 'replace the certificate' });
-    expect(await found({ standing: 'refused', problem: 'the new one is bad' })).toMatchObject({ reason: 'the new one is bad', outcome: 'PASSED', explanation: 'the new one is bad', remedy: expect.stringMatching(/^mend the files/) });
-    expect(await found({ standing: 'expired', problem: 'the new one is bad' })).toMatchObject({ reason: 'the certificate has expired; the new one is bad', outcome: 'STOPPED' });
-    expect(await found({ standing: 'notCovered', problem: '' })).toMatchObject({ reason: 'the certificate does not cover the name', outcome: 'STOPPED' });
+    expect(await found({ status: 'valid', problem: '' })).toMatchObject({ reason: null, outcome: 'PASSED', explanation: 'the certificate (own) is valid until 2026-02-01T00:00:00.000Z', remedy: null });
+    expect(await found({ status: 'expiring', problem: '' })).toMatchObject({ reason: null, outcome: 'PASSED', explanation: expect.stringMatching(/expires soon/), remedy: 'replace the certificate' });
+    expect(await found({ status: 'refused', problem: 'the new one is bad' })).toMatchObject({ reason: 'the new one is bad', outcome: 'PASSED', explanation: 'the new one is bad', remedy: expect.stringMatching(/^fix the files/) });
+    expect(await found({ status: 'expired', problem: 'the new one is bad' })).toMatchObject({ reason: 'the certificate has expired; the new one is bad', outcome: 'STOPPED' });
+    expect(await found({ status: 'notCovered', problem: '' })).toMatchObject({ reason: 'the certificate does not cover the name', outcome: 'STOPPED' });
     const acme = { status: 'failed', problem: 'nobody answered', nextAt: Date.parse('2026-03-01') } as const;
-    expect(await found({ standing: 'missing', problem: '', none: true, acme })).toMatchObject({ reason: 'there is no usable certificate; nobody answered', outcome: 'STOPPED', remedy: expect.stringMatching(/port 80 .*2026-03-01/) });
-    expect(await found({ standing: 'missing', problem: 'cannot load', none: true })).toMatchObject({ reason: 'there is no usable certificate; cannot load', outcome: 'STOPPED' });
+    expect(await found({ status: 'missing', problem: '', none: true, acme })).toMatchObject({ reason: 'there is no usable certificate; nobody answered', outcome: 'STOPPED', remedy: expect.stringMatching(/port 80 .*2026-03-01/) });
+    expect(await found({ status: 'missing', problem: 'cannot load', none: true })).toMatchObject({ reason: 'there is no usable certificate; cannot load', outcome: 'STOPPED' });
   });
 
-  test('a tunnel goes through the same gates', async () => {
+  test('a tunnel has the same gates', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     api.engine.clients.set(clientId, online);
@@ -187,7 +187,7 @@ eachDialect('diagnosis', (databases) => {
     expect(told.split(', ').toSorted()).toEqual(refusalCauses.map((cause) => `${cause} 2`).toSorted());
   });
 
-  test('what is stored of a tunnel and does nothing is said', async () => {
+  test('stored settings of a tunnel that have no effect are reported', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     api.engine.clients.set(clientId, online);

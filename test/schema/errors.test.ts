@@ -18,7 +18,7 @@ test('a fault of the server is logged with an id, and the caller learns nothing 
   expect(api.logged).toContainEqual(expect.objectContaining({ errorId: id, err: expect.objectContaining({ message: 'secret detail of the inside' }) }));
 });
 
-test('the mask lets through our own errors and those of GraphQL itself, however deep they are wrapped, and nothing else', () => {
+test('the mask only passes our own errors and those of GraphQL itself, however deeply they are wrapped', () => {
   const mask = createErrorMask(pino({ level: 'silent' }));
   const wrap = (originalError: Error) => new GraphQLError(originalError.message, { originalError: new GraphQLError(originalError.message, { originalError }) });
   expect(mask(wrap(new AditError('FORBIDDEN'))).message).toBe('permission denied');
@@ -28,7 +28,7 @@ test('the mask lets through our own errors and those of GraphQL itself, however 
   for (const thrown of [new Error('x'), 'x', undefined, { message: 'x' }]) expect(mask(thrown).extensions['code']).toBe('INTERNAL');
 });
 
-test('nobody unknown gets anything, and who may only read changes nothing', async () => {
+test('unauthenticated callers get nothing, and read-only callers change nothing', async () => {
   const api = await openTestSchema(databases);
   for (const operation of ['{ clients { total } }', '{ server { version } }', 'mutation { createClient(input: {}) { id } }', 'mutation { deleteTunnel(id: 1) }']) {
     expect(await api.code(operation, {}, { kind: 'anonymous' })).toBe('UNAUTHENTICATED');

@@ -11,7 +11,7 @@ test('gives events in order, those that wait and those that are waited for', asy
   expect(await later).toEqual({ value: 3, done: false });
 });
 
-test('cuts a subscriber off that lets too much pile up, and says why, once', async () => {
+test('disconnects a subscriber with too many queued events, with one error', async () => {
   let closed = 0;
   const queue = new EventQueue<number>(2, () => { closed++; });
   for (const n of [1, 2, 3, 4]) queue.push(n);

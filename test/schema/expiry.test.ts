@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { sweepExpiries } from '../../src/schema/expiry/sweep.ts';
+import { sweepExpiries } from '../../src/schema/writes/expiry-sweep.ts';
 import { eachDialect, type TestDatabases } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { seedClients } from '../support/seed.ts';
@@ -17,12 +17,12 @@ async function open(databases: TestDatabases): Promise<TestSchema & { clock: { m
 const create = (api: TestSchema, input: string) => api.id(`mutation { createClient(input: { ${input} }) { id } }`);
 const createUser = (api: TestSchema, input: string) => api.id(`mutation { createUser(input: { password: "the password", ${input} }) { id } }`);
 /** Ids and status of all clients, in the order of their status. */
-const byStatus = async (api: TestSchema) => (await api.record('{ clients(orderBy: ENABLED) { rows { id enabled } } }'))['rows'];
+const byStatus = async (api: TestSchema) => (await api.record('{ clients(sort: { field: ENABLED }) { rows { id enabled } } }'))['rows'];
 const enabled = (...ids: number[]) => ids.map((id) => ({ id, enabled: true }));
 const off = (...ids: number[]) => ids.map((id) => ({ id, enabled: false }));
 
 eachDialect('an expiry', (databases) => {
-  test('that passes is told to engine, subscribers and audit log by the next sweep, once', async () => {
+  test('is published to engine, subscribers and audit log by the next sweep, once', async () => {
     const api = await open(databases);
     const { services, engine, clock } = api;
     const [mine, other] = [await create(api, `expiresAt: "${at(5)}"`), await create(api, '')];
@@ -58,7 +58,7 @@ eachDialect('an expiry', (databases) => {
     expect(engine.applied.map((change) => change.kind === 'client' && change.client.id)).toEqual([first, second]);
     expect(await services.store.db.auditEntry.findMany({ select: { resource: true, resourceId: true, callerKind: true } })).toEqual([{ resource: 'user', resourceId: String(user), callerKind: 'server' }]);
     expect(await byStatus(api)).toEqual([...off(first, second), ...enabled(other)]);
-    expect((await api.record('{ users(orderBy: ENABLED) { rows { id enabled } } }'))['rows']).toEqual([{ id: user, enabled: false }]);
+    expect((await api.record('{ users(sort: { field: ENABLED }) { rows { id enabled } } }'))['rows']).toEqual([{ id: user, enabled: false }]);
     services.live.close();
   });
 
@@ -84,7 +84,7 @@ eachDialect('an expiry', (databases) => {
     expect(await byStatus(api)).toEqual([...off(third), ...enabled(first, second)]);
   });
 
-  test('of any number of clients at once is told of each', async () => {
+  test('of many clients at the same time is published for each', async () => {
     const api = await open(databases);
     const ids = await seedClients(api.services.store, 250, () => ({ expiresAt: new Date(at(1)) }));
     api.clock.minutes = 2;

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { wantedState } from '../../src/schema/engine-changes.ts';
-import { certificateState } from '../../src/schema/platform-domain/certificate.ts';
+import { wantedState } from '../../src/schema/writes/engine-changes.ts';
+import { certificateState } from '../../src/schema/platform-domain/certificate-rules.ts';
 import { covering, expired, other } from '../support/certificates.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
@@ -49,7 +49,7 @@ eachDialect('the global settings', (databases) => {
     expect(await api.record(save, { input: { blackIpList: [], platformDomains: [] } })).toEqual({ blackIpList: [], serverUrl: null, platformDomains: [] });
   });
 
-  test('tell the engine the name of the server, at once and at the next start', async () => {
+  test('pass the name of the server to the engine, at once and at the next start', async () => {
     const api = await openTestSchema(databases);
     await api.record(save, { input: { serverUrl: 'https://Nps.Example.com:8080/x' } });
     expect(api.engine.applied).toContainEqual({ kind: 'serverName', name: 'nps.example.com' });
@@ -81,7 +81,7 @@ eachDialect('the global settings', (databases) => {
     expect(await api.services.store.db.platformDomain.count()).toBe(0);
   });
 
-  test('the state of a certificate is told, and what becomes of its files', async () => {
+  test('the status of a certificate is shown, and follows changes of its files', async () => {
     const api = await openTestSchema(databases);
     await saved(api, [{ ...entry, ...pair('covering') }, { wildcard: '*.example.org' }]);
     const { platformDomains } = await api.record(read);

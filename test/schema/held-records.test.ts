@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { HeldRecords, type HeldByOperation } from '../../src/schema/held-records.ts';
+import { HeldRecords, type HeldByOperation } from '../../src/schema/limits/held-records.ts';
 
 /** A page that is being read. */
 function reading(operation: HeldByOperation) {
@@ -15,12 +15,12 @@ function reading(operation: HeldByOperation) {
       operation.add(characters);
       done();
       await read;
-      await turn();
+      await nextIteration();
     },
   };
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 
 test('while the operations of a caller hold much, only the first of them reads on; other callers do not wait', async () => {
   const held = new HeldRecords();
@@ -57,7 +57,7 @@ test('an operation that ends without having read everything leaves nothing behin
     expect(page.begun).toBe(true);
     await page.end(9_000_000);
     operations[n]?.end();
-    await turn();
+    await nextIteration();
   }
   expect(reading(held.of('user 1')).begun).toBe(true);
 });

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { globalRoutes } from '../../src/legacy/controllers/global.ts';
-import { Problems } from '../../src/schema/problems.ts';
+import { Problems } from '../../src/schema/values/problems.ts';
 import { routeQuestion } from '../../src/schema/diagnosis/route.ts';
 import { AditError } from '../../src/schema/errors.ts';
-import { headersOf, hostChangeOf } from '../../src/schema/host/headers.ts';
+import { headersOf, hostChangeOf } from '../../src/schema/host/input.ts';
 import { platformEntries } from '../../src/schema/platform-domain/input.ts';
 import { anyText, cases, hold, parsed } from '../support/outside-input.ts';
 
@@ -52,7 +52,8 @@ test('platform domains: entries have ids of their own and patterns that do not o
     const entries = parsed(() => platformEntries(new Problems(), given, stored), AditError);
     if (entries === undefined) return;
     hold(new Set(entries.map(({ id }) => id)).size === given.length, 'has ids of their own');
-    hold(JSON.stringify(platformEntries(new Problems(), entries, stored)) === JSON.stringify(entries), 'is kept as it is');
+    const sent = entries.map((each) => ({ ...each, certFilePath: each.certFilePath || null, keyFilePath: each.keyFilePath || null }));
+    hold(JSON.stringify(platformEntries(new Problems(), sent, stored)) === JSON.stringify(entries), 'is kept as it is');
     for (const { id, certFilePath, keyFilePath } of entries) hold(id !== '' && (certFilePath === '') === (keyFilePath === ''), 'has both files or none');
   }), cases);
 });

@@ -44,7 +44,7 @@ eachDialect('hosts', (databases) => {
       location: '/', scheme: 'HTTP', autoHttps: false, targets: [], headers: [], certificatePath: null, hasPrivateKey: false,
     });
     expect(await api.ok('{ hosts(search: "APP") { total rows { id } } }')).toEqual({ hosts: { total: 1, rows: [{ id: 1 }] } });
-    expect(await api.ok('{ hosts(limit: 1, order: DESC) { total rows { id } } client(id: 1) { hosts { total rows { id } } tunnels { total } } }')).toEqual({
+    expect(await api.ok('{ hosts(limit: 1, sort: { field: ID, direction: DESC }) { total rows { id } } client(id: 1) { hosts { total rows { id } } tunnels { total } } }')).toEqual({
       hosts: { total: 2, rows: [{ id: 2 }] }, client: { hosts: { total: 2, rows: [{ id: 1 }, { id: 2 }] }, tunnels: { total: 0 } },
     });
     expect(await totals(api)).toMatchObject({ clients: 1, hosts: 2 });
@@ -73,14 +73,14 @@ eachDialect('hosts', (databases) => {
     expect(await totals(api)).toMatchObject({ hosts: 1 });
   });
 
-  test('an edit keeps what it does not name; what is blank is cleared', async () => {
+  test('an edit keeps what it does not name; null clears', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api), { location: '/a', headers: ['X: 1'], hostChange: 'h', certificate: 'c', privateKey: 'k', autoHttps: true });
     await api.ok(stop, { id });
     await api.services.store.db.host.update({ where: { id }, data: { inletBytes: 5n } });
     const before = await api.record(one, { id });
     expect(await api.record(update, { id, input: { remark: 'new' } })).toEqual({ ...before, remark: 'new', enabled: false });
-    expect(await api.record(update, { id, input: { location: '', headers: [], hostChange: '', certificate: '', privateKey: '', targets: [] } })).toEqual({
+    expect(await api.record(update, { id, input: { location: null, headers: [], hostChange: null, certificate: null, privateKey: null, targets: [] } })).toEqual({
       ...before, remark: 'new', location: '/', headers: [], hostChange: null, certificatePath: null, privateKeyPath: null, hasPrivateKey: false, targets: [],
     });
     expect(await api.record(update, { id, input: { scheme: 'HTTP' } })).toMatchObject({ scheme: 'HTTP', autoHttps: false });
@@ -174,7 +174,7 @@ eachDialect('hosts', (databases) => {
     expect(await api.code(create, { input: { ...input, platformPrefix: 'old' } })).toBe('PLATFORM_HOST_USED');
     const certify = (certFilePath: string, keyFilePath: string) => api.services.store.db.platformDomain.update({ where: { id: 'd' }, data: { certFilePath, keyFilePath } });
     await certify('/domain.pem', '/domain.key');
-    expect(await api.record(update, { id: 2, input: { certificate: '/mine.pem', privateKey: '' } })).toMatchObject({ certificatePath: '/domain.pem', privateKeyPath: '/domain.key' });
+    expect(await api.record(update, { id: 2, input: { certificate: '/mine.pem', privateKey: null } })).toMatchObject({ certificatePath: '/domain.pem', privateKeyPath: '/domain.key' });
     await certify('', '');
     for (const kept of [{ remark: 'a' }, { host: 'APP.p.example.com' }, { mode: 'PLATFORM' }, { mode: 'PLATFORM', platformPrefix: 'app' }]) {
       expect(await api.record(update, { id: 2, input: kept })).toMatchObject({ mode: 'PLATFORM', host: 'app.p.example.com' });
@@ -203,7 +203,7 @@ eachDialect('hosts', (databases) => {
     expect(await on(update, { id: 1, input: { mode: 'CUSTOM', host: 'a.com' } })).toBe(false);
   });
 
-  test('how the certificate stands that is in use is told, and of the key nothing', async () => {
+  test('the status of the current certificate is shown, and nothing of the key', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api));
     const all = 'origin status problem names issuer validFrom validTo daysRemaining fingerprint acme { status problem nextAttemptAt }';
@@ -214,11 +214,11 @@ eachDialect('hosts', (databases) => {
     expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: expect.stringMatching(/^this server gets no certificates by ACME/), ...nothing });
     const [validFrom, validTo] = [new Date('2026-01-01T00:00:00.000Z'), new Date('2100-01-01T00:00:00.000Z')];
     const inUse = { names: ['a.com', '*.b.com'], issuer: 'R3', validFrom, validTo, fingerprint: 'ab'.repeat(32) };
-    api.engine.certificates.set(id, { standing: 'refused', problem: 'bad pair', inUse, acme: null });
+    api.engine.certificates.set(id, { status: 'refused', problem: 'bad pair', inUse, acme: null });
     expect(await told()).toEqual({
       origin: 'OWN', status: 'REFUSED', problem: 'bad pair', ...inUse, validFrom: validFrom.toISOString(), validTo: validTo.toISOString(), daysRemaining: expect.any(Number), acme: null,
     });
-    api.engine.certificates.set(id, { standing: 'missing', problem: '', inUse: null, acme: { status: 'failed', problem: 'nobody answered', nextAt: validTo.getTime() } });
+    api.engine.certificates.set(id, { status: 'missing', problem: '', inUse: null, acme: { status: 'failed', problem: 'nobody answered', nextAt: validTo.getTime() } });
     expect(await told()).toEqual({ origin: 'ACME', status: 'MISSING', problem: null, ...nothing, acme: { status: 'FAILED', problem: 'nobody answered', nextAttemptAt: validTo.toISOString() } });
   });
 
@@ -231,7 +231,7 @@ eachDialect('hosts', (databases) => {
     expect((await api.run(create, { input: { clientId: 99, host: 'a.com' } })).errors[0]).toMatchObject({ code: 'NOT_FOUND', message: 'client ID not found' });
   });
 
-  test('runtime is what the engine says; of a host that it does not know, what was last written', async () => {
+  test('runtime is the engine\'s state, or the stored state of a host that the engine does not know', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api));
     const operation = `query ($id: ID!) { host(id: $id) { runtime {
@@ -251,7 +251,7 @@ eachDialect('hosts', (databases) => {
     expect(await api.record(operation, { id })).toEqual({ runtime: { ...idle, error: 'the agent is not connected', inletBytes: 4, exportBytes: 5 } });
   });
 
-  test('every change is told, to the engine too', async () => {
+  test('every change is published, also to the engine', async () => {
     const api = await openTestSchema(databases);
     const told: unknown[] = [];
     api.services.changes.subscribe((change) => { if (change.resource === 'host') told.push([change.action, change.caller]); });
@@ -282,11 +282,11 @@ eachDialect('hosts of an ordinary user', (databases) => {
     const run = (operation: string, variables: Input = {}) => api.run(operation, variables, user);
     expect((await run(create, { input: { clientId: hers, host: 'hers.com', targets: ['80'] } })).data).toMatchObject({ createHost: { id: hisHost + 1 } });
     for (const client of [hers, undefined]) {
-      expect((await run('query ($c: ID) { hosts(clientId: $c) { total rows { id } } }', { c: client })).data).toEqual({ hosts: { total: 1, rows: [{ id: hisHost + 1 }] } });
+      expect((await run('query ($c: ID) { hosts(filter: { clientId: $c }) { total rows { id } } }', { c: client })).data).toEqual({ hosts: { total: 1, rows: [{ id: hisHost + 1 }] } });
     }
     expect((await run('{ hosts(search: "secret") { total } }')).data).toEqual({ hosts: { total: 0 } });
     for (const clientId of [his, free]) {
-      expect(await api.code('query ($c: ID) { hosts(clientId: $c) { total } }', { c: clientId }, user)).toBe('FORBIDDEN');
+      expect(await api.code('query ($c: ID) { hosts(filter: { clientId: $c }) { total } }', { c: clientId }, user)).toBe('FORBIDDEN');
       expect(await api.code(create, { input: { clientId, host: 'x.com' } }, user)).toBe('FORBIDDEN');
       expect(await api.code(update, { id: hisHost + 1, input: { clientId } }, user)).toBe('FORBIDDEN');
     }
@@ -314,7 +314,7 @@ eachDialect('hosts of an ordinary user', (databases) => {
     expect(await api.record(one, { id: 2 })).toMatchObject({ certificatePath: '/etc/a.pem', privateKeyPath: '/etc/a.key' });
   });
 
-  test('can lie below a platform domain, of which the user sees no more than what that takes', async () => {
+  test('can be below a platform domain, of which the user only sees what that requires', async () => {
     const { api, user, hers } = await tenants();
     expect((await api.run('{ platformDomains { id wildcard certificateConfigured } }', {}, user)).data).toEqual({ platformDomains: [{ ...domain, certificateConfigured: false }] });
     for (const field of ['certFilePath', 'keyFilePath', 'referenceCount', 'certificate { status }']) {
@@ -329,7 +329,7 @@ eachDialect('hosts of an ordinary user', (databases) => {
     expect((await api.run(available, { d: 'd', p: 'a', id: 2 }, other)).data).toMatchObject({ platformHostAvailable: { available: false } });
   });
 
-  test('are what a diagnosis tells of; a rule of another owner stays hidden', async () => {
+  test('appear in a diagnosis; a rule of another owner stays hidden', async () => {
     const { api, user, hisHost } = await tenants();
     const ask = 'query ($path: String) { diagnoseHost(host: "his.com", path: $path, scheme: HTTP, visitorAddress: "1.1.1.1") { matched reason target rule { id } gates { explanation remedy } } }';
     const answer = await api.run(ask, { path: '/secret' }, user);

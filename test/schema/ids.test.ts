@@ -22,10 +22,10 @@ test.each([
   ['a query', '{ client(id: "abc") { id } }', 'id'],
   ['more than its column holds', '{ tunnel(id: "2147483648") { id } }', 'id'],
   ['another spelling of a number', '{ host(id: "01") { id } }', 'id'],
-  ['a list', '{ tunnels(clientId: "x") { total } }', 'clientId'],
+  ['a list', '{ tunnels(filter: { clientId: "x" }) { total } }', 'filter.clientId'],
   ['an input', 'mutation { createTunnel(input: { clientId: "", mode: TCP }) { id } }', 'input.clientId'],
   ['a deletion', 'mutation { deleteUser(id: "1.5") }', 'id'],
-  ['the audit log', '{ auditEntries(callerId: "admin") { total } }', 'callerId'],
+  ['the audit log', '{ auditEntries(filter: { callerId: "admin" }) { total } }', 'filter.callerId'],
 ])('what is no id is named as such: in %s', async (_name, operation, field) => {
   const api = await openTestSchema(databases);
   expect((await api.run(operation)).errors).toMatchObject([{ code: 'INVALID_INPUT', extensions: { field } }]);

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Caller } from '../../src/rules/caller.ts';
-import { AgentDeclarations } from '../../src/schema/declared/agent-records.ts';
+import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
 import { eachDialect } from '../support/database.ts';
+import { declaredHostOf } from '../support/declared-entries.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const create = 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }';
@@ -26,7 +27,7 @@ const route = async (api: TestSchema, host: string, caller?: Caller) => {
 };
 
 eachDialect("the server's own names", (databases) => {
-  test('are for administrators only: nobody else gives one to a host, by whatever way', async () => {
+  test('are for administrators only: no other caller can give one to a host, by any mutation', async () => {
     const api = await openTestSchema(databases, { publicUrl: 'https://api.example.com' });
     const { hers, alsoHers, alice, web } = await world(api);
     await api.services.store.db.platformDomain.create({ data: { id: 'd', wildcard: '*.example.com' } });
@@ -38,9 +39,7 @@ eachDialect("the server's own names", (databases) => {
         expect([name, await api.code(create, { input: { clientId: hers, host: name, targets } }, caller)]).toEqual([name, 'HOST_OWN_NAME']);
         expect([name, await api.code(update, { id: other, input: { host: name } }, caller)]).toEqual([name, 'HOST_OWN_NAME']);
       }
-      const declared = await records.declare({ kind: 'host', name, host: {
-        host: name, platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', targets, headers: [], hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false, remark: '',
-      } });
+      const declared = await records.declare({ kind: 'host', name, host: declaredHostOf({ host: name, targets }) });
       expect(declared).toMatchObject({ id: 0, error: "the name is one of the server's own" });
     }
     expect(await api.code(create, { input: { clientId: hers, ...platform('panel') } }, alice)).toBe('HOST_OWN_NAME');
@@ -72,7 +71,7 @@ eachDialect("the server's own names", (databases) => {
     expect([later.errors, problem]).toEqual([[], { host: { certificate: { status: 'NONE', problem: "no certificate is ordered: the name is one of the server's own" } } }]);
   });
 
-  test('a name that becomes one later is served no more for the user who has it, and by no wildcard of a user', async () => {
+  test('when a name becomes one, the hosts and wildcards of users stop serving it', async () => {
     const api = await openTestSchema(databases);
     const { hers, alice, free } = await world(api);
     const exact = (await api.run(create, { input: { clientId: hers, host: 'later.example.net', targets } }, alice)).data;

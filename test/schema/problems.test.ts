@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { GraphQLEnumType } from 'graphql';
-import { AditError, errorCodes } from '../../src/schema/errors.ts';
-import { Problems } from '../../src/schema/problems.ts';
+import { errorCodes } from '../../src/schema/error-codes.ts';
+import { AditError } from '../../src/schema/errors.ts';
+import { Problems } from '../../src/schema/values/problems.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type SchemaOver } from '../support/schema.ts';
@@ -26,14 +27,21 @@ test('the enum ErrorCode of the schema is the table of errors', () => {
 });
 
 describe('problems', () => {
-  test('have the path of the input, one for each field, and come before whatever else is thrown', async () => {
+  test('have the path of the input, one for each field, and come before another error of the call', async () => {
     const problems = new Problems();
     expect(problems.check(() => 1)).toBe(1);
     problems.note(new AditError('HOST_INVALID', { field: 'host' }));
     problems.note(new AditError('HOST_EXISTS'), 'host');
     problems.inside('entries.2').note(new AditError('HOST_EXISTS', { field: 'name' }));
-    const failure = await problems.during(() => Promise.reject(new Error('later'))).catch((error: unknown) => error);
+    const failure = await problems.during(() => Promise.reject(new AditError('FORBIDDEN'))).catch((error: unknown) => error);
     expect(failure).toMatchObject({ message: 'invalid host', extensions: { code: 'HOST_INVALID', field: 'input.host', problems: [{ field: 'input.host' }, { code: 'HOST_EXISTS', field: 'input.entries.2.name' }] } });
+  });
+
+  test('hide no fault of the server', async () => {
+    const problems = new Problems();
+    problems.note(new AditError('HOST_INVALID', { field: 'host' }));
+    const fault = new TypeError('broken');
+    await expect(problems.during(() => Promise.reject(fault))).rejects.toBe(fault);
   });
 
   test('are nothing that no field has caused', async () => {
@@ -113,7 +121,34 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     expect(await problemsOf(api, change, { new: 'another' }, { kind: 'user', userId: user })).toEqual([['currentPassword', 'CURRENT_PASSWORD_WRONG']]);
   });
 
-  test("of somebody else's records nothing is said but that they are not the caller's", async () => {
+  test('null, limits, ids and empty texts among them', async () => {
+    const api = await openTestSchema(databases);
+    const update = (kind: string) => `mutation ($input: Update${kind}Input!) { update${kind}(id: 1, input: $input) { id } }`;
+    const create = (kind: string) => `mutation ($input: Create${kind}Input!) { create${kind}(input: $input) { id } }`;
+    const invalid = (...fields: string[]) => fields.map((field) => [`input.${field}`, 'INVALID_INPUT']);
+    await api.ok('mutation { createUser(input: { username: "a", password: "password" }) { id } createClient(input: {}) { id } createTunnel(input: { clientId: 1, mode: TCP }) { id } createHost(input: { clientId: 1, host: "a.example" }) { id } }');
+    expect(await problemsOf(api, update('User'), { input: { username: null, maxTunnels: 0, maxClients: -1, remark: long } })).toEqual(invalid('username', 'maxTunnels', 'maxClients', 'remark'));
+    const client = { basicUser: '', basicPassword: '', verifyKey: '', webUsername: '', webPassword: '', ipWhitePassword: '', rateLimit: 0, ownerId: 'x', remark: long };
+    const wrong = invalid('verifyKey', 'basicUser', 'basicPassword', 'rateLimit', 'webUsername', 'webPassword', 'ipWhitePassword', 'ownerId', 'remark');
+    expect(await problemsOf(api, update('Client'), { input: client })).toEqual(wrong);
+    expect(await problemsOf(api, create('Client'), { input: client })).toEqual(wrong);
+    const tunnel = { clientId: 'x', serverIp: '', password: '', localPath: '', stripPrefix: '', proxyProtocol: null, targets: ['office'] };
+    const ofTunnel = invalid('clientId', 'serverIp', 'password', 'localPath', 'stripPrefix', 'proxyProtocol', 'targets.0');
+    expect(await problemsOf(api, update('Tunnel'), { input: { ...tunnel, mode: null } })).toEqual([['input.clientId', 'INVALID_INPUT'], ['input.mode', 'INVALID_INPUT'], ...ofTunnel.slice(1)]);
+    expect(await problemsOf(api, create('Tunnel'), { input: { ...tunnel, mode: 'TCP' } })).toEqual(ofTunnel);
+    const host = { clientId: 'x', location: '', hostChange: '', certificate: '', privateKey: '', acme: null, targets: ['office'] };
+    const ofHost = invalid('clientId', 'location', 'hostChange', 'certificate', 'privateKey', 'acme', 'targets.0');
+    expect(await problemsOf(api, update('Host'), { input: host })).toEqual(ofHost);
+    expect(await problemsOf(api, create('Host'), { input: { ...host, host: 'b c' } })).toEqual([...ofHost, ['input.host', 'HOST_INVALID']]);
+    const platformDomains = [{ id: '', wildcard: '*.a.example' }, { wildcard: '*.b.example', keyFilePath: '' }];
+    expect(await problemsOf(api, 'mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl } }', { input: { serverUrl: '', platformDomains } }))
+      .toEqual(invalid('serverUrl', 'platformDomains.0.id', 'platformDomains.1.keyFilePath'));
+    expect((await api.run(update('Tunnel'), { input: { serverIp: '' } })).errors).toEqual([expect.objectContaining({ message: 'invalid serverIp: an empty text; null = none' })]);
+    expect(api.engine.openLeases.size).toBe(0);
+    expect(await Promise.all([api.services.store.db.client.count(), api.services.store.db.tunnel.count(), api.services.store.db.host.count()])).toEqual([1, 1, 1]);
+  });
+
+  test("records of another owner only produce NOT_FOUND errors", async () => {
     const api = await openTestSchema(databases);
     await api.ok('mutation { createClient(input: {}) { id } }');
     const user = await api.id('mutation { createUser(input: { username: "a", password: "password" }) { id } }');

@@ -6,12 +6,12 @@ import { schema } from '../../src/schema/schema.ts';
 /** Changes since the last release that break no client that follows docs/api.md: new values of enums, new optional arguments and input fields. */
 const allowed = { has: (description: string) => /^(.+ was added to enum type|An optional (arg|field) .+ was added)/.test(description) };
 
-test('schema.graphql is the schema; `npm run schema` writes it anew', async () => {
+test('schema.graphql is up to date; `npm run schema` writes it', async () => {
   const file = await readFile(new URL('../../src/schema/schema.graphql', import.meta.url), 'utf8');
   expect(file).toBe(`${printSchema(schema)}\n`);
 });
 
-test('nothing that the last release had is gone or another: what is no longer wanted is deprecated', async () => {
+test('everything in the last release\'s schema is unchanged; unwanted elements are deprecated', async () => {
   // The schema of the last release; docs/api.md says when it is replaced.
   const released = buildSchema(await readFile(new URL('released.graphql', import.meta.url), 'utf8'));
   const changes = [...findBreakingChanges(released, schema), ...findDangerousChanges(released, schema)];

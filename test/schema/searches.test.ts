@@ -1,5 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
-import { searchLimits } from '../../src/schema/operation-slots.ts';
+import { searchLimits } from '../../src/schema/limits/operation-slots.ts';
+import { SearchTooBroadError } from '../../src/store/errors.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients } from '../support/seed.ts';
@@ -20,13 +21,22 @@ eachDialect('searches of one caller', (databases) => {
         running--;
       }
     });
-    const searches = (count: number) => Promise.allSettled(Array.from({ length: count }, () => api.ok('{ clients(search: "office") { total } }')));
+    const searches = (count: number, args = 'search: "office"') => Promise.allSettled(Array.from({ length: count }, () => api.ok(`{ clients(${args}) { total } }`)));
+    // A filter that no index answers looks at each row, too.
+    expect(await searches(5, 'filter: { connected: false }')).toEqual(Array.from({ length: 5 }, () => ({ status: 'fulfilled', value: { clients: { total: 3 } } })));
     expect(await searches(12)).toEqual(Array.from({ length: 12 }, () => ({ status: 'fulfilled', value: { clients: { total: 3 } } })));
     expect(most).toBe(1);
-    await Promise.all([1, 2, 3].map(() => api.ok('{ clients { total } }')));
+    await Promise.all([1, 2, 3].map(() => api.ok('{ clients(filter: { unassigned: true }) { total } }')));
     expect(most).toBeGreaterThan(1); // lists that search nothing wait for nobody
     const all = await searches(searchLimits.running + searchLimits.waiting + 5);
     expect(all.filter(({ status }) => status === 'rejected')).toHaveLength(5);
+    spy.mockRestore();
+  });
+
+  test('fail with an error if they take too long', async () => {
+    const api = await openTestSchema(databases);
+    const spy = jest.spyOn(api.services.store, 'clientPage').mockRejectedValue(new SearchTooBroadError());
+    expect((await api.run('{ clients(search: "office") { total } }')).errors).toEqual([expect.objectContaining({ code: 'SEARCH_TOO_BROAD', message: 'the search took too long: narrow it' })]);
     spy.mockRestore();
   });
 });

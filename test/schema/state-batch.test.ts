@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { StateBatch } from '../../src/schema/state-batch.ts';
+import { StateBatch } from '../../src/schema/lists/state-batch.ts';
 
-test('what is asked for in one turn is asked of the engine together, each id once, and remembered', async () => {
+test('requests of one iteration are batched, each id once, and cached', async () => {
   const asked: number[][] = [];
   const states = new StateBatch(async (ids) => {
     asked.push([...ids]);
@@ -13,7 +13,7 @@ test('what is asked for in one turn is asked of the engine together, each id onc
   expect(asked).toEqual([[1, 2, 3], [4]]);
 });
 
-test('a failure of the engine reaches whoever has asked', async () => {
+test('a failure of the engine reaches all requests of the batch', async () => {
   const states = new StateBatch<string>(async () => { throw new Error('the engine is gone'); });
   await expect(Promise.all([states.load(1), states.load(2)])).rejects.toThrow('the engine is gone');
 });

@@ -68,7 +68,7 @@ eachDialect('a reset of traffic', (databases) => {
     expect([await series(api, one), await series(api, two)]).toEqual([[0, 0], [200, 0]]);
   });
 
-  test('is for whom the record belongs to; of a client with a flow limit for administrators alone', async () => {
+  test('is allowed for the record\'s owner; for a client with a flow limit, only for administrators', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const [alice, bob] = await Promise.all(['alice', 'bob'].map((username) => store.db.user.create({ data: { username, passwordHash: '' } })));

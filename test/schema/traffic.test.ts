@@ -41,7 +41,7 @@ eachDialect('traffic', (databases) => {
     });
   });
 
-  test('of stretches that are older than is to be kept is forgotten, the coarse ones last', async () => {
+  test('of buckets older than the retention is deleted, the coarse buckets last', async () => {
     const api = await openTestSchema(databases);
     const { db } = api.services.store;
     const minute = Math.floor(Date.now() / 60_000);
@@ -54,7 +54,7 @@ eachDialect('traffic', (databases) => {
     expect(left.map(({ step, _count }) => [step, _count])).toEqual([['day', 3], ['hour', 2], ['minute', 1]]);
   });
 
-  test('is shown to whom the record belongs, and only so much of it at once', async () => {
+  test('is shown to the record\'s owner, with a limited number of buckets', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const [alice, bob] = await Promise.all(['alice', 'bob'].map((username) => store.db.user.create({ data: { username, passwordHash: '' } })));

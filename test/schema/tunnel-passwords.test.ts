@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Caller } from '../../src/rules/caller.ts';
-import { AgentDeclarations } from '../../src/schema/declared/agent-records.ts';
+import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
 import { eachDialect } from '../support/database.ts';
+import { declaredTunnelOf } from '../support/declared-entries.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
@@ -14,7 +15,7 @@ async function world(api: TestSchema) {
   const [hers, free] = [await client({ ownerId: userId }), await client({})];
   await api.ok(create, { input: { clientId: free, mode: 'SECRET', password: 'taken', targets } });
   const alice = { kind: 'user', userId, address: '192.0.2.1' } satisfies Caller;
-  const made = (password: string, caller: Caller = alice) => api.run(create, { input: { clientId: hers, mode: 'P2P', password, targets } }, caller);
+  const made = (password: string, caller: Caller = alice) => api.run(create, { input: { clientId: hers, mode: 'P2P', password: password || null, targets } }, caller);
   const message = async (password: string, caller?: Caller) => (await made(password, caller)).errors[0]?.message;
   return { hers, free, alice, message };
 }
@@ -72,7 +73,7 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await message('still free')).toBeUndefined();
   });
 
-  test('are tried no faster by those that turn out to be free, whichever client of a user asks; such as were had before are no guess', async () => {
+  test('are throttled even if they are free, for all clients of a user together; passwords that the owner had before do not count', async () => {
     let now = Date.now();
     const api = await openTestSchema(databases, {}, () => now);
     const { hers, alice } = await world(api);
@@ -86,7 +87,7 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await change('one more')).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await change('had')).toBeUndefined();
     const records = new AgentDeclarations(api.services).open(second, '198.51.100.1');
-    const declare = async (password: string) => (await records.declare({ kind: 'tunnel', name: 't', tunnel: { mode: 'secret', port: 0, serverIp: '', targets, password, localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' } })).error;
+    const declare = async (password: string) => (await records.declare({ kind: 'tunnel', name: 't', tunnel: declaredTunnelOf({ mode: 'secret', targets, password }) })).error;
     expect(await declare('another')).toBe('secret mode keys another must be unique');
     expect(await declare('has')).toBe('');
     now += 1000;
@@ -97,7 +98,7 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const { hers } = await world(api);
     const records = new AgentDeclarations(api.services).open(hers, '192.0.2.9');
-    const declare = async (name: string, password: string) => (await records.declare({ kind: 'tunnel', name, tunnel: { mode: 'secret', port: 0, serverIp: '', targets, password, localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' } })).error;
+    const declare = async (name: string, password: string) => (await records.declare({ kind: 'tunnel', name, tunnel: declaredTunnelOf({ mode: 'secret', targets, password }) })).error;
     for (let guess = 0; guess < 10; guess++) expect(await declare(`t${guess}`, 'taken')).toBe('secret mode keys taken must be unique');
     expect(await declare('t', 'nobody has it')).toBe('secret mode keys nobody has it must be unique');
   });

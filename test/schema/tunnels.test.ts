@@ -144,7 +144,7 @@ eachDialect('tunnels', (databases) => {
     expect(counts.map(({ tunnelCount }) => tunnelCount)).toEqual([0, 1, 1]);
   });
 
-  test('another mode: the port is kept where it can be, tested where the transport differs, and given up where none is needed', async () => {
+  test('a change of mode keeps the port if possible, tests it if the transport differs, and releases it if the mode needs none', async () => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { port: 9001 });
     expect(await api.record(update, { id, input: { mode: 'SOCKS5' } })).toMatchObject({ mode: 'SOCKS5', port: 9001 });
@@ -159,7 +159,7 @@ eachDialect('tunnels', (databases) => {
   test('a p2p tunnel without a password gets one of its own, made or changed to; a secret one has to be given one', async () => {
     const api = await openTestSchema(databases);
     const generated = expect.stringMatching(/^[a-z2-7]{24}$/);
-    const made = await api.record(create, { input: { clientId: await newClient(api), mode: 'P2P', password: '' } });
+    const made = await api.record(create, { input: { clientId: await newClient(api), mode: 'P2P', password: null } });
     expect(made).toMatchObject({ mode: 'P2P', password: generated });
     const changed = await api.record(update, { id: await newTunnel(api, {}), input: { mode: 'P2P' } });
     expect(changed).toMatchObject({ mode: 'P2P', password: generated });
@@ -220,7 +220,7 @@ eachDialect('tunnels', (databases) => {
     expect(await api.record(start, { id })).toMatchObject({ enabled: true, port: 9001 });
   });
 
-  test('the error of a start names the tunnel that has the port to who may see that one, and to nobody else', async () => {
+  test('if a start fails because the port is in use, the error names the other tunnel only to callers who may see it', async () => {
     const api = await openTestSchema(databases);
     const { db } = api.services.store;
     const [alice, bob] = [await db.user.create({ data: { username: 'alice', passwordHash: '' } }), await db.user.create({ data: { username: 'bob', passwordHash: '' } })];
@@ -255,7 +255,7 @@ eachDialect('tunnels', (databases) => {
     expect(await api.record(create, { input: { clientId: 1, mode: 'TCP', port: 9001 } })).toMatchObject({ port: 9001 });
   });
 
-  test('an id that nobody has is not found, and null in a query', async () => {
+  test('an unknown id is NOT_FOUND in a mutation and null in a query', async () => {
     const api = await openTestSchema(databases);
     for (const [operation, variables] of [[update, { input: {} }], [copy, {}], [start, {}], [stop, {}], [remove, {}]] as const) {
       expect((await api.run(operation, { id: 99, ...variables })).errors[0]).toMatchObject({ code: 'NOT_FOUND', message: 'tunnel ID not found' });

@@ -45,7 +45,7 @@ test('TLS is off unless asked for; a pinned fingerprint asks for it', () => {
   for (const text of ['', digits.slice(1), `${digits}0`, digits.replace('a', 'g')]) expect(() => tlsOf({ tls: true, tlsFingerprint: text })).toThrow('--tls-fingerprint: must be a SHA-256 fingerprint');
 });
 
-test('everything that is wrong is said at once, and the key is not shown', () => {
+test('all problems are reported at once, and the key is not shown', () => {
   expect(() => readAgentOptions({ server: 'h', vkey: 'hush', vkeyFile, logLevel: 'loud' }, {})).toThrow(new SettingsError([
     '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
     '--vkey-file: must not be given together with --vkey',
@@ -56,7 +56,7 @@ test('everything that is wrong is said at once, and the key is not shown', () =>
   expect(() => readAgentOptions({ server: 'h:1', vkeyFile: '/nowhere' }, {})).toThrow('--vkey-file: ENOENT');
 });
 
-test('with a configuration file, nothing else has to be said', () => {
+test('with a configuration file, no other option is required', () => {
   expect(readAgentOptions({ config: 'a.toml', json: true }, {})).toMatchObject({ session: { server: undefined, vkey: undefined, tls: undefined, allowFiles: [] }, config: path.resolve('a.toml'), json: true });
   expect(readAgentOptions({ config: 'a.toml', server: 'h:1' }, { ADIT_VKEY: 'k' }).session).toMatchObject({ server: { host: 'h', port: 1 }, vkey: 'k' });
   expect(() => readAgentOptions({}, { ADIT_VKEY: 'k' })).toThrow('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');

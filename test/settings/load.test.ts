@@ -137,7 +137,7 @@ describe('keys that protect nothing (contract D30)', () => {
   const load = (environment: NodeJS.ProcessEnv) =>
     loadSettings({ configFile: file(''), environment: { ADIT_DATA_DIR: path.join(directory, 'weak'), ADIT_AUTH_KEY: 'k', ADIT_AUTH_CRYPT_KEY: '0123456789abcdef', ...environment } });
 
-  test('an auth_key that is given empty stays empty: the signed API is off, and the log says so', () => {
+  test('an auth_key that is set to empty stays empty: the signed API is off, which is logged', () => {
     const { settings, notices } = load({ ADIT_AUTH_KEY: '' });
     expect(settings.authKey).toBe('');
     expect(notices).toEqual(['auth_key is empty: the signed API is off']);
@@ -146,16 +146,16 @@ describe('keys that protect nothing (contract D30)', () => {
   test.each(['123', ' CHANGE_ME ', '1234567812345678'])('the well-known auth_key %j turns the signed API off, too', (key) => {
     const { settings, notices } = load({ ADIT_AUTH_KEY: key });
     expect(settings.authKey).toBe('');
-    expect(notices).toEqual(['auth_key is one that everybody knows: the signed API is off; set another one']);
+    expect(notices).toEqual(['auth_key is a publicly known key: the signed API is off; set another one']);
   });
 
-  test('an auth_crypt_key that everybody knows is kept, and the log warns', () => {
+  test('a well-known auth_crypt_key is kept, with a warning in the log', () => {
     const { settings, notices } = load({ ADIT_AUTH_CRYPT_KEY: '1234567812345678' });
     expect(settings.authCryptKey).toBe('1234567812345678');
-    expect(notices).toEqual([expect.stringContaining('auth_crypt_key is one that everybody knows')]);
+    expect(notices).toEqual([expect.stringContaining('auth_crypt_key is a publicly known key')]);
   });
 
-  test('an auth_crypt_key of another length is kept, and the log says what is off', () => {
+  test('an auth_crypt_key of another length is kept, and the log reports what is disabled', () => {
     const { settings, notices } = load({ ADIT_AUTH_CRYPT_KEY: 'short' });
     expect(settings.authCryptKey).toBe('short');
     expect(notices).toEqual(['auth_crypt_key is not 16 bytes long: /auth/getauthkey/ is off']);

@@ -18,7 +18,7 @@ function mode(file: string): string {
 }
 
 describe('the first start', () => {
-  test('generates the secrets that nobody gave, and stores them for this user only', () => {
+  test('generates the secrets that are not set, and stores them for this user only', () => {
     const { settings, generated } = loadSettings(start('first/data'));
     expect(generated).toEqual({ authKey: settings.authKey, authCryptKey: settings.authCryptKey, adminPassword: settings.adminPassword });
     expect(settings.authKey).toMatch(/^[A-Za-z0-9]{32,}$/);

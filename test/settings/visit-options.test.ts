@@ -25,7 +25,7 @@ test('the password comes from a flag, a file or the environment', () => {
   expect(readVisitOptions({ ...flags, password: undefined }, { ADIT_VISIT_PASSWORD: 'e' }).password).toBe('e');
 });
 
-test('everything that is wrong is said at once, and the password is not shown', () => {
+test('all problems are reported at once, and the password is not shown', () => {
   expect(() => readVisitOptions({ server: 'h', type: 'tcp', password: 'hush', passwordFile, listen: 'x:y', logLevel: 'loud' }, {})).toThrow(new SettingsError([
     '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
     '--type: must be secret or p2p',

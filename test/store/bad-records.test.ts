@@ -25,7 +25,7 @@ async function mend({ db, dialect }: TestStore): Promise<void> {
 }
 
 eachDialect('running state', (databases) => {
-  test('a record that can not be stored costs no other record anything, is told of once, and is stored when it can be', async () => {
+  test('a record that cannot be stored does not affect others, is logged once, and is stored when possible', async () => {
     const store = await databases.openEmpty();
     const ids = await seedClients(store, 300);
     const bad = ids[77] ?? 0;
@@ -51,7 +51,7 @@ eachDialect('running state', (databases) => {
     expect(restored).toEqual([]);
   });
 
-  test('an agent whose texts no database stores is stored with them made fit, and so is everybody else', async () => {
+  test('texts of an agent that no database can store are sanitized, and all records are stored', async () => {
     const store = await databases.openEmpty();
     const [one = 0, two = 0] = await seedClients(store, 2);
     const stored = { clients: [{ ...CLIENT, id: one, ...fresh }, { ...CLIENT, id: two, vkey: 'the-second-vkey', ...fresh }] };

@@ -31,7 +31,7 @@ async function lockFile(dataDir: string): Promise<() => Promise<void>> {
 describe('another process that holds the lock of the SQLite file', () => {
   const databases = testDatabases('sqlite');
 
-  test('holds up no read, and writes only until it lets go', async () => {
+  test('delays no read, and writes only until the lock is released', async () => {
     const database = await databases.create();
     const store = await database.open();
     const { id } = await store.transaction((tx) => tx.client.create({ data: { vkey: 'first' } }));

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { wantedClient } from '../../src/schema/engine-changes.ts';
+import { wantedClient } from '../../src/schema/writes/engine-changes.ts';
 import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 

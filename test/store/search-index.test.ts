@@ -104,7 +104,7 @@ eachDialect('the search in memory', (databases) => {
     await Promise.all(Array.from({ length: 20 }, (_, n) => searching(n)));
   }, 60_000);
 
-  test('counters do not make it read anything anew', async () => {
+  test('counters do not make it reload anything', async () => {
     const store = await databases.openEmpty();
     const [id = 0] = await seedClients(store, 3);
     const stamps = () => store.db.searchSegment.findMany({ orderBy: { resource: 'asc' } });
@@ -194,7 +194,7 @@ describe('a table that is too large for the memory', () => {
     const connection = new HotConnection(path.join(database.dataDir, databaseFileName));
     const found = (most: number) => new Promise<Found>((resolve, reject) => {
       new Searches(connection, setImmediate, new SearchIndex(most)).run(
-        { table: 'Client', text: 'OFFICE 12', withoutSecrets: true, where: {}, stretch: { desc: true, offset: 3, limit: 4 } }, 2000,
+        { table: 'Client', text: 'OFFICE 12', withoutSecrets: true, where: {}, range: { desc: true, offset: 3, limit: 4 } }, 2000,
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer to a search
         { resolve: (result) => resolve(result as Found), reject });
     });

@@ -1,8 +1,10 @@
 import path from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
+import { clientConditions } from '../../src/store/hot/conditions.ts';
 import { PostgresqlReader } from '../../src/store/hot/postgresql-reader.ts';
 import { databaseFileName } from '../../src/store/sqlite.ts';
+import { HotConnection, MOST_PREPARED } from '../../src/store/sqlite/hot-connection.ts';
 import type { ReaderRequest } from '../../src/store/sqlite/protocol.ts';
 import { WorkerLink } from '../../src/store/sqlite/worker-link.ts';
 import { eachDialect, testDatabases } from '../support/database.ts';
@@ -45,6 +47,36 @@ eachDialect('a search', (databases) => {
     });
     expect(hold).toBeLessThan(50);
   }, 120_000);
+});
+
+eachDialect('filters', (databases) => {
+  test('leave no prepared statement behind for each way to combine their conditions', async () => {
+    const store = await databases.openEmpty();
+    await seedClients(store, 3);
+    const prepared = jest.spyOn(pg.Client.prototype, 'query');
+    try {
+      for (const connected of [undefined, true, false]) for (const enabled of [true, false]) for (const owned of [undefined, true, false]) {
+        await store.clientPage({ conditions: clientConditions({ connected, enabled, owned }), offset: 0, limit: 1 });
+      }
+      const names = prepared.mock.calls.flatMap(([query]: unknown[]) => typeof query === 'object' && query !== null && 'name' in query && typeof query.name === 'string' ? [query.name] : []);
+      expect(new Set(names).size).toBeLessThanOrEqual(1); // of the rows themselves
+    } finally {
+      prepared.mockRestore();
+    }
+  });
+});
+
+describe('a connection for hot queries', () => {
+  const databases = testDatabases('sqlite');
+
+  test('keeps so many statements prepared and no more', async () => {
+    const database = await databases.create();
+    await (await database.open()).close();
+    const connection = new HotConnection(path.join(database.dataDir, databaseFileName));
+    for (let n = 0; n <= MOST_PREPARED; n++) expect(connection.rows(`SELECT ${n} AS n`, []).rows).toEqual([`[${n}]`]);
+    expect(connection.prepared).toBeLessThanOrEqual(MOST_PREPARED);
+    connection.close();
+  });
 });
 
 describe('a search that works for too long', () => {

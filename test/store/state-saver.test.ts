@@ -18,7 +18,7 @@ function recorded() {
   };
 }
 
-test('whoever wants fresh state waits for a write, and a crowd of them for one a second', async () => {
+test('requests for fresh state wait for a write, and many of them share one write a second', async () => {
   jest.useFakeTimers();
   const { source, store, saved } = recorded();
   const saver = new StateSaver(source, store, new LogRecorder().logger);
@@ -44,7 +44,7 @@ test('saves every five seconds and when it stops', async () => {
   expect(saved).toEqual([1, 2, 3]);
 });
 
-test('gives back what could not be saved, says so in the log, and goes on', async () => {
+test('keeps what could not be saved, logs it, and continues', async () => {
   const { source, restored } = recorded();
   const log = new LogRecorder();
   let broken = true;

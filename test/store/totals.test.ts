@@ -72,7 +72,7 @@ eachDialect('kept counts', (databases) => {
     expect(await falseCounts(store)).toEqual([]);
   }, 60_000);
 
-  test('that were wrong before are counted anew by the migration that brought the triggers', async () => {
+  test('that were wrong before are recounted by the migration that adds the triggers', async () => {
     const store = await databases.openEmpty();
     await seedUsers(store, 1);
     const [clientId = 0] = await seedClients(store, 2, () => ({ userId: 1 }));

@@ -73,7 +73,7 @@ eachDialect('a transaction', (databases) => {
     expect(statements.filter((text) => text === 'COMMIT')).toHaveLength(1);
   });
 
-  test('that loses its database fails all who share it, and none of them waits for ever', async () => {
+  test('that loses its database fails all writes that share it, and none of them hangs', async () => {
     const store = await databases.openEmpty();
     const events = new EventEmitter();
     const free = once(events, 'free');

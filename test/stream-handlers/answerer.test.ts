@@ -8,8 +8,8 @@ import { LogRecorder } from '../support/log-recorder.ts';
 
 /** An answerer whose dials are written down and never succeed. */
 function recording() {
-  const dialled: number[] = [];
-  const dial = ({ port }: { readonly port: number }) => { dialled.push(port); };
+  const dialed: number[] = [];
+  const dial = ({ port }: { readonly port: number }) => { dialed.push(port); };
   const answerer = new Answerer({ sockets: { ...netBackend, dial }, datagrams: new DatagramBudget(), hold: () => () => undefined }, new LogRecorder().logger);
   const ends: Array<{ over: boolean }> = [];
   const ask = (tunnel: number) => {
@@ -18,32 +18,32 @@ function recording() {
     answerer.answer(stream, encodeOpen({ kind: 'tcp', by: `tunnel ${tunnel}`, targets: [`127.0.0.1:${tunnel}`] }));
     return stream;
   };
-  return { dialled, ask, ends };
+  return { dialed, ask, ends };
 }
 
-test('targets of one tunnel are dialled although hundreds of another wait for theirs', async () => {
-  const { dialled, ask } = recording();
+test('targets of one tunnel are dialed although hundreds of another wait for theirs', async () => {
+  const { dialed, ask } = recording();
   for (let i = 0; i < 500; i++) ask(1);
   ask(2);
-  expect(dialled.indexOf(2)).toBeGreaterThanOrEqual(0);
-  expect(dialled.indexOf(2)).toBeLessThan(10);
-  await eventually(() => dialled.length, (count) => count === 501);
+  expect(dialed.indexOf(2)).toBeGreaterThanOrEqual(0);
+  expect(dialed.indexOf(2)).toBeLessThan(10);
+  await eventually(() => dialed.length, (count) => count === 501);
 });
 
-test('nothing is dialled for a visitor who went while he waited', async () => {
-  const { dialled, ask } = recording();
+test('nothing is dialed for a visitor that disconnected while it waited', async () => {
+  const { dialed, ask } = recording();
   const streams = Array.from({ length: 100 }, () => ask(1));
   for (const stream of streams.slice(50)) stream.over = true;
   ask(1);
-  await eventually(() => dialled.length, (count) => count >= 51);
-  expect(dialled.length).toBe(51);
+  await eventually(() => dialed.length, (count) => count >= 51);
+  expect(dialed.length).toBe(51);
 });
 
 test('a tunnel whose targets are silent leaves room for the others', async () => {
-  const { dialled, ask, ends } = recording();
+  const { dialed, ask, ends } = recording();
   for (let i = 0; i < 3000; i++) ask(1);
   await eventually(() => ends.filter(({ over }) => over).length, (count) => count === 3000 - 2048);
   ask(2);
-  expect(dialled.filter((port) => port === 2).length).toBe(1);
-  expect(dialled.length).toBe(2049);
+  expect(dialed.filter((port) => port === 2).length).toBe(1);
+  expect(dialed.length).toBe(2049);
 });

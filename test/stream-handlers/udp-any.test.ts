@@ -15,12 +15,12 @@ afterEach(() => muxes.splice(0).forEach((mux) => mux.close('the test is over')))
 
 /** Datagrams with their addresses, through a session to an agent's answer. */
 async function exchange() {
-  const { dialled, accepted } = await socketPair();
+  const { dialed, accepted } = await socketPair();
   const seen = { answers: [] as Array<{ from: string; port: number; text: string }>, dropped: 0 };
   const context = { sockets: netBackend, datagrams: new DatagramBudget(), hold: () => () => undefined };
   const quiet = { onControl: () => undefined, onClose: () => undefined };
   const server = new Mux(accepted, 'server', { ...quiet, onOpen: (stream) => stream.reset() });
-  muxes.push(server, new Mux(dialled, 'agent', {
+  muxes.push(server, new Mux(dialed, 'agent', {
     ...quiet,
     onOpen: (stream, payload) => {
       const request = decodeOpen(payload);

@@ -3,7 +3,7 @@ import type { EngineEvent, EngineFace } from '../../src/engine/face.ts';
 
 /**
  * The engine as if it ran in another process: every argument and result is a structured clone, so nothing but plain data gets through,
- * and answers and events come on a later turn of the event loop. The schema gets the engine through this in all suites.
+ * and answers and events come on a later iteration of the event loop. The schema gets the engine through this in all suites.
  */
 export function apart(engine: EngineFace): EngineFace {
   const across = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => async (...args: Args): Promise<Result> => {
@@ -27,12 +27,13 @@ export function apart(engine: EngineFace): EngineFace {
     tunnelStates: across((ids) => engine.tunnelStates(ids)),
     hostStates: across((ids) => engine.hostStates(ids)),
     hostCertificates: across((questions) => engine.hostCertificates(questions)),
+    hostsWithCertificateUntil: across((before) => engine.hostsWithCertificateUntil(before)),
     traffic: across(() => engine.traffic()),
     connections: across((clientId) => engine.connections(clientId)),
     closeConnection: across((clientId, id) => engine.closeConnection(clientId, id)),
     clientOfVisitors: across((keyDigest) => engine.clientOfVisitors(keyDigest)),
-    letIn: across((clientId, address, password) => engine.letIn(clientId, address, password)),
-    isLetIn: across((clientId, address) => engine.isLetIn(clientId, address)),
+    allowByPassword: across((clientId, address, password) => engine.allowByPassword(clientId, address, password)),
+    isAllowedByPassword: across((clientId, address) => engine.isAllowedByPassword(clientId, address)),
     probe: across((clientId, target, timeoutMs) => engine.probe(clientId, target, timeoutMs)),
     watch: (listener) => {
       let watching = true;

@@ -11,6 +11,7 @@ import { createContext } from '../../src/schema/context.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { createServices } from '../../src/schema/services.ts';
 import { apart } from './apart.ts';
+import { cheapPasswords } from './cheap-passwords.ts';
 import type { TestDatabases } from './database.ts';
 import type { TestStore } from './test-store.ts';
 import { emptyStore } from './empty-store.ts';
@@ -77,7 +78,7 @@ export interface TestApis {
 }
 
 /**
- * The APIs of the `describe` that it is called in; they are stopped when the suite ends.
+ * The APIs of the `describe` that it is called in; they are stopped when the suite ends. Passwords are hashed cheaply, unless the suite wants real ones.
  *
  *     const apis = testApis(testDatabases('sqlite'));
  *     test('...', async () => {
@@ -85,7 +86,8 @@ export interface TestApis {
  *       expect((await api.signed('/client/add/', { remark: 'a' })).body).toEqual({ status: 1, msg: 'add success', id: 1 });
  *     });
  */
-export function testApis(databases: TestDatabases): TestApis {
+export function testApis(databases: TestDatabases, { realPasswords = false }: { readonly realPasswords?: boolean } = {}): TestApis {
+  if (!realPasswords) cheapPasswords();
   const stops: Array<() => Promise<void>> = [];
   afterAll(() => Promise.all(stops.map((stop) => stop())));
   return {
@@ -110,7 +112,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
   const callers = createCallers({ services, settings: used });
   let requests = 0;
   const legacy = createLegacyRouter({
-    schema, log: log.logger, now, settings: used, callers, turn: (address) => services.turns.next(address),
+    schema, log: log.logger, now, settings: used, callers, nextSlice: (address) => services.timeSlices.next(address),
     contextFor: (caller) => createContext(services, caller, String(++requests)),
   });
   const app = express().disable('x-powered-by').set('trust proxy', used.trustedProxies).use(forwardedFields(used.trustedProxies)).use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));

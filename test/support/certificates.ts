@@ -27,6 +27,27 @@ hylQgxGuPe0aKsoS8Nj3h/fzsgqkjy3iReUaCkpmm+x/uPmiaA1dMiEZ
 `,
 };
 
+/** What the first start of a server makes for its bridge, from 2020 to 2120. */
+export const bridge: TestCertificate = {
+  certificate: `-----BEGIN CERTIFICATE-----
+MIIBUzCB+qADAgECAgk+ZJ2nx0Ou8HMwCgYIKoZIzj0EAwIwFjEUMBIGA1UEAxML
+QWRpdCBicmlkZ2UwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBYx
+FDASBgNVBAMTC0FkaXQgYnJpZGdlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+lsRIHno3nVmAROFGz6If6/ibC5KWv3yD7IpQkdlSKc+ymIVlnSec9jn+9Q4DSOui
+XKtcKdlMj5wJY5U0BI8qh6MvMC0wCQYDVR0TBAIwADALBgNVHQ8EBAMCB4AwEwYD
+VR0lBAwwCgYIKwYBBQUHAwEwCgYIKoZIzj0EAwIDSAAwRQIgQxT7GoBHrDf8qjuI
+Gz6ZrMYcLRMu0muc88EmniOlWOMCIQCSVUm6Fj2HHMh0bG4D84xXqZ9zpxrDG6fd
+6ruWtcZ2NQ==
+-----END CERTIFICATE-----
+`,
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgOUWYV6YoJfTidmfE
+04hFx9tOfx9qGtLo17+FKTnAsJ+hRANCAASWxEgeejedWYBE4UbPoh/r+JsLkpa/
+fIPsilCR2VIpz7KYhWWdJ5z2Of71DgNI66Jcq1wp2UyPnAljlTQEjyqH
+-----END PRIVATE KEY-----
+`,
+};
+
 /** For *.example.org, from 2020 to 2120. */
 export const other: TestCertificate = {
   certificate: `-----BEGIN CERTIFICATE-----

@@ -31,7 +31,7 @@ export interface TakenRequest {
 
 /** What happens between a visitor and an origin, in its order, and what each of them must see of the other. */
 export interface Conversation {
-  /** A behaviour. */
+  /** A behavior. */
   readonly name: string;
   /** How the host differs from `example.test` without settings. */
   readonly host?: Partial<WantedHost>;

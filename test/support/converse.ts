@@ -5,7 +5,7 @@ import { RecordedSocket } from './recorded-socket.ts';
 import type { RawOrigin } from './raw-origin.ts';
 
 /** A whole conversation takes no longer, in ms. */
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 /** The origin's part of a conversation. */
 export interface OriginPart {
@@ -27,7 +27,7 @@ export async function converse({ from = '127.0.0.1', steps }: Conversation, port
     timer = setTimeout(() => {
       const origins = part.raw?.connections.map(({ unread }) => unread.slice(0, 500)) ?? [];
       reject(new Error(`step ${at} (${JSON.stringify(steps[at] ?? 'the end').slice(0, 500)}) does not happen; not asked for: ${JSON.stringify({ visitor: visitor.unread.slice(0, 500), origins })}`));
-    }, PATIENCE_MS);
+    }, TIMEOUT_MS);
   });
   try {
     return await Promise.race([late, run()]);

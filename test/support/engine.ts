@@ -81,13 +81,13 @@ export class FakeEngine implements EngineFace {
     return [...this.wantedClients.values()].find(({ vkey, ipWhitePassword }) => ipWhitePassword !== '' && visitorKeyOf(vkey) === keyDigest)?.id;
   }
 
-  async letIn(clientId: number, address: string, password: string): Promise<boolean> {
+  async allowByPassword(clientId: number, address: string, password: string): Promise<boolean> {
     if (this.wantedClients.get(clientId)?.ipWhitePassword !== password) return false;
     this.letInAddresses.add(`${clientId} ${address}`);
     return true;
   }
 
-  async isLetIn(clientId: number, address: string): Promise<boolean> {
+  async isAllowedByPassword(clientId: number, address: string): Promise<boolean> {
     return this.letInAddresses.has(`${clientId} ${address}`);
   }
 
@@ -160,6 +160,10 @@ export class FakeEngine implements EngineFace {
 
   async hostCertificates(questions: readonly CertificateQuestion[]): Promise<Array<CertificateState | undefined>> {
     return questions.map(({ id }) => this.certificates.get(id));
+  }
+
+  async hostsWithCertificateUntil(before: number): Promise<number[]> {
+    return Array.from(this.certificates).filter(([, { inUse }]) => inUse && inUse.validTo.getTime() < before).map(([id]) => id);
   }
 
   async traffic(): Promise<Traffic> {

@@ -37,6 +37,7 @@ export function wholeOperation({ kind, field }: RootField, valueOf: ValueOf): Op
 function inputFor(name: string, type: GraphQLInputType, valueOf: ValueOf): unknown {
   const nullable = getNullableType(type);
   if (isListType(nullable)) return [inputFor(name, nullable.ofType, valueOf)];
+  if (isInputObjectType(nullable) && valueOf(name) === null && !isNonNullType(type)) return null;
   if (isInputObjectType(nullable)) return Object.fromEntries(Object.values(nullable.getFields()).map((field) => [field.name, inputFor(field.name, field.type, valueOf)]));
   const value = valueOf(name);
   if (value !== undefined && !(value === null && isNonNullType(type))) return value;

@@ -15,7 +15,7 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 const ACK = 1;
 /** After so many ms no answer will come any more. Until then there are pings: Node sends a reset along with the next thing it has to say. */
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9);
@@ -58,7 +58,7 @@ export async function silentHttp2(port: number, servername: string): Promise<tls
   return socket;
 }
 
-/** Writes as fast as the other side takes it, until the connection is closed or `most` was written. @returns how often it wrote */
+/** Writes as fast as the peer takes it, until the connection is closed or `most` was written. @returns how often it wrote */
 export async function flood(socket: tls.TLSSocket, make: (index: number) => Buffer, most = Number.POSITIVE_INFINITY): Promise<number> {
   let written = 0;
   while (written < most && !socket.destroyed) {
@@ -87,7 +87,7 @@ export async function sendHttp2(port: number, servername: string, fields: readon
     ...(body === undefined ? [] : [frame(DATA, END_STREAM, 1, Buffer.from(body, 'latin1'))]),
     frame(PING, 0, 0, Buffer.alloc(8)),
   ]));
-  const until = performance.now() + PATIENCE_MS;
+  const until = performance.now() + TIMEOUT_MS;
   let received = Buffer.alloc(0);
   for await (const chunk of socket) {
     received = Buffer.concat([received, Buffer.from(chunk)]);

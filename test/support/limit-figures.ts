@@ -80,7 +80,7 @@ export async function greeted(port: number): Promise<net.Socket | undefined> {
 }
 
 /** Whether a visitor is answered now; he goes again. */
-export async function isLetIn(port: number): Promise<boolean> {
+export async function isAllowedByPassword(port: number): Promise<boolean> {
   const visitor = await greeted(port);
   if (!visitor) return false;
   visitor.destroy();
@@ -168,14 +168,14 @@ export async function measureFlow(limited: Limited, { streams, megabytes }: { re
 }
 
 /** Lets a burst of visitors come over both tunnels. @returns how many were let in */
-export async function measureBurst(limited: Limited, { visitors, allowed }: { readonly visitors: number; readonly allowed: number }): Promise<{ readonly letIn: number; readonly counted: number }> {
+export async function measureBurst(limited: Limited, { visitors, allowed }: { readonly visitors: number; readonly allowed: number }): Promise<{ readonly admitted: number; readonly counted: number }> {
   await edit(limited, { max_conn: allowed });
   const sockets = await Promise.all(Array.from({ length: visitors }, (_, number) => greeted(limited.ports[number % 2 === 0 ? 0 : 1])));
   const inside = sockets.flatMap((socket) => socket ?? []);
   const { connections } = await clientNow(limited);
   await reset(limited, inside, 0);
   await edit(limited, { max_conn: 0 });
-  return { letIn: inside.length, counted: connections };
+  return { admitted: inside.length, counted: connections };
 }
 
 /** Makes a change while a visitor is connected. @returns ms from the call until the visitor was cut */

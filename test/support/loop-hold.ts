@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { z } from 'zod';
 import type { ServerProcess } from './processes.ts';
 
 /** The environment of a server whose event loop is watched. Linux only. */
@@ -23,23 +26,14 @@ export class LoopHold {
   }
 }
 
-/** Asks `/healthz` all the time until it is stopped. @returns ends it, and gives the longest that an answer took, in ms */
-export function askHealth({ httpPort }: Pick<ServerProcess, 'httpPort'>): () => Promise<number> {
-  const stopping = new AbortController();
-  const asking = (async () => {
-    let longest = 0;
-    while (!stopping.signal.aborted) {
-      const begun = performance.now();
-      const response = await fetch(`http://127.0.0.1:${httpPort}/healthz`);
-      await response.arrayBuffer();
-      if (response.status !== 200) throw new Error(`/healthz answered ${response.status}`);
-      longest = Math.max(longest, performance.now() - begun);
-      await new Promise((resolve) => { setTimeout(resolve, 10); });
-    }
-    return longest;
-  })();
-  return () => {
-    stopping.abort();
-    return asking;
+/** Requests `/healthz` again and again, from a thread of its own. @returns stops it, and returns the longest time that a response took, in ms */
+export async function askHealth({ httpPort }: Pick<ServerProcess, 'httpPort'>): Promise<() => Promise<number>> {
+  const prober = new Worker(path.resolve(import.meta.dirname, 'health-prober.mjs'), { workerData: httpPort, execArgv: [] });
+  await once(prober, 'message');
+  return async () => {
+    const answered: Promise<unknown[]> = once(prober, 'message');
+    prober.postMessage('stop');
+    const [longest] = await answered;
+    return z.number().parse(longest);
   };
 }

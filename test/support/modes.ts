@@ -16,7 +16,7 @@ import { startVisitor } from './visitor.ts';
 export interface Visit {
   /** Sends a text of at most 1,000 characters and resolves to what comes back. Rejects, or never ends, when the visit is refused or over. */
   echo(text: string): Promise<string>;
-  /** Sends a text and ends its direction; resolves to what comes back until the other side ends too. Only where a protocol has ends. */
+  /** Sends a text and ends its direction; resolves to what comes back until the peer ends too. Only where a protocol has ends. */
   finish?(text: string): Promise<string>;
   /** Resolves when the visitor has lost its connection. Only where a protocol has connections. */
   readonly over?: () => Promise<void>;

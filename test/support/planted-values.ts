@@ -48,15 +48,15 @@ export function secretNames(run: PlantedRun, { path: route, parameters }: Route)
 /** What an argument or input field of GraphQL is sent as, of a list each item; undefined = any value of its type. */
 export function fieldValue(run: PlantedRun, { field }: RootField, name: string): unknown {
   // What narrows a list down to nothing would hide what it shows.
-  if (['search', 'resourceId', 'action', 'callerKind', 'callerId', 'to', 'unassigned', 'probe', 'clearWebLogin'].includes(name)) return null;
-  if (name === 'resource' && field.name === 'auditEntries') return null;
+  if (['search', 'filter', 'to', 'probe', 'clearWebLogin'].includes(name)) return null;
   if (name.startsWith('platform') && field.name.endsWith('Host')) return null;
+  if (name === 'id' && field.name === 'updateGlobalSettings') return null;
   if (name === 'platformDomainId') return platformDomainId('*.p.example.com', new Set());
   const values: Readonly<Record<string, unknown>> = {
     password: run.secret(field.name.includes('Tunnel') ? 'tunnelPassword' : 'userPassword'), newPassword: run.secret('newPassword'), confirmation: run.secret('newPassword'),
     currentPassword: run.secret('userPassword'), basicPassword: run.secret('basicPassword'), webPassword: run.secret('webPassword'), ipWhitePassword: run.secret('ipWhitePassword'),
     verifyKey: field.name === 'createClient' && name === 'verifyKey' ? run.planted.make(`vkey ${run.next}`) : run.secret('vkey'), privateKey: other.key, certificate: other.certificate, headers: `X-Planted: ${run.secret('header')}`,
-    id: field.name === 'updateGlobalSettings' ? '' : /delete|revoke/.test(field.name) ? 99 : field.name.includes('User') ? 2 : 1, limit: 5, offset: 0, port: null, mode: field.name.includes('Host') ? 'CUSTOM' : 'TCP',
+    id: /delete|revoke/.test(field.name) ? 99 : field.name.includes('User') ? 2 : 1, limit: 5, offset: 0, port: null, mode: field.name.includes('Host') ? 'CUSTOM' : 'TCP',
     username: `user${run.next}`, webUsername: `web${run.next}`, host: `g${run.next}.example.org`, targets: '127.0.0.1:1', serverIp: '127.0.0.1', visitorAddress: '127.0.0.1', location: '/g',
     blackIpList: '192.0.2.1', path: '/', wildcard: '*.p.example.com', certFilePath: path.join(run.files, 'c.pem'), keyFilePath: path.join(run.files, 'k.pem'), from: new Date(Date.now() - 60_000).toISOString(),
     enabled: true, maxClients: null, maxTunnels: null, rateLimit: null, flowLimit: null, maxConnections: null,

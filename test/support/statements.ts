@@ -1,11 +1,12 @@
 import { jest } from '@jest/globals';
 import pg from 'pg';
 import { z } from 'zod';
+import { UnchangedRows } from '../../src/store/hot/unchanged-rows.ts';
 import { HotConnection } from '../../src/store/sqlite/hot-connection.ts';
 import { WorkerLink } from '../../src/store/sqlite/worker-link.ts';
 import type { Store } from '../../src/store/store.ts';
 
-/** How many SQL statements the store sends to its database while `work` runs, whoever in the program sends them. */
+/** How many SQL statements the store sends to its database while `work` runs, whoever in the program sends them, results that it has kept included. */
 export async function countStatements(store: Store, work: () => Promise<unknown>): Promise<number> {
   return (await statementsOf(store, work)).length;
 }
@@ -25,12 +26,13 @@ export async function statementsOf({ dialect }: Store, work: () => Promise<unkno
   const begun = new Set<unknown>();
   const ask = jest.spyOn(WorkerLink.prototype, 'ask');
   const read = jest.spyOn(HotConnection.prototype, 'page');
+  const unchanged = jest.spyOn(UnchangedRows.prototype, 'at').mockReturnValue(undefined);
   try {
     await work();
     for (const [what, text, , transaction] of ask.mock.calls.map((args: unknown[]) => args)) {
       if (what === 'next') continue;
       // The first statement of a transaction begins it.
-      if (transaction !== undefined && !begun.has(transaction)) sent.push('BEGIN IMMEDIATE');
+      if (what !== 'rows' && transaction !== undefined && !begun.has(transaction)) sent.push('BEGIN IMMEDIATE');
       begun.add(transaction);
       sent.push(typeof text === 'string' ? text : String(what).toUpperCase());
     }
@@ -38,6 +40,7 @@ export async function statementsOf({ dialect }: Store, work: () => Promise<unkno
   } finally {
     ask.mockRestore();
     read.mockRestore();
+    unchanged.mockRestore();
   }
 }
 

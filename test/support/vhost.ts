@@ -65,7 +65,7 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
   const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
   const parts: VhostOptions & VhostPolicy = {
-    log: log.logger, sockets: netBackend, halfClosedMs: HALF_CLOSED_MS, hosts: all, timing: VHOST_TIMING, headLimits: HEAD_LIMITS, shares: { total: 1000, perAddress: 1000 }, trusts: () => false, gate: () => undefined, letsIn: () => false, letIn: () => 'wrong', challenge: () => undefined,
+    log: log.logger, sockets: netBackend, halfClosedMs: HALF_CLOSED_MS, hosts: all, timing: VHOST_TIMING, headLimits: HEAD_LIMITS, shares: { total: 1000, perAddress: 1000 }, trusts: () => false, gate: () => undefined, acceptsPassword: () => false, tryPassword: () => 'wrong', challenge: () => undefined,
     dial: (entry, visitor) => dial(entry, visitor, true),
     dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,

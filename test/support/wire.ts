@@ -25,11 +25,11 @@ export const identity = { certificate: covering.certificate, key: covering.key }
 const trust = { fingerprint: fingerprintOf(covering.certificate) };
 
 /** A connected pair of sockets of the backend under test. */
-export async function socketPair(secure = false, sockets: SocketBackend = netBackend): Promise<{ dialled: ByteSocket; accepted: ByteSocket }> {
+export async function socketPair(secure = false, sockets: SocketBackend = netBackend): Promise<{ dialed: ByteSocket; accepted: ByteSocket }> {
   const accepted = deferred<ByteSocket>();
   const server = await sockets.listen({ host: HOST, port: 0, identity: secure ? identity : undefined, onSocket: accepted.resolve, onError: accepted.reject });
-  const dialled = await sockets.connect({ host: HOST, port: server.port, trust: secure ? trust : undefined, timeoutMs: 2000 });
-  const pair = { dialled, accepted: await accepted.promise };
+  const dialed = await sockets.connect({ host: HOST, port: server.port, trust: secure ? trust : undefined, timeoutMs: 2000 });
+  const pair = { dialed, accepted: await accepted.promise };
   await server.close();
   return pair;
 }

@@ -15,7 +15,7 @@ function open(budget = new DatagramBudget()) {
   return { socket, seen };
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 
 test('datagrams keep their borders, however the stream cuts their bytes', async () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 65_534 })), { maxLength: 8 });
@@ -23,7 +23,7 @@ test('datagrams keep their borders, however the stream cuts their bytes', async 
     const [from, to] = [open(), open()];
     const datagrams = lengths.map((length, i) => Buffer.alloc(length, i + 1));
     const taken = datagrams.filter((bytes) => from.socket.send(bytes));
-    await turn();
+    await nextIteration();
     const stream = Buffer.concat(from.seen.sent);
     for (let at = 0, i = 0; at < stream.length; i++) {
       const end = at + (cuts[i % cuts.length] ?? 1);
@@ -36,11 +36,11 @@ test('datagrams keep their borders, however the stream cuts their bytes', async 
   }), { numRuns: 200 });
 });
 
-test('what is sent in one turn goes to the stream at once', async () => {
+test('datagrams sent in one iteration go to the stream at once', async () => {
   const { socket, seen } = open();
   for (let i = 0; i < 100; i++) socket.send(Buffer.from('x'));
   expect(seen.sent).toEqual([]);
-  await turn();
+  await nextIteration();
   expect(seen.sent.map(({ length }) => length)).toEqual([300]);
 });
 
@@ -54,7 +54,7 @@ test('a paused stream has 256 KB waiting at most, all sessions of a budget toget
   two.socket.destroy(); // what it had waiting waits no longer
   expect(one.socket.send(Buffer.alloc(9998))).toBe(true);
   one.socket.resume();
-  await turn();
+  await nextIteration();
   for (const chunk of one.seen.sent) peer.socket.write(chunk);
   expect(peer.seen.datagrams.length).toBe(14);
   expect(peer.seen.dropped).toBe(2);

@@ -7,9 +7,9 @@ const sockets: ByteSocket[] = [];
 afterEach(() => { for (const socket of sockets.splice(0)) socket.destroy(); });
 
 async function pair(): Promise<{ agent: ByteSocket; server: ByteSocket }> {
-  const { dialled, accepted } = await socketPair();
-  sockets.push(dialled, accepted);
-  return { agent: dialled, server: accepted };
+  const { dialed, accepted } = await socketPair();
+  sockets.push(dialed, accepted);
+  return { agent: dialed, server: accepted };
 }
 
 const VKEY = 'correct horse battery staple';

@@ -137,7 +137,7 @@ test('when the session ends every visitor connection is closed at once', async (
   const closed = Promise.all(visitors.map((visitor) => new Promise((resolve) => visitor.on('close', resolve))));
   tunnel.agent.close('the agent stops');
   await closed;
-  expect(await tunnel.serverClosed).toBe('the other side closed the connection');
+  expect(await tunnel.serverClosed).toBe('the peer closed the connection');
   expect(tunnel.counted).toMatchObject({ closed: 50, errors: 50 });
 });
 
@@ -188,7 +188,7 @@ describe('a peer that gives signs of life', () => {
 
   const stillOpen = (ended: Promise<string>, ms: number) => Promise.race([ended, delay(ms, 'open')]);
 
-  test('is not given up when this process was late itself', async () => {
+  test('is not disconnected when this process itself was delayed', async () => {
     const { mux, ended } = await watched();
     for (let round = 0; round < 3; round++) {
       expect(await stillOpen(ended, 150)).toBe('open');
@@ -199,7 +199,7 @@ describe('a peer that gives signs of life', () => {
     mux.close('done');
   });
 
-  test('and falls silent is given up in time', async () => {
+  test('and falls silent is disconnected in time', async () => {
     const { peer, ended } = await watched();
     expect(await stillOpen(ended, 150)).toBe('open');
     peer.kill('SIGSTOP');
@@ -208,9 +208,9 @@ describe('a peer that gives signs of life', () => {
     expect(performance.now() - start).toBeGreaterThan(200);
   });
 
-  test('beside the connection is not given up for what is stuck on it', async () => {
+  test('outside the connection is not disconnected because of data stuck on it', async () => {
     let beside = 0;
-    const { peer, ended } = await watched({ heardBeside: () => beside });
+    const { peer, ended } = await watched({ heardOutOfBand: () => beside });
     const signs = setInterval(() => { beside = performance.now(); }, 20);
     peer.kill('SIGSTOP');
     expect(await stillOpen(ended, 800)).toBe('open');

@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { cleanText } from '../../src/wire/peer-text.ts';
 import { agentInfoSchema, agentMessageSchema } from '../../src/wire/session-messages.ts';
 import { fromVisitorSchema, visitorInfoSchema } from '../../src/wire/visit-messages.ts';
+import { declaredTunnelOf } from '../support/declared-entries.ts';
 import { anyText, cases } from '../support/outside-input.ts';
 
 const unfit = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
@@ -52,6 +53,6 @@ test('an unfit character is replaced, and a text that is too long is cut between
 });
 
 test('what has a meaning is taken as it is: the rules of its field judge it', () => {
-  const given = { mode: 'secret', port: 0, serverIp: '', targets: ['a\0:1'], password: 'tab\tand \u2028', localPath: '', stripPrefix: '', proxyProtocol: '', remark: 'one\ntwo' };
+  const given = declaredTunnelOf({ mode: 'secret', targets: ['a\0:1'], password: 'tab\tand \u2028', remark: 'one\ntwo' });
   expect(agentMessageSchema.parse({ type: 'tunnel', name: 'ä b', tunnel: given })).toEqual({ type: 'tunnel', name: 'ä b', tunnel: { ...given, remark: 'one\ufffdtwo' } });
 });

@@ -13,11 +13,11 @@ afterEach(() => { for (const socket of sockets.splice(0)) socket.destroy(); });
 
 /** A server's mux and the naked socket of a peer that says what the test wants. */
 async function muxAndPeer(heartbeatMs?: number): Promise<{ mux: Mux; peer: ByteSocket; ended: Promise<string> }> {
-  const { dialled, accepted } = await socketPair();
+  const { dialed, accepted } = await socketPair();
   const ended = deferred<string>();
   const mux = new Mux(accepted, 'server', { onOpen: () => {}, onControl: () => {}, onClose: ended.resolve }, { heartbeatMs });
-  sockets.push(dialled, accepted);
-  return { mux, peer: dialled, ended: ended.promise };
+  sockets.push(dialed, accepted);
+  return { mux, peer: dialed, ended: ended.promise };
 }
 
 function frame(type: number, stream: number, payload: Buffer, length = payload.length): Buffer {
@@ -93,7 +93,7 @@ describe('a peer that breaks the protocol loses its session, with the reason', (
     ['data on stream 0', frame(Frame.DATA, 0, Buffer.of(1)), /frame type 2 on stream 0/],
     ['an oversized data frame', frame(Frame.DATA, 2, EMPTY, 65_537), /length 65537/],
     ['an oversized control frame', frame(Frame.CONTROL, 0, EMPTY, 0xffff_ffff), /length 4294967295/],
-    ['a stream that is ours to open', frame(Frame.OPEN, 3, EMPTY), /not the other side's to open/],
+    ['a stream that is ours to open', frame(Frame.OPEN, 3, EMPTY), /not the peer's to open/],
     ['a stream opened twice', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.OPEN, 2, EMPTY)]), /open already/],
     ['data after the end', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.FIN, 2, EMPTY), frame(Frame.DATA, 2, Buffer.of(1))]), /after the end/],
     ['a second end', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.FIN, 2, EMPTY), frame(Frame.FIN, 2, EMPTY)]), /second end/],
@@ -117,7 +117,7 @@ test('frames of streams that are over already are ignored', async () => {
   expect(mux.streamCount).toBe(0);
 });
 
-test('a silent peer is given up after 2.4 heartbeats, a living one is not', async () => {
+test('a silent peer is disconnected after 2.4 heartbeats, a live one is not', async () => {
   const { peer, ended } = await muxAndPeer(40);
   const started = Date.now();
   expect(await ended).toMatch(/^no sign of life for/);

@@ -82,7 +82,7 @@ test('a socket that nobody reads is paused, and what was not read goes on to the
   await expect(pulled.read()).rejects.toThrow(SocketGoneError);
 });
 
-test('who waits for bytes is told of the loss, of a deadline that passed, and that the socket was closed here', async () => {
+test('a pending read fails if the connection is lost, the deadline passes, or the socket is closed here', async () => {
   const [near, far] = socketPair(REMOTE);
   const lost = new PullSocket(far);
   const told: string[] = [];

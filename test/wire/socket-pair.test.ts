@@ -127,7 +127,7 @@ test('closing one end closes the other with an error, once, also when nobody lis
   expect(far.write(Buffer.from('lost'))).toBe(true);
 });
 
-test('a reader that takes over is told of the end, too', async () => {
+test('a reader that takes over is also notified of the end', async () => {
   const [one, other] = socketPair(origin);
   const [first, second] = [new Notes(), new Notes()];
   one.end();

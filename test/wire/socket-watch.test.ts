@@ -29,7 +29,7 @@ test('sockets that stay are looked at once in each round, whatever goes beside t
   expect(looks).toBeLessThanOrEqual(500 * 11);
 });
 
-test('nobody is passed over when others come and go between and during the steps', () => {
+test('no socket is skipped when others are added or removed between and during the steps', () => {
   fc.assert(fc.property(fc.array(fc.nat(9), { minLength: 300, maxLength: 300 }), (choices) => {
     const watch = new SocketWatch();
     const passing: Watched[] = [];
@@ -74,7 +74,7 @@ test('nobody is passed over when others come and go between and during the steps
   }), { numRuns: 200 });
 });
 
-test('a socket that is gone is not looked at, and its place is free', () => {
+test('a closed socket is not probed, and its place is free', () => {
   const watch = new SocketWatch();
   const gone = watched(() => { throw new Error('it was looked at'); });
   watch.add(gone);

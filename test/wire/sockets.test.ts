@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
@@ -70,13 +70,13 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
   ] as const)('both directions arrive whole and end by themselves, many at a time, at readers %s', async (_, reader) => {
     const before = await settled(handles);
     const pairs = await Promise.all(Array.from({ length: 6 }, pair));
-    await Promise.all(pairs.map(async ({ dialled, accepted }) => {
+    await Promise.all(pairs.map(async ({ dialed, accepted }) => {
       const [up, down] = [randomBytes(1_500_000), randomBytes(700_000)];
       const atServer = reading(accepted, reader);
-      dialled.write(up);
-      dialled.end();
+      dialed.write(up);
+      dialed.end();
       const closed = deferred<void>();
-      const atClient = reading(dialled, reader);
+      const atClient = reading(dialed, reader);
       // Our direction is over, the other one goes on.
       expect(hashOf(await atServer)).toBe(hashOf(up));
       accepted.attach({ ...IDLE, onClose: () => closed.resolve() });
@@ -89,7 +89,7 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
   });
 
   test('a socket that is handed over again and again loses nothing and gives nothing twice', async () => {
-    const { dialled, accepted } = await pair();
+    const { dialed, accepted } = await pair();
     const sent = randomBytes(400_000);
     const seen: Buffer[] = [];
     const done = deferred<void>();
@@ -105,18 +105,18 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
     });
     accepted.attach(sink());
     for (let at = 0; at < sent.length; at += 10_000) {
-      dialled.write(sent.subarray(at, at + 10_000));
-      await turn();
+      dialed.write(sent.subarray(at, at + 10_000));
+      await nextIteration();
     }
-    dialled.end();
+    dialed.end();
     await done.promise;
     expect(hashOf(Buffer.concat(seen))).toBe(hashOf(sent));
     accepted.destroy();
-    dialled.destroy();
+    dialed.destroy();
   });
 
   test('bytes that come while nobody reads wait', async () => {
-    const { dialled, accepted } = await pair();
+    const { dialed, accepted } = await pair();
     const seen: string[] = [];
     let paused = false;
     const ended = deferred<void>();
@@ -134,14 +134,14 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
       accepted.resume();
     };
     const sent = ['a'.repeat(40_000), 'b'.repeat(40_000), 'c'];
-    for (const text of sent) dialled.write(Buffer.from(text));
-    dialled.end();
+    for (const text of sent) dialed.write(Buffer.from(text));
+    dialed.end();
     const going = setInterval(goOn, 1);
     await ended.promise;
     clearInterval(going);
     expect(hashOf(Buffer.from(seen.join('')))).toBe(hashOf(Buffer.from(sent.join(''))));
     accepted.end();
-    await closing(dialled);
+    await closing(dialed);
   });
 });
 
@@ -154,26 +154,26 @@ describe.each(backends)('sockets by $name', (backend) => {
     ['more was written than the kernel takes', 50_000_000],
   ])('a reset right after the end of our direction closes the socket for good when %s', async (_, bytes) => {
     const before = await settled(handles); // what an earlier suite left may still be closing
-    const { dialled, accepted } = await pair();
-    const closed = [closing(dialled), closing(accepted)];
-    if (bytes > 0) dialled.write(Buffer.alloc(bytes));
-    dialled.end();
-    dialled.destroy(true);
+    const { dialed, accepted } = await pair();
+    const closed = [closing(dialed), closing(accepted)];
+    if (bytes > 0) dialed.write(Buffer.alloc(bytes));
+    dialed.end();
+    dialed.destroy(true);
     expect(await closed[0]).toBeUndefined();
     accepted.destroy();
     await closed[1];
     expect(await settled(handles)).toBe(before);
   });
 
-  test('what came, ended or was lost before anybody looked is seen by the first who does', async () => {
-    const { dialled, accepted } = await pair();
-    dialled.write(Buffer.from('early'));
-    dialled.end();
+  test('bytes, an end or a loss before a sink is attached are delivered to the first sink', async () => {
+    const { dialed, accepted } = await pair();
+    dialed.write(Buffer.from('early'));
+    dialed.end();
     expect((await reading(accepted)).toString()).toBe('early');
     accepted.destroy();
-    await closing(dialled);
+    await closing(dialed);
     const other = await pair();
-    other.dialled.destroy(true);
+    other.dialed.destroy(true);
     expect(await closing(other.accepted)).toMatchObject({ code: 'ECONNRESET' });
   });
 
@@ -181,18 +181,18 @@ describe.each(backends)('sockets by $name', (backend) => {
     ['both directions are open', false],
     ['our direction has ended', true],
   ])('a reset whose last bytes are still unread is no end in good order, when %s', async (_, ended) => {
-    const { dialled, accepted } = await pair();
+    const { dialed, accepted } = await pair();
     let seen = 0;
     let saidEnd = false;
     const lost = new Promise<Error | undefined>((resolve) => {
-      dialled.attach({ ...IDLE, onData: (chunk) => { seen += chunk.length; }, onEnd: () => { saidEnd = true; }, onClose: resolve });
+      dialed.attach({ ...IDLE, onData: (chunk) => { seen += chunk.length; }, onEnd: () => { saidEnd = true; }, onClose: resolve });
     });
     if (ended) {
-      dialled.end();
+      dialed.end();
       await reading(accepted);
     } else {
-      await turn(); // it reads
-      await turn();
+      await nextIteration(); // it reads
+      await nextIteration();
     }
     // Both arrive before the reader's next turn.
     accepted.write(Buffer.alloc(1000));
@@ -202,39 +202,39 @@ describe.each(backends)('sockets by $name', (backend) => {
   });
 
   test('a paused reader stops the writer, every write is taken in the end, and a full socket says when it is empty', async () => {
-    const { dialled, accepted } = await pair();
+    const { dialed, accepted } = await pair();
     accepted.attach(IDLE);
     accepted.pause();
     const drained = deferred<void>();
-    dialled.attach({ ...IDLE, onDrain: () => drained.resolve() });
+    dialed.attach({ ...IDLE, onDrain: () => drained.resolve() });
     let taken = 0;
     let written = 0;
-    while (dialled.write(Buffer.alloc(1_000_000), () => { taken++; }) || written < 20) {
+    while (dialed.write(Buffer.alloc(1_000_000), () => { taken++; }) || written < 20) {
       written++;
-      await turn();
+      await nextIteration();
     }
     written++;
     const stuck = await settled(() => taken);
     expect(stuck).toBeLessThan(written);
-    expect(dialled.pending).toBeGreaterThan(0);
+    expect(dialed.pending).toBeGreaterThan(0);
     accepted.resume();
     await drained.promise;
-    expect(dialled.pending).toBe(0);
+    expect(dialed.pending).toBe(0);
     expect(await settled(() => taken)).toBe(written);
-    dialled.destroy();
+    dialed.destroy();
     accepted.destroy();
   });
 
-  test('a connection that was reset while it waited to be accepted is not told of, the next one is', async () => {
+  test('a connection that was reset before it was accepted is not reported, the next one is', async () => {
     const before = await settled(handles);
     const accepted: ByteSocket[] = [];
     const server = await backend.listen({ host: '127.0.0.1', port: 0, onSocket: (socket) => accepted.push(socket), onError: (error) => { throw error; } });
     // Nothing is accepted meanwhile.
     execFileSync(process.execPath, ['-e', `require('node:net').connect(${server.port}, '127.0.0.1', function () { this.resetAndDestroy(); })`]);
-    const dialled = await backend.connect({ host: '127.0.0.1', port: server.port, timeoutMs: 5000 });
+    const dialed = await backend.connect({ host: '127.0.0.1', port: server.port, timeoutMs: 5000 });
     const [first] = await eventually(() => accepted, ({ length }) => length > 0);
-    expect([accepted.length, first?.remotePort]).toEqual([1, dialled.local?.port]);
-    dialled.destroy();
+    expect([accepted.length, first?.remotePort]).toEqual([1, dialed.local?.port]);
+    dialed.destroy();
     first?.destroy();
     await server.close();
     expect(await settled(handles)).toBe(before);
@@ -259,11 +259,11 @@ describe.each(backends)('sockets by $name', (backend) => {
   });
 
   test('addresses are those of the peer, without the mapping of IPv4 into IPv6', async () => {
-    const { dialled, accepted } = await pair();
+    const { dialed, accepted } = await pair();
     expect(accepted.remoteAddress).toBe('127.0.0.1');
-    expect(dialled.remoteAddress).toBe('127.0.0.1');
-    expect(accepted.remotePort).not.toBe(dialled.remotePort);
-    dialled.destroy();
+    expect(dialed.remoteAddress).toBe('127.0.0.1');
+    expect(accepted.remotePort).not.toBe(dialed.remotePort);
+    dialed.destroy();
     accepted.destroy();
   });
 
@@ -272,14 +272,14 @@ describe.each(backends)('sockets by $name', (backend) => {
   });
 
   (process.platform === 'linux' ? test : test.skip)('both ends ask by keep-alive whether the other one is there', async () => {
-    const { dialled, accepted } = await pair();
-    for (const socket of [dialled, accepted]) socket.attach(IDLE);
-    await eventually(() => [dialled, accepted].map((socket) => keepsAlive(socket)), (both) => both.every(Boolean), 5 * LOOK_MS);
-    dialled.destroy();
+    const { dialed, accepted } = await pair();
+    for (const socket of [dialed, accepted]) socket.attach(IDLE);
+    await eventually(() => [dialed, accepted].map((socket) => keepsAlive(socket)), (both) => both.every(Boolean), 5 * LOOK_MS);
+    dialed.destroy();
     accepted.destroy();
   });
 
-  test('a connection that is refused, or whose TLS is never answered, says so', async () => {
+  test('a refused connection, and an unanswered TLS handshake, are reported', async () => {
     await expect(backend.connect({ host: '127.0.0.1', port: await refusedPort(), timeoutMs: 1000 })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     const silent = await startTarget();
     const connecting = backend.connect({ host: '127.0.0.1', port: silent.port, trust: { fingerprint: '' }, timeoutMs: 50 });

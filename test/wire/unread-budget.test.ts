@@ -41,7 +41,7 @@ function framesOf(write: (batch: Batch) => void): Buffer {
 }
 
 const piece = Buffer.alloc(32 * KB);
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 
 /** A server's session whose agent sends what the test says. */
 function session() {
@@ -89,7 +89,7 @@ test('a session of streams that nobody reads holds no more than its budget: thos
     send(stream, MB);
     most = Math.max(most, held());
   }
-  await turn();
+  await nextIteration();
   expect(most).toBeLessThanOrEqual(UNREAD.most + 4 * MB);
   expect(resets.length).toBeGreaterThan(30);
   expect(visitors.filter(({ stream }) => stream.over).length).toBe(resets.length);
@@ -104,12 +104,12 @@ test('while much waits a stream gets a small window, and every stream whose visi
   for (let index = 0; index < 20; index++) send(visit().stream, MB);
   send(reader.stream, MB);
   reader.local.take(MB);
-  await turn();
+  await nextIteration();
   expect(credit.get(reader.stream.id)).toBe(256 * KB);
   for (let round = 1; round <= 20; round++) {
     send(reader.stream, 256 * KB);
     reader.local.take(256 * KB);
-    await turn();
+    await nextIteration();
     expect(credit.get(reader.stream.id)).toBe(256 * KB * (round + 1));
   }
   expect(resets).toEqual([]);
@@ -121,7 +121,7 @@ test('a stream alone has the whole window, and gets back all that its visitor to
   const { stream, local } = visit();
   send(stream, MB);
   local.take(MB);
-  await turn();
+  await nextIteration();
   expect(credit.get(stream.id)).toBe(MB);
   mux.close('');
 });
@@ -131,7 +131,7 @@ test('those of the address that holds most are reset first, also while each of a
   const other = visit('192.0.2.2');
   send(other.stream, MB);
   for (let index = 0; index < 300; index++) send(visit().stream, 512 * KB);
-  await turn();
+  await nextIteration();
   expect(resets.length).toBeGreaterThan(40);
   expect(visitors.filter(({ stream }) => stream.over).length).toBe(resets.length);
   expect(other.stream.over).toBe(false);
@@ -142,19 +142,19 @@ test('a stream that begins with less credit gets more as its visitor reads, up t
   const { visit, send, credit, ended } = session();
   const { stream, local } = visit('192.0.2.1', START_CREDIT);
   send(stream, START_CREDIT);
-  await turn();
+  await nextIteration();
   expect(credit.get(stream.id)).toBeUndefined();
   let given = START_CREDIT;
   let sent = START_CREDIT;
   local.take(START_CREDIT);
   for (let round = 0; round < 6; round++) {
-    await turn();
+    await nextIteration();
     given = START_CREDIT + (credit.get(stream.id) ?? 0);
     send(stream, given - sent);
     local.take(given - sent);
     sent = given;
   }
-  await turn();
+  await nextIteration();
   expect(START_CREDIT + (credit.get(stream.id) ?? 0) - sent).toBe(MB);
   expect(ended).toEqual([]);
   // One more than it may send ends the session.

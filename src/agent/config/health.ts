@@ -14,7 +14,7 @@ export const healthTable = z.strictObject({
   interval: seconds(3600).default(10),
   /** Seconds that a check may take. */
   timeout: seconds(60).default(3),
-  /** After so many failures in a row the target is out of turn. */
+  /** After this many failures in a row the target is taken out of rotation. */
   max_failed: z.int('must be a whole number').min(1, 'must be at least 1').max(100, 'must be at most 100').default(3),
   /** What is asked for (http). */
   path: z.string('must be a text').max(1024, 'must be at most 1024 characters').regex(/^\/[!-~]*$/, 'must be a path such as "/healthz", without blanks').optional(),

@@ -45,7 +45,7 @@ export const hostTable = z.strictObject({
 /** @see hostTable */
 export type HostTable = z.output<typeof hostTable>;
 
-/** What the server is told of it, before certificate and key are read. */
+/** The host as it is declared to the server, before certificate and key are read. */
 export function hostOf(table: HostTable): DeclaredHost {
   return {
     host: table.host ?? '',

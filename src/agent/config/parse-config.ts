@@ -10,7 +10,7 @@ import { localPath, type TunnelTable, tunnelTable, typesWith } from './tunnel-ta
 
 /** Characters of a file: a thousand entries of usual length fit. */
 const MAX_TEXT = 256 * 1024;
-/** Problems that are told at once. */
+/** The most problems that are reported at once. */
 const MAX_PROBLEMS = 20;
 /** Visitors of one agent: each keeps a session of its own. */
 const MAX_VISITORS = 100;
@@ -48,7 +48,7 @@ export type VisitorTable = z.output<typeof visitorTable>;
 
 const names = z.string().regex(/^[\p{L}\p{N}_][\p{L}\p{N} ._-]{0,63}$/u, 'must be a name of 1 to 64 letters, digits, blanks, dots, - and _');
 
-/** zod would pass over such a key without a word. */
+/** zod would silently ignore such a key. */
 const withoutProto = z.custom((value) => typeof value !== 'object' || value === null || !Object.hasOwn(value, '__proto__'), 'must have no table of the name __proto__');
 
 function tables<T extends z.ZodType>(schema: T, most: number) {
@@ -78,7 +78,7 @@ const configSchema = z.strictObject({
   if (Object.keys(config.tunnels).length + Object.keys(config.hosts).length > MAX_DECLARED) refuse([], `tunnels and hosts must be at most ${MAX_DECLARED}`);
 });
 
-/** An agent's configuration file as it stands, paths as they are written. Flags and environment go before what it says of the session. */
+/** An agent's configuration file, with its paths as written. Flags and environment take precedence over its session settings. */
 export type AgentConfig = z.output<typeof configSchema>;
 
 /** A configuration, or all that is wrong with it. */
@@ -91,7 +91,7 @@ export function parseAgentConfig(text: string): ParsedConfig {
   try {
     tree = parse(text);
   } catch (error) {
-    // What follows the first line quotes the text, keys and all. Nesting beyond the stack is nobody's configuration either.
+    // Further lines of the message quote the text, secrets included. Nesting that overflows the stack is no configuration either.
     if (error instanceof TomlError) return { problems: [{ line: error.line, field: '', text: error.message.split('\n')[0] ?? '' }] };
     if (error instanceof RangeError) return { problems: [{ line: undefined, field: '', text: 'is nested too deeply' }] };
     throw error;
@@ -117,7 +117,7 @@ function faultsOf(tree: unknown, { path, message, ...issue }: z.core.$ZodIssue):
   }
 }
 
-/** A key may be known, but not of this type of tunnel: a name server has no health checks, say. */
+/** A key may be known, but not for this type of tunnel: a UDP tunnel has no health checks, for example. */
 function unknownKey([kind, , ...below]: readonly PropertyKey[], name: string): string {
   const types = kind === 'tunnels' && below.length === 0 ? typesWith(name) : [];
   return types.length === 0 ? 'is no known key' : `is for tunnels of type ${types.join(', ')} only`;
@@ -129,7 +129,7 @@ function at(tree: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** What no two entries can have: found here, so that `--check` says it. */
+/** Values that two entries share although they must be unique: found here, so that `--check` reports them. */
 function clashes({ tunnels, hosts, visitors }: { readonly tunnels: Record<string, TunnelTable>; readonly hosts: Record<string, HostTable>; readonly visitors: Record<string, VisitorTable> }): Fault[] {
   const seen = new Map<string, string>();
   const found: Fault[] = [];

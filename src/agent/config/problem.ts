@@ -1,8 +1,8 @@
 /** What is wrong with a configuration file. */
 export interface ConfigProblem {
-  /** Counted from 1; undefined = no single line is at fault. */
+  /** Counted from 1; undefined = the problem has no single line. */
   readonly line: number | undefined;
-  /** The table and key at fault: "tunnels.web.port"; "" = the file as a whole. */
+  /** The table and key with the problem: "tunnels.web.port"; "" = the file as a whole. */
   readonly field: string;
   /** Never quotes a secret. */
   readonly text: string;
@@ -10,7 +10,7 @@ export interface ConfigProblem {
 
 /** A problem as its operator reads it: `adit-agent.toml:12: tunnels.web.port: must be ...`. @param file its path */
 export function problemLine(file: string, { line, field, text }: ConfigProblem): string {
-  // A key may hold what moves the cursor.
+  // A key may contain terminal control characters.
   return `${file}${line === undefined ? '' : `:${line}`}: ${field === '' ? '' : `${field}: `}${text}`.replace(/\p{Cc}/gu, '?');
 }
 
@@ -19,7 +19,7 @@ const dotted = String.raw`${key}(?:\s*\.\s*${key})*`;
 const header = new RegExp(String.raw`^\s*\[\[?\s*(${dotted})\s*\]`);
 const assignment = new RegExp(String.raw`^\s*(${dotted})\s*=`);
 
-/** Where the keys of a TOML text stand: the parser doesn't tell. Texts of several lines that look like keys may mislead it; it is for people. */
+/** The lines of the keys of a TOML text, which the parser does not report. Multi-line texts that look like keys may yield a wrong line. */
 export class KeyLines {
   readonly #keys: Array<{ readonly keys: readonly string[]; readonly line: number }> = [];
 

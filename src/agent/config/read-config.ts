@@ -14,7 +14,7 @@ import { tunnelOf } from './tunnel-table.ts';
 /** The most bytes of a file that the configuration names (contract D32). */
 const MAX_BYTES = 64 * 1024;
 
-/** How an agent goes to its server; undefined = nothing is said of it. */
+/** How an agent connects to its server; undefined = not given. */
 export interface GivenSession {
   readonly server: HostPort | undefined;
   readonly tls: { readonly fingerprint: string } | undefined;
@@ -22,15 +22,15 @@ export interface GivenSession {
   readonly allowFiles: readonly string[];
 }
 
-/** A session of an agent that is wholly known. */
+/** A session of an agent with everything that it needs. */
 export interface AgentSessionConfig extends GivenSession {
   readonly server: HostPort;
   readonly vkey: string;
 }
 
-/** What an agent in configuration-file mode is to do. */
+/** What an agent in configuration-file mode runs. */
 export interface AgentPlan {
-  /** Where visitors go, and the agent. */
+  /** The server of visitors and agent. */
   readonly server: HostPort;
   readonly tls: GivenSession['tls'];
   /** undefined = there are visitors only. */
@@ -41,12 +41,12 @@ export interface AgentPlan {
   readonly visitors: ReadonlyMap<string, VisitorTable>;
 }
 
-/** A plan, or all that is wrong with the file; and every file that had a part in it. */
+/** A plan, or all problems of the file; and every file that was read. */
 export type ReadConfig = { readonly files: readonly string[] } & ({ readonly plan: AgentPlan } | { readonly problems: readonly string[] });
 
 /**
  * Reads a configuration file and the files that it names: keys, certificates.
- * @param given flags and environment: they go before the file
+ * @param given flags and environment: they take precedence over the file
  */
 export async function readAgentConfig(file: string, given: GivenSession): Promise<ReadConfig> {
   const reader = new Reader(file, given);
@@ -88,7 +88,7 @@ class Reader {
     const entries: DeclaredEntry[] = [];
     const checks: CheckedEntry[] = [];
     const check = (kind: string, name: string, table: object & { readonly targets?: readonly string[]; readonly health?: CheckedEntry['health'] | undefined }): void => {
-      // As the server spells them: what is told of a target names it.
+      // In the server's spelling: health reports name targets by it.
       if (table.health && table.targets) checks.push({ name: `${kind} ${name}`, targets: dialTargets(table.targets.join('\n')), health: table.health });
     };
     for (const [name, table] of Object.entries(config.tunnels)) {

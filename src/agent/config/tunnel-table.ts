@@ -7,7 +7,7 @@ import { healthTable } from './health.ts';
 /** A text of one line (contract D32). */
 export const line = z.string('must be a text').max(255, 'must be at most 255 characters').regex(/^\P{Cc}*$/u, 'must not hold control characters');
 
-/** Where connections go, in turn. */
+/** The targets of connections, used in round-robin order. */
 export const targets = z.array(z.string('must be a text').refine((text) => parseTarget(text) !== undefined, 'must be host:port, [IPv6]:port or a port'), 'must be a list: ["127.0.0.1:22"]')
   .min(1, 'must name at least one target').max(1000, 'must name at most 1000 targets');
 
@@ -22,7 +22,7 @@ const listening = {
 };
 
 const common = { remark };
-/** Checks speak TCP, so a target of datagrams can't be asked. */
+/** Health checks use TCP, so a UDP target cannot be checked. */
 const checked = { health: healthTable.optional() };
 
 /** A table of `[tunnels.NAME]`, a shape for each type: a key of another type is unknown. */
@@ -44,7 +44,7 @@ export function typesWith(key: string): string[] {
 /** @see tunnelTable */
 export type TunnelTable = z.output<typeof tunnelTable>;
 
-/** What the server is told of it. */
+/** The tunnel as it is declared to the server. */
 export function tunnelOf(table: TunnelTable): DeclaredTunnel {
   return {
     mode: table.type,

@@ -1,11 +1,11 @@
 import { unwatchFile, watchFile } from 'node:fs';
 
-/** How often the files are looked at, in ms. */
+/** How often the files are checked, in ms. */
 const LOOK_MS = 500;
 
 /**
- * Calls `changed` when one of some files is another one: changed, replaced, deleted or there again. Looks at them instead of being told, as
- * that works everywhere, also on network drives, and also when an editor puts a new file in the old one's place.
+ * Calls `changed` when one of the files was changed, replaced, deleted or created. Polls them, because that works
+ * everywhere: on network drives, and when an editor replaces the old file by a new one.
  */
 export class WatchedFiles {
   readonly #changed: () => void;
@@ -15,7 +15,7 @@ export class WatchedFiles {
     this.#changed = changed;
   }
 
-  /** Looks at these from now on and at no others. */
+  /** Replaces the list of watched files. */
   set(files: readonly string[]): void {
     const wanted = new Set(files);
     for (const file of this.#files) if (!wanted.has(file)) unwatchFile(file, this.#changed);

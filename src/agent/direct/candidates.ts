@@ -3,26 +3,26 @@ import os from 'node:os';
 import { MAX_CANDIDATES } from '../../wire/direct-messages.ts';
 import type { Endpoint } from '../../wire/stun.ts';
 
-/** Where nobody is to be sent packets to: this machine itself, everybody at once, nobody, and addresses that need a network card's name. */
+/** Addresses that are never candidates: loopback, multicast and broadcast, the unspecified address, and those that need a zone id. */
 const forbidden4 = new BlockList();
 forbidden4.addSubnet('0.0.0.0', 8, 'ipv4');
 forbidden4.addSubnet('127.0.0.0', 8, 'ipv4');
 forbidden4.addSubnet('169.254.0.0', 16, 'ipv4');
 forbidden4.addSubnet('224.0.0.0', 3, 'ipv4');
-/** A list of its own: in one with IPv4 rules the mapped addresses would stand for all of IPv4. */
+/** A separate list: in one with IPv4 rules the rule for mapped addresses would match all of IPv4. */
 const forbidden6 = new BlockList();
 forbidden6.addSubnet('::', 127, 'ipv6');
 forbidden6.addSubnet('::ffff:0:0', 96, 'ipv6');
 forbidden6.addSubnet('fe80::', 10, 'ipv6');
 forbidden6.addSubnet('ff00::', 8, 'ipv6');
 
-/** Whether packets may be sent to an address that the other side named. @param family 4 or 6: what our socket can reach */
+/** Whether packets may be sent to an address that the peer named. @param family 4 or 6: what our socket can reach */
 export function isUsable({ host }: Endpoint, family: number): boolean {
   if (isIP(host) !== family) return false;
   return family === 4 ? !forbidden4.check(host, 'ipv4') : !forbidden6.check(host, 'ipv6');
 }
 
-/** Where this side can perhaps be reached: the public address first, then the machine's own ones with the local port. */
+/** The candidate addresses of this side: the public address first, then the machine's own ones with the local port. */
 export function ownCandidates(mapped: Endpoint, localPort: number, family: number): Endpoint[] {
   const local = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []).filter(({ internal }) => !internal);
   const all = [mapped, ...local.map(({ address }) => ({ host: address, port: localPort }))].filter((candidate) => isUsable(candidate, family));

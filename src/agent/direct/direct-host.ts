@@ -11,9 +11,9 @@ import { Signal } from './signal.ts';
 
 /** Direct paths of one agent, attempts included: each costs a socket. */
 const MAX_PATHS = 1000;
-/** Targets being dialled for one path at once. */
+/** Targets being dialed for one path at once. */
 const MAX_DIALS = 1024;
-/** How often the server is told what direct paths carried, in ms. */
+/** How often the traffic of direct paths is reported to the server, in ms. */
 const REPORT_MS = 1000;
 
 /** What direct paths need of the agent's session with the server. */
@@ -23,11 +23,11 @@ export interface DirectHostOptions {
   /** The server's address. */
   readonly server: string;
   readonly send: (message: AgentMessage) => void;
-  /** Something began that the session waits for when it closes. @returns what to call, once, when it is over */
+  /** Makes the session wait with its close until the returned function is called. */
   readonly hold: () => () => void;
 }
 
-/** The agent's ends of direct paths: visitors come past the server and reach the targets of their tunnel. */
+/** The agent's ends of direct paths, on which visitors reach the targets of their tunnel without the server. */
 export class DirectHost {
   readonly #options: DirectHostOptions;
   readonly #paths = new Set<HostedPath>();
@@ -35,7 +35,7 @@ export class DirectHost {
 
   constructor(options: DirectHostOptions) {
     this.#options = options;
-    this.#report = setInterval(() => this.#tell(), REPORT_MS).unref();
+    this.#report = setInterval(() => this.#sendTraffic(), REPORT_MS).unref();
   }
 
   /** Opens a path with the visitor at the other end of `stream`. */
@@ -49,12 +49,12 @@ export class DirectHost {
     const path = new HostedPath(this.#options, request, signal);
     this.#paths.add(path);
     void path.run().finally(() => {
-      this.#tell();
+      this.#sendTraffic();
       this.#paths.delete(path);
     });
   }
 
-  /** The targets of a tunnel were changed: they hold from the next connection on. */
+  /** The targets of a tunnel were changed: the next connection uses the new ones. */
   retarget(tunnelId: number, targets: readonly string[]): void {
     for (const path of this.#paths) if (path.tunnelId === tunnelId) path.targets = targets;
   }
@@ -64,7 +64,7 @@ export class DirectHost {
     clearInterval(this.#report);
   }
 
-  #tell(): void {
+  #sendTraffic(): void {
     for (const path of this.#paths) {
       const { inlet, exported } = path.takeBytes();
       if (inlet + exported > 0) this.#options.send({ type: 'traffic', tunnelId: path.tunnelId, inlet, exported });

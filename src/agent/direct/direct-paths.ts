@@ -5,7 +5,7 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import { messageOf } from '../../wire/system-error.ts';
 import { ASK_DIRECT, type FromVisitor } from '../../wire/visit-messages.ts';
 import { openPath, type OpenPath } from './open-path.ts';
-import { tell } from '../state-change.ts';
+import { logState } from '../state-change.ts';
 import { Signal } from './signal.ts';
 
 /** Waits between attempts, in ms: doubling from the first to the longest. */
@@ -29,7 +29,7 @@ export interface DirectPathsOptions {
   readonly retry?: DirectRetry | undefined;
 }
 
-/** The visitor's way to the agent past the server: tried when the agent is there, again later when it fails or is lost. */
+/** The visitor's direct paths to the agent, without the server: tried when the agent is connected, and again later when a path fails or is lost. */
 export class DirectPaths {
   readonly #options: DirectPathsOptions;
   #mux: Mux | undefined;
@@ -37,9 +37,9 @@ export class DirectPaths {
   #retry: NodeJS.Timeout | undefined;
   readonly #waits: DirectRetry;
   #wait: number;
-  /** What the next attempt is made with: UDP opens more often, TCP where UDP is blocked. */
+  /** The transport of the next attempt: UDP succeeds more often, TCP works where UDP is blocked. */
   #preferred: DirectWay = 'udp';
-  #toldFailure = false;
+  #failureReported = false;
   #draining = false;
   #closed = false;
 
@@ -58,7 +58,7 @@ export class DirectPaths {
     void this.#attempt();
   }
 
-  /** The agent is gone: an attempt would lead nowhere. */
+  /** The agent has disconnected: an attempt would be useless. */
   stop(): void {
     clearTimeout(this.#retry);
   }
@@ -126,7 +126,7 @@ export class DirectPaths {
         signal.destroy();
         if (this.#closed) return;
         send({ type: 'path', path: 'relay' });
-        tell(log, 'warn', { event: 'path', path: 'relay' }, `direct path lost: ${reason}; ${cut} ${cut === 1 ? 'connection' : 'connections'} on it cut, new ones go through the server`);
+        logState(log, 'warn', { event: 'path', path: 'relay' }, `direct path lost: ${reason}; ${cut} ${cut === 1 ? 'connection' : 'connections'} on it cut, new ones go through the server`);
         this.#tryLater();
       },
     }, life);
@@ -136,19 +136,19 @@ export class DirectPaths {
     }
     this.#mux = mux;
     this.#wait = this.#waits.first;
-    this.#toldFailure = false;
+    this.#failureReported = false;
     void signal.closed.then(() => mux.close('the server or the agent ended it'));
     send({ type: 'path', path: 'direct' });
-    tell(log, 'info', { event: 'path', path: 'direct' }, `direct path to the agent at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way}): new connections use it`);
+    logState(log, 'info', { event: 'path', path: 'direct' }, `direct path to the agent at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way}): new connections use it`);
   }
 
   #tellFailure(reason: string): void {
     if (this.#closed) return;
     const text = `no direct path: ${reason}`;
-    // Once, until there is another state: attempts go on for ever.
-    if (this.#toldFailure) this.#options.log.debug(text);
-    else this.#options.log.info(`${text}; connections go through the server, and it is tried again from time to time`);
-    this.#toldFailure = true;
+    // At info level once until the state changes: attempts never end.
+    if (this.#failureReported) this.#options.log.debug(text);
+    else this.#options.log.info(`${text}; connections go through the server, and a direct path is tried again from time to time`);
+    this.#failureReported = true;
   }
 
   #tryLater(): void {

@@ -13,40 +13,40 @@ import { secureDirect } from './secure.ts';
 import type { Signal } from './signal.ts';
 import { loadUdx, newStreamId } from './udx.ts';
 
-/** A lost path is noticed within 5 s, late timers included. Signs of life also keep the NATs' mappings. */
+/** Keep-alive of a path: a lost path is noticed within 5 s, late timers included. It also keeps the NATs' mappings. */
 const LIFE = { heartbeatMs: 1000, silenceMs: 4000 } as const;
-/** When an attempt is given up, in ms. The agent waits a little longer: the visitor is the one that decides. */
+/** Timeout of an attempt, in ms. The agent's is a little longer, because the visitor decides. */
 const GIVE_UP_MS = { visitor: 3000, agent: 4000 } as const;
-/** The two sides' first words may take this long, in ms. */
+/** Timeout of the first messages of both sides, in ms. */
 const GREETING_MS = 5000;
-/** The TLS handshake may take this long, in ms. */
+/** Timeout of the TLS handshake, in ms. */
 const SECURE_MS = 3000;
 
 /** How a direct path is opened. */
 export interface PathOptions {
   readonly role: DirectRole;
-  /** The tunnel's. */
+  /** The tunnel's password. */
   readonly password: string;
   readonly signal: Signal;
   /** The server's address, as this side reaches it. */
   readonly server: string;
-  /** The agent: the server's ports that tell a sender its public address. */
+  /** The agent: the server's STUN ports. */
   readonly stunPorts: readonly number[];
-  /** The visitor: what is tried if both sides can. */
+  /** The visitor: the transport to try if both sides support it. */
   readonly preferred: DirectWay;
 }
 
-/** An open direct path: encrypted, and the other side has proven the password. */
+/** An open direct path: encrypted, and the peer has proven the password. */
 export interface OpenPath {
   readonly socket: ByteSocket;
   readonly way: DirectWay;
   readonly peer: Endpoint;
-  /** How it is noticed that the path is lost. */
-  readonly life: Pick<MuxOptions, 'heartbeatMs' | 'silenceMs' | 'heardBeside'>;
+  /** The keep-alive that detects a lost path. */
+  readonly life: Pick<MuxOptions, 'heartbeatMs' | 'silenceMs' | 'heardOutOfBand'>;
 }
 
 /**
- * Agrees with the other side on a direct path and opens it.
+ * Agrees with the peer on a direct path and opens it.
  * @throws {Error} when there is none; the message says why
  */
 export async function openPath(options: PathOptions): Promise<OpenPath> {
@@ -61,7 +61,7 @@ export async function openPath(options: PathOptions): Promise<OpenPath> {
   const [visitor, agent] = role === 'visitor' ? [ways, hello.ways] : [hello.ways, ways];
   const way = visitor.find((way) => agent.includes(way));
   const ports = role === 'visitor' ? hello.stunPorts : stunPorts;
-  if (!way || ports.length === 0) throw new NoPathError(way ? "the server's p2p port is not open" : 'the two sides can do nothing in common');
+  if (!way || ports.length === 0) throw new NoPathError(way ? "the server's p2p port is not open" : 'the two sides have no transport in common');
   const key = new PathKey(role, password, role === 'visitor' ? { visitor: nonce, agent: hello.nonce } : { visitor: hello.nonce, agent: nonce });
   const punch: PunchOptions = {
     role, key, signal, timeoutMs: GIVE_UP_MS[role], stun: { host: options.server, family: isIP(options.server), ports },
@@ -76,7 +76,7 @@ async function soon<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   try {
     return await Promise.race([work, new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new NoPathError('the other side says nothing')), GREETING_MS);
+      timer = setTimeout(() => reject(new NoPathError('the peer says nothing')), GREETING_MS);
     })]);
   } finally {
     clearTimeout(timer);

@@ -9,17 +9,17 @@ const TAG_BYTES = 16;
 /** Length of a probe, in bytes. */
 export const PROBE_BYTES = 2 + TAG_BYTES;
 
-/** What a probe says. */
+/** The meaning of a probe. */
 export const Probe = {
-  /** Are you there? */
+  /** A request. */
   ASK: 1,
-  /** I hear you. */
+  /** The answer to a request. */
   ANSWER: 2,
-  /** The visitor: this is the way we take. */
+  /** The visitor: this pair of addresses is chosen. */
   CHOOSE: 3,
-  /** The agent: agreed. */
+  /** The agent: the choice is confirmed. */
   CHOSEN: 4,
-  /** Either side, while the path is open: I am still there. */
+  /** Either side, while the path is open: keep-alive. */
   ALIVE: 5,
 } as const;
 /** @see Probe */
@@ -27,7 +27,7 @@ export type ProbeKind = (typeof Probe)[keyof typeof Probe];
 
 /**
  * The key of one direct path: from the tunnel's password and a nonce of either side. Probes and TLS on the path are proven with it, so
- * nobody without the password can be taken for the other side.
+ * nobody without the password can be taken for the peer.
  */
 export class PathKey {
   /** Of TLS: 32 bytes. */
@@ -48,7 +48,7 @@ export class PathKey {
     return Buffer.concat([Buffer.of(MARK, kind), this.#tag(this.#role, kind)]);
   }
 
-  /** What a probe of the other side says; undefined = it is none. */
+  /** The kind of a probe from the peer; undefined = not a probe. */
   read(message: Buffer): ProbeKind | undefined {
     const kind = Object.values(Probe).find((kind) => kind === message[1]);
     if (message.length !== PROBE_BYTES || message[0] !== MARK || !kind) return undefined;

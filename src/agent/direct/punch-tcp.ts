@@ -10,7 +10,7 @@ import { NoPathError, type Punched, type PunchOptions } from './punch.ts';
 const RETRY_MS = 20;
 
 /**
- * Opens a TCP connection from both sides at once, each from the port whose public address the server told it. Where UDP can't be used.
+ * Opens a TCP connection from both sides at once, each from the port whose public address it learned from the server. Used where UDP is blocked.
  * @throws {NoPathError}
  */
 export async function punchTcp(options: PunchOptions): Promise<Punched> {
@@ -31,7 +31,7 @@ export async function punchTcp(options: PunchOptions): Promise<Punched> {
     sockets.delete(raw);
     return { raw, peer: { host: raw.remoteAddress ?? '', port: raw.remotePort ?? 0 } };
   } catch (error) {
-    throw new NoPathError(give.aborted ? 'no TCP connection of the other side arrives' : error instanceof AggregateError ? 'the other side named no address' : String(error), { cause: error });
+    throw new NoPathError(give.aborted ? 'no TCP connection of the peer arrives' : error instanceof AggregateError ? 'the peer named no address' : String(error), { cause: error });
   } finally {
     over.abort();
     for (const socket of sockets) socket.destroy();
@@ -41,12 +41,12 @@ export async function punchTcp(options: PunchOptions): Promise<Punched> {
 function openSocket(sockets: Set<net.Socket>, where: net.TcpNetConnectOpts): net.Socket {
   const socket = net.connect({ ...where, allowHalfOpen: true, noDelay: true });
   sockets.add(socket);
-  socket.on('error', () => undefined); // whoever waits for it hears of it
+  socket.on('error', () => undefined); // reported to the caller by the promise
   socket.once('close', () => sockets.delete(socket));
   return socket;
 }
 
-/** What public address the server sees this connection come from. */
+/** The public address of this connection, as the server sees it. */
 async function askAddress(socket: net.Socket): Promise<Endpoint> {
   const request = stunRequest();
   await once(socket, 'connect');
@@ -62,7 +62,7 @@ async function askAddress(socket: net.Socket): Promise<Endpoint> {
   });
 }
 
-/** Tries one candidate again and again, until it is the one that is taken. Rejects when it is too late. */
+/** Tries one candidate again and again, until it is chosen. Rejects on the timeout. */
 async function meet(options: PunchOptions, sockets: Set<net.Socket>, candidate: Endpoint, localPort: number, give: AbortSignal): Promise<net.Socket> {
   for (;;) {
     give.throwIfAborted();
@@ -72,14 +72,14 @@ async function meet(options: PunchOptions, sockets: Set<net.Socket>, candidate: 
       await agree(options, socket);
       return socket;
     } catch {
-      // Refused, or somebody else's: once more until the time is over.
+      // Refused, or not the peer's connection: try again until the timeout.
       socket.destroy();
     }
     await delay(RETRY_MS, undefined, { signal: give });
   }
 }
 
-/** Makes sure that the other side is there, and that both take this connection: the visitor says which. */
+/** Makes sure that the peer is there, and that both take this connection: the visitor says which. */
 async function agree({ role, key }: PunchOptions, socket: net.Socket): Promise<void> {
   socket.write(key.probe(Probe.ASK));
   await expectProbe(socket, key, Probe.ASK);
@@ -92,7 +92,7 @@ async function expectProbe(socket: net.Socket, key: PunchOptions['key'], kind: P
     const message: unknown = socket.read(PROBE_BYTES);
     if (Buffer.isBuffer(message)) {
       if (key.read(message) === kind) return;
-      throw new Error('not the other side');
+      throw new Error('not the peer');
     }
     if (socket.readableEnded || socket.destroyed) throw new Error('the connection ended');
     await once(socket, 'readable');

@@ -12,19 +12,19 @@ import { type StreamIds, udxDuplex } from './udx.ts';
 const TICK_MS = 50;
 
 /**
- * Punches a hole for UDP: both sides learn their public address from the server, tell each other, and send probes to every candidate
- * until one is answered. The visitor chooses the pair, and says so until the agent has agreed. While the path is open both give signs
- * of life beside the stream: on it everything waits behind a lost packet, for seconds where many are lost.
+ * Punches a hole for UDP: both sides learn their public address from the server, exchange their candidates, and send probes to every candidate
+ * until one is answered. The visitor chooses the pair, and repeats its choice until the agent has confirmed it. While the path is open, both sides send
+ * keep-alive packets outside the stream, where everything waits behind a lost packet, for seconds if many are lost.
  * @throws {NoPathError}
  */
-export async function punchUdp(udx: UDX, ids: StreamIds, aliveMs: number, options: PunchOptions): Promise<Punched & Required<Pick<MuxOptions, 'heardBeside'>>> {
+export async function punchUdp(udx: UDX, ids: StreamIds, aliveMs: number, options: PunchOptions): Promise<Punched & Required<Pick<MuxOptions, 'heardOutOfBand'>>> {
   const punch = new UdpPunch(udx, options);
   try {
     const { socket, peer } = await punch.run();
     const raw = udxDuplex(udx, socket, ids, peer);
     punch.keepAlive(peer, aliveMs);
     raw.once('close', () => punch.close());
-    return { raw, peer, heardBeside: () => punch.heardAt };
+    return { raw, peer, heardOutOfBand: () => punch.heardAt };
   } catch (error) {
     punch.close();
     throw error;
@@ -42,11 +42,11 @@ class UdpPunch {
   readonly #candidates: Endpoint[] = [];
   /** The visitor: what answered first. */
   #choice: Endpoint | undefined;
-  #told = false;
+  #reported = false;
   #timer: NodeJS.Timeout | undefined;
   /** Where the open path leads to. */
   #peer: Endpoint | undefined;
-  /** When a sign of life came from there last, by performance.now(). */
+  /** When the last keep-alive arrived, by performance.now(). */
   heardAt = 0;
   #found: (peer: Endpoint) => void = () => undefined;
 
@@ -61,12 +61,12 @@ class UdpPunch {
     this.#socket.on('message', (message, from) => this.#onMessage(message, from));
   }
 
-  /** Resolves to the socket, and where on the other side it leads to. */
+  /** Resolves to the socket, and where on the peer it leads to. */
   async run(): Promise<{ readonly socket: UdxSocket; readonly peer: Endpoint }> {
     return { peer: await this.#search(), socket: this.#socket };
   }
 
-  /** The path is open: says so, again and again. */
+  /** The path is open: sends keep-alive packets. */
   keepAlive(peer: Endpoint, everyMs: number): void {
     this.#peer = peer;
     this.#timer = setInterval(() => this.#send(Probe.ALIVE, peer), everyMs);
@@ -98,7 +98,7 @@ class UdpPunch {
   }
 
   #tick(): void {
-    if (!this.#told) for (const { port, request } of this.#requests) this.#socket.trySend(request, port, this.#options.stun.host);
+    if (!this.#reported) for (const { port, request } of this.#requests) this.#socket.trySend(request, port, this.#options.stun.host);
     if (this.#choice) this.#send(Probe.CHOOSE, this.#choice);
     else for (const candidate of this.#candidates) this.#send(Probe.ASK, candidate);
   }
@@ -107,7 +107,7 @@ class UdpPunch {
     this.#socket.trySend(this.#key.probe(kind), to.port, to.host);
   }
 
-  /** A place to try: named by the other side, or heard from. */
+  /** An address to try: named by the peer, or one that a packet came from. */
   #add(candidate: Endpoint): boolean {
     const known = this.#candidates.some(({ host, port }) => host === candidate.host && port === candidate.port);
     if (known || this.#candidates.length >= 2 * MAX_CANDIDATES || !isUsable(candidate, this.#family)) return false;
@@ -121,7 +121,7 @@ class UdpPunch {
     if (!kind) this.#onMapped(message);
     else if (kind === Probe.ASK) {
       this.#send(Probe.ANSWER, from);
-      // A NAT may have given the other side a port that it didn't know of when it named its candidates.
+      // A NAT may have given the peer a port that it didn't know of when it named its candidates.
       if (this.#add(from)) this.#send(Probe.ASK, from);
     } else if (this.#role === 'agent' && kind === Probe.CHOOSE) {
       this.#send(Probe.CHOSEN, from);
@@ -139,8 +139,8 @@ class UdpPunch {
   #onMapped(message: Buffer): void {
     for (const entry of this.#requests) entry.mapped ??= stunMapped(message, entry.request);
     const mapped = this.#requests.find(({ mapped }) => mapped)?.mapped;
-    if (!mapped || this.#told) return;
-    this.#told = true;
+    if (!mapped || this.#reported) return;
+    this.#reported = true;
     const localPort = this.#socket.address()?.port ?? 0;
     this.#options.signal.send({ type: 'candidates', candidates: ownCandidates(mapped, localPort, this.#family) });
   }
@@ -150,6 +150,6 @@ class UdpPunch {
     const mapped = this.#requests.flatMap(({ mapped }) => mapped ?? []);
     if (mapped.length === 0) return "the server's UDP ports do not answer";
     if (new Set(mapped.map(({ port }) => port)).size > 1) return 'this network gives every destination another UDP port';
-    return 'no UDP packet of the other side arrives';
+    return 'no UDP packet of the peer arrives';
   }
 }

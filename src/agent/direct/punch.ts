@@ -17,11 +17,11 @@ export interface PunchOptions {
   readonly key: PathKey;
   readonly stun: StunServer;
   readonly signal: Signal;
-  /** After this many ms it gives up. */
+  /** Timeout, in ms. */
   readonly timeoutMs: number;
 }
 
-/** A way to the other side, not yet encrypted. */
+/** A way to the peer, not yet encrypted. */
 export interface Punched {
   readonly raw: Duplex;
   readonly peer: Endpoint;

@@ -7,7 +7,7 @@ const OPTIONS = { ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3', high
 
 /**
  * Encrypts a direct path; either side proves the key.
- * @throws {Error} when the other side has another key, or is silent for `timeoutMs`; the path is closed then
+ * @throws {Error} when the peer has another key, or is silent for `timeoutMs`; the path is closed then
  */
 export async function secureDirect(raw: Duplex, role: DirectRole, psk: Buffer, timeoutMs: number): Promise<tls.TLSSocket> {
   const accepting = { ...OPTIONS, isServer: true, secureContext: tls.createSecureContext(OPTIONS), pskCallback: () => psk };
@@ -17,7 +17,7 @@ export async function secureDirect(raw: Duplex, role: DirectRole, psk: Buffer, t
   raw.on('error', (error) => secured.destroy(error)).on('close', () => secured.destroy());
   secured.on('close', () => raw.destroy());
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => secured.destroy(new Error('the other side does not begin')), timeoutMs);
+    const timer = setTimeout(() => secured.destroy(new Error('the peer does not begin')), timeoutMs);
     secured.once('close', () => {
       clearTimeout(timer);
       reject(new Error('the direct path ended at once'));

@@ -1,19 +1,19 @@
 import { type DirectMessage, directMessageSchema } from '../../wire/direct-messages.ts';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 
-/** Bytes and messages that the other side may send in the life of a path: it needs two messages. */
+/** Maximum bytes that the peer may send on the signaling stream; a path needs two messages. */
 const MAX_BYTES = 16 * 1024;
 
-/** The local end of the stream on which two sides agree on a direct path: a message a line, both ways. */
+/** The local end of the signaling stream of a direct path: one message per line, in both directions. */
 export class Signal implements ByteSocket {
   readonly remoteAddress = '';
   readonly remotePort = 0;
   readonly pending = 0;
-  /** Resolves when the stream is over, however. */
+  /** Resolves when the stream has ended, for any reason. */
   readonly closed: Promise<void>;
   #resolveClosed: () => void = () => undefined;
   #sink: SocketSink | undefined;
-  /** Said before the stream was there. */
+  /** Messages sent before the stream was attached. */
   #early: Buffer[] = [];
   #text = '';
   #received = 0;
@@ -25,7 +25,7 @@ export class Signal implements ByteSocket {
     this.closed = new Promise((resolve) => { this.#resolveClosed = resolve; });
   }
 
-  /** Tells the other side something. */
+  /** Sends the peer a message. */
   send(message: DirectMessage): void {
     const line = Buffer.from(`${JSON.stringify(message)}\n`);
     if (this.#sink) this.#sink.onData(line);
@@ -33,17 +33,17 @@ export class Signal implements ByteSocket {
   }
 
   /**
-   * The next message, which has to be of this type.
-   * @throws {Error} when it isn't, or the stream is over
+   * Receives the next message, which must have this type.
+   * @throws {Error} if it doesn't, or the stream has ended
    */
   async receive<T extends DirectMessage['type']>(type: T): Promise<Extract<DirectMessage, { type: T }>> {
     for (;;) {
       const message = this.#messages.shift();
       if (message) {
         if (isOf(type, message)) return message;
-        throw new Error(`the other side said ${message.type} instead of ${type}`);
+        throw new Error(`the peer said ${message.type} instead of ${type}`);
       }
-      if (this.#over) throw new Error('the other side gave up');
+      if (this.#over) throw new Error('the peer ended the attempt');
       await new Promise<void>((resolve) => { this.#wake = resolve; });
     }
   }
@@ -91,7 +91,7 @@ export class Signal implements ByteSocket {
     // see pause
   }
 
-  /** The other side ended its direction: the path is over. */
+  /** The peer ended its direction: the path is over. */
   end(): void {
     this.destroy();
   }

@@ -6,7 +6,7 @@ declare module 'udx-native' {
     address(): { host: string; family: number; port: number } | null;
     /** @throws the system's error */
     bind(port: number, host: string): void;
-    /** Sends a datagram that is no part of a stream; nobody hears whether it could be sent. */
+    /** Sends a datagram that is not part of a stream; errors are not reported. */
     trySend(message: Uint8Array, port: number, host: string): void;
     /** Closes once its streams are gone. */
     close(): Promise<void>;

@@ -21,7 +21,7 @@ export function newStreamId(): number {
   return lastStreamId;
 }
 
-/** The two numbers of a stream: ours, and the other side's. */
+/** The two numbers of a stream: ours, and the peer's. */
 export interface StreamIds {
   readonly ours: number;
   readonly theirs: number;

@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
-import { type StateChange, tell } from '../state-change.ts';
+import { type StateChange, logState } from '../state-change.ts';
 
-/** Lines that are written one by one within `WINDOW_MS`; what comes beyond is told in one. */
+/** Lines that are written one by one within `WINDOW_MS`; further changes are summed up in one line. */
 const LINES = 20;
 const WINDOW_MS = 60_000;
 
-/** How many targets there are, and how many of them are out of turn. */
+/** How many targets there are, and how many of them are out of rotation. */
 export interface HealthCounts {
   readonly out: number;
   readonly all: number;
 }
 
-/** Writes a line for each change of health, as long as there are few: a hundred targets that flap must not fill a disk by morning. */
+/** Writes a line for each change of health while there are few: a hundred flapping targets must not fill a disk overnight. */
 export class ChangeLog {
   readonly #log: Logger;
   readonly #counts: () => HealthCounts;
@@ -20,7 +20,7 @@ export class ChangeLog {
   #faultAt = -Infinity;
   #window: NodeJS.Timeout | undefined;
 
-  /** @param counts how things stand, for the line that stands for many */
+  /** @param counts the current numbers, for the line that sums up many changes */
   constructor(log: Logger, counts: () => HealthCounts) {
     this.#log = log;
     this.#counts = counts;
@@ -28,12 +28,12 @@ export class ChangeLog {
 
   write(level: 'info' | 'warn', state: StateChange, text: string): void {
     this.#window ??= setTimeout(() => this.#close(), WINDOW_MS).unref();
-    if (this.#lines < LINES) tell(this.#log, level, state, text);
+    if (this.#lines < LINES) logState(this.#log, level, state, text);
     else this.#more++;
     this.#lines++;
   }
 
-  /** A check could not be made: one line within `WINDOW_MS`, for what one check lacks the others lack too. */
+  /** A check could not be made: one line within `WINDOW_MS`, since the same resource is missing for all checks. */
   fault(text: string): void {
     const now = performance.now();
     if (now - this.#faultAt < WINDOW_MS) return;
@@ -46,8 +46,8 @@ export class ChangeLog {
     this.stop();
     if (this.#more > 0) {
       const { out, all } = this.#counts();
-      tell(this.#log, 'warn', { event: 'more health', changes: this.#more, out, targets: all },
-        `health of targets: ${this.#more} more changes in the last ${WINDOW_MS / 1000} s; ${out} of ${all} targets are out of turn now`);
+      logState(this.#log, 'warn', { event: 'more health', changes: this.#more, out, targets: all },
+        `health of targets: ${this.#more} more changes in the last ${WINDOW_MS / 1000} s; ${out} of ${all} targets are out of rotation now`);
     }
     this.#lines = 0;
     this.#more = 0;

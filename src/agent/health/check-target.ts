@@ -5,10 +5,10 @@ import { parseTarget, type Target } from '../../rules/targets.ts';
 import type { HealthSettings } from '../../wire/health.ts';
 import { errnoOf, messageOf } from '../../wire/system-error.ts';
 
-/** What this machine lacks says nothing of the target. */
+/** Errors of this machine, which are no evidence about the target. */
 const ownFaults: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
-/** A check could not be made, for want of something on this machine. */
+/** A check could not be made because this machine lacks a resource. */
 export class CheckNotMadeError extends Error {
   override readonly name = 'CheckNotMadeError';
 }
@@ -45,7 +45,7 @@ export async function checkTarget({ type, path, timeoutMs }: Omit<HealthSettings
 async function connect(target: Target, signal: AbortSignal): Promise<void> {
   const socket = net.connect({ ...target, signal });
   await once(socket, 'connect');
-  // What the target does with the connection from here on says nothing of its health.
+  // Later errors of the connection are no evidence about the target's health.
   socket.on('error', () => undefined).destroy();
 }
 

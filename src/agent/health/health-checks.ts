@@ -34,7 +34,7 @@ export class HealthChecks {
     this.#log = new ChangeLog(log, () => this.#counts());
   }
 
-  /** Checks these entries from now on and no others. What is as it was goes on; a target that stays keeps what is known of it. */
+  /** Replaces the entries to check. Unchanged checks go on; a target that stays keeps its state. */
   set(entries: readonly CheckedEntry[]): void {
     const wanted = new Map(entries.map((entry) => [entry.name, entry]));
     for (const [name, checks] of this.#entries) {
@@ -50,7 +50,7 @@ export class HealthChecks {
     }
   }
 
-  /** The server has agreed to the entry as it is now: it is told of the checks until the session is lost, or the entry is another. */
+  /** The server has accepted the entry as it is now: its health is reported until the session is lost or the entry changes. */
   established(name: string, ref: EntryRef, send: (message: HealthMessage) => void): void {
     this.#entries.get(name)?.established(ref, send);
   }
@@ -128,13 +128,13 @@ class EntryChecks {
 
   #changed(health: TargetHealth, changed: Exclude<Checked, 'same'>): void {
     this.#report?.changed(health, changed);
-    if (changed !== 'turned') return;
+    if (changed !== 'rotation') return;
     const { target, failures, error } = health;
     const { out, all } = this.counts;
-    const left = out === all ? 'no target is left: visitors are refused' : `${all - out} of ${all} targets take turns`;
+    const left = out === all ? 'no target is left: visitors are refused' : `${all - out} of ${all} targets are in rotation`;
     const state = { event: 'health', entry: this.#name, target, healthy: health.healthy, error: health.healthy ? '' : error, left: all - out } as const;
-    if (health.healthy) this.#log.write('info', state, `${this.#name}: ${target} is healthy again and back in turn; ${left}`);
-    else this.#log.write('warn', state, `${this.#name}: ${target} is out of turn: ${failures} health ${failures === 1 ? 'check' : 'checks'} failed in a row (${error}); ${left}`);
+    if (health.healthy) this.#log.write('info', state, `${this.#name}: ${target} is healthy again and back in rotation; ${left}`);
+    else this.#log.write('warn', state, `${this.#name}: ${target} is out of rotation: ${failures} health ${failures === 1 ? 'check' : 'checks'} failed in a row (${error}); ${left}`);
   }
 }
 

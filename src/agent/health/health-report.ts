@@ -1,38 +1,38 @@
 import { HEALTH_TARGETS, type HealthMessage, type HealthSettings, type TargetHealthReport } from '../../wire/health.ts';
 import type { Checked, TargetHealth } from './target-health.ts';
 
-/** A change is told at once, and no more often than this, in ms. */
+/** A change is reported at once, but no more often than this, in ms. */
 const CHANGE_MS = 1000;
-/** Counts and errors that have no effect are told this late at most, in ms. */
+/** Counts and errors without effect are reported after this many ms at most. */
 const COUNT_MS = 30_000;
 
-/** The tunnel or host of the server that an entry of the configuration file has become. */
+/** The record on the server of an entry of the configuration file. */
 export type EntryRef = Pick<HealthMessage, 'of' | 'id'>;
 
-/** Tells the server of the checks of one entry, as long as a session lasts. */
+/** Reports the checks of one entry to the server while a session lasts. */
 export class HealthReport {
   readonly #ref: EntryRef;
   readonly #send: (message: HealthMessage) => void;
   readonly #now: () => number;
   readonly #unsaid = new Set<TargetHealth>();
-  #toldAt: number;
+  #reportedAt: number;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Infinity;
 
-  /** Tells at once how things are. @param known the targets of which something failed before */
+  /** Sends the current state at once. @param known the targets with an earlier failure */
   constructor(ref: EntryRef, send: (message: HealthMessage) => void, now: () => number, check: HealthSettings, known: Iterable<TargetHealth>) {
     this.#ref = ref;
     this.#send = send;
     this.#now = now;
-    this.#toldAt = now();
-    this.#tell(known, check);
+    this.#reportedAt = now();
+    this.#sendReports(known, check);
   }
 
-  /** A target is not what was told. */
+  /** A target differs from its last report. */
   changed(health: TargetHealth, changed: Exclude<Checked, 'same'>): void {
     this.#unsaid.add(health);
     const now = this.#now();
-    const dueAt = changed === 'turned' ? Math.max(now, this.#toldAt + CHANGE_MS) : now + COUNT_MS;
+    const dueAt = changed === 'rotation' ? Math.max(now, this.#reportedAt + CHANGE_MS) : now + COUNT_MS;
     if (dueAt >= this.#dueAt) return;
     clearTimeout(this.#timer);
     this.#dueAt = dueAt;
@@ -52,13 +52,13 @@ export class HealthReport {
 
   #flush(): void {
     this.#dueAt = Infinity;
-    this.#toldAt = this.#now();
+    this.#reportedAt = this.#now();
     const unsaid = [...this.#unsaid];
     this.#unsaid.clear();
-    this.#tell(unsaid);
+    this.#sendReports(unsaid);
   }
 
-  #tell(targets: Iterable<TargetHealth>, check?: HealthSettings): void {
+  #sendReports(targets: Iterable<TargetHealth>, check?: HealthSettings): void {
     const reports: TargetHealthReport[] = Array.from(targets, (health) => health.report(this.#now()));
     const begin = { type: 'health', ...this.#ref } as const;
     this.#send({ ...begin, ...(check && { check }), targets: reports.slice(0, HEALTH_TARGETS) });

@@ -1,4 +1,4 @@
-/** Lets only so many pieces of work run at once; the others wait in the order they came. */
+/** Limits how many tasks run at once; the others wait in their order. */
 export class Slots {
   #free: number;
   readonly #waiting: Array<() => void> = [];

@@ -54,7 +54,7 @@ export class TargetCheck {
     if (signal.aborted) return;
     const changed = problem === undefined ? 'same' : this.health.checked(problem, now());
     if (changed !== 'same') this.#onChanged(this.health, changed);
-    // A tenth more or less: targets that were checked together don't stay together.
+    // Jitter of a tenth: checks that started together drift apart.
     const next = due + this.#how.intervalMs * (0.9 + 0.2 * random());
     this.#timer = this.#after(Math.max(0, next - now()));
   }

@@ -1,12 +1,12 @@
 import type { TargetHealthReport } from '../../wire/health.ts';
 import { HEALTH_ERROR } from '../../wire/health.ts';
 
-/** What a check has changed: nothing, a count, or whether the target takes its turn. */
-export type Checked = 'same' | 'counted' | 'turned';
+/** What a check has changed: nothing, a count, or whether the target is in rotation. */
+export type Checked = 'same' | 'counted' | 'rotation';
 
 /**
- * Whether a target takes its turn. It does until `maxFailed` checks in a row have failed, and again from the first one that succeeds:
- * whoever is down for a moment is not out, and whoever is back is not kept waiting.
+ * Whether a target is in rotation: until `maxFailed` checks in a row have failed, and again from the first one that succeeds.
+ * So a short failure does not remove a target, and a target that works again does not wait.
  */
 export class TargetHealth {
   readonly target: string;
@@ -51,16 +51,16 @@ export class TargetHealth {
     if (healthy === this.#healthy) return 'counted';
     this.#healthy = healthy;
     this.#since = now;
-    return 'turned';
+    return 'rotation';
   }
 
-  /** What the server is told. */
+  /** The report for the server. */
   report(now: number): TargetHealthReport {
     return { target: this.target, healthy: this.#healthy, failures: this.#failures, ageMs: Math.max(0, Math.round(now - this.#since)), error: this.#error };
   }
 }
 
-/** An error as it goes over the wire and into lists: targets have a say in some of them. */
+/** An error as it is sent and listed, cleaned, since targets can influence the text of some. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').slice(0, HEALTH_ERROR);
 }

@@ -12,7 +12,7 @@ export function runtimeDirectory(environment: NodeJS.ProcessEnv): string {
 
 /**
  * Makes the directory, for this user alone.
- * @throws {Error} when somebody else has made it: in a temporary directory everybody can
+ * @throws {Error} when another user has made it, which is possible in a temporary directory
  */
 export async function makeRuntimeDirectory(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });

@@ -22,7 +22,7 @@ const row = z.object({
   /** Why it doesn't serve, or isn't as the file says; "" = nothing is wrong. */
   error: z.string(),
   connections: z.int(),
-  /** Of the programs that visit it, how many new connections go through the server, and past it. */
+  /** The number of its visitors whose new connections go through the server, and of those that use a direct path. */
   visitors: z.object({ relay: z.int(), direct: z.int() }),
   /** How many of its targets are healthy, and how many there are; null = they aren't checked. */
   health: z.object({ healthy: z.int(), targets: z.int() }).nullable(),
@@ -33,7 +33,7 @@ const session = z.object({
   connected: z.boolean(),
   /** ms since the epoch. */
   since: z.number(),
-  /** As whom it is connected, or why it isn't. */
+  /** The identity that it is connected with, or why it isn't connected. */
   text: z.string(),
 });
 
@@ -46,13 +46,13 @@ const visitor = session.extend({
   path: z.enum(['relay', 'direct']).nullable(),
 });
 
-/** What a running agent tells of itself. */
+/** What a running agent reports about itself. */
 export const snapshotSchema = z.object({
   pid: z.int(),
   version: z.string(),
   /** The configuration file; "" = it runs without one. */
   config: z.string(),
-  /** What is wrong with the file now, while the agent goes on with what it was before. */
+  /** The problems of the current file, while the agent keeps running the one before. */
   problems: z.array(z.string()),
   /** null = it has visitors only. */
   session: session.nullable(),
@@ -66,7 +66,7 @@ export type Snapshot = z.output<typeof snapshotSchema>;
 /** What is the same for as long as an agent runs. */
 export type Identity = Pick<Snapshot, 'pid' | 'version' | 'config'>;
 
-/** How an agent without a configuration file stands. */
+/** The snapshot of an agent without a configuration file. */
 export async function agentSnapshot(identity: Identity, server: HostPort, agent: Agent): Promise<Snapshot> {
   const rows = await agent.overview();
   return {
@@ -76,7 +76,7 @@ export async function agentSnapshot(identity: Identity, server: HostPort, agent:
   };
 }
 
-/** How an agent in configuration-file mode stands. */
+/** The snapshot of an agent in configuration-file mode. */
 export async function configuredSnapshot(identity: Identity, configured: ConfiguredAgent): Promise<Snapshot> {
   const { agent: running, plan, problems } = configured;
   const server = plan ? formatHostPort(plan.server) : '';

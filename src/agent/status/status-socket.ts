@@ -8,9 +8,9 @@ import { errnoOf, messageOf } from '../../wire/system-error.ts';
 import { makeRuntimeDirectory } from './runtime-directory.ts';
 import { type Snapshot, snapshotSchema } from './snapshot.ts';
 
-/** Whoever asks is served or gone by then, in ms. */
-const PATIENCE_MS = 5000;
-/** Asked by so many at once. */
+/** Timeout of a connection, in ms. */
+const TIMEOUT_MS = 5000;
+/** The most connections at once. */
 const MOST_ASKERS = 16;
 /** The most bytes of an answer that are read. */
 const MAX_ANSWER = 16 * 1024 * 1024;
@@ -23,17 +23,17 @@ function placeOf(directory: string, pid: number): string {
 }
 
 /**
- * Answers `adit agent --status` on a socket of this user's own: whoever connects gets the snapshot as JSON. An agent runs without it when
- * there can be none; the log says so.
+ * Answers `adit agent --status` on a socket that only this user can open: each connection gets the snapshot as JSON. If the socket cannot be
+ * opened, the agent logs that and runs without it.
  * @returns the way to close it
  */
 export async function serveStatus(directory: string, snapshot: () => Promise<Snapshot>, log: Logger): Promise<() => Promise<void>> {
   const server = net.createServer((socket) => {
-    socket.setTimeout(PATIENCE_MS, () => socket.destroy());
-    socket.on('error', () => socket.destroy()); // whoever asked is gone
+    socket.setTimeout(TIMEOUT_MS, () => socket.destroy());
+    socket.on('error', () => socket.destroy()); // the client is gone
     socket.resume();
     snapshot().then((answer) => socket.end(JSON.stringify(answer)), (error: unknown) => {
-      log.error({ err: error }, 'the state could not be told');
+      log.error({ err: error }, 'the state could not be sent');
       socket.destroy();
     });
   });
@@ -76,16 +76,16 @@ async function places(directory: string): Promise<string[]> {
   }
 }
 
-/** undefined = nobody is there */
+/** undefined = no agent answers */
 async function ask(place: string): Promise<Snapshot | undefined> {
   const socket = net.connect(place);
-  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`${place} does not answer`)));
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`${place} does not answer`)));
   let text = '';
   try {
     socket.setEncoding('utf8');
     for await (const piece of socket) {
       text += String(piece);
-      if (text.length > MAX_ANSWER) throw new Error(`${place} says too much`);
+      if (text.length > MAX_ANSWER) throw new Error(`${place} sent too long an answer`);
     }
   } catch (error) {
     const gone = errnoOf(error) === 'ECONNREFUSED' || errnoOf(error) === 'ENOENT';

@@ -1,10 +1,10 @@
 import type { Snapshot } from './snapshot.ts';
 
-/** How an agent stands, for people. */
+/** An agent's state as text. */
 export function statusText({ pid, version, config, problems, session, entries, visitors }: Snapshot): string {
   const lines = [`agent ${pid}, version ${version}${config === '' ? '' : `, configuration ${config}`}`];
   if (session) lines.push(`  ${session.text}, since ${new Date(session.since).toISOString()}`);
-  if (problems.length > 0) lines.push('  the configuration file is wrong, and what it was before is in force:', ...problems.map((problem) => `    ${problem}`));
+  if (problems.length > 0) lines.push('  the configuration file has problems; the agent runs the previous version:', ...problems.map((problem) => `    ${problem}`));
   if (entries === null) lines.push('  tunnels and hosts: the server cannot be asked');
   else if (entries.length > 0) {
     lines.push('', ...table(['KIND', 'NAME', 'ID', 'TYPE', 'AT', 'TARGETS', 'STATE', 'CONNECTIONS'], entries.map((entry) => [

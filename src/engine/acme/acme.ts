@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { CertificateFacts } from '../../rules/certificate.ts';
 import type { AcmeState } from '../face.ts';
-import { Directory, type DirectoryOptions } from './directory.ts';
-import { DirectoryProblem } from './directory-problem.ts';
+import { CertificateAuthority, type AuthorityOptions } from './certificate-authority.ts';
+import { AcmeProblem } from './acme-problem.ts';
 import { AcmeFiles, type AcmeKeeping } from './files.ts';
 
 /** Times and limits, in ms. What authorities allow is more: 300 orders in 3 hours, 5 failures of a name in an hour. */
@@ -14,7 +14,7 @@ export const ACME_TIMING = {
   atOnce: 4,
   /** Orders that are begun in an hour. */
   perHour: 60,
-  /** Whatever comes, the clock is looked at again after this long: it may have been set. */
+  /** The clock is read again after this long at most: it may have been set. */
   lookMs: 60_000,
 } as const;
 
@@ -22,38 +22,38 @@ export const ACME_TIMING = {
 export type AcmeTiming = { readonly [Name in keyof typeof ACME_TIMING]: number };
 
 /** Where certificates are ordered and kept. */
-export interface AcmeOptions extends DirectoryOptions, AcmeKeeping {
+export interface AcmeOptions extends AuthorityOptions, AcmeKeeping {
   readonly timing?: Partial<AcmeTiming>;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A name that a certificate is wanted for. */
+/** A name that needs a certificate. */
 interface Wanted {
   readonly name: string;
-  /** The name is wanted no more, or the server stops. */
+  /** Aborted when the name no longer needs a certificate, or the server stops. */
   readonly over: AbortController;
   facts: CertificateFacts | undefined;
   failures: number;
   /** Of the last order; "" = it did not fail. */
   problem: string;
-  /** When the next order is due, ms since the epoch; undefined = what is on the disk isn't known yet. */
+  /** When the next order is due, ms since the epoch; undefined = the stored files were not read yet. */
   nextAt: number | undefined;
   ordering: boolean;
-  /** By token: what the authority is to be shown. */
+  /** The key authorizations of open challenges, by token. */
   readonly answers: Map<string, string>;
 }
 
 /**
- * Keeps the names of hosts in certificates by ACME (RFC 8555): orders, renews at two thirds of the lifetime, waits ever longer after
- * failures. One order per name at a time; what was got and when to try again survive a restart.
+ * Gets certificates for the names of hosts by ACME (RFC 8555): orders, renews at two thirds of the lifetime, backs off after
+ * failures. One order per name at a time. Certificates and the times of the next attempts survive a restart.
  */
 export class Acme {
-  /** The certificate of a name is another one, or its order stands in another way. */
+  /** The certificate of a name, or the state of its order, has changed. */
   onChange: (name: string) => void = () => undefined;
   readonly #files: AcmeFiles;
-  readonly #directory: Directory;
+  readonly #authority: CertificateAuthority;
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #timing: AcmeTiming;
@@ -61,7 +61,7 @@ export class Acme {
   readonly #orders = new Set<Promise<void>>();
   /** When orders were begun in the last hour. */
   #begun: number[] = [];
-  /** The authority wants to be left alone until then. */
+  /** The authority's Retry-After: no order starts before. */
   #pausedUntil = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -69,24 +69,24 @@ export class Acme {
 
   constructor(options: AcmeOptions, log: Logger, now: () => number) {
     this.#files = new AcmeFiles(options, options.directory, log);
-    this.#directory = new Directory(options, this.#files);
+    this.#authority = new CertificateAuthority(options, this.#files);
     this.#log = log;
     this.#now = now;
     this.#timing = { ...ACME_TIMING, ...options.timing };
   }
 
-  /** Begins to order: the challenges can be answered. */
+  /** Starts orders: from now on challenges can be answered. */
   start(): void {
     this.#running = true;
     this.look();
   }
 
-  /** Orders no more; resolves when what was under way is given up. */
+  /** Stops; resolves when orders in progress were aborted. */
   async stop(): Promise<void> {
     this.#running = false;
     clearTimeout(this.#timer);
     for (const { over } of this.#wanted.values()) over.abort();
-    this.#directory.close();
+    this.#authority.close();
     await Promise.all(this.#orders);
   }
 
@@ -97,7 +97,7 @@ export class Acme {
     this.#inBackground(this.#recall(wanted));
   }
 
-  /** No host has it any more: an order that is under way is given up. */
+  /** No host has the name any more: aborts its order. */
   unwant(name: string): void {
     this.#wanted.get(name)?.over.abort();
     this.#wanted.delete(name);
@@ -116,7 +116,7 @@ export class Acme {
     return { status: ordering ? 'pending' : failures > 0 ? 'failed' : facts ? 'valid' : 'pending', problem, nextAt: ordering ? null : nextAt ?? null };
   }
 
-  /** What the authority is to be shown for a token, while an order of the name is under way. */
+  /** The key authorization for a token, while an order of the name is in progress. */
   answer(name: string, token: string): string | undefined {
     return this.#wanted.get(name)?.answers.get(token);
   }
@@ -126,13 +126,13 @@ export class Acme {
     if (!this.#running) return;
     const now = this.#now();
     this.#begun = this.#begun.filter((at) => at > now - HOUR_MS);
-    // Those that never failed go first: whoever has many names that fail can't keep others waiting.
+    // Names that never failed go first, so that many failing names of one client do not delay others.
     const due = Array.from(this.#wanted.values()).filter(({ nextAt, ordering }) => !ordering && nextAt !== undefined && nextAt <= now)
       .toSorted((a, b) => a.failures - b.failures || Number(a.nextAt) - Number(b.nextAt));
     for (const wanted of due) {
       if (now < this.#pausedUntil || this.#orders.size >= this.#timing.atOnce || this.#begun.length >= this.#timing.perHour) break;
       this.#begun.push(now);
-      const order = this.#order(wanted).catch((error: unknown) => this.#log.error({ name: wanted.name, err: error }, 'how an order by ACME stands could not be kept')).finally(() => {
+      const order = this.#order(wanted).catch((error: unknown) => this.#log.error({ name: wanted.name, err: error }, 'the state of an ACME order could not be stored')).finally(() => {
         this.#orders.delete(order);
         this.look();
       });
@@ -152,7 +152,7 @@ export class Acme {
     this.#timer = setTimeout(() => this.look(), ms).unref();
   }
 
-  /** What is known of a name from before. */
+  /** Loads the stored certificate and attempt of a name. */
   async #recall(wanted: Wanted): Promise<void> {
     const [facts, attempt] = await Promise.all([this.#files.certificate(wanted.name), this.#files.attempt(wanted.name)]);
     wanted.facts = facts;
@@ -170,16 +170,16 @@ export class Acme {
     wanted.ordering = true;
     this.onChange(name);
     try {
-      // Stored before it begins: a server that dies of it again and again doesn't order again and again.
+      // Stored before it begins: a server that crashes again and again must not order again and again.
       this.#files.saveAttempt(name, this.#afterFailure(before.failures, 'the order was broken off', 0));
-      const { key, chain } = await this.#directory.order(name, (token, answer) => wanted.answers.set(token, answer), signal);
+      const { key, chain } = await this.#authority.order(name, (token, answer) => wanted.answers.set(token, answer), signal);
       signal.throwIfAborted();
       wanted.facts = this.#files.saveCertificate(name, key, chain);
       await this.#files.forgetAttempt(name);
       Object.assign(wanted, { failures: 0, problem: '', nextAt: renewalOf(wanted.facts, this.#now()) });
       this.#log.info({ name, expiresAt: wanted.facts.validTo }, 'a certificate was issued by ACME');
     } catch (error) {
-      // A server that is stopped in good order goes on with it at the next start. A name that is no longer wanted waits, should it come back.
+      // A server that is stopped gracefully continues the order at the next start. If the name is no longer needed, the wait applies if it returns.
       if (!signal.aborted) await this.#failed(wanted, error);
       else if (!this.#running) await this.#restore(name, before);
     } finally {
@@ -190,10 +190,10 @@ export class Acme {
   }
 
   async #failed(wanted: Wanted, error: unknown): Promise<void> {
-    const known = error instanceof DirectoryProblem;
+    const known = error instanceof AcmeProblem;
     const retryAfterMs = known ? error.retryAfterMs : 0;
     const problem = error instanceof Error ? error.message : String(error);
-    if (known && error.reason === 'accountDoesNotExist') await this.#directory.forgetAccount();
+    if (known && error.reason === 'accountDoesNotExist') await this.#authority.forgetAccount();
     // It may be about this name only, so the others don't wait for long.
     if (known && error.reason === 'rateLimited') this.#pausedUntil = this.#now() + Math.min(Math.max(retryAfterMs, this.#timing.backoffMs), HOUR_MS);
     const attempt = this.#afterFailure(wanted.failures, problem, retryAfterMs);
@@ -202,7 +202,7 @@ export class Acme {
     this.#files.saveAttempt(wanted.name, attempt);
   }
 
-  /** Twice as long each time, and up to a fifth more, so that many names don't come back together. */
+  /** Exponential backoff with up to a fifth of jitter, so that many names don't retry together. */
   #afterFailure(failures: number, problem: string, retryAfterMs: number) {
     const { backoffMs, longestBackoffMs } = this.#timing;
     const wait = Math.min(backoffMs * 2 ** Math.min(failures, 30) * (1 + Math.random() / 5), longestBackoffMs);
@@ -215,7 +215,7 @@ export class Acme {
   }
 
   #inBackground(work: Promise<void>): void {
-    work.catch((error: unknown) => this.#log.error({ err: error }, 'the certificates by ACME could not be looked after'));
+    work.catch((error: unknown) => this.#log.error({ err: error }, 'the ACME certificates could not be maintained'));
   }
 }
 

@@ -8,14 +8,14 @@ import { CertificateFault, type CertificateFacts, certificatePair, coversHost } 
 const accountSchema = z.object({ key: z.string(), url: z.url() });
 const attemptSchema = z.object({ failures: z.int().min(0), problem: z.string(), nextAt: z.number() });
 
-/** The account at the directory: its key as PEM, never told, and where the directory knows it. */
+/** The account at the directory: its key as PEM, never shown or logged, and its URL. */
 export type AcmeAccount = z.output<typeof accountSchema>;
-/** What came of the last orders of a name that have not led to a certificate. `nextAt`: ms since the epoch. */
+/** The failed orders of a name since its last certificate. `nextAt`: ms since the epoch. */
 export type AcmeAttempt = z.output<typeof attemptSchema>;
 
 const ACCOUNT = 'account.json';
 
-/** Where ACME keeps what it has, and how files are written that only this user may read, whole or not at all. */
+/** The directory of ACME's files, and the function that writes a file atomically, readable by this user only. */
 export interface AcmeKeeping {
   readonly dir: string;
   readonly write: (file: string, text: string) => void;
@@ -23,7 +23,7 @@ export interface AcmeKeeping {
 
 /**
  * The files of one directory: the account, of each name NAME.pem with key and chain, and, while orders fail, NAME.json. Another directory
- * has other files, so that nothing is mixed up when the setting changes.
+ * has other files, so that a change of the setting does not mix them.
  */
 export class AcmeFiles {
   readonly #dir: string;
@@ -65,7 +65,7 @@ export class AcmeFiles {
     return path.join(this.#dir, `${name}.pem`);
   }
 
-  /** What is kept for a name; undefined = no usable certificate. */
+  /** The stored certificate of a name; undefined = no usable one. */
   async certificate(name: string): Promise<CertificateFacts | undefined> {
     try {
       const pem = await readFile(this.certificateFile(name), 'utf8');
@@ -86,7 +86,7 @@ export class AcmeFiles {
     return facts;
   }
 
-  /** Deletes what nobody wants any more: certificates that have expired, and attempts whose time to wait is over. */
+  /** Deletes what is obsolete: certificates that have expired, and attempts whose wait is over. */
   async sweep(wanted: (name: string) => boolean, now: number): Promise<void> {
     for (const file of await this.#list()) {
       const { name, ext } = path.parse(file);
@@ -110,7 +110,7 @@ export class AcmeFiles {
       return schema.parse(JSON.parse(await readFile(path.join(this.#dir, file), 'utf8')));
     } catch (error) {
       // What zod or the parser quote could be a key.
-      if (!isMissing(error)) this.#log.error({ file }, 'a file of the certificates by ACME cannot be read, and is made anew');
+      if (!isMissing(error)) this.#log.error({ file }, 'a file of the certificates by ACME cannot be read, and is created again');
       return undefined;
     }
   }

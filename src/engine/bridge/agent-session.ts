@@ -1,9 +1,9 @@
 import type { HealthMessage } from '../../wire/health.ts';
-import { type Declaration, DECLARED_AT_ONCE } from '../../wire/declared.ts';
+import { type Declaration, DECLARED_AT_ONCE, readUnreadable } from '../../wire/declared.ts';
 import { ProtocolError } from '../../wire/frames.ts';
 import type { Stream } from '../../wire/mux.ts';
 import { OVERVIEW_MS, type OverviewPart, overviewParts, type OverviewRow } from '../../wire/overview.ts';
-import type { AgentRecords } from '../face.ts';
+import type { AgentRecords, DeclaredKind } from '../face.ts';
 import type { DirectBytes } from '../limits/direct-traffic.ts';
 import { type AgentInfo, agentMessageSchema, type ServerMessage } from '../../wire/session-messages.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
@@ -12,16 +12,16 @@ import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.
 export interface AgentSessionStart extends SessionStart {
   readonly clientId: number;
   readonly info: AgentInfo;
-  /** Direct paths of a tunnel carried so many bytes, the agent says. */
+  /** Bytes that direct paths of a tunnel carried, as the agent reports them. */
   readonly onTraffic: (tunnelId: number, bytes: DirectBytes) => void;
-  /** What the agent's checks of targets have come to. */
+  /** The results of the agent's checks of targets. */
   readonly onHealth: (message: HealthMessage) => void;
   /** Its client's tunnels and hosts. */
   readonly overview: () => Iterable<OverviewRow>;
-  /** What it brings along is kept there; undefined = it doesn't run in configuration-file mode. */
+  /** The records of the entries that it declares; undefined = it doesn't run in configuration-file mode. */
   readonly records: AgentRecords | undefined;
-  /** The session is over; called once. */
-  readonly onGone: (session: AgentSession) => void;
+  /** The session is over; called once, with whether that is the agent's fault, as for `MuxHandlers.onClose`. */
+  readonly onGone: (session: AgentSession, atFault: boolean) => void;
 }
 
 /** One connected agent. */
@@ -36,10 +36,12 @@ export class AgentSession extends BridgeSession {
   #overviewAt = Number.NEGATIVE_INFINITY;
   /** Parts of an overview are still to be sent. */
   #overviewing = false;
-  /** What it has brought along, by kind and name: "tunnel 5". */
-  readonly #brought = new Map<string, string>();
+  /** The records that it has declared, by the kind and name of their entries: "tunnel ssh". */
+  readonly #declared = new Map<string, { readonly kind: DeclaredKind; readonly id: number; readonly port: number }>();
   /** Declarations that aren't answered yet. */
   #declaring = 0;
+  /** The log has a warning that it sends declarations which cannot be read. */
+  #warned = false;
   /** No new streams: the agent is about to stop. */
   #leaving = false;
   #gone = false;
@@ -59,7 +61,7 @@ export class AgentSession extends BridgeSession {
   /**
    * Opens a stream at once, without waiting for the agent; undefined = the session ends or has too many streams.
    * @param dataFollows as for `Opener.open`
-   * @param credit as for `Opener.open`. An agent of an older version takes a whole window whatever the payload says
+   * @param credit as for `Opener.open`. An agent of an older version takes a whole window and ignores the payload's credit
    */
   open(payload: Buffer, dataFollows = false, credit?: number): Stream | undefined {
     return this.#leaving || this.streamCount >= MAX_STREAMS ? undefined : this.mux.open(payload, dataFollows, this.info.credit ? credit : undefined);
@@ -86,10 +88,27 @@ export class AgentSession extends BridgeSession {
     } else if (data?.type === 'overview') this.#sendOverview();
     else if (this.#records && (data?.type === 'tunnel' || data?.type === 'host' || data?.type === 'withdraw')) {
       void this.#declare(this.#records, data);
-    } else this.log.debug('the agent sent a control message that this server does not know');
+    } else this.#takeUnreadable(message);
   }
 
-  /** It costs a look at each of them, so not all the time, and not before the agent has read what it asked for before. */
+  /** A declaration that cannot be read is answered, so that the agent says so and tries again; anything else unknown is ignored. */
+  #takeUnreadable(message: unknown): void {
+    const unreadable = this.#records && readUnreadable(message);
+    if (!unreadable) {
+      this.log.debug('the agent sent a control message that this server does not know');
+      return;
+    }
+    const { problem, entry } = unreadable;
+    // One line for a session: an agent of another version may have a thousand of them.
+    this.log[this.#warned ? 'debug' : 'warn']({ version: this.info.version, entry, problem }, 'the agent declares an entry that this server cannot read; it may have another version');
+    this.#warned = true;
+    if (!entry) return;
+    const { id, port } = this.#declared.get(`${entry.kind} ${entry.name}`) ?? { id: 0, port: 0 };
+    const answer: ServerMessage = { type: 'declared', ...entry, id, port, error: `the server cannot read the entry, since it may have another version than the agent: ${problem}` };
+    this.mux.sendControl(answer);
+  }
+
+  /** An overview costs a pass over all tunnels and hosts, so it is limited, and waits until the agent has read the last one. */
   #sendOverview(): void {
     const now = performance.now();
     if (this.#overviewing || now - this.#overviewAt < OVERVIEW_MS) return;
@@ -118,20 +137,20 @@ export class AgentSession extends BridgeSession {
     const outcome = type === 'withdraw' ? await records.withdraw(kind, name)
       : await records.declare(type === 'tunnel' ? { kind: type, name, tunnel: declaration.tunnel } : { kind: type, name, host: declaration.host });
     this.#declaring--;
-    if (outcome.id !== 0) this.#brought.set(`${kind} ${name}`, `${kind} ${outcome.id}`);
-    else if (type === 'withdraw' && outcome.error === '') this.#brought.delete(`${kind} ${name}`);
+    if (outcome.id !== 0) this.#declared.set(`${kind} ${name}`, { kind, id: outcome.id, port: outcome.port });
+    else if (type === 'withdraw' && outcome.error === '') this.#declared.delete(`${kind} ${name}`);
     const answer: ServerMessage = { type: 'declared', kind, name, ...outcome };
     if (!this.#gone) this.mux.sendControl(answer);
   }
 
-  /** Of what it didn't bring along it has nothing to say. */
+  /** An agent may report only on records that it has declared. */
   #takeHealth(message: HealthMessage): void {
-    if (Array.from(this.#brought.values()).includes(`${message.of} ${message.id}`)) this.#onHealth(message);
+    if (Array.from(this.#declared.values()).some(({ kind, id }) => kind === message.of && id === message.id)) this.#onHealth(message);
   }
 
-  protected override onGone(): void {
+  protected override onGone(atFault: boolean): void {
     this.#gone = true;
     this.#records?.close();
-    this.#onGone(this);
+    this.#onGone(this, atFault);
   }
 }

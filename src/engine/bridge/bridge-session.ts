@@ -6,7 +6,7 @@ import { type Reason, reasons } from './reasons.ts';
 
 /**
  * Most streams of one session. With the credit of 1 MB a stream, agents and visitors that stop reading could make the server hold
- * that much for each; beyond this one client's visitors are turned away, and the others are not affected.
+ * that much for each. Beyond this limit one client's visitors are refused; others are not affected.
  */
 export const MAX_STREAMS = 20_000;
 
@@ -51,21 +51,21 @@ export abstract class BridgeSession {
         if (bye.success) this.mux.close(`the ${who} says: ${bye.data.text}`);
         else this.onControl(message);
       },
-      onClose: (reason) => {
+      onClose: (reason, _cut, atFault) => {
         this.log.info({ reason }, `${who} disconnected`);
-        this.onGone();
+        this.onGone(atFault);
       },
     }, mux);
   }
 
-  /** The other side opened a stream: join it with a socket or reset it. */
+  /** The peer opened a stream: join it with a socket or reset it. */
   protected abstract onOpen(stream: Stream, payload: Buffer): void;
 
-  /** A control message other than a goodbye, not yet validated. */
+  /** A control message other than the end of the session, not yet validated. */
   protected abstract onControl(message: unknown): void;
 
-  /** The session is over; called once. */
-  protected abstract onGone(): void;
+  /** The session is over; called once. @param atFault as for `MuxHandlers.onClose` */
+  protected abstract onGone(atFault: boolean): void;
 
   get streamCount(): number {
     return this.mux.streamCount;
@@ -82,12 +82,12 @@ export abstract class BridgeSession {
     this.mux.sendControl({ type: 'compress', on });
   }
 
-  /** Tells the other side that no new streams come, or are taken. */
+  /** Notifies the peer that no new streams are opened or accepted. */
   drain(): void {
     this.mux.sendControl({ type: 'drain' });
   }
 
-  /** Ends the session and all its streams at once, telling the other side why. */
+  /** Ends the session and all its streams at once, and sends the peer the reason. */
   close(reason: Reason, text: string = reasons[reason]): void {
     if (this.#ending) return;
     this.#ending = true;

@@ -1,9 +1,9 @@
-// Longer than 300 lines: whom a connection may become, from its first byte to its session, is decided in one place, where each refusal can be
+// Longer than 300 lines: the whole admission of a connection, from its first byte to its session, is in one place, where each refusal can be
 // seen before the session that it protects.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Turns } from '../../stream-handlers/turns.ts';
+import { FairQueue } from '../../stream-handlers/fair-queue.ts';
 import type { Attempts } from '../../rules/attempts.ts';
 import { HandshakeError, type Refusal } from '../../wire/handshake-error.ts';
 import { acceptHandshake, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';
@@ -20,7 +20,7 @@ import type { Declarations } from '../face.ts';
 import { AgentSession } from './agent-session.ts';
 import { MAX_STREAMS } from './bridge-session.ts';
 import { HandshakePlaces, type Place, PLACE_LIMITS, type PlaceLimits } from './handshake-places.ts';
-import { HandshakeTurns } from './handshake-turns.ts';
+import { HandshakeQueue } from './handshake-queue.ts';
 import { NpcNotice } from './npc-notice.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
@@ -29,7 +29,7 @@ import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
 export interface BridgeTiming {
   /** ms a connection may take to prove itself. */
   readonly handshakeMs: number;
-  /** ms between signs of life, on both sides; three missing ones end a session. */
+  /** ms between keep-alive frames, on both sides; three missing ones end a session. */
   readonly heartbeatMs: number;
   /** For unfinished handshakes. */
   readonly places: PlaceLimits;
@@ -37,22 +37,22 @@ export interface BridgeTiming {
 
 const TIMING: BridgeTiming = { handshakeMs: 5000, heartbeatMs: 5000, places: PLACE_LIMITS };
 
-/** Connections at once that are told to come back later; further ones are reset. */
+/** The most connections that are being refused with a retry time; further ones are reset. */
 const MOST_SENT_AWAY = 512;
-/** When they are to come back, in ms: spread, so that they don't do it all at once. */
+/** The retry time of refused connections, in ms: spread, so that they don't all reconnect at once. */
 const CROWDED_MS = { least: 1000, most: 5000 } as const;
-/** When an address from which too many keys are tried is to come back, in ms. */
+/** The retry time of an address that tries too many keys, in ms. */
 const BUSY_MS = 5000;
 
-/** When a client whose sessions begin too often is to come back, in ms. */
+/** The retry time of a client whose sessions begin too often, in ms. */
 const TOO_OFTEN_MS = 5000;
 
-/** Where the bridge is to listen. */
+/** Where the bridge listens. */
 export interface BridgePlaces {
   readonly host: string;
   /** 0 = ephemeral. */
   readonly port: number;
-  /** A second port, for agents that come over TLS. */
+  /** A second port, for agents that connect over TLS. */
   readonly tls: { readonly port: number; readonly identity: TlsIdentity };
 }
 
@@ -64,30 +64,30 @@ export interface BridgeAddress {
   readonly tls: { readonly port: number; readonly fingerprint: string };
 }
 
-/** What the bridge is made of. */
+/** What the bridge depends on. */
 export interface BridgeOptions {
   readonly sockets: SocketBackend;
   readonly log: Logger;
   readonly now: () => number;
   readonly clients: Clients;
-  /** Where what agents bring along is kept; undefined = the server is just starting. */
+  /** The records that agents declare; undefined = the server is just starting. */
   declarations(): Declarations | undefined;
-  /** What there is to tell a client's agent of its tunnels and hosts. */
+  /** The overview of a client's tunnels and hosts for its agent. */
   overview(entry: ClientEntry): Iterable<OverviewRow>;
   /** The tunnel whose password has this key id. */
   readonly visited: (keyId: string) => VisitedTunnel | undefined;
   /** Slows down the guessing of keys. */
   readonly attempts: Attempts;
   readonly timing: Partial<BridgeTiming>;
-  /** Direct paths of one of the client's tunnels carried so many bytes, its agent says. */
+  /** Bytes that direct paths of one of the client's tunnels carried, as its agent reports them. */
   readonly onTraffic: (entry: ClientEntry, tunnelId: number, bytes: DirectBytes) => void;
-  /** What the checks of one of the client's tunnels or hosts have come to, its agent says. */
+  /** Results of the checks of one of the client's tunnels or hosts, as its agent reports them. */
   readonly onHealth: (entry: ClientEntry, message: HealthMessage) => void;
-  /** A client's agent came or went. */
+  /** A client's agent connected or disconnected. */
   readonly onSeen: (entry: ClientEntry) => void;
 }
 
-/** The ports that agents and visitors connect to: lets the right ones in, and keeps the others from costing much. */
+/** The ports that agents and visitors connect to: authenticates them, and limits what unauthenticated connections cost. */
 export class Bridge {
   readonly #options: BridgeOptions;
   readonly #timing: BridgeTiming;
@@ -95,11 +95,11 @@ export class Bridge {
   readonly #visits = new Map<string, VisitorSession>();
   readonly #unfinished = new Set<ByteSocket>();
   readonly #places: HandshakePlaces;
-  readonly #handshakeTurns = new HandshakeTurns();
-  /** Connections that are told to come back later. */
+  readonly #handshakeQueue = new HandshakeQueue();
+  /** Connections that are being refused with a retry time. */
   #sendingAway = 0;
-  /** A visitor's program can bring thousands of connections in one packet. */
-  readonly #turns = new Turns<string>(MAX_STREAMS);
+  /** The fair queue of visitors' connections: a visitor's program can open thousands in one packet. */
+  readonly #fairQueue = new FairQueue<string>(MAX_STREAMS);
   readonly #closed = new AbortController();
   readonly #npcNotice: NpcNotice;
   #servers: SocketServer[] = [];
@@ -120,7 +120,7 @@ export class Bridge {
     this.#npcNotice = new NpcNotice(options.log);
   }
 
-  /** What there is (sessions, handshakes) and what there was since the start. */
+  /** Current numbers (sessions, handshakes) and totals since the start. */
   get counts() {
     return {
       sessions: this.#sessions.size,
@@ -130,9 +130,9 @@ export class Bridge {
       handshakes: this.#places.size,
       /** Connections that did not speak the protocol, or not in time. */
       garbage: this.#garbage,
-      /** Data connections that were let in. */
+      /** Data connections that were accepted. */
       dataConnections: this.#dataConnections,
-      /** Agents, visitors and data connections that were told no. */
+      /** Agents, visitors and data connections that were refused. */
       refused: this.#refused,
       /** Connections closed unread because there were too many handshakes. */
       turnedAway: this.#turnedAway,
@@ -148,7 +148,7 @@ export class Bridge {
   }
 
   /**
-   * Shows another certificate to those who connect from now on; those who pinned the one before have to be given the new fingerprint.
+   * Replaces the certificate for new connections. Agents that pin the one before need the new fingerprint.
    * @throws OpenSSL's error when certificate and key don't belong together
    */
   renew(identity: TlsIdentity): BridgeAddress {
@@ -171,21 +171,21 @@ export class Bridge {
     return server;
   }
 
-  /** Tells the agents; from now on only data connections are let in. */
+  /** Notifies the agents; from now on only data connections are accepted. */
   drain(): void {
     this.#draining = true;
-    for (const session of this.#everybody()) session.drain();
+    for (const session of this.#allSessions()) session.drain();
   }
 
   /** Ends every session and handshake. */
   async close(): Promise<void> {
     this.#closed.abort();
     for (const socket of this.#unfinished) socket.destroy(true);
-    for (const session of this.#everybody()) session.close('shutdown');
+    for (const session of this.#allSessions()) session.close('shutdown');
     await Promise.all(this.#servers.map((server) => server.close()));
   }
 
-  #everybody(): Array<AgentSession | VisitorSession> {
+  #allSessions(): Array<AgentSession | VisitorSession> {
     return [...this.#sessions.values(), ...this.#visits.values()];
   }
 
@@ -205,7 +205,7 @@ export class Bridge {
       });
   }
 
-  /** There is no place for its handshake: agents are told when to come back, unless there are too many for that, too. */
+  /** The queue of handshakes is full: refuses with a retry time, unless there are too many connections for that, too. */
   #sendAway(socket: ByteSocket): void {
     if (this.#closed.signal.aborted || this.#sendingAway >= MOST_SENT_AWAY) {
       socket.destroy(true);
@@ -233,13 +233,13 @@ export class Bridge {
     const offer = await acceptHandshake(socket, {
       timeoutMs: this.#timing.handshakeMs,
       keyOf: (role, keyId) => this.#keyOf(role, keyId),
-      turn: (role, keyId) => {
+      queued: (role, keyId) => {
         this.#places.said(place);
-        return role === 'data' ? this.#handshakeTurns.next('data', keyId) : this.#handshakeTurns.next('session', place.address);
+        return role === 'data' ? this.#handshakeQueue.next('data', keyId) : this.#handshakeQueue.next('session', place.address);
       },
     });
     if (offer.role === 'data') this.#acceptData(socket, offer);
-    else if (await this.#turn(socket, offer)) {
+    else if (await this.#waitForPenalty(socket, offer)) {
       if (offer.role === 'visit') this.#acceptVisit(socket, offer);
       else this.#acceptMux(socket, offer);
     }
@@ -263,7 +263,7 @@ export class Bridge {
       this.#refuse(offer, 'unknown-key');
       return;
     }
-    // Raw bytes over TLS end as well when somebody on the way cuts them off: streams stay on the mux, where their end is a frame.
+    // Raw bytes over TLS also end when an attacker truncates them, so streams stay on the mux, where their end is a frame.
     if (session.secure || socket.channelSecret) {
       this.#refuse(offer, 'no-data-connections');
       return;
@@ -274,13 +274,13 @@ export class Bridge {
   }
 
   /**
-   * Waits for the turn of an address that offered wrong keys; false = it was refused. Right keys wait too: whoever guesses must not learn
-   * from a quick answer; those of clients that were last seen at this very address only where there are many wrong ones.
+   * Delays an address that offered wrong keys; false = it was refused. Right keys wait too, so that a quick answer reveals
+   * nothing. Right keys of clients that were last seen at this address wait only if there were many wrong ones.
    */
-  async #turn(socket: ByteSocket, offer: Offer): Promise<boolean> {
+  async #waitForPenalty(socket: ByteSocket, offer: Offer): Promise<boolean> {
     const { proven, role, keyId } = offer;
     const lastSeenAt = role === 'mux' ? this.#options.clients.byKeyId(keyId)?.lastAddress ?? '' : '';
-    const wait = this.#options.attempts.keyTurn(socket.remoteAddress, this.#options.now(), proven ? { lastSeenAt } : { wrong: keyId });
+    const wait = this.#options.attempts.queueKey(socket.remoteAddress, this.#options.now(), proven ? { lastSeenAt } : { wrong: keyId });
     if (wait === Number.POSITIVE_INFINITY) {
       this.#refuse(offer, 'busy', { retryAfterMs: BUSY_MS });
       return false;
@@ -289,7 +289,7 @@ export class Bridge {
     return true;
   }
 
-  /** Somebody offered a key that nobody has. */
+  /** A connection offered an unknown key. */
   #refuseKey(socket: ByteSocket, offer: Offer, warning: string, text?: string): void {
     const news = this.#options.attempts.keyFailed(socket.remoteAddress, this.#options.now(), offer.keyId);
     this.#options.log[news ? 'warn' : 'debug']({ address: socket.remoteAddress }, warning);
@@ -322,7 +322,7 @@ export class Bridge {
     const welcome: VisitWelcome = { tunnelId: tunnel.id, sessionId: id, heartbeatMs, compress, agentOnline: online };
     const key = offer.accept(welcome);
     this.#visits.set(id, new VisitorSession({
-      id, key, tunnel, socket, turns: this.#turns, since: this.#options.now(), log: this.#options.log, mux: { heartbeatMs, compress },
+      id, key, tunnel, socket, fairQueue: this.#fairQueue, since: this.#options.now(), log: this.#options.log, mux: { heartbeatMs, compress },
       onGone: () => this.#visits.delete(id),
     }));
   }
@@ -360,12 +360,12 @@ export class Bridge {
     const key = offer.accept(welcome);
     this.#replace(entry, socket);
     const session = new AgentSession({
-      id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs, compress },
+      id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs, compress, controlBudget: entry.controlBudget },
       onTraffic: (tunnelId, bytes) => this.#options.onTraffic(entry, tunnelId, bytes),
       onHealth: (message) => this.#options.onHealth(entry, message),
       overview: () => this.#options.overview(entry),
       records: info.data.configFile ? declarations?.open(entry.wanted.id, socket.remoteAddress) : undefined,
-      onGone: (gone) => this.#forget(entry, gone),
+      onGone: (gone, atFault) => this.#forget(entry, gone, atFault),
     });
     this.#sessions.set(id, session);
     entry.connected(session, now());
@@ -377,7 +377,7 @@ export class Bridge {
     offer.refuse({ code, text, ...more });
   }
 
-  /** A second agent with the same vkey takes over: the first one may be a dead connection that nobody has noticed yet. */
+  /** A second agent with the same vkey takes over: the connection of the first one may be dead without having been detected. */
   #replace(entry: ClientEntry, by: ByteSocket): void {
     const old = entry.session;
     if (!old) return;
@@ -387,8 +387,9 @@ export class Bridge {
     old.close('replaced', `another agent connected with the same vkey from ${by.remoteAddress}`);
   }
 
-  #forget(entry: ClientEntry, session: AgentSession): void {
+  #forget(entry: ClientEntry, session: AgentSession, atFault: boolean): void {
     this.#sessions.delete(session.id);
+    if (atFault) entry.sessionBroken(this.#options.now());
     if (entry.session !== session) return;
     entry.disconnected(this.#options.now());
     this.#options.onSeen(entry);

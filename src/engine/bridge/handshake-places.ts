@@ -1,36 +1,36 @@
 import { networkOf } from '../../rules/ip-address.ts';
 
-/** How many unfinished handshakes there may be. A stranger's costs a socket and a few KB. */
+/** The most unfinished handshakes. Each costs a socket and a few KB, before any authentication. */
 export interface PlaceLimits {
   readonly total: number;
-  /** Many agents may stand behind one NAT, and come back at the same time. */
+  /** Many agents may be behind one NAT and reconnect at the same time. */
   readonly perAddress: number;
-  /** One that lets the server wait for so long, in ms, makes room for another of its address, or of any where all places are taken. */
-  readonly patienceMs: number;
+  /** A handshake that keeps the server waiting for this many ms may be evicted for another one of its address, or of any address if all places are taken. */
+  readonly minAgeMs: number;
 }
 
-/** The limits in use. */
-export const PLACE_LIMITS: PlaceLimits = { total: 4096, perAddress: 1024, patienceMs: 500 };
+/** The default limits. */
+export const PLACE_LIMITS: PlaceLimits = { total: 4096, perAddress: 1024, minAgeMs: 500 };
 
 /** A place for an unfinished handshake. */
 export interface Place {
   /** The peer's, of IPv6 its network. */
   readonly address: string;
-  /** When it was taken, by the clock of the gate. */
+  /** When it was taken, by the given clock. */
   readonly since: number;
-  /** Ends the handshake: another takes its place. */
+  /** Evicts the handshake in favor of another one. */
   readonly evict: () => void;
 }
 
 /**
- * Counts unfinished handshakes, and turns away what is too much. Agents answer at once, so when there is no place the one that the server has
- * waited for longest goes: whoever wants to keep others out would have to open all places anew all the time.
+ * Counts unfinished handshakes, and refuses those beyond the limit. Agents answer at once, so when all places are taken the handshake that has kept
+ * the server waiting longest is evicted: an attacker would have to reopen all places all the time to keep agents out.
  */
 export class HandshakePlaces {
   readonly #limits: PlaceLimits;
   readonly #now: () => number;
   readonly #places = new Set<Place>();
-  /** Those that the server waits for, the oldest first: all of them, and by address. */
+  /** Handshakes that the server waits for, the oldest first: all of them, and by address. */
   readonly #waiting = new Set<Place>();
   readonly #waitingOf = new Map<string, Set<Place>>();
   readonly #byAddress = new Map<string, number>();
@@ -68,7 +68,7 @@ export class HandshakePlaces {
 
   #evictOldest(places: ReadonlySet<Place>): boolean {
     for (const place of places) {
-      if (this.#now() - place.since < this.#limits.patienceMs) return false;
+      if (this.#now() - place.since < this.#limits.minAgeMs) return false;
       this.leave(place);
       place.evict();
       return true;
@@ -76,7 +76,7 @@ export class HandshakePlaces {
     return false;
   }
 
-  /** It has said everything: from now on it waits for the server. */
+  /** The peer has sent everything: from now on it waits for the server. */
   said(place: Place): void {
     this.#waiting.delete(place);
     const ofAddress = this.#waitingOf.get(place.address);

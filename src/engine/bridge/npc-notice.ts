@@ -7,7 +7,7 @@ const perAddress = { allowed: 1, windowMs: HOUR_MS, sources: 1000 };
 /** Lines that all addresses cause together. */
 const inAll = { allowed: 60, windowMs: HOUR_MS, sources: 1 };
 
-/** Says in the log that agents of the NPS family connect, which this bridge can't serve, and what to do about it. */
+/** Logs that agents of the NPS family connect, which this bridge does not serve, and what to do about it. */
 export class NpcNotice {
   readonly #log: Logger;
   readonly #byAddress = new FailureLimit(perAddress);

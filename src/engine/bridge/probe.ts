@@ -3,7 +3,7 @@ import { encodeOpen } from '../../wire/open.ts';
 import { cleanText } from '../../wire/peer-text.ts';
 import type { AgentSession } from './agent-session.ts';
 
-/** How much longer than the dial the answer may take, in ms: the way to the agent and back. */
+/** How much longer than the dial the answer may take, in ms: the round trip to the agent. */
 const WAY_MS = 2000;
 /** The most of an agent's answer that is shown, in characters. */
 const ANSWER_LENGTH = 1000;

@@ -17,10 +17,10 @@ export const reasons = {
   'tunnel-changed': 'the password or the type of the tunnel was changed',
   'wrong-type': 'the tunnel is of another type',
   'too-many': 'the tunnel has too many visitors',
-  'config-refused': 'the client may not bring a configuration file along (config_conn_allow is off)',
+  'config-refused': 'the client may not use a configuration file (config_conn_allow is off)',
   starting: 'the server is just starting',
   'too-much-declared': 'the agent declared more at once than a session may',
-  'bad-info': 'the other side describes itself in a way that the server does not understand',
+  'bad-info': 'the peer describes itself in a way that the server does not understand',
 } as const;
 
 /** @see reasons */

@@ -1,4 +1,4 @@
-import type { Turns } from '../../stream-handlers/turns.ts';
+import type { FairQueue } from '../../stream-handlers/fair-queue.ts';
 import type { Stream } from '../../wire/mux.ts';
 import { socketPair } from '../../wire/socket-pair.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
@@ -9,7 +9,7 @@ import type { Reason } from './reasons.ts';
 /** Changes of its path that are logged of one visitor's session. */
 const LOGGED_MOVES = 100;
 
-/** Why a visitor is not let in. */
+/** Why a visitor is refused. */
 export interface VisitRefusal {
   readonly code: Reason;
   readonly text: string;
@@ -18,30 +18,30 @@ export interface VisitRefusal {
 /** A tunnel without a port: visitors reach it through the bridge. */
 export interface VisitedTunnel {
   readonly id: number;
-  /** Whether its agent is connected, and how its visitors are to come. */
+  /** Whether its agent is connected, and how its visitors have to connect. */
   readonly client: { readonly online: boolean; readonly crypt: boolean; readonly compress: boolean };
   /** What visitors prove. Never logged. */
   readonly password: string;
-  /** Why a visitor that proved the password is not let in; undefined = it is. */
+  /** Why a visitor that proved the password is refused; undefined = it is accepted. */
   refusal(type: VisitType): VisitRefusal | undefined;
-  /** A visitor was let in; it goes with its session. */
+  /** A visitor was accepted; it stays for the time of its session. */
   enter(session: VisitorSession): void;
   leave(session: VisitorSession): void;
   /** A visitor's connections take another path. */
   moved(): void;
-  /** A visitor's program brought more connections than it may: one of them was refused. */
+  /** A visitor's program opened more connections than it may: one of them was refused. */
   tooMany(): void;
-  /** Takes over a connection that a visitor brought. */
+  /** Takes over a connection that a visitor opened. */
   onVisitor(socket: ByteSocket): void;
-  /** Brings a visitor together with the agent, for a direct path: `socket` leads to the visitor. */
+  /** Carries the signaling between a visitor and the agent for a direct path: `socket` leads to the visitor. */
   onDirect(socket: ByteSocket): void;
 }
 
 /** How a visitor's session begins. */
 export interface VisitorSessionStart extends SessionStart {
   readonly tunnel: VisitedTunnel;
-  /** New connections of the sessions of all visitors begin by these. */
-  readonly turns: Turns<string>;
+  /** The fair queue of new connections of all visitors' sessions. */
+  readonly fairQueue: FairQueue<string>;
   /** ms since the epoch. */
   readonly since: number;
   /** The session is over; called once. */
@@ -54,32 +54,32 @@ export class VisitorSession extends BridgeSession {
   #path: VisitPath = 'relay';
   #moves = 0;
   readonly #tunnel: VisitedTunnel;
-  readonly #turns: Turns<string>;
+  readonly #fairQueue: FairQueue<string>;
   readonly #onGone: VisitorSessionStart['onGone'];
 
   constructor(start: VisitorSessionStart) {
     super({ ...start, log: start.log.child({ tunnelId: start.tunnel.id }) }, 'visitor');
     this.since = start.since;
     this.#tunnel = start.tunnel;
-    this.#turns = start.turns;
+    this.#fairQueue = start.fairQueue;
     this.#onGone = start.onGone;
     this.log.info({ tls: this.secure }, 'visitor connected');
     start.tunnel.enter(this);
   }
 
-  /** How its new connections go, as it says. */
+  /** The path of its new connections, as it reports. */
   get path(): VisitPath {
     return this.#path;
   }
 
-  /** Tells the visitor something. */
+  /** Sends the visitor a message. */
   tell(message: ToVisitor): void {
     this.mux.sendControl(message);
   }
 
-  /** Every stream is a connection that somebody made to the visitor's port, or asks for a direct path. */
+  /** Every stream is a connection to the visitor's local port, or the signaling of a direct path. */
   protected override onOpen(stream: Stream, payload: Buffer): void {
-    if (this.streamCount <= MAX_STREAMS && this.#turns.begin(this.id, () => this.#connect(stream, payload))) return;
+    if (this.streamCount <= MAX_STREAMS && this.#fairQueue.begin(this.id, () => this.#connect(stream, payload))) return;
     this.#tunnel.tooMany();
     stream.reset();
   }
@@ -103,7 +103,7 @@ export class VisitorSession extends BridgeSession {
     if (path === this.#path) return;
     this.#path = path;
     this.#moves++;
-    // One that goes to and fro all the time would fill the log.
+    // A visitor that switches all the time would fill the log.
     this.log[this.#moves <= LOGGED_MOVES ? 'info' : 'debug']({ path }, "the visitor's connections take another path");
     this.#tunnel.moved();
   }

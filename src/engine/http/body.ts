@@ -20,7 +20,7 @@ export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'f
   return { kind: 'chunked' };
 }
 
-/** Codings that exist (RFC 9112, 7): whoever sends one means it. Anything else is there to be read in two ways. */
+/** Codings that exist (RFC 9112, 7). Anything else is an attempt at request smuggling. */
 const unspoken = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress']);
 
 /** How long the body of a response to a request of that method is. @throws {HttpSyntaxError} when there could be two opinions about it */
@@ -40,7 +40,7 @@ function codings(minor: 0 | 1, fields: readonly Field[]): string[] {
   const coded = listOf(fields, 'transfer-encoding');
   // `chunked,` is a list of two to some programs.
   if (coded.length !== sent.join(',').split(',').length) throw new HttpSyntaxError('Transfer-Encoding has an empty element');
-  if (valuesOf(fields, 'content-length').length > 0) throw new HttpSyntaxError('Content-Length beside Transfer-Encoding');
+  if (valuesOf(fields, 'content-length').length > 0) throw new HttpSyntaxError('both Content-Length and Transfer-Encoding');
   if (minor === 0) throw new HttpSyntaxError('HTTP/1.0 knows no Transfer-Encoding');
   return coded;
 }
@@ -62,7 +62,7 @@ const MAX_TRAILER = 8 * 1024;
 const LF = 0x0a;
 
 /**
- * What must not be said after the body: where a message goes and where it ends, who sent it, and what the server says of a visitor
+ * Fields that are not allowed in a trailer: routing, framing, authentication, and what the server adds about a visitor
  * (RFC 9110, 6.5.1). A program that adds the trailer to the head would take it for a part of that. In the spelling of `Field.variable`.
  */
 const notInTrailers = new Set([
@@ -211,7 +211,17 @@ export class BodyEnd {
 }
 
 /**
- * Moves a body from one connection to the other, no byte further, as fast as both can.
+ * What of a message goes to the other connection first: its head, and what of the body has already come, since each piece costs system calls at both ends.
+ * @param head as the other connection gets it
+ * @throws {HttpSyntaxError} when this part of the body is malformed
+ */
+export function beginMessage(from: PullSocket, head: Buffer, body: BodyEnd): Buffer {
+  const first = body.over ? undefined : from.arrived();
+  return first ? Buffer.concat([head, passedOf(first, from, body)]) : head;
+}
+
+/**
+ * Moves the rest of a body from one connection to the other, no byte further, as fast as both can.
  * @throws {HttpSyntaxError} when it is malformed or ends too early
  * @throws {SocketGoneError}
  */
@@ -222,8 +232,14 @@ export async function moveBody(from: PullSocket, to: PullSocket, body: BodyEnd):
       body.end();
       return;
     }
-    const { taken, passed } = body.take(chunk);
-    if (taken < chunk.length) from.unread(chunk.subarray(taken));
+    const passed = passedOf(chunk, from, body);
     if (passed.length > 0) await to.write(passed);
   }
+}
+
+/** What of a chunk is passed on; what doesn't belong to the body is left to be read. @throws {HttpSyntaxError} */
+function passedOf(chunk: Buffer, from: PullSocket, body: BodyEnd): Buffer {
+  const { taken, passed } = body.take(chunk);
+  if (taken < chunk.length) from.unread(chunk.subarray(taken));
+  return passed;
 }

@@ -2,7 +2,7 @@ const [CR, LF] = [0x0d, 0x0a];
 /** Up to 28 bits: programs send no larger chunks. */
 const MOST_DIGITS = 7;
 
-/** By code: what a hexadecimal digit is worth; 255 = it is none. */
+/** The value of each hexadecimal digit, by character code; 255 = not a digit. */
 const DIGITS = Uint8Array.from({ length: 256 }, (_, code) => {
   const digit = String.fromCharCode(code);
   return /[0-9A-Fa-f]/.test(digit) ? Number.parseInt(digit, 16) : 255;
@@ -25,8 +25,8 @@ export interface ChunkSize {
 }
 
 /**
- * Reads the line of a chunk's size as it usually is: whole, digits alone. undefined = it is another one. Who sends chunks of a byte each makes a server read
- * ten thousand such lines at a time; as texts they would hold the event loop for too long.
+ * Parses the usual form of a chunk's size line: complete, digits only. undefined = another form. A peer that sends chunks of one byte makes the server parse
+ * ten thousand such lines at a time; parsing them as text would block the event loop for too long.
  */
 export function plainChunkSize(bytes: Buffer, at: number): ChunkSize | undefined {
   let size = 0;

@@ -3,7 +3,7 @@ import { Field } from './field.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Takes the chunked coding off a body whose form was checked before (BodyEnd): what is left are its bytes. */
+/** Removes the chunked coding from a body whose format was checked before (BodyEnd). */
 export class Dechunker {
   #state: 'size' | 'data' | 'dataEnd' | 'trailer' = 'size';
   #missing = 0;
@@ -18,7 +18,7 @@ export class Dechunker {
   /** @returns the content in these bytes, as one piece however many chunks it came in: each piece would cost a write */
   push(bytes: Buffer): Buffer {
     let content: Buffer = NOTHING;
-    /** What several chunks are put together in, and how much that is. */
+    /** The buffer in which chunks are joined, and its fill level. */
     let joined: Buffer | undefined;
     let length = 0;
     for (let at = 0; at < bytes.length;) {

@@ -3,7 +3,7 @@ import { Field, listOf } from './field.ts';
 /** Fields that concern one connection only (RFC 9110, 7.6.1), and those for a proxy. In the spelling of `Field.variable`. */
 const hopByHop = new Set(['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'upgrade', 'http2-settings']);
 
-/** What `Connection` can't take away: the body would end elsewhere, the request go elsewhere, or come from somebody else. */
+/** Fields that `Connection` must not remove: the body would end elsewhere, the request be routed elsewhere, or seem to come from another client. */
 const needed = new Set([
   'host', 'content-length', 'transfer-encoding', 'trailer', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'authorization', 'cookie',
 ]);
@@ -43,7 +43,7 @@ function codingOf(field: Field): Field {
 }
 
 /**
- * The fields of a response that go on to a visitor. What can have no body says nothing of one: 1xx and 204 no length, 304 no coding
+ * The fields of a response that go on to a visitor. A response without a body has no fields that describe one: 1xx and 204 no length, 304 no coding
  * (RFC 9110, 8.6; RFC 9112, 6.1); and HTTP/1.0 knows no codings.
  * @param minor the y of HTTP/1.y that the visitor speaks
  */

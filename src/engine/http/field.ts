@@ -7,8 +7,8 @@ const printable = /^[\t\x20-\x7e\x80-\xff]*$/;
 const unprintable = /[^\t\x20-\x7e\x80-\xff]/g;
 
 /**
- * A field of a head or trailer; each character of the value is one byte (Latin-1). Only the functions of this class make fields, so that
- * none has a character that ends a line, also not once only the low byte of each character is left (U+010D becomes CR).
+ * A field of a head or trailer; each character of the value is one byte (Latin-1). Only the methods of this class create fields, so that
+ * no field contains a line break, not even after conversion to the low byte of each character (U+010D becomes CR).
  */
 export class Field {
   readonly name: string;
@@ -44,7 +44,7 @@ export class Field {
     return new Field(name, lower, value);
   }
 
-  /** A field that came in parts, as over HTTP/2, whose value loses the blanks around it; undefined = it can't be one. */
+  /** A field received in parts, as over HTTP/2, with spaces around the value removed; undefined = invalid. */
   static received(name: string, value: string): Field | undefined {
     const lower = lowerCase(name);
     return lower === '' || !printable.test(value) ? undefined : new Field(name, lower, trim(value, 0));
@@ -58,7 +58,7 @@ export class Field {
   }
 }
 
-/** A part of a line of a head: what no line can hold becomes a space (RFC 9110, 5.5). */
+/** A part of a line in a head: characters that are not allowed in a line become spaces (RFC 9110, 5.5). */
 export function lineText(text: string): string {
   return printable.test(text) ? text : text.replaceAll(unprintable, ' ');
 }

@@ -105,6 +105,11 @@ export function formatTrailer(fields: readonly Field[]): Buffer {
   return written(`${fieldLines(fields)}\r\n`);
 }
 
+/** The bytes of the first line of a head and of the fields behind it; others follow. */
+export function formatStart(start: string, fields: readonly Field[]): Buffer {
+  return written(`${lineText(start)}\r\n${fieldLines(fields)}`);
+}
+
 /** The bytes of some lines of a head. */
 export function formatFields(fields: readonly Field[]): Buffer {
   return written(fieldLines(fields));

@@ -4,8 +4,8 @@ import { HEAD_LIMITS, type HeadLimits, parseRequestHead, parseResponseHead, type
 import { isExactly, plainLines, type PlainLines } from './plain-lines.ts';
 
 /**
- * Heads as they usually are, recognised by their bytes and passed on as ranges of these. What these functions don't take goes to the strict
- * parser (head.ts), which decides alone what is refused; what they take, it takes too, and what is passed on is the same to the byte.
+ * The fast path for common heads, which are recognized by their bytes and passed on as ranges of them. Heads that these functions don't accept go to the strict
+ * parser (head.ts), which alone decides what is refused. It accepts everything that they accept, and the bytes that are passed on are the same.
  */
 
 const EMPTY: Framing = { kind: 'length', bytes: 0 };
@@ -14,9 +14,20 @@ const CLOSE: Framing = { kind: 'close' };
 const SPACE = 0x20;
 const [CR, LF] = [0x0d, 0x0a];
 const VERSION = Buffer.from('HTTP/1.1');
-const methods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'].map((method) => ({ method, start: Buffer.from(`${method} /`) }));
+const methods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'];
+/** How requests of each form of target begin (RFC 9112, 3.2): `origin` is what servers get, `absolute` what forward proxies get. */
+const beginnings = { origin: beginningsWith('/'), absolute: beginningsWith('http://') };
 
-/** A head of the plain kind: of HTTP/1.1, with its lines as byte ranges. Its fields are made when somebody asks for them. */
+interface Beginning {
+  readonly method: string;
+  readonly start: Buffer;
+}
+
+function beginningsWith(target: string): readonly Beginning[] {
+  return methods.map((method) => ({ method, start: Buffer.from(`${method} ${target}`) }));
+}
+
+/** A head of the plain kind: of HTTP/1.1, with its lines as byte ranges. Its fields are made on demand. */
 abstract class PlainHead {
   readonly minor = 1;
   readonly #bytes: Buffer;
@@ -52,10 +63,19 @@ abstract class PlainHead {
    * @param body what is sent with it
    */
   passedOn(before: Buffer, after: Buffer, body?: Buffer): Buffer {
+    return this.#passedOn(0, before, after, body);
+  }
+
+  /** The same with another first line, which `before` begins with. */
+  passedOnBehind(before: Buffer, after: Buffer, body?: Buffer): Buffer {
+    return this.#passedOn(this.#lines.start, before, after, body);
+  }
+
+  #passedOn(first: number, before: Buffer, after: Buffer, body: Buffer | undefined): Buffer {
     const { start, length, cut, afterCut, secondCut, afterSecondCut } = this.#lines;
     const from = this.#bytes;
-    const out = Buffer.allocUnsafe(length + before.length + after.length + (body?.length ?? 0));
-    let at = from.copy(out, 0, 0, start);
+    const out = Buffer.allocUnsafe(length - first + before.length + after.length + (body?.length ?? 0));
+    let at = start > first ? from.copy(out, 0, first, start) : 0;
     at += before.copy(out, at);
     if (cut > start) at += from.copy(out, at, start, cut);
     if (secondCut > afterCut) at += from.copy(out, at, afterCut, secondCut);
@@ -66,7 +86,7 @@ abstract class PlainHead {
   }
 }
 
-/** A plain request: a usual method, a path, one Host. */
+/** A plain request: a usual method, a path or an `http` URL, one Host. */
 export class PlainRequestHead extends PlainHead implements RequestHead {
   readonly method: string;
   readonly target: string;
@@ -127,9 +147,9 @@ function ofLength(bytes: number): Framing | undefined {
   return bytes === 0 ? EMPTY : { kind: 'length', bytes };
 }
 
-/** Reads the head of a request at the beginning of `bytes`; undefined = it is not plain, or not complete. */
-export function plainRequestHead(bytes: Buffer, limits: HeadLimits = HEAD_LIMITS): PlainRequestHead | undefined {
-  const known = methodOf(bytes);
+/** Reads the head of a request at the beginning of `bytes`; undefined = it is not plain, has another form of target, or is not complete. */
+export function plainRequestHead(bytes: Buffer, limits: HeadLimits = HEAD_LIMITS, form: keyof typeof beginnings = 'origin'): PlainRequestHead | undefined {
+  const known = beginningOf(bytes, beginnings[form]);
   if (!known) return undefined;
   let at = known.start.length;
   const most = Math.min(bytes.length, limits.bytes);
@@ -154,8 +174,8 @@ export function plainResponseHead(bytes: Buffer): PlainResponseHead | undefined 
   return lines && lines.hostTo === 0 ? new PlainResponseHead(bytes, lines, status) : undefined;
 }
 
-function methodOf(bytes: Buffer): (typeof methods)[number] | undefined {
-  for (const known of methods) if (isExactly(bytes, 0, known.start)) return known;
+function beginningOf(bytes: Buffer, known: readonly Beginning[]): Beginning | undefined {
+  for (const beginning of known) if (isExactly(bytes, 0, beginning.start)) return beginning;
   return undefined;
 }
 

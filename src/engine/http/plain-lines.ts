@@ -25,7 +25,7 @@ export interface PlainLines {
 }
 
 const [CR, LF, COLON, SPACE, TAB, ZERO, NINE] = [0x0d, 0x0a, 0x3a, 0x20, 0x09, 0x30, 0x39];
-/** Turns a letter of ASCII into a small one, and leaves digits and hyphens as they are. */
+/** Makes an ASCII letter lower-case, and leaves digits and hyphens as they are. */
 const SMALL = 0x20;
 
 /** By code, 1 = allowed: in a name (with `_` it is another one's to some programs), a value, a host. */
@@ -80,8 +80,8 @@ const KEEP_ALIVE = Buffer.from('keep-alive');
 const CLOSE = Buffer.from('close');
 
 /**
- * Finds the lines of a head in one pass over its bytes, if it is of the plain kind: each field is `Name: value` and means the same to everybody, and what
- * is passed on of it are all lines but at most two, as they came. undefined = it is not, or not complete: a matter for the strict
+ * Finds the lines of a head in one pass over its bytes, if it is plain: each field is `Name: value` with only one interpretation, and all lines but
+ * at most two are passed on unchanged. undefined = it is not plain, or not complete, and is left to the strict
  * parser (head.ts), which takes all that this takes and reads the same in it (test/fuzz/plain-heads.test.ts).
  * @param at where the first field begins
  */
@@ -169,7 +169,7 @@ function isBlank(code: number | undefined): boolean {
   return code === SPACE || code === TAB;
 }
 
-/** @param name in small letters, as long as what is compared with it */
+/** @param name in lower case, with the same length as the bytes */
 function isSmall(bytes: Buffer, at: number, name: Uint8Array): boolean {
   for (let i = 0; i < name.length; i++) if (((bytes[at + i] ?? 0) | SMALL) !== name[i]) return false;
   return true;
@@ -181,13 +181,13 @@ function isText(bytes: Buffer, from: number, to: number, text: Uint8Array): bool
   return to - from === text.length && isSmall(bytes, from, text);
 }
 
-/** Whether these very bytes are at a place. */
+/** Whether these exact bytes are at a place. */
 export function isExactly(bytes: Buffer, at: number, expected: Uint8Array): boolean {
   for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
   return true;
 }
 
-/** A number as everybody reads and writes it, of at most 15 digits; -1 = it is none. */
+/** A decimal number without leading zeros, of at most 15 digits; -1 = not such a number. */
 function canonicalNumber(bytes: Buffer, from: number, to: number): number {
   if (to - from > 15 || (bytes[from] === ZERO && to - from > 1)) return -1;
   let number = 0;

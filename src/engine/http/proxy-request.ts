@@ -2,11 +2,12 @@ import { formatTarget, parseTarget } from '../../rules/targets.ts';
 import { type Framing, requestFraming } from './body.ts';
 import { endToEnd } from './end-to-end.ts';
 import { Field, listOf, valuesOf } from './field.ts';
-import { formatHead, type RequestHead } from './head.ts';
+import { formatHead, formatStart, formatTrailer, type RequestHead } from './head.ts';
+import { PlainRequestHead } from './plain-head.ts';
 import { withoutSession } from './session-fields.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
-/** What a visitor of a forward proxy wants. */
+/** A request of a visitor to a forward proxy. */
 export type ProxyRequest =
   /** A tunnel. */
   | { readonly kind: 'connect'; /** host:port */ readonly target: string }
@@ -16,7 +17,7 @@ export type ProxyRequest =
     readonly target: string;
     readonly method: string;
     readonly minor: 0 | 1;
-    /** The target is this server, or one of its hosts: sessions of the panel don't go there, and none comes from there. */
+    /** The target is this server, or one of its hosts: session cookies of the panel are removed in both directions. */
     readonly own: boolean;
     /** What the target gets. */
     readonly head: Buffer;
@@ -28,8 +29,12 @@ export type ProxyRequest =
 /** What Connection must not take away: without it the message has another length, or another host. */
 const indispensable = new Set(['host', 'content-length', 'transfer-encoding']);
 
+const CONNECTION_CLOSE = Field.of('Connection', 'close');
+const [END, CLOSING_END] = [formatTrailer([]), formatTrailer([CONNECTION_CLOSE])];
+
 /** Reads a request to a forward proxy. @param isOwn whether a host is this server, or one of its hosts @throws {HttpSyntaxError} */
 export function readProxyRequest(head: RequestHead, isOwn: (host: string) => boolean): ProxyRequest {
+  if (head instanceof PlainRequestHead) return readPlainRequest(head, isOwn);
   const hosts = valuesOf(head.fields, 'host');
   if (hosts.length > 1) throw new HttpSyntaxError('there are several Host fields');
   if (hosts.length === 0 && head.minor === 1) throw new HttpSyntaxError('the Host field is missing');
@@ -41,10 +46,21 @@ export function readProxyRequest(head: RequestHead, isOwn: (host: string) => boo
   const own = isOwn(authority);
   const passed = endToEnd(head.fields).filter(({ lower }) => lower !== 'host');
   const fields = [Field.of('Host', authority), ...own ? passed.flatMap((field) => withoutSession(field) ?? []) : passed];
-  if (last) fields.push(Field.of('Connection', 'close'));
+  if (last) fields.push(CONNECTION_CLOSE);
   return {
-    kind: 'forward', target: targetOf(/:\d+$/.test(authority) ? authority : `${authority}:80`), method: head.method, minor: head.minor, own,
+    kind: 'forward', target: targetOfUrl(authority), method: head.method, minor: head.minor, own,
     head: formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fields), body, last,
+  };
+}
+
+/** A plain head mentions no session cookie, and no field that concerns the proxy. */
+function readPlainRequest(head: PlainRequestHead, isOwn: (host: string) => boolean): ProxyRequest {
+  const { method, closes } = head;
+  const { authority, path } = splitUrl(head);
+  const before = formatStart(`${method} ${path} HTTP/1.1`, [Field.of('Host', authority)]);
+  return {
+    kind: 'forward', target: targetOfUrl(authority), method, minor: 1, own: isOwn(authority),
+    head: head.passedOnBehind(before, closes ? CLOSING_END : END), body: head.framing, last: closes,
   };
 }
 
@@ -66,6 +82,11 @@ function splitUrl({ method, target }: RequestHead): { readonly authority: string
   if (authority === undefined || rest === undefined) throw new HttpSyntaxError('only http:// URLs are fetched here, everything else goes by CONNECT');
   if (rest === '') return { authority, path: method === 'OPTIONS' ? '*' : '/' };
   return { authority, path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+/** The target of an `http` URL, whose port is 80 unless it has one. */
+function targetOfUrl(authority: string): string {
+  return targetOf(/:\d+$/.test(authority) ? authority : `${authority}:80`);
 }
 
 function targetOf(authority: string): string {

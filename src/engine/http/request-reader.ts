@@ -5,7 +5,7 @@ import { PlainRequestHead, plainRequestHead } from './plain-head.ts';
 const NOTHING = Buffer.alloc(0);
 const [CR, LF] = [0x0d, 0x0a];
 
-/** Takes requests, piece by piece. */
+/** Receives requests, piece by piece. */
 export interface RequestSink {
   /** The first byte of a head has come. */
   onHeadBegun(): void;
@@ -27,7 +27,7 @@ export class RequestReader {
   #inHead = false;
   /** So much of the head was looked at, and found incomplete. */
   #looked = 0;
-  /** An empty line may come before the head (RFC 9112, 2.2: what old programs leave behind): one, not a stream of them. */
+  /** One empty line is allowed before the head (RFC 9112, 2.2: old clients send one after a body), not a stream of them. */
   #mayBeBlank = true;
   /** Of the request that is under way; undefined = the next head is read. */
   #body: BodyEnd | undefined;
@@ -58,7 +58,7 @@ export class RequestReader {
     return this.#rest.length > 0 && !this.#inHead;
   }
 
-  /** Reads as far as what has come goes. @param chunk what comes now @throws {HttpSyntaxError} */
+  /** Parses the bytes that are available. @param chunk new bytes @throws {HttpSyntaxError} */
   read(chunk?: Buffer): void {
     if (chunk) this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     while (this.#rest.length > 0 && !this.#stopped) {
@@ -73,7 +73,7 @@ export class RequestReader {
     this.#mayBeBlank = true;
   }
 
-  /** Reads no more. @returns what came and wasn't read */
+  /** Stops reading. @returns the bytes that were not parsed */
   stop(): Buffer {
     this.#stopped = true;
     const rest = this.#rest;

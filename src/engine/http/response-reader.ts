@@ -4,7 +4,7 @@ import { PlainResponseHead, plainResponseHead } from './plain-head.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Takes a response, piece by piece. */
+/** Receives a response, piece by piece. */
 export interface ResponseSink {
   /** 1xx: the response proper is still to come. After 101 there is none: another protocol begins. */
   onInterim(head: ResponseHead): void;
@@ -13,7 +13,7 @@ export interface ResponseSink {
   onBody(piece: Buffer): void;
 }
 
-/** Reads the response to one request out of what its connection brings. */
+/** Reads the response to one request from the bytes of its connection. */
 export class ResponseReader {
   readonly #method: string;
   readonly #sink: ResponseSink;
@@ -40,7 +40,7 @@ export class ResponseReader {
     return this.#switched || this.#body?.over === true;
   }
 
-  /** Reads on. @returns what comes after the response @throws {HttpSyntaxError} */
+  /** Continues to parse. @returns the bytes after the response @throws {HttpSyntaxError} */
   push(chunk: Buffer): Buffer {
     let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     this.#rest = NOTHING;

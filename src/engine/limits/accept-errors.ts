@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 
-/** One line at most in this many ms: when file descriptors run out, every connection that comes fails. */
+/** Minimum interval between log lines, in ms: when file descriptors run out, every accept fails. */
 const PAUSE_MS = 10_000;
 
-/** What a listener does with accepts that fail: log them, and say how many were not logged. */
+/** The handler for failed accepts of a listener: logs them, with the number of failures that were not logged. */
 export function logAcceptErrors(log: Logger, port: number): (error: Error) => void {
   let last = Number.NEGATIVE_INFINITY;
   let unlogged = 0;

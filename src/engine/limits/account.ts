@@ -2,11 +2,11 @@ import type { ConnectionState, CountedBytes, WantedClient } from '../face.ts';
 import { Meter, type StoredBytes, type Ticker } from './meter.ts';
 import { RateLimit } from './rate-limit.ts';
 
-/** A connection that can be ended from here. */
+/** A connection that can be closed from here. */
 export interface OpenConnection {
   /** The visitor's. */
   readonly remoteAddress: string;
-  /** What is told of it. */
+  /** Its description for lists. */
   readonly state: ConnectionState;
   cut(): void;
 }
@@ -20,20 +20,20 @@ export class Account extends Meter {
   readonly #onExhausted: () => void;
   #flowLimit = 0;
   #maxConnections = 0;
-  #told = false;
+  #reported = false;
 
-  /** @param onExhausted the flow limit is passed: its connections have to be cut; told once until the limits change */
+  /** @param onExhausted the flow limit is passed: its connections have to be closed; called once until the limits change or the traffic is reset */
   constructor(ticker: Ticker, { id, ...limits }: WantedClient, stored: StoredBytes, onExhausted: () => void) {
     super(ticker, 'client', id, stored);
     this.#onExhausted = onExhausted;
     this.setLimits(limits);
   }
 
-  /** Takes other limits; they hold for the next byte. */
+  /** Replaces the limits, from the next byte on. */
   setLimits({ rateLimit, flowLimit, maxConnections }: Pick<WantedClient, 'rateLimit' | 'flowLimit' | 'maxConnections'>): void {
     this.#flowLimit = flowLimit;
     this.#maxConnections = maxConnections;
-    this.#told = false;
+    this.#reported = false;
     if (rateLimit === 0) {
       const lifted = this.rateLimit;
       this.rateLimit = undefined;
@@ -44,7 +44,7 @@ export class Account extends Meter {
 
   override reset(bytes: CountedBytes): void {
     super.reset(bytes);
-    this.#told = false;
+    this.#reported = false;
   }
 
   /** It has as many connections as it may. */
@@ -57,7 +57,7 @@ export class Account extends Meter {
     return this.#maxConnections > 0 && this.connections > this.#maxConnections ? [...this.open].slice(this.#maxConnections) : [];
   }
 
-  /** More bytes have moved than may (contract 4.9). */
+  /** More bytes have moved than the flow limit allows (contract 4.9). */
   get exhausted(): boolean {
     return this.#flowLimit > 0 && this.inlet + this.export > this.#flowLimit;
   }
@@ -65,8 +65,8 @@ export class Account extends Meter {
   /** Whether the bytes that were counted last may still pass. */
   mayPass(): boolean {
     if (!this.exhausted) return true;
-    if (!this.#told) {
-      this.#told = true;
+    if (!this.#reported) {
+      this.#reported = true;
       this.#onExhausted();
     }
     return false;

@@ -5,39 +5,39 @@ import type { RefusalCause } from '../face.ts';
 import type { Account } from './account.ts';
 import type { Visitors } from './visitors.ts';
 
-/** Who carries a new connection and for whom it counts. */
+/** The session that carries a new connection, and the client that it counts for. */
 export interface Carrier {
   readonly session: Opener;
   readonly client: Account;
 }
 
-/** Who is let in, and who has to go when that changes. */
+/** Admits visitors' connections, and closes those that a change no longer admits. */
 export class Admission {
   readonly #visitors: Visitors;
   readonly #now: () => number;
   readonly #local: Opener | undefined;
   #blackList: AddressSet = addressSet([]);
 
-  /** @param local connects from the server itself; undefined = that is not allowed (contract D15) */
+  /** @param local connects from the server itself; undefined = not allowed (contract D15) */
   constructor(visitors: Visitors, now: () => number, local: Opener | undefined) {
     this.#visitors = visitors;
     this.#now = now;
     this.#local = local;
   }
 
-  /** Takes the addresses and networks that are turned away everywhere: perhaps very many. */
+  /** Replaces the global blacklist, which may be long. */
   async setBlackIpList(list: readonly string[]): Promise<void> {
     this.#blackList = await AddressSet.gradually(list);
   }
 
-  /** Takes another list, and cuts the connections of these clients that it turns away. */
+  /** Replaces the list, and closes the connections of these clients that it refuses. */
   async changeBlackIpList(list: readonly string[], clients: Iterable<ClientEntry>): Promise<void> {
     await this.setBlackIpList(list);
     for (const entry of clients) this.enforce(entry);
   }
 
   /**
-   * Whether a new connection of the client's visitor may be carried, and by whom; otherwise why not.
+   * Whether a new connection of the client's visitor is admitted, and the session that carries it; otherwise why not.
    * @param localProxy the server is to dial the target, not the agent
    */
   admit(entry: ClientEntry, address: string, localProxy: boolean): Carrier | RefusalCause {
@@ -56,8 +56,8 @@ export class Admission {
   }
 
   /**
-   * Cuts the client's connections that would not be let in any more: all of them when its flow limit is passed, those of addresses that
-   * are turned away, and the newest of those that are too many.
+   * Closes the client's connections that would no longer be admitted: all of them when its flow limit is passed, those of addresses that
+   * are refused, and the newest of those that are too many.
    */
   enforce(entry: ClientEntry): void {
     const { meter } = entry;

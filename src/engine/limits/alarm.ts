@@ -1,8 +1,8 @@
-/** One timer for the earliest of any number of moments. After it rang it has to be set again. */
+/** One timer for the earliest of any number of deadlines. Set it again after it has fired. */
 export class Alarm {
   readonly #ring: () => void;
   #timer: NodeJS.Timeout | undefined;
-  /** When it rings, by the monotonic clock. */
+  /** When it fires, by the monotonic clock. */
   #at = 0;
   #stopped = false;
 
@@ -10,7 +10,7 @@ export class Alarm {
     this.#ring = ring;
   }
 
-  /** Rings in `ms` at the latest. */
+  /** Fires in `ms` at the latest. */
   within(ms: number): void {
     const wait = Math.max(1, ms);
     const at = performance.now() + wait;
@@ -23,7 +23,7 @@ export class Alarm {
     }, wait).unref();
   }
 
-  /** Never rings again. */
+  /** Stops it. */
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);

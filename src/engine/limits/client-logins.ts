@@ -15,17 +15,17 @@ export class ClientLogins {
     this.#now = now;
   }
 
-  /** What a client asks for: both parts have to be set (contract 4.6); undefined = nothing. */
+  /** The login of a client, if both parts are set (contract 4.6); undefined = none. */
   of(clientId: number): Login | undefined {
     const { basicUser, basicPassword } = this.#clientOf(clientId) ?? {};
     return basicUser && basicPassword ? { user: basicUser, password: basicPassword } : undefined;
   }
 
-  /** Whether a visitor may pass. An address that guessed wrong too often is not listened to for a while. */
+  /** Whether a visitor is authorized. An address with too many wrong guesses is refused for a while. */
   accept(clientId: number, given: Login, address: string): boolean {
     const wanted = this.of(clientId);
     if (!wanted) return true;
-    // The address is a part of the name: with a limit by client alone, a stranger could close it to everybody.
+    // The address is a part of the name: with a limit by client alone, an attacker could lock all visitors out.
     return this.#attempts.guess('basic', address, `client ${clientId} from ${address}`, this.#now(), () => sameLogin(given, wanted)) === 'right';
   }
 }

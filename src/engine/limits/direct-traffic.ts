@@ -6,12 +6,12 @@ export interface DirectBytes {
 
 /** What the direct paths of one tunnel can carry in each direction, in bytes a millisecond: 10 Gbit/s. */
 export const DIRECT_BYTES_PER_MS = 1_250_000;
-/** An agent that was busy reports late, in ms: what its paths could have carried before that is not believed. */
+/** How late a busy agent may report, in ms. Traffic that its paths could have carried before that is not counted. */
 const LATEST_MS = 60_000;
 
 /**
- * Believes an agent's reports of what direct paths of a tunnel carried as far as they can be true: while no path is open nothing is carried, and
- * in any time no more than a fast network takes. So a false report costs its client nothing that real traffic could not.
+ * Limits an agent's reports of the traffic on a tunnel's direct paths to what is possible: nothing while no path is open, and
+ * never more than a fast network carries. So a false report costs its client no more than real traffic could.
  */
 export class DirectTraffic {
   readonly #now: () => number;
@@ -20,7 +20,7 @@ export class DirectTraffic {
   readonly #room = { inlet: 0, exported: 0 };
   #at = 0;
 
-  /** @param now ms by a clock that never goes back */
+  /** @param now ms of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -37,7 +37,7 @@ export class DirectTraffic {
     this.#open--;
   }
 
-  /** What of a report is to be counted. */
+  /** The part of a report that counts. */
   believable({ inlet, exported }: DirectBytes): DirectBytes {
     this.#fill();
     return { inlet: this.#take('inlet', inlet), exported: this.#take('exported', exported) };

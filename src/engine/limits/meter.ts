@@ -1,7 +1,7 @@
 import { addBytes, byteCount } from '../../rules/byte-count.ts';
 import type { CountedBytes, RefusalCause, Refusals } from '../face.ts';
 
-/** Totals as the store has them, in bytes. */
+/** Totals as stored, in bytes. */
 export interface StoredBytes {
   readonly inletBytes: number;
   readonly exportBytes: number;
@@ -22,7 +22,7 @@ export class Meter {
   connections = 0;
   /** Bytes of both directions in the last whole second. */
   rate = 0;
-  /** Refused connections by cause; another object when one is counted, so whoever was given it may keep it. */
+  /** Refused connections by cause; replaced, not changed, when one is counted, so a caller may keep it. */
   refusals: Refusals = {};
   #atLastTick: number;
   #active = false;
@@ -53,7 +53,7 @@ export class Meter {
     if (!this.#active) this.#activate();
   }
 
-  /** So many bytes of the totals count no more. The rate stays as it is. */
+  /** Subtracts bytes from the totals. The rate stays as it is. */
   reset({ inletBytes, exportBytes }: CountedBytes): void {
     const before = this.inlet + this.export;
     this.inlet = byteCount(this.inlet - inletBytes);
@@ -112,7 +112,7 @@ export class Ticker {
     return taken;
   }
 
-  /** Marks a meter as changed, for facts beside the bytes and for totals that could not be stored. */
+  /** Marks a meter as changed, for facts other than the bytes and for totals that could not be stored. */
   mark(meter: Meter): void {
     this.#changed.add(meter);
   }

@@ -1,28 +1,28 @@
-/** What a client may use at once after a rest, in ms of its rate. */
+/** The burst that a client may use after being idle, in ms of its rate. */
 const BURST_MS = 150;
-/** A pause of the whole program is made up for by as much as this, in ms. */
+/** How much of a pause of the whole process is made up for, in ms. */
 const LATE_MS = 1000;
-/** All who wait get their turn within this, in ms, as far as the smallest share allows. */
+/** The time in which every waiting party gets a time slice, in ms, as far as the smallest slice allows. */
 const ROUND_MS = 50;
-/** Turns are given at least this long apart, in ms. */
+/** The shortest interval between time slices, in ms. */
 const PAUSE_MS = 5;
-/** The least and the most that one passes on in a turn, in bytes. */
+/** The smallest and the largest time slice, in bytes. */
 const SHARE = { least: 1024, most: 64 * 1024 } as const;
 
-/** Someone whose bytes wait for their turn. */
+/** A party whose bytes wait in the queue. */
 export interface RateParty {
-  /** Passes on up to `most` bytes, and waits again if there are more. @returns how many it passed on */
+  /** Passes up to `most` bytes, and waits again if there are more. @returns the number of bytes passed */
   pass(most: number): number;
 }
 
 /**
- * A rate shared by any number of parties: those who have bytes take turns, in order, each with a small share. Without parties it costs
+ * A rate that any number of parties share in round-robin order, each with a small slice at a time. Without waiting parties it costs
  * nothing, with any number of them one timer.
  */
 export class RateLimit {
   /** Bytes a ms. */
   #rate: number;
-  /** May be passed on now; below 0 = a share too much was. */
+  /** Bytes that may be passed on now; below 0 = a slice too much was. */
   #tokens: number;
   #countedAt: number;
   readonly #waiting = new Set<RateParty>();
@@ -46,10 +46,10 @@ export class RateLimit {
     if (this.#waiting.size > 0) this.#serveSoon();
   }
 
-  /** `party` has bytes: its `pass` is called when it is its turn, in a later turn of the event loop. */
+  /** Queues `party`, which has bytes: its `pass` is called for each of its slices, in a later iteration of the event loop. */
   wait(party: RateParty): void {
     if (!this.#serving && this.#waiting.size === 0) {
-      // At rest nothing is saved up beyond the burst.
+      // An idle limit accumulates no more than the burst.
       this.#count(BURST_MS);
       this.#tokens = Math.min(this.#tokens, this.#rate * BURST_MS);
     }
@@ -62,7 +62,7 @@ export class RateLimit {
     this.#waiting.delete(party);
   }
 
-  /** The limit is no more: everybody passes on what waits. */
+  /** The limit was removed: all parties pass on what waits. */
   lift(): void {
     this.#rest();
     for (const party of [...this.#waiting]) {
@@ -84,7 +84,7 @@ export class RateLimit {
     this.#countedAt = now;
   }
 
-  /** What each may pass on in its turn, in bytes. */
+  /** The current slice, in bytes. */
   get #share(): number {
     return Math.min(Math.max(SHARE.least, this.#rate * ROUND_MS / this.#waiting.size), SHARE.most);
   }
@@ -103,7 +103,7 @@ export class RateLimit {
     this.#serving = true;
     for (const party of this.#waiting) {
       if (this.#tokens <= 0) break;
-      // Who has more waits again at the end: the loop comes there too.
+      // A party that has more is queued again at the end, which this loop reaches too.
       this.#waiting.delete(party);
       this.#tokens -= party.pass(share);
     }

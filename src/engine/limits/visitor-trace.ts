@@ -7,12 +7,12 @@ interface Peer {
 }
 
 /**
- * Follows visitors' connections in the log, from accept to close: each line has the connection's number as `visitor`. It exists only while somebody reads
+ * Follows visitors' connections in the log, from accept to close: each line has the connection's number as `visitor`. It exists only while the log level includes
  * it, so that `trace?.say(...)` costs nothing otherwise, not even its arguments.
  */
 export class VisitorTrace {
   readonly #log: Logger;
-  /** By whatever stands for a visitor's connection on its way: sockets, and those that read them. */
+  /** By the objects that represent a visitor's connection: its sockets, and their readers. */
   readonly #numbers = new WeakMap<object, number>();
   #last = 0;
 
@@ -25,13 +25,13 @@ export class VisitorTrace {
     this.#log = log;
   }
 
-  /** A connection has come. @param place where, for the log */
+  /** A connection was accepted. @param place where, for the log */
   accepted(visitor: Peer, place: object): void {
     this.#numbers.set(visitor, ++this.#last);
     this.say(visitor, 'accepted', { ...place, address: visitor.remoteAddress, port: visitor.remotePort });
   }
 
-  /** From now on these stand for the visitor, too. */
+  /** From now on these objects represent the visitor's connection, too. */
   same(visitor: object, ...others: readonly object[]): void {
     const number = this.#numbers.get(visitor);
     if (number === undefined) return;

@@ -2,8 +2,8 @@ import { ConnectionShares, type ShareLimits } from '../../rules/connection-share
 import type { VisitorTrace } from './visitor-trace.ts';
 
 /**
- * Most visitor connections of the whole server at once. Each may pin a stream's credit (1 MB) when its visitor stops reading, and holds a
- * file descriptor: without a limit a stranger decides how much memory the server takes.
+ * Maximum connections of visitors to the whole server. Each may hold a stream's credit (1 MB) if its visitor stops reading, and a
+ * file descriptor. Without a limit, anybody could exhaust the server's memory.
  */
 const VISITOR_SHARES: ShareLimits = { total: 50_000, perAddress: 12_500 };
 
@@ -13,10 +13,10 @@ export class Visitors {
   readonly #trusts: (address: string) => boolean;
   readonly #waiting = new Set<() => void>();
 
-  /** Follows their connections; undefined = nobody reads it. */
+  /** Follows their connections; undefined = tracing is off. */
   readonly trace: VisitorTrace | undefined;
 
-  /** @param trusts whether an address is a trusted proxy's, which has no share: it stands for many visitors */
+  /** @param trusts whether an address is a trusted proxy's, to which the limit per address does not apply: it carries many visitors */
   constructor(limits: ShareLimits = VISITOR_SHARES, trusts: (address: string) => boolean = () => false, trace?: VisitorTrace) {
     this.trace = trace;
     this.#shares = new ConnectionShares(limits);

@@ -1,6 +1,6 @@
 import { errnoOf, messageOf } from '../../wire/system-error.ts';
 
-/** Says in words why a listener could not be opened. @param port undefined = it did not come to that */
+/** A text for why a listener could not be opened. @param port undefined = no port was chosen yet */
 export function listenProblem(error: unknown, host: string, port?: number): string {
   const code = errnoOf(error);
   if (code === 'EADDRNOTAVAIL') return `address ${host} does not belong to this machine`;

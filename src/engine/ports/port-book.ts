@@ -24,11 +24,11 @@ function overlap(a: string, b: string): boolean {
   return a === b || WILDCARDS.has(a) || WILDCARDS.has(b);
 }
 
-/** Which ports may be used and which are spoken for (contract 4.4). Knows nothing of sockets. */
+/** Which ports may be used and which are reserved (contract 4.4). Independent of sockets. */
 export class PortBook {
   readonly #allowed: readonly PortRange[];
   readonly #claims = new Map<number, Map<number, PortClaim>>();
-  /** Ports of stopped tunnels: they can be used, but are assigned to nobody while there are others. */
+  /** Ports of stopped tunnels: they can be used, but are assigned only if there are no others. */
   readonly #resting = new Map<number, Map<number, PortClaim>>();
 
   /** @param allowed empty = every port */

@@ -1,10 +1,10 @@
 import type { HeldPort } from './reserve-port.ts';
 
-/** What a lease stands for. */
+/** The content of a lease. */
 interface Held {
   /** undefined = the tunnel's present listener is the right one already */
   readonly port: HeldPort | undefined;
-  /** Restores what was given up for it. */
+  /** Restores what was released for it. */
   readonly restore: () => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export class PortLeases {
     return held?.port;
   }
 
-  /** Closes a listener that nobody has taken. */
+  /** Closes a listener that no tunnel has taken. */
   async release(id: number): Promise<void> {
     const held = this.#held.get(id);
     this.#held.delete(id);
@@ -35,7 +35,7 @@ export class PortLeases {
     await held.restore();
   }
 
-  /** Closes all that nobody has taken. */
+  /** Closes all that no tunnel has taken. */
   async close(): Promise<void> {
     const held = [...this.#held.values()];
     this.#held.clear();

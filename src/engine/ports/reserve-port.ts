@@ -6,7 +6,7 @@ import { errnoOf } from '../../wire/system-error.ts';
 import { checkAddress, type PortAddress, type PortBook, PortUnavailableError } from './port-book.ts';
 import { listenProblem } from './listen-error.ts';
 
-/** Ports tried by binding before "any free port" gives up: a range full of other programs' listeners is no reason to try 60,000. */
+/** The most ports that "any free port" tries to bind before it fails: a range full of other programs' listeners is no reason to try 60,000. */
 const MAX_TRIES = 1000;
 
 /** Binds listeners on behalf of tunnels to be (contract 4.4). */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 
-/** What becomes of connections that arrive while nobody serves the port. */
+/** Handles connections that arrive while no tunnel serves the port. */
 function turnAway(socket: ByteSocket): void {
   socket.destroy(true);
 }
@@ -43,7 +43,7 @@ export class TcpPort {
     this.#onSocket = onSocket;
   }
 
-  /** Frees the port; accepted connections live on. */
+  /** Frees the port; accepted connections stay open. */
   async close(): Promise<void> {
     this.#onSocket = turnAway;
     await this.#server?.close();

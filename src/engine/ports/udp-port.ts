@@ -29,7 +29,7 @@ export class UdpPort {
     return this.#socket.local.port;
   }
 
-  /** From now on what happens goes to `handlers`; errors are logged. */
+  /** From now on events go to `handlers`; errors are logged. */
   serve(handlers: Omit<UdpHandlers, 'onError'>): void {
     this.#socket.serve({ ...handlers, onError: logAcceptErrors(this.#log, this.port) });
   }

@@ -4,13 +4,13 @@ import { readSocksAddress, type SocksAddress, socksAddress } from '../../wire/so
 
 /** The reply codes of RFC 1928 that this server gives by itself; the others are those of failed dials. */
 export const Reply = { OK: 0, FAILURE: 1, UNKNOWN_COMMAND: 7, UNKNOWN_ADDRESS: 8 } as const;
-/** The ways to log in of RFC 1928. */
+/** The authentication methods of RFC 1928. */
 export const Method = { NONE: 0, PASSWORD: 2, UNACCEPTABLE: 0xff } as const;
 
-/** A message that is none of SOCKS5. */
+/** A message that is not valid SOCKS5. */
 export class SocksError extends Error {
   override readonly name = 'SocksError';
-  /** What the visitor is told: a reply code. */
+  /** The reply code for the visitor. */
   readonly reply: number;
 
   constructor(message: string, reply: number = Reply.FAILURE) {
@@ -19,13 +19,13 @@ export class SocksError extends Error {
   }
 }
 
-/** What the visitor says first: how he can log in. */
+/** The visitor's greeting: the authentication methods that it supports. */
 export interface Greeting {
   readonly methods: readonly number[];
   readonly length: number;
 }
 
-/** What a visitor asks for. */
+/** A visitor's request. */
 export interface SocksRequest {
   readonly command: 'connect' | 'associate';
   /** host:port; of `associate` the address that datagrams will come from, "" = not known. */
@@ -70,12 +70,12 @@ export function parseRequest(bytes: Buffer): SocksRequest | undefined {
   return { command, target, length: address.end };
 }
 
-/** A reply; `bound` = the address that is told, all zeros if there is none to tell. */
+/** A reply; `bound` = the bound address, all zeros if there is none. */
 export function formatReply(reply: number, bound: Target = { host: '0.0.0.0', port: 0 }): Buffer {
   return Buffer.concat([Buffer.of(VERSION, reply, 0), socksAddress(bound.host, bound.port)]);
 }
 
-/** The way to log in that was chosen. */
+/** The message that selects an authentication method. */
 export function formatMethod(method: number): Buffer {
   return Buffer.of(VERSION, method);
 }
@@ -85,10 +85,10 @@ export function formatLoginResult(right: boolean): Buffer {
   return Buffer.of(LOGIN_VERSION, right ? 0 : 1);
 }
 
-/** What a datagram of a visitor begins with, beside its address (RFC 1928, 7): two reserved bytes, and 0 for what is no fragment. */
+/** The start of a visitor's datagram, before its address (RFC 1928, 7): two reserved bytes, and 0 for "not a fragment". */
 export const DATAGRAM_START = Buffer.alloc(3);
 
-/** The address of a visitor's datagram with its bytes; undefined = it is malformed, or a fragment, which is to be dropped. */
+/** The address and payload of a visitor's datagram; undefined = malformed, or a fragment, which is dropped. */
 export function parseDatagram(bytes: Buffer): Buffer | undefined {
   if (!bytes.subarray(0, DATAGRAM_START.length).equals(DATAGRAM_START)) return undefined;
   return readSocksAddress(bytes, DATAGRAM_START.length) && bytes.subarray(DATAGRAM_START.length);
@@ -102,7 +102,7 @@ function readAddress(bytes: Buffer, at: number): SocksAddress | undefined {
   return readSocksAddress(bytes, at);
 }
 
-/** host:port for the agent; undefined = it is none. The dot that makes a name absolute is dropped. */
+/** host:port for the agent; undefined = invalid. The final dot of an absolute name is removed. */
 function targetOf({ host, port }: Target): string | undefined {
   const target = parseTarget(formatTarget({ host: host.replace(/(?<=.)\.$/, ''), port }));
   return target && formatTarget(target);

@@ -14,13 +14,13 @@ export interface AssociationContext {
 }
 
 /**
- * The datagrams of one visitor (RFC 1928, 7): a UDP port of the server for him alone, and a stream on which the agent exchanges them with
- * whomever he names. Only datagrams from the address of his TCP connection are taken, and only from the port that the first one came from.
+ * The datagrams of one visitor (RFC 1928, 7): a UDP port of the server for this visitor alone, and a stream on which the agent exchanges them with
+ * the addresses that they name. Only datagrams from the address of the visitor's TCP connection are accepted, and only from the port of the first one.
  */
 export class UdpAssociation {
   /** To be joined with the stream. */
   readonly session: DatagramSocket;
-  /** Where the visitor's datagrams are to go. */
+  /** The address for the visitor's datagrams. */
   readonly port: number;
   readonly #port: UdpPort;
   readonly #address: string;
@@ -52,7 +52,7 @@ export class UdpAssociation {
   }
 
   #toVisitor(bytes: Buffer): void {
-    // Nobody can have been sent anything before the visitor sent something.
+    // Nothing can have been sent to the visitor's peers before its first datagram.
     if (this.#visitor) this.#port.send(Buffer.concat([DATAGRAM_START, bytes]), this.#visitor);
     else this.#context.onDropped(1);
   }

@@ -1,4 +1,4 @@
-/** Bytes in the order in which they came. */
+/** A FIFO queue of bytes. */
 export class ByteQueue {
   #chunks: Buffer[] = [];
   #length = 0;
@@ -13,7 +13,7 @@ export class ByteQueue {
     this.#length += chunk.length;
   }
 
-  /** The first bytes, at most `most`, from one chunk; it must not be empty. */
+  /** Removes the first bytes, at most `most`, from one chunk; the queue must not be empty. */
   take(most: number): Buffer {
     const [first] = this.#chunks;
     if (first === undefined) throw new Error('nothing is queued');

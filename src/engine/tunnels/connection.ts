@@ -6,25 +6,25 @@ import type { RateParty } from '../limits/rate-limit.ts';
 import { RecentRate } from '../limits/recent-rate.ts';
 import { ByteQueue } from './byte-queue.ts';
 
-/** A writer has to wait while so many bytes wait for their turn: half of a stream's credit, so that there is always more on the way. */
+/** A writer has to wait while this many bytes are queued: half of a stream's credit, so that there is always more on the way. */
 const HIGH_WATER = 512 * 1024;
 
 let lastId = 0;
 
-/** For whom the bytes of a connection count. */
+/** The meters that the bytes of a connection count for. */
 export interface Counted {
   readonly tunnel: Meter;
   readonly client: Account;
 }
 
-/** The target's side of a connection: ends with everything that hangs on it. */
+/** The target's side of a connection. */
 interface Cuttable {
   reset(): void;
 }
 
 /**
- * A visitor's connection. It stands between the visitor's socket and the stream to the target, counts what passes, and holds it to what
- * the client may use. Bytes that have to wait wait here: the visitor's socket is not read meanwhile, and the target's side is told to wait.
+ * A visitor's connection, between the visitor's socket and the stream to the target. It counts the bytes and applies the client's limits.
+ * Bytes that have to wait are queued here: meanwhile the visitor's socket is not read, and the target's side is paused.
  */
 export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnection {
   readonly borrows = true;
@@ -35,16 +35,16 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
   readonly #counted: Counted;
   readonly #target: Cuttable;
   #stream: SocketSink | undefined;
-  /** What waits for its turn; undefined until the first byte that has to. */
+  /** Bytes that wait for the rate limit; undefined until the first byte that has to wait. */
   #inlet: ByteQueue | undefined;
   #export: ByteQueue | undefined;
-  /** Whose turn it is, when bytes wait in both directions. */
+  /** The next direction, when bytes wait in both. */
   #exportNext = false;
   /** The stream takes no more. */
   #streamFull = false;
   /** The visitor's socket takes no more. */
   #visitorFull = false;
-  /** The stream was told to wait. */
+  /** The stream was paused. */
   #streamWaits = false;
   #inletEnded = false;
   #exportEnded = false;
@@ -171,7 +171,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
     this.#stream?.onClose(error);
   }
 
-  // Turns
+  // Rate limit
 
   #wait(): void {
     if (!this.#inletReady && !this.#exportReady) return;

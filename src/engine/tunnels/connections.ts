@@ -7,7 +7,7 @@ import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { Connection } from './connection.ts';
 
-/** What is special about a connection that is carried. */
+/** Options of a connection. */
 export interface CarryOptions {
   /** As for `Opener.open`. */
   readonly dataFollows?: boolean;
@@ -19,11 +19,11 @@ export interface CarryOptions {
   readonly onOver?: () => void;
 }
 
-/** For visitors that speak first, most likely. */
+/** For protocols in which the visitor most likely sends first. */
 export const DATA_FOLLOWS: CarryOptions = { dataFollows: true };
 const NOTHING_SPECIAL: CarryOptions = {};
 
-/** The open visitor connections of one tunnel: carried, counted, limited and closed here whatever the tunnel's mode. */
+/** The open visitor connections of one tunnel: carried, counted, limited and closed here for every tunnel mode. */
 export class Connections {
   readonly #tunnel: Meter;
   readonly #visitors: Visitors;
@@ -35,8 +35,8 @@ export class Connections {
   }
 
   /**
-   * Connects `socket` with what `payload` names on the agent's side; the bytes count for the tunnel and for `client`. The socket is
-   * reset when the session takes no more, or when the client has as many connections as it may by now.
+   * Connects `socket` with the target of `payload` through a session; the bytes count for the tunnel and for `client`. The socket is
+   * reset if the session accepts no more streams, or if the client has reached its limit of connections.
    */
   carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer, { dataFollows, credit, unread, onOver }: CarryOptions = NOTHING_SPECIAL): void {
     const tunnel = this.#tunnel;
@@ -86,7 +86,7 @@ export class Connections {
   }
 }
 
-/** What the trace says of a connection that is over. */
+/** The trace's summary of a connection that is over. */
 function closing({ state: { id, inletBytes, exportBytes } }: Connection, error: Error | undefined): object {
   return { connection: id, inletBytes, exportBytes, reason: error?.message ?? 'both sides have ended' };
 }

@@ -2,18 +2,18 @@ import { decodeDialResult, type DialResult } from '../../wire/dial-result.ts';
 import { PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 
-/** How much longer than the dial the agent's answer may take, in ms: the way there and back. */
+/** How much longer than the dial the agent's answer may take, in ms: the round trip. */
 const WAY_MS = 2000;
 
-/** A connection to a target, which the agent is dialling. What is written meanwhile goes to the target when it answers. */
-export interface Dialled {
+/** A connection to a target that the agent is dialing. Data written before the target answers is sent when it does. */
+export interface Dialed {
   readonly socket: PullSocket;
-  /** What becomes of it. To be awaited before anything is read; if it is not `connected` the socket is gone. */
+  /** The outcome. Await it before reading; if it is not `connected`, the socket is closed. */
   readonly result: Promise<DialResult>;
 }
 
-/** Waits for the agent's word on a dial. @param bytes leads to the stream that was opened with the request */
-export function dialThrough(bytes: ByteSocket, dialMs: number): Dialled {
+/** Waits for the agent's result of a dial. @param bytes leads to the stream that was opened with the request */
+export function dialThrough(bytes: ByteSocket, dialMs: number): Dialed {
   const socket = new PullSocket(bytes);
   socket.deadline(dialMs + WAY_MS);
   return { socket, result: resultOf(socket) };

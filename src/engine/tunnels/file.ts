@@ -4,7 +4,7 @@ import type { WantedTunnel } from '../face.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
-/** Connects visitors with the agent's file server: HTTP is spoken there, and nothing of it is known here. */
+/** Connects visitors with the agent's file server, which handles the HTTP; this side only moves bytes. */
 class FileTunnel implements TunnelServer {
   readonly #context: TunnelContext;
   #payload: Buffer;

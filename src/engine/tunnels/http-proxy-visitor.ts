@@ -2,15 +2,16 @@ import { requestedHost } from '../../rules/host-name.ts';
 import { parseBasic } from '../../rules/login.ts';
 import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import { splice } from '../../wire/splice.ts';
-import { BodyEnd, moveBody } from '../http/body.ts';
+import { beginMessage, BodyEnd, moveBody } from '../http/body.ts';
 import { Field, valuesOf } from '../http/field.ts';
-import { asItGrows, formatHead, parseRequestHead, parseResponseHead, type RequestHead } from '../http/head.ts';
+import { asItGrows, formatHead, HEAD_LIMITS, parseRequestHead, parseResponseHead, type RequestHead, type ResponseHead } from '../http/head.ts';
 import { InterimLimit } from '../http/interim-limit.ts';
 import { type AnswerOptions, plainAnswer } from '../http/plain-answer.ts';
+import { plainRequestHead, plainResponseHead } from '../http/plain-head.ts';
 import { type ProxyRequest, readProxyRequest } from '../http/proxy-request.ts';
 import { readProxyResponse, type ProxyResponse } from '../http/proxy-response.ts';
 import { HttpSyntaxError } from '../http/syntax-error.ts';
-import type { Dialled } from './dial-through.ts';
+import type { Dialed } from './dial-through.ts';
 import { type ProxyProblem, proxyProblems } from './proxy-answers.ts';
 import type { ProxyVisitor } from './proxy-visitors.ts';
 import type { TunnelContext } from './tunnel-context.ts';
@@ -26,7 +27,7 @@ class Refusal extends Error {
   }
 }
 
-/** The target's connection was one that had been used before, and is gone without an answer: the visitor is to try again. */
+/** A reused connection to the target was closed without an answer: the visitor should try again. */
 class StaleConnectionError extends Error {
   override readonly name = 'StaleConnectionError';
 }
@@ -45,9 +46,9 @@ export class HttpProxyVisitor {
   #idle = false;
   #draining = false;
   #method: string | undefined;
-  /** Why the body of the present request cannot be had. */
+  /** Why the body of the current request cannot be read. */
   #fault: Error | undefined;
-  /** A response is under way: nothing else can be said any more. */
+  /** A response has begun: no error response can be sent any more. */
   #answering = false;
 
   constructor(visitor: ProxyVisitor, context: TunnelContext) {
@@ -111,14 +112,14 @@ export class HttpProxyVisitor {
     if (!first) return undefined;
     this.#socket.unread(first);
     this.#socket.deadline(headMs);
-    const head = await this.#socket.parse(asItGrows(parseRequestHead));
+    const head = await this.#socket.parse(asItGrows(readRequestHead));
     this.#socket.deadline(undefined);
     return head;
   }
 
-  #mayPass({ fields }: RequestHead): boolean {
+  #mayPass(head: RequestHead): boolean {
     if (!this.#context.asksForLogin()) return true;
-    const [shown, ...more] = valuesOf(fields, 'proxy-authorization');
+    const [shown, ...more] = valuesOf(head.fields, 'proxy-authorization');
     const given = shown === undefined || more.length > 0 ? undefined : parseBasic(shown);
     if (given === undefined) return false;
     const accepted = this.#context.acceptsLogin(given, this.#visitor.address);
@@ -133,18 +134,18 @@ export class HttpProxyVisitor {
     return goesOn;
   }
 
-  #dial(target: string): Dialled {
-    const dialled = this.#visitor.dial(target);
-    if (!dialled) throw refusalFor('not-served');
-    this.#socket.onGone = () => dialled.socket.destroy();
-    return dialled;
+  #dial(target: string): Dialed {
+    const dialed = this.#visitor.dial(target);
+    if (!dialed) throw refusalFor('not-served');
+    this.#socket.onGone = () => dialed.socket.destroy();
+    return dialed;
   }
 
   async #tunnel(target: string): Promise<void> {
     this.#dropKept();
     const { socket, result } = this.#dial(target);
-    const dialled = await result;
-    if (dialled !== 'connected') throw refusalFor(dialled);
+    const dialed = await result;
+    if (dialed !== 'connected') throw refusalFor(dialed);
     await this.#socket.write(formatHead('HTTP/1.1 200 Connection established', []));
     splice(this.#socket.release(), socket.release());
   }
@@ -157,8 +158,8 @@ export class HttpProxyVisitor {
     // While the agent dials the request is on its way already.
     const upload = this.#upload(request, upstream, body);
     try {
-      const dialled = result && await result;
-      if (dialled && dialled !== 'connected') throw refusalFor(dialled);
+      const dialed = result && await result;
+      if (dialed && dialed !== 'connected') throw refusalFor(dialed);
       const { closes, last } = await this.#download(request, upstream, kept !== undefined);
       await upload;
       if (this.#fault) throw this.#fault;
@@ -172,14 +173,14 @@ export class HttpProxyVisitor {
     }
   }
 
-  /** Never rejects: what the visitor does wrong is found in `#fault`, and what the target does wrong is seen in its answer. */
+  /** Never rejects: an error of the visitor is stored in `#fault`, and an error of the target appears in its answer. */
   async #upload(request: Forward, upstream: PullSocket, body: BodyEnd): Promise<void> {
     this.#fault = undefined;
     try {
-      await upstream.write(request.head);
+      await upstream.write(beginMessage(this.#socket, request.head, body));
       await moveBody(this.#socket, upstream, body);
     } catch (error) {
-      // A target that takes no more may still have something to say.
+      // A target that reads no more may still send a response.
       if (upstream.gone) return;
       this.#fault = error instanceof Error ? error : new Error(String(error));
       upstream.destroy();
@@ -190,25 +191,28 @@ export class HttpProxyVisitor {
     const interim = new InterimLimit();
     for (let first = true; ; first = false) {
       const response = await this.#readResponse(request, upstream, interim, used && first);
-      this.#answering = !response.interim;
-      if (!response.interim || request.minor === 1) await this.#socket.write(response.head);
       if (!response.interim) {
-        await moveBody(upstream, this.#socket, new BodyEnd(response.body));
+        const body = new BodyEnd(response.body);
+        const beginning = beginResponse(upstream, response.head, body);
+        this.#answering = true;
+        await this.#socket.write(beginning);
+        await moveBody(upstream, this.#socket, body);
         return response;
       }
+      if (request.minor === 1) await this.#socket.write(response.head);
     }
   }
 
   async #readResponse(request: Forward, upstream: PullSocket, interim: InterimLimit, stale: boolean): Promise<ProxyResponse> {
     try {
-      const head = await upstream.parse(asItGrows(parseResponseHead));
+      const head = await upstream.parse(asItGrows(readResponseHead));
       if (head) {
         const response = readProxyResponse(head, request);
         if (response.interim) interim.count(head);
         return response;
       }
     } catch (error) {
-      if (error instanceof HttpSyntaxError) throw new Refusal(502, "The target's answer is malformed.", { cause: error });
+      if (error instanceof HttpSyntaxError) throw malformed(error);
       if (!(error instanceof SocketGoneError)) throw error;
     }
     if (stale) throw new StaleConnectionError('the kept connection is gone');
@@ -244,18 +248,40 @@ export class HttpProxyVisitor {
   }
 }
 
+/** The head of a response with the body that has come. @throws {Refusal} when this part of the body is malformed */
+function beginResponse(upstream: PullSocket, head: Buffer, body: BodyEnd): Buffer {
+  try {
+    return beginMessage(upstream, head, body);
+  } catch (error) {
+    if (error instanceof HttpSyntaxError) throw malformed(error);
+    throw error;
+  }
+}
+
+function malformed(cause: HttpSyntaxError): Refusal {
+  return new Refusal(502, "The target's answer is malformed.", { cause });
+}
+
+function readRequestHead(bytes: Buffer): RequestHead | undefined {
+  return plainRequestHead(bytes, HEAD_LIMITS, 'absolute') ?? parseRequestHead(bytes);
+}
+
+function readResponseHead(bytes: Buffer): ResponseHead | undefined {
+  return plainResponseHead(bytes) ?? parseResponseHead(bytes);
+}
+
 function refusalFor(problem: ProxyProblem): Refusal {
   return new Refusal(proxyProblems[problem].status, proxyProblems[problem].text);
 }
 
-/** What the visitor is told; undefined = nothing, the connection just ends. */
+/** The error response for the visitor; undefined = none, the connection is closed. */
 function answerTo(error: unknown): { readonly status: number; readonly message: string } | undefined {
   if (error instanceof Refusal || error instanceof HttpSyntaxError) return error;
   if (error instanceof SocketGoneError && error.timeout) return { status: 408, message: 'The request did not come in time.' };
   return undefined;
 }
 
-/** Whoever says nothing is told nothing. */
+/** A visitor that has sent nothing gets no response. */
 function silence(error: unknown): undefined {
   if (!(error instanceof SocketGoneError)) throw error;
   return undefined;

@@ -15,7 +15,7 @@ class HttpProxy implements TunnelServer {
   }
 
   configure(): void {
-    // Everything that it needs to know of the tunnel is where it listens.
+    // The listener is the only setting that it needs.
   }
 
   onSocket(socket: ByteSocket): void {

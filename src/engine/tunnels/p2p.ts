@@ -8,8 +8,8 @@ import type { TunnelContext } from './tunnel-context.ts';
 import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
 /**
- * As a secret tunnel, and its visitors may meet the agent directly. The server brings the two together: what they say to each other about
- * the path is a connection like any other, and the path lasts as long as that.
+ * A secret tunnel whose visitors may connect to the agent directly. The server carries the signaling between the two in
+ * a connection like any other, and the path lasts as long as that connection.
  */
 class P2pTunnel implements TunnelServer {
   readonly #context: TunnelContext;
@@ -34,7 +34,7 @@ class P2pTunnel implements TunnelServer {
     else this.#context.connections.closeAll();
   }
 
-  /** With no target left direct paths keep those they have: what is open on them goes on, and the agent's dials tell the others. */
+  /** If there are no targets, direct paths keep the previous ones: open connections continue, and the agent's dials report the failure. */
   useTargets(targets: readonly string[]): void {
     this.#wanted = { ...this.#wanted, targets };
     this.#relay.useTargets?.(targets);
@@ -46,11 +46,11 @@ class P2pTunnel implements TunnelServer {
   }
 
   async onDirect(socket: ByteSocket): Promise<void> {
-    const stunPorts = await this.#context.environment.rendezvous.ports();
+    const stunPorts = await this.#context.environment.stunServer.ports();
     const { id, password, targets } = this.#wanted;
     if (targets.length === 0) this.#context.refused('noTarget', socket);
     const carrier = targets.length === 0 ? undefined : this.#context.admit(socket.remoteAddress, socket);
-    // With local_proxy the server dials the targets itself: there is no agent to meet.
+    // With local_proxy the server dials the targets itself: there is no agent to connect to.
     if (!(carrier?.session instanceof AgentSession)) {
       socket.destroy(true);
       return;

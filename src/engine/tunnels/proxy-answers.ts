@@ -1,6 +1,6 @@
 import type { DialResult } from '../../wire/dial-result.ts';
 
-/** Why a proxy does not do what its visitor asked for. */
+/** Why a proxy refuses a visitor's request. */
 export type ProxyProblem = Exclude<DialResult, 'connected'> | 'not-served';
 
 /** What an HTTP proxy answers then, and the code that SOCKS5 has for it (RFC 1928, 6). */

@@ -6,8 +6,8 @@ import {
 import type { ByteSocket } from '../../wire/socket.ts';
 
 /**
- * The PROXY protocol header that tells a target who connected, and to which address and port of the server; empty = the visitor is gone
- * already, and with him his address.
+ * The PROXY protocol header that tells a target the visitor's address, and the address and port of the server; empty = the visitor has already
+ * disconnected, and its address is no longer known.
  */
 export function proxyHeader(version: 'V1' | 'V2', socket: ByteSocket): Buffer {
   const { remotePort, local } = socket;

@@ -2,7 +2,7 @@
 export interface ProxyTiming {
   /** For an agent that dials what a visitor names. */
   readonly dialMs: number;
-  /** For everything that a visitor of socks5 says up to his request; for the head of a request of httpProxy. */
+  /** For the messages of a socks5 visitor up to its request; for the head of a request of httpProxy. */
   readonly headMs: number;
   /** For the next request of a visitor of httpProxy. */
   readonly idleMs: number;

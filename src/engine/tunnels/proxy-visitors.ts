@@ -3,15 +3,14 @@ import { PullSocket } from '../../wire/pull-socket.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 import { socketPair } from '../../wire/socket-pair.ts';
 import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
-import { dialThrough, type Dialled } from './dial-through.ts';
+import { dialThrough, type Dialed } from './dial-through.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 
 /** Visitors of one proxy at once that no stream carries. */
 const SHARES: ShareLimits = { total: 2048, perAddress: 256 };
 
 /**
- * The visitors of one proxy whose connection is not yet (or no more) carried by a stream: those are counted and limited elsewhere,
- * these here.
+ * The visitors of one proxy whose connection is not, or no longer, carried by a stream. Connections with a stream are counted and limited elsewhere.
  */
 export class ProxyVisitors {
   readonly #context: TunnelContext;
@@ -37,7 +36,7 @@ export class ProxyVisitors {
     return visitor;
   }
 
-  /** Those that ask for nothing at the moment are to go. */
+  /** Closes the connections without a request in progress. */
   drain(): void {
     for (const visitor of this.#present) visitor.onDrain?.();
   }
@@ -48,7 +47,7 @@ export class ProxyVisitors {
   }
 }
 
-/** A visitor of a proxy, while the proxy speaks with him itself. */
+/** A visitor of a proxy, while the proxy itself handles its requests. */
 export class ProxyVisitor {
   readonly address: string;
   readonly socket: PullSocket;
@@ -70,7 +69,7 @@ export class ProxyVisitor {
     this.socket = new PullSocket(socket, context.environment.timing.takeMs);
   }
 
-  /** No stream carries him now. @returns false when there are too many such visitors: he has to go */
+  /** No stream carries the visitor now. @returns false when there are too many such visitors: its connection must be closed */
   wait(): boolean {
     if (this.#waiting) return true;
     this.#waiting = this.#shares.enter(this.address);
@@ -78,7 +77,7 @@ export class ProxyVisitor {
     return this.#waiting;
   }
 
-  /** Has a stream carry what he does; false = he may have no connection now. */
+  /** Hands the connection over to a stream; false = the visitor is not admitted now. */
   carry(local: ByteSocket, request: OpenRequest<'dial' | 'udpAny'>): boolean {
     this.#context.trace?.same(this.bytes, local);
     const carrier = this.#context.admit(this.address, this.bytes);
@@ -88,14 +87,14 @@ export class ProxyVisitor {
     return true;
   }
 
-  /** Has the agent dial a target (host:port) for him, and resolve its name; undefined = he may have no connection now. */
-  dial(target: string): Dialled | undefined {
+  /** Makes the agent dial a target (host:port) for the visitor, and resolve its name; undefined = the visitor is not admitted now. */
+  dial(target: string): Dialed | undefined {
     const [near, far] = socketPair(this.bytes);
     const { dialMs } = this.#context.environment.timing;
     return this.carry(far, { kind: 'dial', targets: [target], timeoutMs: dialMs }) ? dialThrough(near, dialMs) : undefined;
   }
 
-  /** The proxy is done with him. */
+  /** The proxy is done with the visitor. */
   leave(): void {
     this.#stopWaiting();
     this.#onLeave();

@@ -27,7 +27,7 @@ export class Socks5Visitor {
     this.#associations = associations;
   }
 
-  /** Resolves when he is connected, or gone. Never rejects. */
+  /** Resolves when the visitor is connected to a target, or has disconnected. Never rejects. */
   async serve(): Promise<void> {
     this.#socket.deadline(this.#context.environment.timing.headMs);
     try {
@@ -50,7 +50,7 @@ export class Socks5Visitor {
     }
   }
 
-  /** @returns what he is told when he gets no connection */
+  /** @returns the reply when the visitor gets no connection */
   async #converse(): Promise<Buffer | undefined> {
     const refusal = await this.#logIn();
     if (refusal) return refusal;
@@ -81,9 +81,9 @@ export class Socks5Visitor {
   }
 
   async #connect({ target }: SocksRequest): Promise<Buffer | undefined> {
-    const dialled = this.#visitor.dial(target);
-    if (!dialled) return replyTo('not-served');
-    const { socket, result } = dialled;
+    const dialed = this.#visitor.dial(target);
+    if (!dialed) return replyTo('not-served');
+    const { socket, result } = dialed;
     this.#socket.onGone = () => socket.destroy();
     const outcome = await result;
     if (outcome !== 'connected') return replyTo(outcome);
@@ -92,10 +92,10 @@ export class Socks5Visitor {
     return undefined;
   }
 
-  /** Serves his datagrams as long as this connection lasts. */
+  /** Serves the visitor's datagrams as long as this connection lasts. */
   async #associate(): Promise<Buffer | undefined> {
     const { bytes } = this.#visitor;
-    // On the address that he came to: he can reach it, and answers come from it.
+    // On the address that the visitor connected to: it can reach it, and answers come from it.
     const host = bytes.local?.address ?? '';
     let association: UdpAssociation | undefined;
     try {
@@ -123,7 +123,7 @@ export class Socks5Visitor {
   /** @throws {SocksError} */
   async #read<T extends { readonly length: number }>(parse: (bytes: Buffer) => T | undefined): Promise<T> {
     const message = await this.#socket.parse(parse);
-    if (!message) throw new SocketGoneError('the visitor ended before he had said everything');
+    if (!message) throw new SocketGoneError('the visitor closed the connection in the middle of a message');
     return message;
   }
 }

@@ -2,19 +2,19 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import type { WantedTunnel } from '../face.ts';
 import { DATA_FOLLOWS } from './connections.ts';
 import { proxyHeader } from './proxy-header.ts';
-import { TargetTurns } from './target-turns.ts';
+import { TargetRotation } from './target-rotation.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
-/** Forwards the bytes of every connection to one of the targets, used in turn. */
+/** Forwards the bytes of every connection to one of the targets, used in round-robin order. */
 class TcpTunnel implements TunnelServer {
   readonly #context: TunnelContext;
-  #targets: TargetTurns;
+  #targets: TargetRotation;
   #proxyProtocol: WantedTunnel['proxyProtocol'];
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
-    this.#targets = new TargetTurns({ kind: 'tcp', by: this.#context.by }, wanted.targets);
+    this.#targets = new TargetRotation({ kind: 'tcp', by: this.#context.by }, wanted.targets);
     this.#proxyProtocol = wanted.proxyProtocol;
   }
 
@@ -24,7 +24,7 @@ class TcpTunnel implements TunnelServer {
   }
 
   useTargets(targets: readonly string[]): void {
-    this.#targets = new TargetTurns({ kind: 'tcp', by: this.#context.by }, targets, this.#targets);
+    this.#targets = new TargetRotation({ kind: 'tcp', by: this.#context.by }, targets, this.#targets);
   }
 
   onSocket(socket: ByteSocket): void {

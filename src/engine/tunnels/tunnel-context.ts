@@ -6,7 +6,7 @@ import type { Meter } from '../limits/meter.ts';
 import type { VisitorTrace } from '../limits/visitor-trace.ts';
 import type { Connections } from './connections.ts';
 
-/** What a running tunnel sees of the engine: the environment, and what is asked of it for this tunnel. */
+/** The engine as a running tunnel sees it: the environment, and calls that concern this tunnel. */
 export class TunnelContext {
   readonly environment: Environment;
   readonly connections: Connections;
@@ -21,13 +21,13 @@ export class TunnelContext {
     this.#wanted = wanted;
   }
 
-  /** How the tunnel is called in what it asks of agents (wire/open.ts). */
+  /** The tunnel's name in requests to agents (wire/open.ts). */
   get by(): string {
     return `tunnel ${this.#wanted().id}`;
   }
 
   /**
-   * Asked for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached. That
+   * Called for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached. The refusal
    * is counted already.
    * @param address the visitor's, IPv4-mapped ones as IPv4
    * @param visitor the connection, for the trace
@@ -42,7 +42,7 @@ export class TunnelContext {
     return admitted;
   }
 
-  /** Follows connections; undefined = nobody reads it. */
+  /** Follows connections; undefined = tracing is off. */
   get trace(): VisitorTrace | undefined {
     return this.environment.visitors.trace;
   }
@@ -59,7 +59,7 @@ export class TunnelContext {
     return this.environment.logins.of(this.#wanted().clientId) !== undefined;
   }
 
-  /** Whether what a visitor gives are the client's. Wrong ones make his address wait. */
+  /** Whether a visitor's user name and password are the client's. Wrong ones delay the visitor's address. */
   acceptsLogin(given: Login, address: string): boolean {
     return this.environment.logins.accept(this.#wanted().clientId, given, address);
   }

@@ -4,25 +4,25 @@ import type { DirectBytes } from '../limits/direct-traffic.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 
-/** One running tunnel: serves what arrives at its port, or what visitors' programs bring. */
+/** One running tunnel: serves connections to its port, or those of visitors' programs. */
 export interface TunnelServer {
   /** Datagrams that were dropped since the server started. */
   readonly dropped?: number;
-  /** Takes over a visitor's connection: one that the TCP listener accepted, or that a visitor's program brought. */
+  /** Takes over a visitor's connection: one that the TCP listener accepted, or that a visitor's program opened. */
   onSocket?(socket: ByteSocket): void;
-  /** Brings a visitor's program together with the agent, for a direct path: `socket` leads to the program. */
+  /** Carries the signaling between a visitor's program and the agent for a direct path: `socket` leads to the program. */
   onDirect?(socket: ByteSocket): Promise<void>;
-  /** What of an agent's report on direct paths is to be counted; absent = it has none. */
+  /** The part of an agent's report on direct paths that counts; absent = it has none. */
   believable?(reported: DirectBytes): DirectBytes;
   /** Takes the UDP port over, whenever it was opened. */
   onPort?(port: UdpPort): void;
-  /** Settings that need no new listener have changed; they hold from the next connection on. */
+  /** Applies settings that need no new listener, from the next connection on. */
   configure(wanted: WantedTunnel): void;
-  /** New connections go to these targets from now on, open ones stay where they are: others are in health. */
+  /** The healthy targets have changed: new connections go to these, open ones stay where they are. */
   useTargets?(targets: readonly string[]): void;
-  /** No new connections come, and those that are open should end soon: ends those that carry nothing at the moment. */
+  /** No new connections come, and open ones should end soon: closes those that carry nothing at the moment. */
   drain?(): void;
-  /** The tunnel was closed: ends what is none of the `connections`. It may be opened again. */
+  /** The tunnel was closed: closes everything except the `connections`. It may be opened again. */
   close?(): void;
 }
 

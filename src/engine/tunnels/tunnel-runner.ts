@@ -7,7 +7,7 @@ import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
 import type { Environment } from '../environment.ts';
 import type { TunnelState, WantedTunnel } from '../face.ts';
-import { afterMessage, inTurn, type ReportedHealth, sameTurns } from '../health/reported-health.ts';
+import { afterMessage, healthyTargets, type ReportedHealth, sameHealthy } from '../health/reported-health.ts';
 import type { Meter } from '../limits/meter.ts';
 import { bindHeldPort, type HeldPort } from '../ports/reserve-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
@@ -22,7 +22,7 @@ import { Visits } from './visits.ts';
 const RETRY = { first: 1000, longest: 30_000 } as const;
 
 /**
- * Keeps one tunnel's listener in line with what is wanted. Its methods must not overlap: the engine calls them one after another.
+ * Applies a tunnel's settings to its listener. Its methods must not overlap: the engine calls them one after another.
  */
 export class TunnelRunner implements VisitedTunnel {
   readonly meter: Meter;
@@ -36,8 +36,8 @@ export class TunnelRunner implements VisitedTunnel {
   /** It serves: its listener is open, or it needs none. */
   #running = false;
   #error = '';
-  /** What was last told of listener and fault. */
-  #told = 'false ';
+  /** The last reported state of listener and fault. */
+  #reported = 'false ';
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
   #health: ReportedHealth | undefined;
@@ -72,7 +72,7 @@ export class TunnelRunner implements VisitedTunnel {
     };
   }
 
-  /** Whether its own listener is what stands in the way of another one on this port. */
+  /** Whether its own listener occupies the port. */
   listensOn(transport: Transport, port: number): boolean {
     return this.#held?.transport === transport && this.#held.port === port;
   }
@@ -116,39 +116,39 @@ export class TunnelRunner implements VisitedTunnel {
     this.#context.refused('capacity', undefined);
   }
 
-  /** The client's agent came or went, or its transport was changed. */
+  /** The client's agent connected or disconnected, or its transport was changed. */
   clientChanged(): void {
     this.#visits.follow(this.client);
   }
 
-  /** Its agent tells of the health of its targets. @param now ms since the epoch */
+  /** Applies the agent's report on the health of its targets. @param now ms since the epoch */
   onHealth(message: HealthMessage, now: number): void {
     this.#useHealth(afterMessage(this.#health, message, this.#wanted.targets, now));
   }
 
-  /** What of its agent's report on direct paths is to be counted; undefined = it has no such paths. */
+  /** The part of its agent's report on direct paths that counts; undefined = it has no such paths. */
   believable(reported: DirectBytes): DirectBytes | undefined {
     return this.#server?.believable?.(reported);
   }
 
-  /** Its agent came or went: what the last one told counts no more. */
+  /** Its agent connected or disconnected: discards the last report. */
   forgetHealth(): void {
     if (this.#health) this.#useHealth(undefined);
   }
 
   #useHealth(health: ReportedHealth | undefined): void {
-    const same = sameTurns(this.#health, health, this.#wanted.targets);
+    const same = sameHealthy(this.#health, health, this.#wanted.targets);
     this.#health = health;
-    if (!same) this.#server?.useTargets?.(this.#inTurn.targets);
+    if (!same) this.#server?.useTargets?.(this.#withHealthyTargets.targets);
     this.#environment.changed(this.meter);
   }
 
-  /** What is wanted, with the targets that are in health. */
-  get #inTurn(): WantedTunnel {
-    return { ...this.#wanted, targets: inTurn(this.#health, this.#wanted.targets) };
+  /** The settings with only the healthy targets. */
+  get #withHealthyTargets(): WantedTunnel {
+    return { ...this.#wanted, targets: healthyTargets(this.#health, this.#wanted.targets) };
   }
 
-  /** Takes over a connection that a visitor's program brought to a tunnel without a port. */
+  /** Takes over a connection of a visitor's program to a tunnel without a port. */
   onVisitor(socket: ByteSocket): void {
     this.#accepted(socket);
     if (this.#running && this.#server?.onSocket) this.#server.onSocket(socket);
@@ -167,11 +167,11 @@ export class TunnelRunner implements VisitedTunnel {
     }
     this.#server.onDirect(socket).catch((error: unknown) => {
       socket.destroy(true);
-      this.#environment.log.error({ err: error, tunnelId: this.#wanted.id }, 'a visitor could not be brought together with the agent');
+      this.#environment.log.error({ err: error, tunnelId: this.#wanted.id }, 'the signaling between a visitor and the agent failed');
     });
   }
 
-  /** Takes new settings; only those that changed have an effect. `held` is a listener bound for it already. */
+  /** Applies new settings; only those that changed have an effect. `held` is a listener bound for it already. */
   async configure(wanted: WantedTunnel, held?: HeldPort): Promise<void> {
     const before = this.#wanted;
     this.#wanted = wanted;
@@ -182,7 +182,7 @@ export class TunnelRunner implements VisitedTunnel {
       await this.close();
       this.#server = this.#makeServer();
     } else {
-      this.#server?.configure(this.#inTurn);
+      this.#server?.configure(this.#withHealthyTargets);
     }
     if (wanted.clientId !== before.clientId) {
       this.#connections.closeAll();
@@ -191,7 +191,7 @@ export class TunnelRunner implements VisitedTunnel {
     await this.sync(held);
   }
 
-  /** Opens or closes the listener so that it agrees with the settings and with what the client may do. */
+  /** Opens or closes the listener as the settings and the client's state require. */
   async sync(held?: HeldPort): Promise<void> {
     clearTimeout(this.#retry);
     const blocked = this.#wanted.enabled ? this.#environment.blocked(this.#wanted.clientId) : '';
@@ -212,8 +212,8 @@ export class TunnelRunner implements VisitedTunnel {
 
   #tell(): void {
     const state = `${this.#running} ${this.#error}`;
-    if (state === this.#told) return;
-    this.#told = state;
+    if (state === this.#reported) return;
+    this.#reported = state;
     this.#environment.changed(this.meter);
   }
 
@@ -226,13 +226,13 @@ export class TunnelRunner implements VisitedTunnel {
     this.#server?.close?.();
   }
 
-  /** Frees the port; open connections live on as long as they carry something. */
+  /** Frees the port; open connections stay as long as they carry something. */
   async drain(): Promise<void> {
     await this.closeListener();
     this.#server?.drain?.();
   }
 
-  /** Frees the port; open connections live on. */
+  /** Frees the port; open connections stay. */
   async closeListener(): Promise<void> {
     const held = this.#held;
     this.#held = undefined;
@@ -241,7 +241,7 @@ export class TunnelRunner implements VisitedTunnel {
     await held?.close();
   }
 
-  /** Where it is to listen; undefined = nowhere (secret, p2p). */
+  /** Where it listens; undefined = nowhere (secret, p2p). */
   get #listener(): PortAddress | undefined {
     const { mode, port, serverIp } = this.#wanted;
     const transport = transportOf(mode);
@@ -286,6 +286,6 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   #makeServer(): TunnelServer | undefined {
-    return tunnelModes.get(this.#wanted.mode)?.serve(this.#context, this.#inTurn);
+    return tunnelModes.get(this.#wanted.mode)?.serve(this.#context, this.#withHealthyTargets);
   }
 }

@@ -33,7 +33,7 @@ export class Tunnels {
     return this.#passwords.get(keyId);
   }
 
-  /** Takes a tunnel; `sync` opens its listener. @param stored what it has moved before */
+  /** Adds a tunnel; `sync` opens its listener. @param stored its totals */
   add(wanted: WantedTunnel, stored: StoredBytes): TunnelRunner {
     const runner = new TunnelRunner(this.#environment, new Meter(this.#environment.ticker, 'tunnel', wanted.id, stored), wanted);
     this.#runners.set(wanted.id, runner);
@@ -76,7 +76,7 @@ export class Tunnels {
     const own = replaces === undefined ? undefined : this.#runners.get(replaces);
     if (!own?.listensOn(transport, port)) return this.#lease(await bindPort(this.#environment, address));
     if (own.wanted.serverIp === serverIp) return { id: this.#leases.add({ port: undefined, restore: () => Promise.resolve() }), port };
-    // Its own listener stands in the way: it goes first, and comes back when nothing becomes of the change.
+    // Its own listener occupies the port: close it first, and open it again if the change fails.
     await own.closeListener();
     try {
       return this.#lease(await bindPort(this.#environment, address), own);
@@ -87,7 +87,7 @@ export class Tunnels {
   }
 
   #lease(held: Awaited<ReturnType<typeof bindPort>>, replaced?: TunnelRunner): PortLease {
-    const restore = async (): Promise<void> => { await this.#environment.inTurn(async () => replaced?.sync()); };
+    const restore = async (): Promise<void> => { await this.#environment.inOrder(async () => replaced?.sync()); };
     return { id: this.#leases.add({ port: held, restore }), port: held.port };
   }
 
@@ -96,12 +96,12 @@ export class Tunnels {
     return this.#leases.release(leaseId);
   }
 
-  /** Brings every listener in line with what is wanted. */
+  /** Opens or closes every listener as the settings require. */
   sync(): Promise<unknown> {
     return this.#all((runner) => runner.sync());
   }
 
-  /** Frees the ports; open connections live on as long as they carry something. */
+  /** Frees the ports; open connections stay as long as they carry something. */
   drain(): Promise<unknown> {
     return this.#all((runner) => runner.drain());
   }

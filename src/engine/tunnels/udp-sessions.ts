@@ -7,13 +7,13 @@ import type { UdpAddress } from '../../wire/udp-socket.ts';
 /** Most sessions of one tunnel. */
 export interface UdpSessionLimits {
   /**
-   * Beyond it another one makes room: to refuse new ones would let anybody who forges addresses lock the tunnel, and what asks from a new port
-   * each time (DNS) leaves many behind that nobody needs.
+   * Beyond that, a new session evicts an old one. If new sessions were refused instead, anybody who forges addresses could block the tunnel; also, clients
+   * that use a new port for each request (DNS) leave many unused sessions.
    */
   readonly total: number;
-  /** Of one address, and of one /64 of IPv6: beyond it one of its own makes room. */
+  /** Maximum for one address, and for one /64 of IPv6; beyond that, one of its own sessions is evicted. */
   readonly perAddress: number;
-  /** Whoever has more than so many makes room for others first; otherwise whoever was not used for longest. */
+  /** Sessions of holders with more than this are evicted first; otherwise the least recently used one. */
   readonly fair: number;
 }
 
@@ -34,7 +34,7 @@ class Entry {
   /** Among those of its holder. */
   readonly held = new Place<Entry>(this);
   usedAt = performance.now();
-  /** It is in no order any more; answers may still be on their way. */
+  /** It was removed from all orders; answers may still arrive. */
   over = false;
 
   constructor(key: string, session: DatagramSocket, network: string, holder: Holder) {
@@ -62,7 +62,7 @@ export class UdpSessions {
     this.#limits = limits;
   }
 
-  /** The visitor's session, which is in use now; undefined = he has none. */
+  /** The visitor's session, which is marked as used; undefined = there is none. */
   use(visitor: UdpAddress): DatagramSocket | undefined {
     const entry = this.#entries.get(keyOf(visitor));
     if (!entry) return undefined;
@@ -71,8 +71,8 @@ export class UdpSessions {
   }
 
   /**
-   * Adds a visitor's session; another one may have to end for it.
-   * @returns says that it is in use now, without having to look it up
+   * Adds a visitor's session; another one may be evicted for it.
+   * @returns marks the session as used, without a lookup
    */
   add(visitor: UdpAddress, session: DatagramSocket): () => void {
     const network = networkOf(visitor.address, NETWORK_BITS);
@@ -114,7 +114,7 @@ export class UdpSessions {
     this.#restIfEmpty();
   }
 
-  /** Whoever has most sessions, and more than are fair. */
+  /** The holder with most sessions, if they are more than is fair. */
   #largest(): Holder | undefined {
     let largest: Holder | undefined;
     for (const holder of this.#large) {

@@ -3,24 +3,24 @@ import { unmapped } from '../../wire/mapped-address.ts';
 import type { UdpAddress } from '../../wire/udp-socket.ts';
 import type { WantedTunnel } from '../face.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
-import { TargetTurns } from './target-turns.ts';
+import { TargetRotation } from './target-rotation.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 import { UdpSessions } from './udp-sessions.ts';
 
-/** Forwards datagrams: each visitor's address has a session of its own with one of the targets, used in turn. */
+/** Forwards datagrams: each visitor's address has a session of its own with one of the targets, used in round-robin order. */
 class UdpTunnel implements TunnelServer {
   readonly #context: TunnelContext;
   readonly #sessions: UdpSessions;
   /** Shared by all sessions: visitors can forge their addresses, so what one of them may have waiting is no limit. */
   readonly #budget = new DatagramBudget();
-  #targets: TargetTurns;
+  #targets: TargetRotation;
   #dropped = 0;
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
     this.#sessions = new UdpSessions(context.environment.udpIdleMs);
-    this.#targets = new TargetTurns({ kind: 'udp', by: this.#context.by }, wanted.targets);
+    this.#targets = new TargetRotation({ kind: 'udp', by: this.#context.by }, wanted.targets);
   }
 
   get dropped(): number {
@@ -32,7 +32,7 @@ class UdpTunnel implements TunnelServer {
   }
 
   useTargets(targets: readonly string[]): void {
-    this.#targets = new TargetTurns({ kind: 'udp', by: this.#context.by }, targets, this.#targets);
+    this.#targets = new TargetRotation({ kind: 'udp', by: this.#context.by }, targets, this.#targets);
   }
 
   onPort(port: UdpPort): void {

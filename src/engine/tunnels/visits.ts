@@ -3,9 +3,9 @@ import type { Reason } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession } from '../bridge/visitor-session.ts';
 import type { VisitorState } from '../face.ts';
 
-/** Visitors of one tunnel at once: what somebody who knows its password may make the server hold. */
+/** Maximum visitors of one tunnel: limits the memory that a visitor with the password can make the server use. */
 export const MAX_VISITS = 1000;
-/** Sessions of visitors that begin: all may come back at once after an outage. */
+/** The rate of new sessions of visitors: all may reconnect at once after an outage. */
 const BEGINNINGS = { atOnce: 2 * MAX_VISITS, perSecond: 20 } as const;
 
 /** The connected visitors of one tunnel. */
@@ -34,7 +34,7 @@ export class Visits {
     this.#open.delete(session);
   }
 
-  /** The agent may have come or gone, or the transport of the client may have changed. */
+  /** The agent may have connected or disconnected, or the transport of the client may have changed. */
   follow({ online, crypt, compress }: VisitedTunnel['client']): void {
     for (const session of this.#open) {
       if (crypt && !session.secure) session.close('transport-changed');
@@ -45,7 +45,7 @@ export class Visits {
     }
   }
 
-  /** Sends every visitor away, with its connections. */
+  /** Ends the sessions of all visitors, with their connections. */
   closeAll(reason: Reason, text?: string): void {
     for (const session of this.#open) session.close(reason, text);
   }

@@ -5,7 +5,7 @@ import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { Environment } from '../environment.ts';
 import { HEAD_LIMITS, type HeadLimits } from '../http/head.ts';
 import { type CarryOptions, DATA_FOLLOWS } from '../tunnels/connections.ts';
-import type { TargetTurns } from '../tunnels/target-turns.ts';
+import type { TargetRotation } from '../tunnels/target-rotation.ts';
 import { gateOf } from './request/gate.ts';
 import type { HostEntry } from './hosts.ts';
 import type { GateRefusal, VhostPolicy, Visit } from './vhost-context.ts';
@@ -32,14 +32,14 @@ export class HostPolicy implements VhostPolicy {
     return gateOf(this.#environment, entry, visit);
   }
 
-  letsIn({ wanted: { clientId } }: HostEntry): boolean {
-    return this.#environment.clients.get(clientId)?.letsVisitorsIn === true;
+  acceptsPassword({ wanted: { clientId } }: HostEntry): boolean {
+    return this.#environment.clients.get(clientId)?.acceptsPassword === true;
   }
 
-  letIn({ id, wanted: { clientId } }: HostEntry, address: string, password: string): 'right' | 'wrong' | 'wait' {
+  tryPassword({ id, wanted: { clientId } }: HostEntry, address: string, password: string): 'right' | 'wrong' | 'wait' {
     const { attempts, clients, log, now } = this.#environment;
-    const guess = attempts.guess('ipWhitePassword', address, `client ${clientId}`, now(), () => clients.get(clientId)?.letIn(address, password, now()) === true);
-    if (guess === 'right') log.info({ clientId, hostId: id, address }, 'a visitor let himself in by the password');
+    const guess = attempts.guess('ipWhitePassword', address, `client ${clientId}`, now(), () => clients.get(clientId)?.allowByPassword(address, password, now()) === true);
+    if (guess === 'right') log.info({ clientId, hostId: id, address }, "a visitor's address was allowed by the password");
     return guess;
   }
 
@@ -52,7 +52,7 @@ export class HostPolicy implements VhostPolicy {
   }
 
   /** Counted and limited like a tunnel's connection. */
-  #dial(entry: HostEntry, targets: TargetTurns, visitor: PairOrigin, how: CarryOptions): ByteSocket | undefined {
+  #dial(entry: HostEntry, targets: TargetRotation, visitor: PairOrigin, how: CarryOptions): ByteSocket | undefined {
     const payload = targets.next;
     const carrier = payload && this.#environment.admit(entry.wanted, visitor.remoteAddress);
     if (!carrier || typeof carrier === 'string') return undefined;

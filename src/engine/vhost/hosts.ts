@@ -1,35 +1,39 @@
+import { setImmediate } from 'node:timers/promises';
 import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
 import { OwnNames } from '../../rules/own-names.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import { START_CREDIT } from '../../wire/stream.ts';
 import type { CertificateState, HostState, WantedHost } from '../face.ts';
-import { afterMessage, inTurn, type ReportedHealth, sameTurns } from '../health/reported-health.ts';
+import { afterMessage, healthyTargets, type ReportedHealth, sameHealthy } from '../health/reported-health.ts';
 import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { Connections } from '../tunnels/connections.ts';
-import { TargetTurns } from '../tunnels/target-turns.ts';
+import { TargetRotation } from '../tunnels/target-rotation.ts';
 import type { Certificate } from './tls/certificate.ts';
 import type { Certificates } from './tls/certificates.ts';
 import { type HostFields, hostFields } from './target/host-fields.ts';
 
-/** Why a host serves nobody whose name was not given by an administrator. */
+/** Hosts that are processed before the event loop goes on. */
+const HOSTS_TOGETHER = 500;
+
+/** Why a host is not served: its name is the server's own, and no administrator gave it that name. */
 const OWN_NAME = "its name is one of the server's own: only administrators give one to a host";
 
-/** What an entry is made of. */
+/** The parts of an entry. */
 type HostParts = Pick<HostEntry, 'wanted' | 'meter' | 'connections' | 'certificate' | 'health'>;
 
 /** One host as it is routed to. A changed one is another entry with the same meter. */
 export class HostEntry implements HostRule {
   readonly wanted: WantedHost;
   readonly meter: Meter;
-  /** undefined = it has none: the target speaks TLS itself, if it is for HTTPS. */
+  /** undefined = none: for HTTPS, TLS is passed through to the target. */
   readonly certificate: Certificate | undefined;
   /** Those to its targets. */
   readonly connections: Connections;
-  /** For requests: the agent says what became of the dial. */
-  readonly targets: TargetTurns;
+  /** For requests: the agent reports the result of the dial. */
+  readonly targets: TargetRotation;
   /** For TLS that is passed through. */
-  readonly secureTargets: TargetTurns;
+  readonly secureTargets: TargetRotation;
   /** What it sets in the heads of requests. */
   readonly fields: HostFields;
   readonly id: number;
@@ -48,9 +52,9 @@ export class HostEntry implements HostRule {
     this.connections = connections;
     this.certificate = certificate;
     this.health = health;
-    const targets = inTurn(health, wanted.targets);
-    this.targets = new TargetTurns({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs, credit: START_CREDIT }, targets, before?.targets);
-    this.secureTargets = new TargetTurns({ kind: 'tcp', by: `host ${wanted.id}` }, targets, before?.secureTargets);
+    const targets = healthyTargets(health, wanted.targets);
+    this.targets = new TargetRotation({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs, credit: START_CREDIT }, targets, before?.targets);
+    this.secureTargets = new TargetRotation({ kind: 'tcp', by: `host ${wanted.id}` }, targets, before?.secureTargets);
     this.fields = before?.wanted === wanted ? before.fields : hostFields(wanted);
     this.id = wanted.id;
     this.host = wanted.host;
@@ -61,7 +65,7 @@ export class HostEntry implements HostRule {
   }
 }
 
-/** All hosts, and which of them a request goes to. A change holds from the next request on. */
+/** All hosts, and the routing of requests to them. A change applies from the next request on. */
 export class Hosts {
   readonly #ticker: Ticker;
   readonly #visitors: Visitors;
@@ -75,7 +79,7 @@ export class Hosts {
 
   /**
    * @param dialMs how long a target may take to answer
-   * @param onCertificate the certificate of a host stands in another way
+   * @param onCertificate the certificate status of a host has changed
    * @param publicUrl where the API is reached: one of the server's own names; "" = not known
    */
   constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates, dialMs: number, onCertificate: (id: number) => void = () => undefined, publicUrl = '') {
@@ -90,7 +94,7 @@ export class Hosts {
     };
   }
 
-  /** The server's own name or address: asked for by visitors that name nobody in TLS; "" = not told. */
+  /** The server's own name or address, which is used for visitors without a server name (SNI) in TLS; "" = unknown. */
   get serverName(): string {
     return this.#serverName;
   }
@@ -124,13 +128,13 @@ export class Hosts {
     else this.#ofClient.set(wanted.clientId, new Set([wanted.id]));
   }
 
-  /** The agent of a host tells of the health of its targets. @param now ms since the epoch */
+  /** Applies an agent's report on the health of a host's targets. @param now ms since the epoch */
   onHealth(message: HealthMessage, now: number): void {
     const entry = this.#entries.get(message.id);
     if (entry) this.#useHealth(entry, afterMessage(entry.health, message, entry.wanted.targets, now));
   }
 
-  /** The client's agent came or went: what the last one told counts no more. @returns the client's hosts */
+  /** The client's agent connected or disconnected: discards the last report. @returns the client's hosts */
   forgetHealth(clientId: number): readonly number[] {
     const ids = [...this.#ofClient.get(clientId) ?? []];
     for (const id of ids) {
@@ -140,10 +144,10 @@ export class Hosts {
     return ids;
   }
 
-  /** Where other targets take turns, the next requests get another entry: no connection is kept that leads to one which is out. */
+  /** If other targets are in rotation, the next requests get another entry: connections to targets that are out are not reused. */
   #useHealth(entry: HostEntry, health: ReportedHealth | undefined): HostEntry {
     const { wanted, meter, connections, certificate } = entry;
-    if (sameTurns(entry.health, health, wanted.targets)) {
+    if (sameHealthy(entry.health, health, wanted.targets)) {
       entry.health = health;
       return entry;
     }
@@ -176,7 +180,7 @@ export class Hosts {
     return this.#table.ownNames.mayAnswer(wanted, wanted.host);
   }
 
-  /** Its client is gone, and they with it. */
+  /** Removes the hosts of a client that was deleted. */
   removeOf(clientId: number): void {
     for (const id of this.#ofClient.get(clientId) ?? []) this.remove(id);
     this.#ofClient.delete(clientId);
@@ -198,34 +202,57 @@ export class Hosts {
     return this.#entries.get(id);
   }
 
-  /** Whether a name or address is this server, or is served here: sessions of the panel are for nobody behind it. */
+  /** Whether a name or address is this server, or is served here: session cookies of the panel must not reach it. */
   isOwn(host: string): boolean {
     return this.#table.ownNames.has(host) || this.#table.knows(host);
   }
 
-  /** The host that a request goes to (contract 4.7): the very rule that a diagnosis asks. */
+  /** The host that a request is routed to (contract 4.7), by the rule that diagnosis also uses. */
   match(request: HostRequest): HostEntry | undefined {
     return this.#table.match(request);
   }
 
   /**
-   * The host that answers for a name in TLS, before any path is known: one with a certificate of its own, with one by ACME, or the first.
-   * @param name "" = the visitor named none, as is usual when he asks for an address: the server's own is meant (contract 4.7)
+   * The host for a name in TLS, before any path is known: preferably one with its own certificate, then one with ACME, otherwise the first.
+   * @param name "" = the visitor sent none, as is usual for addresses: the server's own name is used (contract 4.7)
    */
   named(name: string): HostEntry | undefined {
     return this.#table.secure(name === '' ? this.serverName : name);
   }
 
   /**
-   * How the certificate stands that answers for a host; undefined = its TLS is passed through, or it is for HTTP only.
-   * @param name the name that is asked for, below a wildcard
+   * The status of a host's certificate; undefined = its TLS is passed through, or it only serves HTTP.
+   * @param name the requested name, if the host is a wildcard
    */
   async certificate(id: number, name?: string): Promise<CertificateState | undefined> {
     const entry = this.#entries.get(id);
     if (!entry || entry.scheme === 'http') return undefined;
-    // Rules for other paths of the name may have one.
-    const certificate = entry.certificate ?? this.#table.named(entry.host, 'https').find((other) => other.host === entry.host && other.certificate)?.certificate;
+    const certificate = entry.certificate ?? this.#certificateNamed(entry.host);
     return certificate && this.#certificates.state(certificate, name ?? entry.host);
+  }
+
+  /** @see EngineFace.hostsWithCertificateUntil */
+  async withCertificateUntil(before: number): Promise<number[]> {
+    const ids: number[] = [];
+    // Many hosts may have one name, and each look at that name is at all of them.
+    const byName = new Map<string, Certificate | undefined>();
+    let looked = 0;
+    for (const entry of this.#entries.values()) {
+      if (++looked % HOSTS_TOGETHER === 0) await setImmediate();
+      if (entry.scheme === 'http') continue;
+      if (!entry.certificate && !byName.has(entry.host)) byName.set(entry.host, this.#certificateNamed(entry.host));
+      const certificate = entry.certificate ?? byName.get(entry.host);
+      // A new one waits for its first look.
+      if (certificate && !certificate.status.facts && certificate.status.problem === '') await certificate.look();
+      const until = certificate?.status.facts?.validTo.getTime();
+      if (until !== undefined && until < before) ids.push(entry.id);
+    }
+    return ids;
+  }
+
+  /** The certificate of a name: rules for other paths of it may have one. */
+  #certificateNamed(host: string): Certificate | undefined {
+    return this.#table.named(host, 'https').find((other) => other.host === host && other.certificate)?.certificate;
   }
 
   /** @param blocked why its client can't serve it; "" = it can. @returns undefined = no such host */
@@ -238,7 +265,7 @@ export class Hosts {
   }
 }
 
-/** Of the rules of one name first goes one with a certificate of its own, then one with one by ACME. */
+/** Orders the rules of one name: first those with a certificate of their own, then those with one by ACME. */
 function certificateRank({ wanted, certificate }: HostEntry): number {
   if (!certificate) return 2;
   return wanted.certificate === '' ? 1 : 0;

@@ -45,7 +45,7 @@ export class ProxiedSockets {
     }));
   }
 
-  /** Ends those that have said nothing yet. */
+  /** Closes those that have sent nothing yet. */
   close(): void {
     for (const socket of this.#waiting) socket.destroy(true);
   }
@@ -58,7 +58,7 @@ class Preface implements SocketSink {
   #bytes = Buffer.alloc(0);
   #over = false;
 
-  /** @param done called once, with the connection behind its header, or why there is none */
+  /** @param done called once, with the connection after its header, or the reason why there is none */
   constructor(socket: ByteSocket, done: (result: ByteSocket | 'invalid' | 'gone') => void) {
     this.#socket = socket;
     this.#done = done;

@@ -4,7 +4,7 @@ import { AddressFamilyType, Command, IPv4ProxyAddress, IPv6ProxyAddress, Transpo
 import { canonicalAddress } from '../../rules/ip-address.ts';
 import type { PairOrigin } from '../../wire/socket-pair.ts';
 
-/** What the first bytes of a connection say of the PROXY protocol. */
+/** The result of parsing the first bytes of a connection for the PROXY protocol. */
 export type ProxyPreface =
   /** Read on. */
   | { readonly kind: 'incomplete' }
@@ -74,7 +74,7 @@ function parseV2(bytes: Buffer): V2ProxyProtocol | undefined {
   try {
     return V2ProxyProtocol.parse(bytes);
   } catch {
-    return undefined; // says nothing else than that
+    return undefined; // not an address
   }
 }
 

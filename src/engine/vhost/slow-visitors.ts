@@ -1,7 +1,7 @@
 import type { Http2Session } from './request/http2-session.ts';
-import type { Patience } from './patience.ts';
+import type { WaitState } from './wait-state.ts';
 
-/** How long a visitor and a target may take, in ms. */
+/** Timeouts of visitors and targets, in ms. */
 export interface VhostTiming {
   /** From the first byte of a request, or the connection, to the end of its head. */
   readonly headMs: number;
@@ -9,29 +9,29 @@ export interface VhostTiming {
   readonly idleMs: number;
   /** From the end of the request to the head of the response. */
   readonly responseMs: number;
-  /** A body has to bring `BODY_FLOOR` bytes a second, measured over this long; an answer that waits must be taken in it. */
+  /** A body has to bring `BODY_FLOOR` bytes per second, measured over this time; a waiting response must be read within it. */
   readonly stallMs: number;
-  /** A connection to a target may wait so long for the visitor's next request. */
+  /** Keep-alive of a connection to a target: how long it may wait for the visitor's next request. */
   readonly targetIdleMs: number;
 }
 
-/** The times in use. */
+/** The default timeouts. */
 export const VHOST_TIMING: VhostTiming = { headMs: 10_000, idleMs: 60_000, responseMs: 60_000, stallMs: 20_000, targetIdleMs: 15_000 };
-/** The least that a visitor has to send of a body while he is listened to, in bytes a second. */
+/** The minimum rate of a body while the visitor is read, in bytes per second. */
 const BODY_FLOOR = 500;
-/** How often all connections are looked at: cheaper than a timer for each. */
+/** How often all connections are checked, in ms: cheaper than a timer for each. */
 const LOOK_MS = 1000;
 
-/** Someone who may take too long: a connection, or a request over HTTP/2. */
+/** Something with timeouts: a connection, or a request over HTTP/2. */
 export interface TimedVisitor {
-  readonly patience: Patience;
+  readonly waitState: WaitState;
   /** Bytes of the response that wait for the visitor. */
   readonly pending: number;
-  /** Gives up. */
+  /** Called when a timeout expires. */
   expire(): void;
 }
 
-/** Ends the connections that take too long: every one holds a file descriptor and memory. */
+/** Applies the timeouts: every connection holds a file descriptor and memory. */
 export class SlowVisitors {
   readonly #visitors: ReadonlySet<TimedVisitor>;
   readonly #sessions: ReadonlySet<Http2Session>;
@@ -61,15 +61,15 @@ export class SlowVisitors {
     for (const session of this.#sessions) session.look(now, this.#timing.stallMs);
   }
 
-  #isLate({ patience, pending }: TimedVisitor, now: number): boolean {
+  #isLate({ waitState, pending }: TimedVisitor, now: number): boolean {
     const { headMs, idleMs, responseMs, stallMs } = this.#timing;
-    const { waiting, since, drainedAt } = patience;
+    const { waiting, since, drainedAt } = waitState;
     const waited = now - since;
     switch (waiting) {
       case 'first': case 'head': return waited > headMs;
       case 'idle': return waited > idleMs;
       case 'response': return waited > responseMs;
-      case 'body': return waited > stallMs && patience.tooSlow(waited / 1000 * BODY_FLOOR);
+      case 'body': return waited > stallMs && waitState.tooSlow(waited / 1000 * BODY_FLOOR);
       case 'nothing': return now - drainedAt > stallMs && pending > 0;
     }
   }

@@ -13,14 +13,14 @@ const MB = 1024 * 1024;
 const OF_CONNECTION: AccountLimits = { tight: 4 * MB, room: 8 * MB, most: 32 * MB };
 /** Of all connections of one address. */
 const OF_ADDRESS: AccountLimits = { tight: 8 * MB, room: 16 * MB, most: 32 * MB };
-/** How often waiting requests are looked at, and what is held is counted for them, in ms. */
+/** How often waiting requests are checked, and held bytes are counted for them, in ms. */
 const LOOK_MS = 100;
 /** How many waiting requests of a connection begin at a time. */
 const AT_ONCE = 8;
 
 /**
- * What the server holds for one visitor's HTTP/2 connection: responses that are not read, in their streams from the agent and in the connection's own, and
- * bodies of requests that a target does not take. All of it counts for the visitor's address, too.
+ * Counts what the server holds for one visitor's HTTP/2 connection: responses that are not read, in their streams from the agent and in the connection itself, and
+ * request bodies that a target does not accept. It also counts for the visitor's address.
  */
 export class UnreadAccount implements UnreadLedger {
   readonly #address: UnreadAccount | undefined;
@@ -67,7 +67,7 @@ export class UnreadAccount implements UnreadLedger {
     this.#address?.close(holder);
   }
 
-  /** Calls `begin` once when there is room. @returns what to call when it is no longer wanted */
+  /** Calls `begin` once when there is room. @returns a function that cancels the wait */
   wait(begin: () => void): () => void {
     this.#waiting.add(begin);
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
@@ -95,8 +95,8 @@ export class UnreadAccounts {
   readonly #byNetwork = new Map<string, { readonly account: UnreadAccount; connections: number }>();
 
   /**
-   * An account for a new connection, and what to call when the connection is over.
-   * @param address undefined = a trusted proxy's, which stands for many visitors: there is no account of the address
+   * Creates the account of a new connection, with a function to call when the connection has ended.
+   * @param address undefined = a trusted proxy's, which carries many visitors, so there is no account for the address
    */
   open(address: string | undefined): { readonly account: UnreadAccount; readonly close: () => void } {
     if (address === undefined) return { account: new UnreadAccount(OF_CONNECTION), close: () => undefined };

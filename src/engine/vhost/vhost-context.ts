@@ -8,7 +8,7 @@ import type { HostEntry } from './hosts.ts';
 import type { Refusal } from './response/refusal.ts';
 import type { RefusalLog } from './response/refusal-log.ts';
 
-/** Who asks. */
+/** The client of a request. */
 export interface Visit {
   /** The visitor's, as the proxies in front that the operator named give it. */
   readonly address: string;
@@ -27,23 +27,23 @@ export interface GateRefusal {
 export interface VhostPolicy {
   /** What the heads of requests are held to. */
   readonly headLimits: HeadLimits;
-  /** What a certificate authority is to be shown for a token, if the host has an order under way. */
+  /** The response to a challenge of a certificate authority for a token, if the host has an order under way. */
   challenge(host: string, token: string): string | undefined;
   /** Whether the address is a proxy's that the operator named. */
   trusts(address: string): boolean;
   /** Why a request may not go on; undefined = it may. */
   gate(entry: HostEntry, visit: Visit): GateRefusal | undefined;
-  /** Whether visitors of a host may let themselves in who are not on its client's whitelist (contract 4.9). */
-  letsIn(entry: HostEntry): boolean;
-  /** Lets a visitor in who says the right password. */
-  letIn(entry: HostEntry, address: string, password: string): 'right' | 'wrong' | 'wait';
+  /** Whether visitors of a host who are not on its client's allowlist can get access by a password (contract 4.9). */
+  acceptsPassword(entry: HostEntry): boolean;
+  /** Allows a visitor's address if the password is right. */
+  tryPassword(entry: HostEntry, address: string, password: string): 'right' | 'wrong' | 'wait';
   /**
-   * A connection to the next target of a host, opened at once; undefined = it can't be carried. The first byte that comes of it is the
+   * Opens a connection to the next target of a host without waiting for the agent; undefined = it is not admitted. Its first byte is the
    * result of the dial (wire/dial-result.ts).
-   * @param unread what waits for the visitor counts there
+   * @param unread counts what waits for the visitor
    */
   dial(entry: HostEntry, visitor: PairOrigin, unread: UnreadLedger | undefined): ByteSocket | undefined;
-  /** The same to a target that speaks TLS itself: no result is said. */
+  /** The same to a target that speaks TLS itself: without the byte of the result. */
   dialSecure(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined;
 }
 
@@ -51,9 +51,9 @@ export interface VhostPolicy {
 export interface VhostContext {
   readonly policy: VhostPolicy;
   readonly refusals: RefusalLog;
-  /** Follows visitors' connections; undefined = nobody reads it. */
+  /** Follows visitors' connections; undefined = tracing is off. */
   readonly trace: VisitorTrace | undefined;
-  /** Where HTTPS is to be had, for redirects. */
+  /** The public HTTPS port, for redirects. */
   readonly httpsPort: number;
   match(request: HostRequest): HostEntry | undefined;
   /** The policy's gate, while the server serves. */

@@ -18,7 +18,7 @@ import { TargetPool } from './target/target-pool.ts';
 import { UnreadAccounts } from './unread-account.ts';
 import type { GateRefusal, VhostContext, VhostPolicy, Visit } from './vhost-context.ts';
 
-/** What the visitors' side of the hosts is made of. */
+/** The dependencies of the listeners. */
 export interface VhostOptions {
   readonly log: Logger;
   /** Its listeners are for visitors: they hold half-closed connections to `halfClosedMs`. */
@@ -28,14 +28,14 @@ export interface VhostOptions {
   readonly hosts: Hosts;
   readonly timing: VhostTiming;
   readonly http2Timing?: Http2Timing;
-  /** Most visitors' connections at once, those that ask for nothing included. Of HTTP/2 each session counts, and each request that is under way. */
+  /** Maximum connections of visitors, including idle ones. Each HTTP/2 session counts, and each of its requests. */
   readonly shares: ShareLimits;
   readonly trace?: VhostContext['trace'];
   /** What is held for the visitors over HTTP/2. */
   readonly unread?: UnreadAccounts;
 }
 
-/** Where the hosts are to be had; 0 = any free port. */
+/** The addresses and ports of the listeners; 0 = any free port. */
 export interface VhostPlaces {
   readonly host: string;
   readonly httpPort: number;
@@ -107,9 +107,9 @@ export class VhostServer implements VhostContext {
     return { httpPort: this.#http.port, httpsPort: this.#httpsPort };
   }
 
-  /** Takes a visitor in. @returns what to call when he is gone; undefined = there is no room for him */
+  /** Admits a visitor. @returns a function to call when it disconnects; undefined = there are too many */
   #enter(address: string): (() => void) | undefined {
-    // A trusted proxy that doesn't say whose its connections are.
+    // A trusted proxy that doesn't send the client's address.
     const counted = this.policy.trusts(address) ? undefined : address;
     if (this.#closing || !this.#shares.enter(counted)) return undefined;
     return () => this.#shares.leave(counted);
@@ -139,7 +139,7 @@ export class VhostServer implements VhostContext {
     this.#timed.add(connection);
   }
 
-  /** @returns what to call when the stream is closed, which says whether the visitor took the request back; undefined = it was refused */
+  /** @returns a function to call when the stream is closed, with whether the visitor canceled the request; undefined = it was refused */
   #serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ended: boolean, visitor: Http2Visitor): (() => boolean) | undefined {
     const head = requestHead(headers, ended);
     const leave = head && this.#enter(visitor.origin.remoteAddress);
@@ -164,7 +164,7 @@ export class VhostServer implements VhostContext {
     else socket.destroy(true);
   }
 
-  /** Connections of visitors to hosts, counted as `shares` says. */
+  /** Connections of visitors to hosts, limited by `shares`. */
   get connections(): number {
     return this.#shares.size;
   }

@@ -1,5 +1,5 @@
 import { canonicalAddress } from '../../rules/ip-address.ts';
-import { LetVisitorInDocument, type VisitorAnswer } from '../generated/graphql.ts';
+import { AllowVisitorDocument, type VisitorAnswer } from '../generated/graphql.ts';
 import { compileOperation } from '../operation.ts';
 import { about, keptText, readParameters } from '../parameters.ts';
 import { raw, type Route } from '../route.ts';
@@ -8,11 +8,11 @@ import { encryptAuthKey } from '../signature.ts';
 const visitor = {
   vkey: about("MD5 of the client's verification key, in hex.", keptText()),
   pass: about("The client's ipwhitepass.", keptText()),
-  ip: about("The address to let in; blank = the caller's.", keptText()),
+  ip: about("The address to allow; blank = the caller's.", keptText()),
 };
 
-/** What visitors are told (contract 3.2, D26). */
-const visitorTexts: Readonly<Record<VisitorAnswer, string>> = { LET_IN: 'ok', UNKNOWN_KEY: 'unknown key', WRONG_PASSWORD: 'bad password' };
+/** The texts for visitors (contract 3.2, D26). */
+const visitorTexts: Readonly<Record<VisitorAnswer, string>> = { ALLOWED: 'ok', UNKNOWN_KEY: 'unknown key', WRONG_PASSWORD: 'bad password' };
 
 /** The endpoints under /auth (contract 3.2). */
 export const authRoutes: readonly Route[] = [
@@ -37,18 +37,18 @@ export const authRoutes: readonly Route[] = [
   }),
   raw({
     path: '/auth/ipwhiteauth',
-    answer: 'LetIn',
+    answer: 'AllowedAddresses',
     methods: ['POST'],
     summary: "Lets a visitor's address in for two hours who says the password of a client that has a whitelist.",
     parameters: visitor,
-    operation: LetVisitorInDocument,
+    operation: AllowVisitorDocument,
     bind: ({ schema }) => {
-      const run = compileOperation(schema, LetVisitorInDocument);
+      const run = compileOperation(schema, AllowVisitorDocument);
       return async ({ input, context }) => {
         const { vkey, pass, ip } = readParameters(visitor, input, false);
         if (vkey === undefined || pass === undefined || (ip !== undefined && canonicalAddress(ip) === undefined)) return { success: false, message: 'bad params' };
-        const { letVisitorIn } = await run(context, { keyDigest: vkey.trim(), password: pass, address: ip });
-        return { success: letVisitorIn === 'LET_IN', message: visitorTexts[letVisitorIn] };
+        const { allowVisitor } = await run(context, { keyDigest: vkey.trim(), password: pass, address: ip });
+        return { success: allowVisitor === 'ALLOWED', message: visitorTexts[allowVisitor] };
       };
     },
   }),

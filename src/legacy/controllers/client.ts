@@ -3,78 +3,36 @@ import {
   AddClientDocument, DeleteClientDocument, EditClientDocument, GetClientDocument, ListClientsDocument, SetClientEnabledDocument,
   type UpdateClientInput,
 } from '../generated/graphql.ts';
-import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, listing, noneAt0, owner, requiredBoolean, ownerFilter, sort, text, time, type Values } from '../parameters.ts';
+import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, listFilter, listing, owner, requiredBoolean, sort, sorting, text, time, type Values } from '../parameters.ts';
 import { clientRecord } from '../records/client.ts';
 import { list, single, write, type Route } from '../route.ts';
+import { type Complete, fieldNames, inputOf, noneAt0, noneAtEmpty, sets } from '../settable.ts';
 
-/** What /client/add/ and /client/edit/ may set (contract 2.2). */
+/** The parameters that /client/add/ and /client/edit/ may set (contract 2.2). */
 const settable = {
-  remark: about('A note.', text()),
-  vkey: forAdministrators(about('The key that the agent proves, unique; blank = keep, on a new client: generated.', keptText())),
-  u: about('The user name that proxies and hosts ask visitors for.', text()),
-  p: about('The password with it; blank = keep.', keptText()),
-  compress: about('Compress traffic between server and agent.', boolean()),
-  crypt: about('Encrypt traffic between server and agent.', boolean()),
-  config_conn_allow: forAdministrators(about('Let the agent bring tunnels of its own configuration file.', boolean())),
-  rate_limit: forAdministrators(about('KB/s over all connections; blank and 0 = unlimited.', integer())),
-  flow_limit: forAdministrators(about('MiB in and out together; blank and 0 = unlimited.', integer())),
-  max_conn: forAdministrators(about('The most connections of visitors at a time; blank and 0 = unlimited.', integer())),
-  max_tunnel: forAdministrators(about('The most tunnels and hosts; blank and 0 = unlimited.', integer())),
-  user_id: forAdministrators(owner()),
-  web_username: forAdministrators(about("The user name of the client's own web login; blank = keep.", keptText())),
-  web_password: forAdministrators(about('The password with it; blank = keep.', keptText())),
-  blackiplist: about('Addresses and networks (192.0.2.0/24) of visitors to turn away.', listOf()),
-  ipwhite: about('Let in only visitors of ipwhitelist.', boolean()),
-  ipwhitepass: about('The password by which visitors let themselves in for two hours who are not on ipwhitelist; blank = none.', text()),
-  ipwhitelist: about('Addresses and networks of visitors to let in.', listOf()),
-  expire_time: forAdministrators(about("The client's own expiry, not later than its owner's.", time())),
+  remark: sets('remark', about('A note.', text())),
+  vkey: sets('verifyKey', forAdministrators(about('The key that the agent proves, unique; blank = keep, on a new client: generated.', keptText()))),
+  u: sets('basicUser', noneAtEmpty(about('The user name that proxies and hosts ask visitors for.', text()))),
+  p: sets('basicPassword', about('The password with it; blank = keep.', keptText())),
+  compress: sets('compress', about('Compress traffic between server and agent.', boolean())),
+  crypt: sets('crypt', about('Encrypt traffic between server and agent.', boolean())),
+  config_conn_allow: sets('configAllowed', forAdministrators(about('Allow the agent to declare tunnels of its configuration file.', boolean()))),
+  rate_limit: sets('rateLimit', forAdministrators(noneAt0(about('KB/s over all connections; blank and 0 = unlimited.', integer())))),
+  flow_limit: sets('flowLimit', forAdministrators(noneAt0(about('MiB in and out together; blank and 0 = unlimited.', integer())))),
+  max_conn: sets('maxConnections', forAdministrators(noneAt0(about('The most connections of visitors at a time; blank and 0 = unlimited.', integer())))),
+  max_tunnel: sets('maxTunnels', forAdministrators(noneAt0(about('The most tunnels and hosts; blank and 0 = unlimited.', integer())))),
+  user_id: sets('ownerId', forAdministrators(owner())),
+  web_username: sets('webUsername', forAdministrators(about("The user name of the client's own web login; blank = keep.", keptText()))),
+  web_password: sets('webPassword', forAdministrators(about('The password with it; blank = keep.', keptText()))),
+  blackiplist: sets('blackIpList', about('Addresses and networks (192.0.2.0/24) of visitors to refuse.', listOf())),
+  ipwhite: sets('ipWhite', about('Allow only visitors of ipwhitelist.', boolean())),
+  ipwhitepass: sets('ipWhitePassword', noneAtEmpty(about('The password that allows visitors who are not on ipwhitelist for two hours; blank = none.', text()))),
+  ipwhitelist: sets('ipWhiteList', about('Addresses and networks of visitors to allow.', listOf())),
+  expire_time: sets('expiresAt', forAdministrators(about("The client's own expiry, not later than its owner's.", time()))),
 };
 
-/** The parameter behind each field of the GraphQL input. */
-const fields: Readonly<Record<keyof UpdateClientInput, string>> = {
-  remark: 'remark',
-  verifyKey: 'vkey',
-  basicUser: 'u',
-  basicPassword: 'p',
-  compress: 'compress',
-  crypt: 'crypt',
-  configAllowed: 'config_conn_allow',
-  rateLimit: 'rate_limit',
-  flowLimit: 'flow_limit',
-  maxConnections: 'max_conn',
-  maxTunnels: 'max_tunnel',
-  ownerId: 'user_id',
-  webUsername: 'web_username',
-  webPassword: 'web_password',
-  blackIpList: 'blackiplist',
-  ipWhite: 'ipwhite',
-  ipWhitePassword: 'ipwhitepass',
-  ipWhiteList: 'ipwhitelist',
-  expiresAt: 'expire_time',
-};
-
-function clientInput(values: Values<typeof settable>): UpdateClientInput {
-  return {
-    remark: values.remark,
-    verifyKey: values.vkey,
-    basicUser: values.u,
-    basicPassword: values.p,
-    compress: values.compress,
-    crypt: values.crypt,
-    configAllowed: values.config_conn_allow,
-    rateLimit: noneAt0(values.rate_limit),
-    flowLimit: noneAt0(values.flow_limit),
-    maxConnections: noneAt0(values.max_conn),
-    maxTunnels: noneAt0(values.max_tunnel),
-    ownerId: values.user_id,
-    webUsername: values.web_username,
-    webPassword: values.web_password,
-    blackIpList: values.blackiplist,
-    ipWhite: values.ipwhite,
-    ipWhitePassword: values.ipwhitepass,
-    ipWhiteList: values.ipwhitelist,
-    expiresAt: values.expire_time,
-  };
+function clientInput(values: Values<typeof settable>): Complete<UpdateClientInput> {
+  return inputOf(settable, values);
 }
 
 /** The endpoints under /client (contract 2.2). */
@@ -96,11 +54,11 @@ export const clientRoutes: readonly Route[] = [
       limit: listing.limit,
     },
     operation: ListClientsDocument,
-    variables: ({ sort: orderBy, order, search, offset, limit, ...owner }) => ({ ...ownerFilter(owner), search, orderBy, order: orderBy ? order : undefined, offset, limit }),
+    variables: ({ sort: field, order, search, offset, limit, ...owner }) => ({ filter: listFilter(owner), search, sort: sorting(field, order), offset, limit }),
     page: ({ clients, server }, request) => {
-      // On every row, and beside rows and total (contract D2).
+      // On every row, and next to rows and total (contract D2).
       const seen = { ip: requestHost(request), bridgeType: server.bridgeType, bridgePort: server.bridgePort };
-      // Not spread: copying a record of this size takes a hundred times as long as making it.
+      // Not spread: copying a record of this size takes a hundred times as long as creating it.
       return { rows: clients.rows.map((client) => Object.assign(clientRecord(client), seen)), total: clients.total, ...seen };
     },
   }),
@@ -121,7 +79,7 @@ export const clientRoutes: readonly Route[] = [
     variables: (values) => ({ input: clientInput(values) }),
     success: 'add success',
     createdId: ({ createClient }) => createClient.id,
-    fields,
+    fields: fieldNames(settable),
   }),
   write({
     path: '/client/edit',
@@ -130,11 +88,11 @@ export const clientRoutes: readonly Route[] = [
     operation: EditClientDocument,
     variables: (values) => ({
       id: values.id,
-      // Null removes what there is; what is given beside it is then the new login.
+      // Null removes the old login; a login in the same call then becomes the new one.
       input: { ...clientInput(values), ...(values.clear_legacy_web_login && { webUsername: values.web_username ?? null, webPassword: values.web_password ?? null }) },
     }),
     success: 'save success',
-    fields,
+    fields: fieldNames(settable),
   }),
   write({
     path: '/client/changestatus',
@@ -156,7 +114,7 @@ export const clientRoutes: readonly Route[] = [
   }),
 ];
 
-/** The host the caller used: the Host header without port and brackets (contract 2.1, `ip`). */
+/** The host that the caller used: the Host header without port and brackets (contract 2.1, `ip`). */
 function requestHost(request: IncomingMessage): string {
   const host = request.headers.host ?? '';
   if (host.startsWith('[')) return host.slice(1, host.includes(']') ? host.indexOf(']') : undefined);

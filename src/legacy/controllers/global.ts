@@ -5,8 +5,9 @@ import { GetGlobalDocument, SaveGlobalDocument, type PlatformDomainInput } from 
 import { about, list as listOf, type Parameter, text } from '../parameters.ts';
 import { globalRecord } from '../records/global.ts';
 import { shaped, write, type Route } from '../route.ts';
+import { noneAtEmpty } from '../settable.ts';
 
-/** The names of an entry's keys are read without regard to case (contract 1.5). */
+/** The keys of an entry are case-insensitive (contract 1.5). */
 const entry = z.preprocess(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).map(([name, field]: [string, unknown]) => [name.toLowerCase(), field])) : value,
@@ -14,7 +15,7 @@ const entry = z.preprocess(
 );
 const entries = z.array(entry);
 
-/** JSON of the platform domains: absent = keep, [] = none; blank is neither, and two are none (contract 2.6). */
+/** JSON of the platform domains: absent = keep, [] = none. A blank or repeated parameter is refused (contract 2.6). */
 const platformDomains: Parameter<PlatformDomainInput[] | undefined> = {
   kind: 'text',
   description: 'The platform domains as a JSON array of {ID, Wildcard, CertFilePath, KeyFilePath}; ID is left out of new ones, both paths are given or none.',
@@ -24,7 +25,7 @@ const platformDomains: Parameter<PlatformDomainInput[] | undefined> = {
     if (value.trim() === '') throw new AditError('PLATFORM_DOMAIN_INVALID', { reason: `${name} must not be blank; send []` });
     const read = entries.safeParse(jsonOf(value, name));
     if (!read.success) throw invalidParameter(name, z.prettifyError(read.error).split('\n').join(' '));
-    return read.data.map(({ id, wildcard, certfilepath, keyfilepath }) => ({ id, wildcard, certFilePath: certfilepath, keyFilePath: keyfilepath }));
+    return read.data.map(({ id, wildcard, certfilepath, keyfilepath }) => ({ id: id || null, wildcard, certFilePath: certfilepath || null, keyFilePath: keyfilepath || null }));
   },
 };
 
@@ -32,7 +33,7 @@ function jsonOf(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the parser's own words: they repeat a piece of what was sent.
+    // Not the parser's own message, which quotes the input.
     throw invalidParameter(name, 'not valid JSON');
   }
 }
@@ -53,8 +54,8 @@ export const globalRoutes: readonly Route[] = [
     path: '/global/save',
     summary: 'Saves the global settings, all or nothing; parameters that are left out keep their values.',
     parameters: {
-      globalBlackIpList: about('Addresses and networks of visitors that every client turns away, at most 1 MB.', listOf()),
-      serverUrl: about('The address at which the server is reached from outside.', text()),
+      globalBlackIpList: about('Addresses and networks of visitors that every client refuses, at most 1 MB.', listOf()),
+      serverUrl: noneAtEmpty(about('The address at which the server is reached from outside.', text())),
       platform_domains: platformDomains,
     },
     operation: SaveGlobalDocument,

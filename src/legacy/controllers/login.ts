@@ -3,7 +3,7 @@ import { about, readParameters, text } from '../parameters.ts';
 
 const credentials = { username: about('The login name.', text()), password: about('The password.', text()) };
 
-/** The endpoints under /login (contract 3.3). The page itself, /login/index, is one of the panel's. */
+/** The endpoints under /login (contract 3.3). The page /login/index belongs to the panel. */
 export const loginRoutes: readonly Route[] = [
   raw({
     path: '/login/verify',

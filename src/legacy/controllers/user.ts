@@ -1,40 +1,28 @@
 import {
   AddUserDocument, ChangePasswordDocument, DeleteUserDocument, EditUserDocument, ListUsersDocument, SetUserEnabledDocument, type UpdateUserInput,
 } from '../generated/graphql.ts';
-import { about, id, integer, keptText, listing, noneAt0, reference, requiredBoolean, sort, text, time, type Values } from '../parameters.ts';
+import { about, id, integer, keptText, listing, type Parameter, reference, requiredBoolean, sort, sorting, text, time, type Values } from '../parameters.ts';
 import { userRecord } from '../records/user.ts';
 import { list, write, type Route } from '../route.ts';
+import { type Complete, fieldNames, inputOf, noneAt0, sets } from '../settable.ts';
 
-/** What /user/add/ and /user/edit/ may set (contract 1.2). */
+/** The parameters that /user/add/ and /user/edit/ may set (contract 1.2). */
 const settable = {
-  username: about('The login name, unique; a new user needs one.', text()),
-  password: about('At least 6 characters; blank = keep. A new user needs one.', keptText()),
-  remark: about('A note for administrators.', text()),
-  max_tunnel: about('The most tunnels and hosts over all clients; blank and 0 = unlimited.', integer()),
-  max_client: about('The most clients; blank and 0 = unlimited, not less than the user has.', integer()),
-  expire_time: about('When account and clients stop working.', time()),
+  username: sets('username', about('The login name, unique; a new user needs one.', text())),
+  password: sets('password', about('At least 6 characters; blank = keep. A new user needs one.', keptText())),
+  remark: sets('remark', about('A note for administrators.', text())),
+  max_tunnel: sets('maxTunnels', noneAt0(about('The most tunnels and hosts over all clients; blank and 0 = unlimited.', integer()))),
+  max_client: sets('maxClients', noneAt0(about('The most clients; blank and 0 = unlimited, not less than the user has.', integer()))),
+  expire_time: sets('expiresAt', about('When account and clients stop working.', time())),
 };
 
-/** The parameter behind each field of the GraphQL input. */
-const fields: Readonly<Record<keyof UpdateUserInput | 'newPassword', string>> = {
-  username: 'username',
-  password: 'password',
-  newPassword: 'new_password',
-  remark: 'remark',
-  maxTunnels: 'max_tunnel',
-  maxClients: 'max_client',
-  expiresAt: 'expire_time',
-};
+function userInput(values: Values<typeof settable>): Complete<UpdateUserInput> {
+  return inputOf(settable, values);
+}
 
-function userInput(values: Values<typeof settable>): UpdateUserInput {
-  return {
-    username: values.username,
-    password: values.password,
-    remark: values.remark,
-    maxTunnels: noneAt0(values.max_tunnel),
-    maxClients: noneAt0(values.max_client),
-    expiresAt: values.expire_time,
-  };
+/** Defers reading a parameter until its value is used, so that missing parameters are reported before invalid ones. */
+function later<T>(parameter: Parameter<T>): Parameter<() => T> {
+  return { ...parameter, read: (value, name) => () => parameter.read(value, name) };
 }
 
 const userId = { id: id('user') };
@@ -56,18 +44,22 @@ export const userRoutes: readonly Route[] = [
       limit: listing.limit,
     },
     operation: ListUsersDocument,
-    variables: ({ search, sort: orderBy, order, offset, limit }) => ({ search, orderBy, order: orderBy ? order : undefined, offset, limit }),
+    variables: ({ search, sort: field, order, offset, limit }) => ({ search, sort: sorting(field, order), offset, limit }),
     page: ({ users }) => ({ rows: users.rows.map(userRecord), total: users.total }),
   }),
   write({
     path: '/user/add',
     summary: 'Makes a user. For administrators.',
-    parameters: settable,
+    parameters: { ...settable, expire_time: later(settable.expire_time) },
     operation: AddUserDocument,
-    variables: (values) => ({ input: { ...userInput(values), username: values.username ?? '', password: values.password ?? '' } }),
+    variables: ({ username = '', password = '', expire_time: expiry, ...values }) => {
+      // Without a name or a password the call is refused anyway.
+      const expiresAt = username.trim() === '' || password === '' ? undefined : expiry();
+      return { input: { ...userInput({ ...values, username, password, expire_time: expiresAt }), username, password } };
+    },
     success: 'add success',
     createdId: ({ createUser }) => createUser.id,
-    fields,
+    fields: fieldNames(settable),
   }),
   write({
     path: '/user/edit',
@@ -76,7 +68,7 @@ export const userRoutes: readonly Route[] = [
     operation: EditUserDocument,
     variables: (values) => ({ id: values.id, input: userInput(values) }),
     success: 'save success',
-    fields,
+    fields: fieldNames(settable),
   }),
   write({
     path: '/user/changepassword',
@@ -91,15 +83,15 @@ export const userRoutes: readonly Route[] = [
       old_password: about('Another name of current_password.', text()),
     },
     operation: ChangePasswordDocument,
-    // The second name of each is the one that other servers of the family know.
+    // The second name of each is the one that other NPS servers use.
     variables: (values) => ({
       id: values.id,
       newPassword: values.new_password ?? values.password ?? '',
-      confirmation: values.confirm_password ?? values.password_confirm,
+      confirmation: (values.confirm_password ?? values.password_confirm) || null,
       currentPassword: values.current_password ?? values.old_password,
     }),
     success: 'password changed',
-    fields,
+    fields: { ...fieldNames(settable), newPassword: 'new_password' },
   }),
   write({
     path: '/user/changestatus',

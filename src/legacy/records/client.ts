@@ -3,7 +3,7 @@ import type { ClientFieldsFragment } from '../generated/graphql.ts';
 import type { Shaped } from '../shapes.ts';
 
 /**
- * Shapes a client (contract 1.1). Secrets keep their keys and are always "" (D16), arrays are never null (D22), times are
+ * Builds a client record (contract 1.1). Secrets keep their keys and are always "" (D16), arrays are never null (D22), times are
  * text in the server's local zone. RateLimit is in KB/s, FlowLimit in MiB, the flows in bytes, NowRate in bytes/s.
  */
 export function clientRecord(client: ClientFieldsFragment): Shaped<'Client'> {
@@ -43,7 +43,7 @@ export function clientRecord(client: ClientFieldsFragment): Shaped<'Client'> {
   };
 }
 
-/** A moment of an answer as the legacy API writes it; "" = none. */
+/** A point in time in the format of the legacy API; "" = none. */
 export function timeText(iso: string | null): string {
   return iso === null ? '' : expireTimeText(new Date(iso));
 }

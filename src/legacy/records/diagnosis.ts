@@ -1,7 +1,7 @@
 import type { DiagnoseHostQuery } from '../generated/graphql.ts';
 import type { Shaped } from '../shapes.ts';
 
-/** Shapes a diagnosis (contract 4.8); without a match there is no rule. */
+/** Builds a diagnosis record (contract 4.8); without a match it has no rule. */
 export function diagnosisRecord({ diagnoseHost: { host, path, scheme, matched, reason, target, rule } }: DiagnoseHostQuery): Shaped<'Diagnosis'>['data'] {
   return {
     host, path, scheme: scheme.toLowerCase(), matched, reason: reason ?? '',

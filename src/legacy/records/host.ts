@@ -2,7 +2,7 @@ import type { HostFieldsFragment } from '../generated/graphql.ts';
 import type { Shaped } from '../shapes.ts';
 
 /**
- * Shapes a host (contract 1.4). Of certificate and key only the paths are told, to administrators; text never (D16). A stopped
+ * Builds a host record (contract 1.4). Administrators see the paths of certificate and key; PEM text is never shown (D16). A stopped
  * host has IsClose true (D33).
  */
 export function hostRecord(host: HostFieldsFragment): Shaped<'Host'> {

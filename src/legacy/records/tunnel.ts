@@ -6,8 +6,8 @@ const modes: Record<TunnelMode, string> = { TCP: 'tcp', UDP: 'udp', HTTP_PROXY: 
 const protoVersions: Record<ProxyProtocol, string> = { OFF: '', V1: 'V1', V2: 'V2' };
 
 /**
- * Shapes a tunnel (contract 1.3) with its client, redacted. Password is the key visitors need, and is shown. Ports,
- * TargetAddr and MultiAccount belong to configuration this server has no part in, and keep their zero values.
+ * Builds a tunnel record (contract 1.3) with its client, without secrets. Password is shown, because visitors need it. Ports,
+ * TargetAddr and MultiAccount belong to features that this server doesn't have, and keep their zero values.
  */
 export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
   return {
@@ -34,9 +34,9 @@ export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
 }
 
 /**
- * Of health checks, which agents' configuration files alone can ask for, times are whole seconds. HealthMap has the failures in a row of
- * the targets that have any, HealthRemoveArr the targets that are out of turn; without any, both are null. When the next check comes the
- * agent alone knows.
+ * The keys of health checks, which only agents' configuration files can set up. Times are whole seconds. HealthMap has the consecutive failures of
+ * each failing target, HealthRemoveArr the targets that are out of rotation; without any, both are null. Only the agent knows when
+ * the next check is.
  */
 function healthKeys(health: TunnelFieldsFragment['runtime']['health']) {
   const targets = health?.targets ?? [];

@@ -2,7 +2,7 @@ import type { UserFieldsFragment } from '../generated/graphql.ts';
 import type { Shaped } from '../shapes.ts';
 import { timeText } from './client.ts';
 
-/** Shapes a user (contract 1.2). The password keeps its key and is always "" (D16). */
+/** Builds a user record (contract 1.2). The password keeps its key and is always "" (D16). */
 export function userRecord(user: UserFieldsFragment): Shaped<'User'> {
   return {
     Id: Number(user.id),

@@ -1,10 +1,10 @@
 import { effectiveExpiry, isPast } from '../../rules/expiry.ts';
 import type { Session, User } from '../../store/generated/sqlite/client.ts';
-import type { ClientWithOwner } from '../changes.ts';
+import type { ClientWithOwner } from '../writes/changes.ts';
 
-/** A session that isn't used for this long is over, in ms (contract section 0: an hour). */
+/** Idle timeout of a session, in ms (contract section 0: an hour). */
 export const idleMs = 3_600_000;
-/** And in any case after this long. */
+/** Maximum lifetime of a session, in ms. */
 const longestMs = 7 * 24 * 3_600_000;
 
 /** Whether an account may be used (contract D13). @param now ms since the epoch */
@@ -17,7 +17,7 @@ export function mayServe(client: ClientWithOwner, now: number): boolean {
   return client.enabled && client.user?.enabled !== false && !isPast(effectiveExpiry(client.expiresAt, client.user?.expiresAt), now);
 }
 
-/** Whether a session goes on, by its times. @param now ms since the epoch */
+/** Whether a session is still valid by its times. @param now ms since the epoch */
 export function isAlive({ createdAt, lastSeenAt }: Pick<Session, 'createdAt' | 'lastSeenAt'>, now: number): boolean {
   return now - lastSeenAt.getTime() < idleMs && now - createdAt.getTime() < longestMs;
 }

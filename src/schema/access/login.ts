@@ -2,42 +2,42 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
-import type { ClientWithOwner } from '../changes.ts';
+import type { ClientWithOwner } from '../writes/changes.ts';
 import type { Services } from '../services.ts';
 import { mayLogIn, mayServe } from './active.ts';
 import { verifyPassword } from './password.ts';
 
-/** What the login has to know of the settings. */
+/** The settings that the login uses. */
 export interface LoginSettings {
   readonly adminUsername: string;
   readonly adminPassword: string;
-  /** Name `user` with an agent's key as the password (contract section 7: off by default). */
+  /** Allow the name `user` with an agent's key as the password (contract section 7: off by default). */
   readonly allowVkeyLogin: boolean;
 }
 
-/** Who a name and a password belong to. */
+/** The account that a name and password belong to. */
 export type Identity =
   | { readonly kind: 'admin' }
   | { readonly kind: 'user'; readonly userId: number }
   | { readonly kind: 'client'; readonly clientId: number; readonly by: 'web' | 'vkey' };
 
-/** The clients of one web user name that a login tries: it verifies a password (20 ms) for each, and as often when there are fewer. */
+/** Clients with the same web user name that a login tries. It always verifies this many passwords (20 ms each), even if there are fewer clients. */
 const namesakes = 3;
 
-/** Whether name and password are the administrator's. Digests have one length, so the comparison tells nothing of the password's. */
+/** Whether name and password are the administrator's. Digests have the same length, so the comparison reveals nothing about the password's length. */
 export function isAdministrator({ adminUsername, adminPassword }: LoginSettings, username: string, password: string): boolean {
   return timingSafeEqual(digest(`${username}\0${password}`), digest(`${adminUsername}\0${adminPassword}`));
 }
 
 /**
- * Finds out who logs in, in the order of contract 3.3: administrator, user, legacy client login. A name that nobody has takes as
- * long as a wrong password. Whoever is disabled or has expired isn't let in.
- * @returns undefined when nobody has this name with this password
+ * Authenticates a login, in the order of contract 3.3: administrator, user, web login of a client. An unknown name takes as
+ * long as a wrong password. Disabled and expired accounts are refused.
+ * @returns undefined if name or password is wrong
  */
 export async function identify(services: Services, settings: LoginSettings, username: string, password: string): Promise<Identity | undefined> {
   const { store: { db }, now } = services;
   const administrator = isAdministrator(settings, username, password);
-  // PostgreSQL can't look for this character.
+  // PostgreSQL does not accept this character.
   const name = username.includes('\0') ? '' : username;
   const user = await db.user.findUnique({ where: { username: name } });
   const userKnows = await verifyPassword(password, user?.passwordHash);
@@ -49,7 +49,7 @@ export async function identify(services: Services, settings: LoginSettings, user
   return undefined;
 }
 
-/** The first client with this web login that may be used. Each name costs as many verifications as any other, had by clients or not. */
+/** The first usable client with this web login. Every name costs the same number of password verifications. */
 async function webClient({ store, now }: Services, webUsername: string, password: string): Promise<Client | undefined> {
   const clients = webUsername === '' ? [] : await webNamesakes(store, webUsername);
   for (let index = 0; index < namesakes; index++) {
@@ -59,7 +59,7 @@ async function webClient({ store, now }: Services, webUsername: string, password
   return undefined;
 }
 
-/** The clients that a web user name may mean, from an index. */
+/** The clients with a web user name, found by an index. */
 export function webNamesakes({ db }: Pick<Store, 'db'>, webUsername: string): Promise<ClientWithOwner[]> {
   return db.client.findMany({ where: { webUsername }, include: { user: true }, orderBy: { id: 'asc' }, take: namesakes });
 }

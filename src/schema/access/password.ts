@@ -1,21 +1,21 @@
 import argon2 from '@node-rs/argon2';
 import { AditError } from '../errors.ts';
-import { lineLength, textOf } from '../input.ts';
+import { lineLength, textOf } from '../values/input.ts';
 
-/** The fewest characters of a password (contract D18). */
+/** Minimum length of a password (contract D18). */
 const fewest = 6;
 
-/** Turns a password into what is stored: argon2id, with the salt and parameters in the text. Takes tens of ms. */
+/** Hashes a password for storage: argon2id; the text contains the salt and parameters. Takes tens of ms. */
 export function hashPassword(password: string): Promise<string> {
   return argon2.hash(password);
 }
 
-/** A hash that nothing verifies against, made like the real ones. */
+/** A hash that no password matches, with the usual parameters. */
 let nobodys: Promise<string> | undefined;
 
 /**
- * Whether a password is the one that was hashed. Without a hash it takes as long and says no, so that the time tells nobody
- * whether there is such an account.
+ * Whether a password matches a hash. Without a hash it takes the same time and returns false, so that the time does not reveal
+ * whether an account exists.
  */
 export async function verifyPassword(password: string, passwordHash: string | undefined): Promise<boolean> {
   const known = passwordHash !== undefined && passwordHash.startsWith('$argon2');
@@ -24,8 +24,8 @@ export async function verifyPassword(password: string, passwordHash: string | un
 }
 
 /**
- * A new password, fit to be hashed.
- * @throws {AditError} PASSWORD_TOO_SHORT, INVALID_INPUT when it is too long
+ * Validates a new password before it is hashed.
+ * @throws {AditError} PASSWORD_TOO_SHORT; INVALID_INPUT if it is too long
  */
 export function checkedPassword(field: string, password: string): string {
   textOf(field, password, lineLength);

@@ -7,13 +7,13 @@ import type { Identity, LoginSettings } from './login.ts';
 import { newSecret, secretDigest } from './secret.ts';
 import { failureNote } from '../../store/database-failure.ts';
 
-/** Its use is written down this often at most. */
+/** Minimum interval between updates of a session's last use, in ms. */
 const noteMs = 60_000;
 
 const withOwners = { user: true, client: { include: { user: true } } } satisfies Prisma.SessionInclude;
 type Row = Prisma.SessionGetPayload<{ include: typeof withOwners }>;
 
-/** The logins that go on (contract 3.3). They are kept in the database, and so outlive a restart. */
+/** The login sessions (contract 3.3). They are stored in the database and survive a restart. */
 export class Sessions {
   readonly #services: Services;
   readonly #settings: LoginSettings;
@@ -23,7 +23,7 @@ export class Sessions {
     this.#settings = settings;
   }
 
-  /** Begins a session, and with each the long unused ones go. @param address where the login comes from @returns the cookie's value */
+  /** Creates a session, and deletes expired ones. @param address the client's address @returns the cookie's value */
   async open(identity: Identity, address: string): Promise<string> {
     const [cookie, now] = [newSecret(), new Date(this.#services.now())];
     const data = {
@@ -43,7 +43,7 @@ export class Sessions {
     });
   }
 
-  /** Whose session a cookie is, as things stand now; undefined = nobody's. */
+  /** The account of a session cookie; undefined = not valid. */
   async caller(cookie: string): Promise<Caller | undefined> {
     const id = secretDigest(cookie);
     const row = await this.#services.store.db.session.findUnique({ where: { id }, include: withOwners });
@@ -53,7 +53,7 @@ export class Sessions {
     return caller && { ...caller, by: 'session', sessionId: id };
   }
 
-  /** Ends the session of a cookie, if there is one. @param address where the logout comes from */
+  /** Ends the session of a cookie, if there is one. @param address the client's address */
   async close(cookie: string, address: string): Promise<void> {
     const caller = await this.caller(cookie);
     const where = { id: secretDigest(cookie) };
@@ -66,8 +66,8 @@ export class Sessions {
   }
 
   /**
-   * Binds a session to credentials that live outside the user's row. A user's sessions are deleted where the password is changed.
-   * The cookie's value is in it, so the stored text helps nobody to guess them.
+   * Binds a session to credentials that are stored outside the user's row; a change of a user's password deletes the user's sessions.
+   * The stamp includes the cookie's value, so the stored text doesn't help to guess the credentials.
    */
   #stamp(cookie: string, { kind, client }: Pick<Row, 'kind'> & { readonly client: Pick<NonNullable<Row['client']>, 'vkey' | 'webUsername' | 'webPasswordHash'> | null }): string {
     const { adminUsername, adminPassword } = this.#settings;
@@ -76,7 +76,7 @@ export class Sessions {
     return createHash('sha256').update(JSON.stringify([cookie, ...proven])).digest('hex');
   }
 
-  /** Not awaited: nobody's answer has to wait for it. */
+  /** Not awaited: no response has to wait for it. */
   #note({ id, lastSeenAt }: Row): void {
     const now = this.#services.now();
     if (now - lastSeenAt.getTime() < noteMs) return;

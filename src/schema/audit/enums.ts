@@ -1,66 +1,62 @@
 import type { Caller } from '../../rules/caller.ts';
-import { builder } from '../builder.ts';
-import type { Author, Change } from '../changes.ts';
+import { enumOf, keysOf } from '../values/enum.ts';
+import type { Author, Change } from '../writes/changes.ts';
 
-/** What the audit log can be about, as it is stored. */
-export const auditResources = ['client', 'tunnel', 'host', 'user', 'apiToken', 'globalSettings', 'session', 'failedAttempt', 'lockout', 'connection'] as const satisfies readonly Change['resource'][];
-
-/** What can happen to it, as it is stored. */
-export const auditActions = ['create', 'update', 'delete'] as const satisfies readonly Change['action'][];
-
-/** Who can make a change, as it is stored. */
-export const callerKinds = ['admin', 'user', 'client', 'anonymous', 'server'] as const satisfies readonly Author['kind'][];
-
-/** How callers prove who they are, as it is stored. */
-export const callerMethods = ['signature', 'session', 'token', 'password', 'vkey'] as const satisfies readonly NonNullable<Caller['by']>[];
+const auditResourceTexts: Readonly<Record<Change['resource'], string>> = {
+  client: 'A client.',
+  tunnel: 'A tunnel.',
+  host: 'A host.',
+  user: 'A user.',
+  apiToken: 'An API token.',
+  globalSettings: 'The global settings, with the platform domains.',
+  session: 'A session: CREATE is a login, DELETE a logout.',
+  failedAttempt: 'A wrong password or key, the first from an address in a while.',
+  lockout: 'An address or a name that has to wait after too many wrong attempts; DELETE = an administrator freed it.',
+  connection: "A visitor's connection that was closed by a call.",
+};
 
 /** What a change was about. */
-export const AuditResource = builder.enumType('AuditResource', {
-  description: 'What a change was about.',
-  values: {
-    CLIENT: { value: 'client', description: 'A client.' },
-    TUNNEL: { value: 'tunnel', description: 'A tunnel.' },
-    HOST: { value: 'host', description: 'A host.' },
-    USER: { value: 'user', description: 'A user.' },
-    API_TOKEN: { value: 'apiToken', description: 'An API token.' },
-    GLOBAL_SETTINGS: { value: 'globalSettings', description: 'The global settings, with the platform domains.' },
-    SESSION: { value: 'session', description: 'A session: CREATE is a login, DELETE a logout.' },
-    FAILED_ATTEMPT: { value: 'failedAttempt', description: 'A wrong password or key, the first from an address in a while.' },
-    LOCKOUT: { value: 'lockout', description: 'An address or a name that has to wait after too many wrong attempts; DELETE = an administrator freed it.' },
-    CONNECTION: { value: 'connection', description: "A visitor's connection that somebody closed." },
-  } as const satisfies Record<string, { value: Change['resource']; description: string }>,
-});
+export const AuditResource = enumOf('AuditResource', 'What a change was about.', auditResourceTexts);
+
+/** What the audit log can be about, as it is stored. */
+export const auditResources = keysOf(auditResourceTexts);
+
+const auditActionTexts: Readonly<Record<Change['action'], string>> = {
+  create: 'It was made.',
+  update: 'It was changed.',
+  delete: 'It was deleted, or ended.',
+};
 
 /** What happened. */
-export const AuditAction = builder.enumType('AuditAction', {
-  description: 'What happened to what was changed.',
-  values: {
-    CREATE: { value: 'create', description: 'It was made.' },
-    UPDATE: { value: 'update', description: 'It was changed.' },
-    DELETE: { value: 'delete', description: 'It was deleted, or ended.' },
-  } as const,
-});
+export const AuditAction = enumOf('AuditAction', 'What happened to what was changed.', auditActionTexts);
+
+/** What can happen to it, as it is stored. */
+export const auditActions = keysOf(auditActionTexts);
+
+const callerKindTexts: Readonly<Record<Author['kind'], string>> = {
+  admin: 'An administrator.',
+  user: 'An ordinary user.',
+  client: 'The web login of a client, or its agent.',
+  anonymous: 'An unauthenticated caller.',
+  server: 'The server itself.',
+};
 
 /** Who made a change. */
-export const CallerKind = builder.enumType('CallerKind', {
-  description: 'Who made a change.',
-  values: {
-    ADMINISTRATOR: { value: 'admin', description: 'An administrator.' },
-    USER: { value: 'user', description: 'An ordinary user.' },
-    CLIENT: { value: 'client', description: 'The web login of a client, or its agent.' },
-    ANONYMOUS: { value: 'anonymous', description: 'Somebody who had not proven who they are.' },
-    SERVER: { value: 'server', description: 'The server itself.' },
-  } as const,
-});
+export const CallerKind = enumOf('CallerKind', 'Who made a change.', callerKindTexts, { admin: 'ADMINISTRATOR' });
+
+/** Who can make a change, as it is stored. */
+export const callerKinds = keysOf(callerKindTexts);
+
+const callerMethodTexts: Readonly<Record<NonNullable<Caller['by']>, string>> = {
+  signature: 'By the auth_key.',
+  session: 'By the cookie of a login.',
+  token: 'By an API token.',
+  password: 'By name and password in the request.',
+  vkey: "By a client's verification key: an agent.",
+};
 
 /** How a caller proved who they are. */
-export const CallerMethod = builder.enumType('CallerMethod', {
-  description: 'How a caller proved who they are.',
-  values: {
-    SIGNATURE: { value: 'signature', description: 'By the auth_key.' },
-    SESSION: { value: 'session', description: 'By the cookie of a login.' },
-    TOKEN: { value: 'token', description: 'By an API token.' },
-    PASSWORD: { value: 'password', description: 'By name and password in the request.' },
-    VKEY: { value: 'vkey', description: "By a client's verification key: an agent." },
-  } as const,
-});
+export const CallerMethod = enumOf('CallerMethod', 'How a caller proved who they are.', callerMethodTexts);
+
+/** How callers prove who they are, as it is stored. */
+export const callerMethods = keysOf(callerMethodTexts);

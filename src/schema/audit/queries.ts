@@ -1,8 +1,22 @@
 import { builder } from '../builder.ts';
-import { pageArgs, rowLimits, stretchOf } from '../page.ts';
+import { pageArgs, rowLimits, pageRange } from '../lists/page.ts';
 import { AuditPage } from './type.ts';
-import { idOf } from '../ids.ts';
+import { idOf } from '../values/ids.ts';
+import { textOf } from '../values/input.ts';
 import { AuditAction, AuditResource, CallerKind } from './enums.ts';
+
+const AuditFilter = builder.inputType('AuditEntryFilter', {
+  description: 'Selects entries that meet all conditions. A condition that is absent or null has no effect.',
+  fields: (t) => ({
+    resource: t.field({ type: AuditResource, extensions: { indexed: true }, description: 'Only changes of this kind.' }),
+    resourceId: t.id({ extensions: { indexed: true }, description: 'Only changes of the record with this id.' }),
+    action: t.field({ type: AuditAction, extensions: { indexed: true }, description: 'Only changes of this action.' }),
+    callerKind: t.field({ type: CallerKind, extensions: { indexed: true }, description: 'Only changes by such callers.' }),
+    callerId: t.id({ extensions: { indexed: true }, description: 'Only changes by the user or client with this id.' }),
+    from: t.field({ type: 'DateTime', extensions: { indexed: true }, description: 'Only changes since then.' }),
+    to: t.field({ type: 'DateTime', extensions: { indexed: true }, description: 'Only changes before then.' }),
+  }),
+});
 
 builder.queryFields((t) => ({
   auditEntries: t.field({
@@ -10,25 +24,19 @@ builder.queryFields((t) => ({
     authScopes: { administrator: true },
     description: 'Who changed what, the newest first.',
     args: {
-      resource: t.arg({ type: AuditResource, description: 'Only changes of this kind.' }),
-      resourceId: t.arg.id({ description: 'Only changes of the record with this id.' }),
-      action: t.arg({ type: AuditAction, description: 'Only changes of this action.' }),
-      callerKind: t.arg({ type: CallerKind, description: 'Only changes by such callers.' }),
-      callerId: t.arg.id({ description: 'Only changes by the user or client with this id.' }),
-      from: t.arg({ type: 'DateTime', description: 'Only changes since then.' }),
-      to: t.arg({ type: 'DateTime', description: 'Only changes before then.' }),
+      filter: t.arg({ type: AuditFilter, description: 'Only entries that meet all conditions.' }),
       offset: t.arg.int({ defaultValue: 0, description: 'How many entries to leave out at the beginning.' }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: (_root, args, { store }) => store.auditPage({
-      resource: args.resource ?? undefined,
-      resourceId: args.resourceId ?? undefined,
-      action: args.action ?? undefined,
-      callerKind: args.callerKind ?? undefined,
-      callerId: idOf('callerId', args.callerId) ?? undefined,
-      from: args.from ?? undefined,
-      to: args.to ?? undefined,
-      ...stretchOf(args),
+    resolve: (_root, { filter, ...range }, { store }) => store.auditPage({
+      resource: filter?.resource ?? undefined,
+      resourceId: textOf('filter.resourceId', filter?.resourceId),
+      action: filter?.action ?? undefined,
+      callerKind: filter?.callerKind ?? undefined,
+      callerId: idOf('filter.callerId', filter?.callerId) ?? undefined,
+      from: filter?.from ?? undefined,
+      to: filter?.to ?? undefined,
+      ...pageRange(range),
     }),
   }),
 }));

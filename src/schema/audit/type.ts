@@ -1,18 +1,18 @@
 import type { AuditEntry as AuditRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
-import { stored } from '../stored.ts';
-import { textOrNull } from '../empty.ts';
+import { stored } from '../values/stored.ts';
+import { textOrNull } from '../values/empty.ts';
 import { AuditAction, auditActions, AuditResource, auditResources, CallerKind, callerKinds, CallerMethod, callerMethods } from './enums.ts';
 
-/** A change that somebody made. */
+/** An entry of the audit log. */
 export const AuditEntry = builder.prismaObject('AuditEntry', {
-  description: 'A change that somebody made.',
+  description: 'A change by a caller or by the server itself.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Later entries have larger ids.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When.' }),
     callerKind: t.field({ type: CallerKind, description: 'Who made it.', resolve: (row) => stored(callerKinds, row.callerKind) }),
-    callerId: t.exposeID('callerId', { nullable: true, description: "The id of the user (USER) or client (CLIENT) that made it; null = somebody else." }),
+    callerId: t.exposeID('callerId', { nullable: true, description: "The id of the user (USER) or client (CLIENT) that made it; null = another kind of caller." }),
     method: t.field({ type: CallerMethod, nullable: true, description: 'How the caller had proven who they are; null = not at all.', resolve: ({ method }) => method === '' ? null : stored(callerMethods, method) }),
     address: t.string({ nullable: true, description: 'The address that the call came from; null = from the server itself.', resolve: ({ address }) => textOrNull(address) }),
     resource: t.field({ type: AuditResource, description: 'What kind of thing was changed.', resolve: (row) => stored(auditResources, row.resource) }),
@@ -23,9 +23,9 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
   }),
 });
 
-/** A stretch of the audit log. */
+/** A page of the audit log. */
 export const AuditPage = builder.objectRef<Page<AuditRow>>('AuditPage').implement({
-  description: 'A stretch of the audit log.',
+  description: 'A page of the audit log.',
   fields: (t) => ({
     rows: t.field({ type: [AuditEntry], description: 'The entries, the newest first.', resolve: (page) => page.rows }),
     total: t.exposeInt('total', { description: 'How many entries the whole selection has.' }),

@@ -1,11 +1,13 @@
 import type { Caller } from '../../rules/caller.ts';
 import { builder, type InputFields } from '../builder.ts';
-import { ipListOf, limitOf, secretOf, textOf } from '../input.ts';
-import { idOf } from '../ids.ts';
-import type { Problems } from '../problems.ts';
-import { givenOr, limitOrNone, neverNull } from '../empty.ts';
+import { ipListOf, limitOf, secretOf, textOf } from '../values/input.ts';
+import { idOf } from '../values/ids.ts';
+import type { Problems } from '../values/problems.ts';
+import { givenOr, limitOrNone, neverNull, notEmpty, textOrNone } from '../values/empty.ts';
+import type { InputColumns, InputFieldsOf } from '../values/columns.ts';
+import type { columnsOfClient } from './columns.ts';
 
-/** What both inputs of a client have. */
+/** The fields that both inputs of a client share. */
 const clientFields = (t: InputFields) => ({
   verifyKey: t.string({ description: 'The key that the agent proves, unique. Absent on a new client: one is generated.' }),
   remark: t.string({ description: 'A note, at most 255 characters.' }),
@@ -20,15 +22,15 @@ const clientFields = (t: InputFields) => ({
   maxTunnels: t.int({ description: 'The most tunnels and hosts together, at least 1; null = unlimited.' }),
   webUsername: t.string({ description: "The user name of the client's own web login, which goes with `webPassword`; null in either removes the login." }),
   webPassword: t.string({ description: 'The password of the web login; null removes the login.' }),
-  blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to turn away. Of equal lines the last stays; lines that are neither are kept and match nobody.' }),
-  ipWhite: t.boolean({ description: 'Let in only visitors of `ipWhiteList`.' }),
-  ipWhitePassword: t.string({ description: 'The password by which visitors who are not on `ipWhiteList` let themselves in for two hours; null = none.' }),
-  ipWhiteList: t.stringList({ description: 'Addresses and networks of visitors to let in. Of equal lines the last stays; lines that are neither are kept and match nobody.' }),
+  blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse. Of equal lines the last stays; lines that are neither are kept and match nothing.' }),
+  ipWhite: t.boolean({ description: 'Allow only visitors of `ipWhiteList`.' }),
+  ipWhitePassword: t.string({ description: 'The password that allows visitors who are not on `ipWhiteList` for two hours; null = none.' }),
+  ipWhiteList: t.stringList({ description: 'Addresses and networks of visitors to allow. Of equal lines the last stays; lines that are neither are kept and match nothing.' }),
   expiresAt: t.field({ type: 'DateTime', description: "The client's own expiry, not later than its owner's; null = never." }),
   ownerId: t.id({ description: 'The user it belongs to; null = nobody.' }),
 });
 
-/** What a new client is to be. */
+/** The input for a new client. */
 export const CreateClientInput = builder.inputType('CreateClientInput', {
   description: 'What a new client is to be. A field that is absent or null takes its default.',
   fields: (t) => ({
@@ -36,7 +38,7 @@ export const CreateClientInput = builder.inputType('CreateClientInput', {
   }),
 });
 
-/** What is to change of a client. */
+/** The input for a change of a client. */
 export const UpdateClientInput = builder.inputType('UpdateClientInput', {
   description: 'What is to change of a client. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
   fields: (t) => ({
@@ -44,47 +46,38 @@ export const UpdateClientInput = builder.inputType('UpdateClientInput', {
   }),
 });
 
-/** What an input sets of a client, as a row has it; undefined = not given. */
+/** The input of a client with the values of a row; undefined = not given. */
 export type ClientValues = Partial<ReturnType<typeof clientValues>>;
 
-/** @throws {AditError} INVALID_INPUT for null where there is nothing to clear, a limit below 1, an id that is none */
-export function clientValues(input: typeof UpdateClientInput.$inferInput) {
-  const { webUsername, webPassword } = input;
-  return {
-    verifyKey: neverNull('input.verifyKey', input.verifyKey),
-    remark: givenOr(input.remark, ''),
-    basicUser: givenOr(input.basicUser, ''),
-    basicPassword: givenOr(input.basicPassword, ''),
-    compress: neverNull('input.compress', input.compress),
-    crypt: neverNull('input.crypt', input.crypt),
-    configAllowed: neverNull('input.configAllowed', input.configAllowed),
-    rateLimit: limitOrNone('input.rateLimit', input.rateLimit),
-    flowLimit: limitOrNone('input.flowLimit', input.flowLimit),
-    maxConnections: limitOrNone('input.maxConnections', input.maxConnections),
-    maxTunnels: limitOrNone('input.maxTunnels', input.maxTunnels),
-    webUsername, webPassword,
-    clearWebLogin: webUsername === null || webPassword === null,
-    blackIpList: givenOr(input.blackIpList, []),
-    ipWhite: neverNull('input.ipWhite', input.ipWhite),
-    ipWhitePassword: givenOr(input.ipWhitePassword, ''),
-    ipWhiteList: givenOr(input.ipWhiteList, []),
-    expiresAt: input.expiresAt,
-    ownerId: idOf('input.ownerId', input.ownerId),
-  };
+/** @param problems collects errors: null for a field that can't be cleared, an empty text or a limit below 1 where null means none, an invalid id */
+export function clientValues(problems: Problems, input: typeof UpdateClientInput.$inferInput) {
+  return problems.columns({
+    verifyKey: () => notEmpty('verifyKey', neverNull('verifyKey', input.verifyKey), 'leave it out instead'),
+    remark: () => givenOr(input.remark, ''),
+    basicUser: () => textOrNone('basicUser', input.basicUser),
+    basicPassword: () => textOrNone('basicPassword', input.basicPassword),
+    compress: () => neverNull('compress', input.compress),
+    crypt: () => neverNull('crypt', input.crypt),
+    configAllowed: () => neverNull('configAllowed', input.configAllowed),
+    rateLimit: () => limitOrNone('rateLimit', input.rateLimit),
+    flowLimit: () => limitOrNone('flowLimit', input.flowLimit),
+    maxConnections: () => limitOrNone('maxConnections', input.maxConnections),
+    maxTunnels: () => limitOrNone('maxTunnels', input.maxTunnels),
+    webUsername: () => notEmpty('webUsername', input.webUsername, 'null removes the web login'),
+    webPassword: () => notEmpty('webPassword', input.webPassword, 'null removes the web login'),
+    clearWebLogin: () => input.webUsername === null || input.webPassword === null,
+    blackIpList: () => givenOr(input.blackIpList, []),
+    ipWhite: () => neverNull('ipWhite', input.ipWhite),
+    ipWhitePassword: () => textOrNone('ipWhitePassword', input.ipWhitePassword),
+    ipWhiteList: () => givenOr(input.ipWhiteList, []),
+    expiresAt: () => input.expiresAt,
+    ownerId: () => idOf('ownerId', input.ownerId),
+  } satisfies Record<InputFieldsOf<typeof columnsOfClient> | keyof typeof UpdateClientInput.$inferInput | 'clearWebLogin', unknown>);
 }
 
 /**
- * What an ordinary user, or the legacy client login, may set of a client (contract 2.2).
- * Everything else that they send is ignored.
- */
-export function ownSettings(input: ClientValues): ClientValues {
-  const { remark, basicUser, basicPassword, compress, crypt, blackIpList, ipWhite, ipWhitePassword, ipWhiteList } = input;
-  return { remark, basicUser, basicPassword, compress, crypt, blackIpList, ipWhite, ipWhitePassword, ipWhiteList };
-}
-
-/**
- * The columns that an input sets and that need no other row to decide on; undefined = not given.
- * @param problems where what is wrong with them is noted
+ * The columns of an input that can be checked without other rows; undefined = not given.
+ * @param problems collects errors
  */
 export function clientColumns(problems: Problems, caller: Caller, input: ClientValues) {
   return problems.columns({
@@ -104,5 +97,5 @@ export function clientColumns(problems: Problems, caller: Caller, input: ClientV
     ipWhitePassword: () => textOf('ipWhitePassword', input.ipWhitePassword),
     ipWhiteList: () => ipListOf(caller, 'ipWhiteList', input.ipWhiteList),
     expiresAt: () => input.expiresAt,
-  });
+  } satisfies Record<Exclude<InputColumns<typeof columnsOfClient>, 'userId' | 'webUsername' | 'webPasswordHash'>, unknown>);
 }

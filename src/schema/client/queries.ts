@@ -1,14 +1,16 @@
 import { mayUseClient } from '../../rules/ownership.ts';
 import type { Client as ClientRow } from '../../store/generated/sqlite/client.ts';
+import { clientConditions } from '../../store/hot/conditions.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
-import { listQuery, ownerArgs } from '../list.ts';
-import { pageArgs, rowLimits, SortOrder, stretchOf } from '../page.ts';
+import type { Context } from '../context.ts';
+import { countOf, listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
+import { pageArgs, rowLimits, SortDirection, sortFields, pageRange } from '../lists/page.ts';
 import { User } from '../user/type.ts';
 import { Client } from './type.ts';
-import { idOf } from '../ids.ts';
+import { idOf } from '../values/ids.ts';
 
-const ClientOrder = builder.enumType('ClientOrder', {
+const ClientSortField = builder.enumType('ClientSortField', {
   description: 'What clients can be sorted by.',
   values: {
     ID: { description: 'The id.' },
@@ -25,21 +27,41 @@ const ClientOrder = builder.enumType('ClientOrder', {
   },
 });
 
-const ClientPage = builder.objectRef<Page<ClientRow>>('ClientPage').implement({
-  description: 'A stretch of a list of clients.',
+const ClientSort = builder.inputType('ClientSort', {
+  description: 'How clients are sorted.',
   fields: (t) => ({
-    rows: t.field({ type: [Client], description: 'The clients of the stretch.', resolve: (page) => page.rows }),
+    field: t.field({ type: ClientSortField, required: true, description: sortFields.field }),
+    direction: t.field({ type: SortDirection, required: true, defaultValue: 'ASC', description: sortFields.direction }),
+  }),
+});
+
+const ClientFilter = builder.inputType('ClientFilter', {
+  description: 'Selects clients that meet all conditions. A condition that is absent or null has no effect.',
+  fields: (t) => ({
+    ownerId: t.id({ extensions: { indexed: true }, description: ownerFields.ownerId }),
+    unassigned: t.boolean({ description: ownerFields.unassigned }),
+    connected: t.boolean({ description: 'True = only those whose agent is connected, false = only the others; as of a second ago at most.' }),
+    enabled: t.boolean({ description: 'True = only those that may work, false = only those that were switched off or have expired; an expiry counts within a minute.' }),
+    expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `effectiveExpiresAt` is before this moment, the expired ones too.' }),
+    usageAbovePercent: t.int({ description: 'Only those that use more than so many percent of a limit: of `flowLimit`, or of `maxTunnels`. At least 0; what is unlimited is never above.' }),
+  }),
+});
+
+const ClientPage = builder.objectRef<Page<ClientRow>>('ClientPage').implement({
+  description: 'A page of a list of clients.',
+  fields: (t) => ({
+    rows: t.field({ type: [Client], description: 'The clients on the page.', resolve: (page) => page.rows }),
     total: t.exposeInt('total', { description: 'How many clients the whole list has.' }),
   }),
 });
 
 builder.prismaObjectField(User, 'clients', (t) => t.field({
   type: ClientPage,
-  // The web login of one client sees its owner, and not what else the owner has.
+  // The web login of a client may see its owner, but not the owner's other records.
   authScopes: { user: true },
   description: 'The clients of the user, by id.',
   args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
-  resolve: async ({ id, clientCount }, args, { loaders }) => ({ rows: await loaders.clientsOfUsers.load({ parentId: id, ...stretchOf(args) }), total: clientCount }),
+  resolve: async ({ id, clientCount }, args, { loaders }) => ({ rows: await loaders.clientsOfUsers.load({ parentId: id, ...pageRange(args) }), total: clientCount }),
 }));
 
 builder.queryFields((t) => ({
@@ -57,16 +79,25 @@ builder.queryFields((t) => ({
   clients: t.field({
     type: ClientPage,
     authScopes: { clientLogin: true },
-    description: 'The clients, by id unless `orderBy` says otherwise.',
+    description: 'The clients, by id unless `sort` says otherwise.',
     args: {
-      ownerId: t.arg.id({ description: ownerArgs.ownerId }),
-      unassigned: t.arg.boolean({ description: ownerArgs.unassigned }),
+      filter: t.arg({ type: ClientFilter, description: pageArgs.filter }),
       search: t.arg.string({ description: pageArgs.search }),
-      orderBy: t.arg({ type: ClientOrder, description: 'What to sort by.' }),
-      order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
+      sort: t.arg({ type: ClientSort, description: pageArgs.sort }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: async (_root, args, context) => context.list(await listQuery(context, args), context.store.clientPage, context.store.clientPages),
+    resolve: async (_root, args, context) => {
+      const query = { ...await listQuery(context, args), ...args.filter && { conditions: conditionsOf(context, args.filter) } };
+      return context.list(query, context.store.clientPage, context.store.clientPages);
+    },
   }),
 }));
+
+/** The filter conditions that are checked on each client. */
+function conditionsOf(context: Context, { connected, enabled, expiresBefore, usageAbovePercent, ...owner }: typeof ClientFilter.$inferInput) {
+  return clientConditions({
+    connected: connected ?? undefined, enabled: enabled ?? undefined, owned: ownedOnly(context, owner), expiresBefore: expiresBefore ?? undefined,
+    usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent),
+  });
+}

@@ -1,12 +1,12 @@
 import type { ClientState } from '../../engine/face.ts';
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
-import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
-import { textOrNull } from '../empty.ts';
+import { Refusal, refusalsOf } from '../diagnosis/refusal-type.ts';
+import { textOrNull } from '../values/empty.ts';
 
 /**
- * The running state of a client. What the engine doesn't know yet, because the agent hasn't come since the server started, is
- * what it last wrote to the row.
+ * The running state of a client. If the engine has no state yet, because the agent has not connected since the server started, the
+ * last state that was stored in the row is used.
  */
 export function clientRuntime(row: Client, state: ClientState | undefined): ClientState {
   if (state !== undefined && state.lastOnlineAt !== null) return state;
@@ -24,7 +24,7 @@ export function clientRuntime(row: Client, state: ClientState | undefined): Clie
   };
 }
 
-/** What a client is doing now. */
+/** The running state of a client. */
 export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').implement({
   description: 'What a client is doing now.',
   fields: (t) => ({

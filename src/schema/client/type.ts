@@ -1,15 +1,17 @@
 import { agentCommand } from '../../rules/public-address.ts';
 import { effectiveExpiry, isPast } from '../../rules/expiry.ts';
-import { splitIpList } from '../../rules/ip-list.ts';
 import type { Client as ClientRow, User as UserRow } from '../../store/generated/sqlite/client.ts';
 import { nullWithoutSecrets, secretOf, seesSecrets } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
+import type { ShownFields } from '../values/columns.ts';
+import { ipListOf } from '../values/ip-lists.ts';
+import type { columnsOfClient } from './columns.ts';
 import type { Context } from '../context.ts';
 import { User } from '../user/type.ts';
 import { ClientRuntime, clientRuntime } from './runtime.ts';
-import { numberOrNull, textOrNull } from '../empty.ts';
+import { numberOrNull, textOrNull } from '../values/empty.ts';
 
-/** A remote agent and what it may do (contract 1.1). Passwords stay inside; a field says whether there is one (contract D16). */
+/** A remote agent and its permissions (contract 1.1). Passwords are not shown; a field tells whether one is set (contract D16). */
 export const Client = builder.prismaObject('Client', {
   description: 'A remote agent that connects to the server, and what it may do.',
   fields: (t) => ({
@@ -43,13 +45,13 @@ export const Client = builder.prismaObject('Client', {
     maxTunnels: t.int({ nullable: true, description: 'The most tunnels and hosts; null = unlimited.', resolve: (row) => numberOrNull(row.maxTunnels) }),
     webUsername: t.string({ nullable: true, description: "The user name of the client's own web login; null = none.", resolve: (row) => textOrNull(row.webUsername) }),
     hasWebPassword: t.boolean({ description: 'Whether the client has a web login.', resolve: (row) => row.webPasswordHash !== '' }),
-    blackIpList: t.stringList({ description: 'Addresses of visitors that are turned away.', resolve: (row) => splitIpList(row.blackIpList) }),
-    ipWhite: t.exposeBoolean('ipWhite', { description: 'Only visitors of `ipWhiteList` are let in.' }),
+    blackIpList: t.stringList({ description: 'Addresses of visitors that are refused.', resolve: (row, _args, context) => ipListOf(context, row.blackIpList) }),
+    ipWhite: t.exposeBoolean('ipWhite', { description: 'Only visitors of `ipWhiteList` are allowed.' }),
     hasIpWhitePassword: t.boolean({
-      description: 'Whether a password lets visitors in for two hours who are not on `ipWhiteList`.',
+      description: 'Whether a password allows visitors who are not on `ipWhiteList` for two hours.',
       resolve: (row) => row.ipWhitePassword !== '',
     }),
-    ipWhiteList: t.stringList({ description: 'Addresses of visitors that are let in while `ipWhite` is on.', resolve: (row) => splitIpList(row.ipWhiteList) }),
+    ipWhiteList: t.stringList({ description: 'Addresses of visitors that are allowed while `ipWhite` is on.', resolve: (row, _args, context) => ipListOf(context, row.ipWhiteList) }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: "The client's own expiry; null = never." }),
     effectiveExpiresAt: t.field({
       type: 'DateTime',
@@ -64,14 +66,14 @@ export const Client = builder.prismaObject('Client', {
       description: 'What it is doing now.',
       resolve: (row, _args, { loaders }) => loaders.clientStates.load(row.id).then((state) => clientRuntime(row, state)),
     }),
-  }),
+  }) satisfies ShownFields<typeof columnsOfClient>,
 });
 
 function ownerOf({ userId }: ClientRow, { loaders }: Context): null | Promise<UserRow | undefined> {
   return userId === null ? null : loaders.users.load(userId);
 }
 
-/** At once where nobody owns the client: a list has many of them. */
+/** Synchronous if the client has no owner, since lists have many clients. */
 function expiryOf(row: ClientRow, context: Context): Date | null | Promise<Date | null> {
   const owner = ownerOf(row, context);
   return owner === null ? row.expiresAt : owner.then((user) => effectiveExpiry(row.expiresAt, user?.expiresAt));

@@ -1,16 +1,16 @@
-import type { CertificateStanding } from '../../rules/certificate.ts';
-import type { HostCertificate } from '../host/certificate.ts';
+import type { CertificateStatus } from '../../rules/certificate.ts';
+import type { HostCertificate } from '../host/certificate-type.ts';
 import { type Gate, passed, stopped } from './gates.ts';
 
-/** What visitors get to see of it, and what would mend it. */
-const faults: Readonly<Record<Exclude<CertificateStanding, 'valid' | 'expiring' | 'refused'>, { readonly text: string; readonly remedy: string }>> = {
-  missing: { text: 'there is no usable certificate', remedy: 'give the host a certificate with its key, or mend the files' },
+/** The consequences for visitors, and the remedy. */
+const faults: Readonly<Record<Exclude<CertificateStatus, 'valid' | 'expiring' | 'refused'>, { readonly text: string; readonly remedy: string }>> = {
+  missing: { text: 'there is no usable certificate', remedy: 'give the host a certificate with its key, or fix the files' },
   expired: { text: 'the certificate has expired', remedy: 'replace the certificate' },
   notYetValid: { text: 'the certificate is not yet valid', remedy: "replace the certificate, or set the server's clock" },
   notCovered: { text: 'the certificate does not cover the name', remedy: 'give the host a certificate for this name' },
 };
 
-/** Whether visitors over HTTPS are shown a certificate that they believe. @param certificate undefined = the request is for HTTP */
+/** Whether HTTPS visitors get a valid certificate. @param certificate undefined = the request is for HTTP */
 export function certificateGate(certificate: HostCertificate | undefined): Gate {
   if (certificate === undefined) return passed('CERTIFICATE', 'HTTP needs no certificate');
   const { status, problem, inUse, origin } = certificate;
@@ -18,7 +18,7 @@ export function certificateGate(certificate: HostCertificate | undefined): Gate 
     case 'none': return passed('CERTIFICATE', `the host has no certificate: TLS is passed through to the target${problem === '' ? '' : `; ${problem}`}`);
     case 'valid': return passed('CERTIFICATE', `the certificate (${origin.toLowerCase()}) is valid until ${inUse?.validTo.toISOString()}`);
     case 'expiring': return { ...passed('CERTIFICATE', `the certificate expires soon, at ${inUse?.validTo.toISOString()}`), remedy: 'replace the certificate' };
-    case 'refused': return { ...passed('CERTIFICATE', problem), remedy: 'mend the files: certificate and key have to be a pair that is valid now' };
+    case 'refused': return { ...passed('CERTIFICATE', problem), remedy: 'fix the files: certificate and key have to be a pair that is valid now' };
     case 'missing':
     case 'expired':
     case 'notYetValid':
@@ -26,7 +26,7 @@ export function certificateGate(certificate: HostCertificate | undefined): Gate 
   }
 }
 
-/** What a diagnosis says of the certificate in its one line; "" = nothing is wrong with it. */
+/** The one-line summary of a certificate in a diagnosis; "" = no problem. */
 export function certificateReason({ status, problem, acme }: HostCertificate): string {
   const why = problem === '' ? acme?.problem ?? '' : problem;
   switch (status) {

@@ -4,47 +4,47 @@ import { type AccessLists, AddressSet, turnedAwayBy } from '../../rules/ip-acces
 import { canonicalAddress } from '../../rules/ip-address.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
 import type { Client } from '../../store/generated/sqlite/client.ts';
-import type { ClientWithOwner } from '../changes.ts';
+import type { ClientWithOwner } from '../writes/changes.ts';
 import { clientRuntime } from '../client/runtime.ts';
 import type { Context } from '../context.ts';
 
-/** The gates a connection goes through, in their order. */
+/** The gates of a connection, in order. */
 export const gateNames = ['ROUTE', 'CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'] as const;
 
-/** One step on the way of a connection, and whether it gets past it. */
+/** One check on the path of a connection, with its outcome. */
 export interface Gate {
   readonly name: typeof gateNames[number];
-  /** UNKNOWN = it can't be told from what was asked. */
+  /** UNKNOWN = the arguments are not sufficient to decide. */
   readonly outcome: 'PASSED' | 'STOPPED' | 'UNKNOWN';
-  /** What was found, for people. */
+  /** The finding, for people. */
   readonly explanation: string;
-  /** What would mend it; "" = nothing has to be done. */
+  /** The remedy; "" = none is needed. */
   readonly remedy: string;
 }
 
-/** A gate that lets through. */
+/** A gate that the connection passes. */
 export function passed(name: Gate['name'], explanation: string): Gate {
   return { name, outcome: 'PASSED', explanation, remedy: '' };
 }
 
-/** A gate that stops. */
+/** A gate that stops the connection. */
 export function stopped(name: Gate['name'], explanation: string, remedy: string): Gate {
   return { name, outcome: 'STOPPED', explanation, remedy };
 }
 
-/** A gate of which nothing can be said. */
+/** A gate whose outcome is unknown. */
 export function unknown(name: Gate['name'], explanation: string, remedy = ''): Gate {
   return { name, outcome: 'UNKNOWN', explanation, remedy };
 }
 
-/** Whether rule or tunnel, client and its agent are switched on. @param thing "host" or "tunnel" */
+/** Whether the rule or tunnel and its client are enabled. @param thing "host" or "tunnel" */
 export function enabledGate(thing: string, enabled: boolean, client: Client): Gate {
   if (!enabled) return stopped('ENABLED', `the ${thing} is stopped`, `start the ${thing}`);
   if (!client.enabled) return stopped('ENABLED', `client ${client.id} is disabled`, `enable client ${client.id}`);
   return passed('ENABLED', `the ${thing} is started and client ${client.id} is enabled`);
 }
 
-/** Whether the owner may be served, and nobody has expired (contract D13). */
+/** Whether the owner is enabled, and neither owner nor client has expired (contract D13). */
 export function ownerGate(client: ClientWithOwner, now: Date): Gate {
   const { user } = client;
   if (user !== null && !user.enabled) return stopped('OWNER', `the owner ${user.username} is disabled`, `enable the user ${user.username}`);
@@ -59,7 +59,7 @@ export function ownerGate(client: ClientWithOwner, now: Date): Gate {
   return passed('OWNER', `client ${client.id} belongs to ${user?.username ?? 'nobody'} and ${until}`);
 }
 
-/** Whether the client's traffic and connections leave room for another one (contract 4.9). */
+/** Whether the client's limits of traffic and connections allow another connection (contract 4.9). */
 export function quotaGate(client: Client, state: ClientState | undefined): Gate {
   const { inletBytes, exportBytes, connections } = clientRuntime(client, state);
   const megabytes = (inletBytes + exportBytes) / 2 ** 20;
@@ -72,13 +72,13 @@ export function quotaGate(client: Client, state: ClientState | undefined): Gate 
   return passed('QUOTA', `traffic and connections of client ${client.id} are within their limits`);
 }
 
-/** At which gate a connection is refused for each cause: none is left out. */
+/** The gate for each cause of refusal. */
 const refusedAt: Readonly<Record<RefusalCause, Gate['name']>> = {
   malformed: 'ROUTE', disabled: 'ENABLED', expired: 'OWNER', flow: 'QUOTA', connections: 'QUOTA', capacity: 'QUOTA', agentCapacity: 'QUOTA',
   globalBlackList: 'ACCESS', whiteList: 'ACCESS', blackList: 'ACCESS', login: 'ACCESS', offline: 'AGENT', localProxy: 'AGENT', noTarget: 'TARGET',
 };
 
-/** The gates, each with what was refused there, cause by cause. @param refusals of the host or tunnel; undefined = none are known */
+/** Adds to each gate the number of refused connections by cause. @param refusals of the host or tunnel; undefined = none are known */
 export function withRefusals(gates: readonly Gate[], refusals: Refusals = {}): Gate[] {
   return gates.map((gate) => {
     const counts = refusalCauses.flatMap((cause) => refusedAt[cause] === gate.name && refusals[cause] ? [[cause, refusals[cause]] as const] : []);
@@ -89,7 +89,7 @@ export function withRefusals(gates: readonly Gate[], refusals: Refusals = {}): G
   });
 }
 
-/** Whether a visitor is let in (contract 4.9). @param address undefined = nobody in particular */
+/** Whether a visitor is admitted (contract 4.9). @param address undefined = any */
 export async function accessGate({ store, engine, caller }: Context, client: Client, address: string | undefined): Promise<Gate> {
   const globals = await store.db.globalSettings.findUnique({ where: { id: 1 } });
   const lists = {
@@ -102,8 +102,8 @@ export async function accessGate({ store, engine, caller }: Context, client: Cli
     ...malformed('the whitelist', lists.whiteList), ...malformed('the blacklist', lists.blackList),
     ...caller.kind === 'admin' ? malformed('the global blacklist', lists.globalBlackList) : [],
   ];
-  const letIn = address !== undefined && client.ipWhite && await engine.isLetIn(client.id, address);
-  const gate = listGate(client, address, { ...lists, ipWhite: client.ipWhite && !letIn });
+  const allowedByPassword = address !== undefined && client.ipWhite && await engine.isAllowedByPassword(client.id, address);
+  const gate = listGate(client, address, { ...lists, ipWhite: client.ipWhite && !allowedByPassword });
   return faults.length === 0 ? gate : {
     ...gate,
     explanation: `${gate.explanation}; not understood and so passed over: ${faults.join(', ')}`,
@@ -118,18 +118,18 @@ function malformed(list: string, { malformed }: AddressSet): string[] {
 function listGate({ id }: Client, address: string | undefined, lists: AccessLists): Gate {
   if (address === undefined) {
     const open = !lists.ipWhite && lists.globalBlackList.empty && lists.blackList.empty;
-    return open ? passed('ACCESS', 'no list turns visitors away') : unknown('ACCESS', 'lists decide by the address of the visitor', 'ask again with a visitor address');
+    return open ? passed('ACCESS', 'no list refuses visitors') : unknown('ACCESS', 'lists decide by the address of the visitor', 'ask again with a visitor address');
   }
   if (canonicalAddress(address) === undefined) return unknown('ACCESS', 'the visitor address is no IP address', 'ask again with an IP address');
   switch (turnedAwayBy(address, lists)) {
     case 'globalBlackList': return stopped('ACCESS', `${address} is on the global blacklist`, 'take it off the global blacklist');
     case 'whiteList': return stopped('ACCESS', `${address} is not on the whitelist of client ${id}`, `add it, or switch the whitelist of client ${id} off`);
     case 'blackList': return stopped('ACCESS', `${address} is on the blacklist of client ${id}`, `take it off the blacklist of client ${id}`);
-    case undefined: return passed('ACCESS', `${address} is let in`);
+    case undefined: return passed('ACCESS', `${address} is allowed`);
   }
 }
 
-/** Whether somebody is there to dial the target. */
+/** Whether an agent, or the server itself, can dial the target. */
 export function agentGate({ settings }: Context, client: Client, state: ClientState | undefined, localProxy: boolean): Gate {
   if (localProxy && settings.allowLocalProxy) return passed('AGENT', 'the server dials the target itself');
   if (localProxy) return stopped('AGENT', 'the server is to dial the target itself, which its settings do not allow', 'set allow_local_proxy, or switch localProxy off');

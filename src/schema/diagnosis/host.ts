@@ -1,26 +1,26 @@
 import { dialTargets } from '../../rules/targets.ts';
 import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Context } from '../context.ts';
-import { hostCertificate, type HostCertificate } from '../host/certificate.ts';
+import { hostCertificate, type HostCertificate } from '../host/certificate-type.ts';
 import { certificateGate, certificateReason } from './certificate-gate.ts';
 import { accessGate, agentGate, enabledGate, type Gate, gateNames, ownerGate, passed, quotaGate, stopped, unknown, withRefusals } from './gates.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
 import { findRoute, type Route, routeQuestion, type RouteQuestion, type StoredRule } from './route.ts';
 
-/** Where a request goes and what becomes of it on the way. */
+/** The route of a request and the gates on its path. */
 export interface HostDiagnosis {
   readonly question: RouteQuestion;
-  /** The rule that takes the request; null = none, or none that the caller may know of. */
+  /** The rule that matches the request; null = none, or one that the caller may not see. */
   readonly rule: HostRow | null;
-  /** Why no rule takes it, or what the rule lacks; "" = nothing. */
+  /** Why no rule matches, or what the rule lacks; "" = no problem. */
   readonly reason: string;
-  /** Where the next connection would go; "" = nowhere. */
+  /** The target of the next connection; "" = none. */
   readonly target: string;
   readonly probes: readonly TargetProbe[];
   readonly gates: () => Promise<Gate[]>;
 }
 
-/** What a diagnosis is asked. */
+/** The arguments of a diagnosis. */
 export interface HostDiagnosisArgs {
   readonly host: string;
   readonly path: string;
@@ -38,7 +38,7 @@ const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly reason: st
   other: { reason: 'the rule has no usable target at the moment', remedy: 'ask the administrator' },
 };
 
-/** /index/hostdiagnose/ and beyond (contract 2.5): no connection is made, unless `probe` asks for one. @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
+/** Diagnoses a host, for /index/hostdiagnose/ and GraphQL (contract 2.5). Makes no connection unless `probe` is set. @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
 export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): Promise<HostDiagnosis> {
   const question = routeQuestion(args.host, args.path, args.scheme);
   const { rule, fault } = await findRoute(context, question);
@@ -55,13 +55,13 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
   };
 }
 
-/** Makes a value when it is first asked for. */
+/** Computes a value on first use. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => made ??= make();
 }
 
-/** Who dials is the agent, so it has to be there; what the server would dial itself is left alone. */
+/** Targets are dialed by the agent, so it must be connected. Targets that the server would dial itself are not probed. */
 async function mayProbe({ loaders }: Context, { row, client }: StoredRule): Promise<boolean> {
   return !row.localProxy && (await loaders.clientStates.load(client.id))?.connected === true;
 }

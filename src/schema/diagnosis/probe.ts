@@ -3,25 +3,25 @@ import { dialTargets } from '../../rules/targets.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { type Gate, passed, stopped } from './gates.ts';
-import { textOrNull } from '../empty.ts';
+import { textOrNull } from '../values/empty.ts';
 
-/** How long the agent may take to dial a target, in ms. */
+/** Timeout for the agent's dial of a target, in ms. */
 const PROBE_MS = 5000;
-/** The most targets that one diagnosis dials, side by side. */
+/** Maximum number of targets that a diagnosis dials, in parallel. */
 const PROBE_TARGETS = 16;
 
-/** What came of dialling a target. */
+/** The result of dialing a target. */
 export interface TargetProbe {
   readonly target: string;
   readonly reached: boolean;
   readonly milliseconds: number;
-  /** Why it wasn't reached; "" = it was. */
+  /** The error; "" = the target accepted the connection. */
   readonly error: string;
 }
 
-/** What came of dialling a target. */
+/** The result of dialing a target. */
 export const TargetProbeType = builder.objectRef<TargetProbe>('TargetProbe').implement({
-  description: 'What came of dialling a target through the agent.',
+  description: 'The result of dialing a target through the agent.',
   fields: (t) => ({
     target: t.exposeString('target', { description: 'host:port' }),
     reached: t.exposeBoolean('reached', { description: 'It took the connection, which was closed again at once.' }),
@@ -30,7 +30,7 @@ export const TargetProbeType = builder.objectRef<TargetProbe>('TargetProbe').imp
   }),
 });
 
-/** Dials the stored targets through the client's agent, side by side, and closes again (the only connection a diagnosis makes). */
+/** Dials the stored targets through the client's agent, in parallel, and closes the connections. A diagnosis makes no other connections. */
 export function probeTargets({ engine }: Context, clientId: number, storedTargets: string): Promise<TargetProbe[]> {
   return Promise.all(dialTargets(storedTargets).slice(0, PROBE_TARGETS).map(async (target) => {
     const start = performance.now();
@@ -40,8 +40,8 @@ export function probeTargets({ engine }: Context, clientId: number, storedTarget
 }
 
 /**
- * Whether there is something to dial, whether its health checks leave any of it, and, when it was dialled, whether any of it answers.
- * @param health what its agent tells, if it checks
+ * Whether there are targets, whether any of them is healthy, and, if they were dialed, whether any of them answered.
+ * @param health as reported by the agent, if it checks them
  */
 export function targetGate(thing: string, storedTargets: string, health: HealthState | null | undefined, probes: readonly TargetProbe[]): Gate {
   const all = dialTargets(storedTargets);

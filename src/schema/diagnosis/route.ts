@@ -4,31 +4,31 @@ import { octets } from '../../rules/octets.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import { resolvedPath } from '../../rules/request-path.ts';
 import type { Host } from '../../store/generated/sqlite/client.ts';
-import type { ClientWithOwner } from '../changes.ts';
+import type { ClientWithOwner } from '../writes/changes.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
-import { ownNames } from '../host/own-names.ts';
-import { stored } from '../stored.ts';
+import { ownNames } from '../host/name-rules.ts';
+import { stored } from '../values/stored.ts';
 
-/** What a diagnosis is asked about. */
+/** The request to diagnose. */
 export interface RouteQuestion {
-  /** As it is looked up: without port, in its one spelling; a text that is no host stays as it came. */
+  /** Without port, in canonical spelling; a text that is not a host stays unchanged. */
   readonly host: string;
-  /** Dot segments are resolved, as they are of requests. */
+  /** With dot segments resolved, as for requests. */
   readonly path: string;
   readonly scheme: 'http' | 'https';
 }
 
-/** A stored rule with whom it belongs to. */
+/** A stored rule with its owner. */
 export interface StoredRule extends HostRule {
   readonly row: Host;
   readonly client: ClientWithOwner;
 }
 
-/** Where a request goes, or why nowhere; `other` = to a rule that the caller may not know of. */
+/** The route of a request, or why there is none; `other` = it matches a rule that the caller may not see. */
 export type Route = { readonly rule: StoredRule; readonly fault?: undefined } | { readonly rule?: undefined; readonly fault: RouteFault | 'other' };
 
-/** Reads what a visitor asks for (contract 4.8). @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
+/** Parses the request to diagnose (contract 4.8). @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
 export function routeQuestion(host: string, path: string, scheme: 'http' | 'https'): RouteQuestion {
   if (host.trim() === '') throw invalidRequest('host', 'host empty');
   const wanted = path.trim() === '' ? '/' : path.trim();
@@ -45,8 +45,8 @@ function invalidRequest(field: string, reason: string): AditError {
 }
 
 /**
- * Decides as the router of requests does, with the same table, on the rules that could match. Who may not use the winner gets
- * an answer from his own rules alone (contract 4.8).
+ * Finds the rule in the same way as the router, with the same table, among the rules that could match. If the caller may not see the matching
+ * rule, the answer is based on the caller's own rules only (contract 4.8).
  */
 export async function findRoute(context: Context, question: RouteQuestion): Promise<Route> {
   const { caller, store } = context;

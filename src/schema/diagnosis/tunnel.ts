@@ -6,19 +6,19 @@ import type { Context } from '../context.ts';
 import { accessGate, agentGate, enabledGate, type Gate, ownerGate, passed, quotaGate, stopped, withRefusals } from './gates.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
 
-/** What becomes of a connection to a tunnel. */
+/** The gates on the path of a connection to a tunnel. */
 export interface TunnelDiagnosis {
   readonly tunnel: Tunnel;
   readonly probes: readonly TargetProbe[];
   readonly gates: readonly Gate[];
 }
 
-/** The modes whose tunnels lead to the targets that are stored; the others are told by each visitor, or serve files. */
+/** The modes whose tunnels have stored targets. For other modes each visitor names the target, or the tunnel serves files. */
 const targetModes: readonly string[] = ['tcp', 'udp', 'secret', 'p2p'];
-/** What a dial over TCP can tell about. */
+/** The modes for which a TCP dial is a meaningful test. */
 const probedModes: readonly string[] = ['tcp', 'secret', 'p2p'];
 
-/** @returns null when there is no such tunnel, or it isn't the caller's */
+/** @returns null if the tunnel doesn't exist or isn't the caller's */
 export async function diagnoseTunnel(context: Context, id: number, visitorAddress: string | undefined, probe: boolean): Promise<TunnelDiagnosis | null> {
   const row = await context.store.db.tunnel.findUnique({ where: { id }, include: { client: { include: { user: true } } } });
   if (row === null || !mayUseClient(context.caller, row.client)) return null;
@@ -31,7 +31,7 @@ export async function diagnoseTunnel(context: Context, id: number, visitorAddres
   return {
     tunnel, probes,
     gates: withRefusals([
-      // A listener that a later gate keeps closed is not what stops the connection.
+      // A listener that is closed because of a later gate is not the reason.
       entryGate(context, tunnel, state, enabled.outcome === 'PASSED' && owner.outcome === 'PASSED'),
       enabled, owner, quotaGate(client, clientState), await accessGate(context, client, visitorAddress), agent,
       targetModes.includes(tunnel.mode) ? targetGate('tunnel', tunnel.target, state?.health, probes) : ownTargetGate(tunnel),
@@ -39,14 +39,14 @@ export async function diagnoseTunnel(context: Context, id: number, visitorAddres
   };
 }
 
-/** Of tunnels that lead nowhere but to what visitors ask for. */
+/** The target gate of tunnels without stored targets. */
 function ownTargetGate({ mode, localPath }: Tunnel): Gate {
   if (mode !== 'file') return passed('TARGET', `a ${mode} tunnel has no target of its own`);
   return localPath === '' ? stopped('TARGET', 'the tunnel has no directory to serve', 'give it the path of one on the agent\'s machine')
     : passed('TARGET', `it serves ${localPath} of the agent's machine, if its operator allows that; nobody has looked now`);
 }
 
-/** What is stored and does nothing; "" = nothing. */
+/** A stored setting that has no effect in this mode; "" = none. */
 function unused({ mode, proxyProtocol }: Tunnel): string {
   return proxyProtocol === '' || proxyHeaderModes.includes(mode) ? '' : `; a ${mode} tunnel sends no PROXY protocol header, only ${proxyHeaderModes.join(' and ')} tunnels do`;
 }

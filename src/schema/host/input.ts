@@ -1,23 +1,28 @@
 import { hostLocation } from '../../rules/host-location.ts';
 import { resolvedPath } from '../../rules/request-path.ts';
+import { isHeaderLine, isHostHeader } from '../../rules/header-line.ts';
+import { isPem } from '../../rules/certificate.ts';
 import { builder, type InputFields } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { invalidInput } from '../errors.ts';
-import { targetsOf, textOf } from '../input.ts';
-import type { Problems } from '../problems.ts';
-import { pemOrPath } from './certificate-text.ts';
+import { targetsOf, textOf, textLength, pathLength } from '../values/input.ts';
+import type { Problems } from '../values/problems.ts';
+import { idOf } from '../values/ids.ts';
+import { givenOr, neverNull, textOrNone } from '../values/empty.ts';
 import { HostMode, HostScheme } from './enums.ts';
-import { headersOf, hostChangeOf } from './headers.ts';
-import { idOf } from '../ids.ts';
-import { givenOr, neverNull } from '../empty.ts';
+import type { InputColumns, InputFieldsOf } from '../values/columns.ts';
+import type { columnsOfHost } from './columns.ts';
 
-/** What both inputs of a host have. */
+/** Maximum length of a certificate or key as text, in characters (contract D32). */
+const pemLength = 64 * 1024;
+
+/** The fields that both inputs of a host share. */
 const hostFields = (t: InputFields) => ({
   remark: t.string({ description: 'A note, at most 255 characters.' }),
   mode: t.field({ type: HostMode, description: 'Where its name comes from; a new host is CUSTOM unless this says otherwise.' }),
   host: t.string({ description: 'The domain or address, or `*.` and a domain for all names below it (CUSTOM).' }),
   platformDomainId: t.id({ description: 'The platform domain (PLATFORM).' }),
-  platformPrefix: t.string({ description: 'What stands before the platform domain: one label of letters, digits and hyphens (PLATFORM).' }),
+  platformPrefix: t.string({ description: 'The prefix of the platform domain: one label of letters, digits and hyphens (PLATFORM).' }),
   scheme: t.field({ type: HostScheme, description: 'The protocols it is for; a new host is for both unless this says otherwise.' }),
   location: t.string({ description: 'The beginning of the URL paths it is for, in whole segments; null = every path.' }),
   targets: t.stringList({ description: 'Where requests go, one after the other: host:port, [IPv6]:port, or a port alone, which means 127.0.0.1.' }),
@@ -33,7 +38,7 @@ const hostFields = (t: InputFields) => ({
   }),
 });
 
-/** What a new host is to be. */
+/** The input for a new host. */
 export const CreateHostInput = builder.inputType('CreateHostInput', {
   description: 'What a new host is to be. A field that is absent or null takes its default.',
   fields: (t) => ({
@@ -42,7 +47,7 @@ export const CreateHostInput = builder.inputType('CreateHostInput', {
   }),
 });
 
-/** What is to change of a host. */
+/** The input for a change of a host. */
 export const UpdateHostInput = builder.inputType('UpdateHostInput', {
   description: 'What is to change of a host. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
   fields: (t) => ({
@@ -51,35 +56,38 @@ export const UpdateHostInput = builder.inputType('UpdateHostInput', {
   }),
 });
 
-/** What an input sets of a host, as a row has it; undefined = not given. */
+/** The input of a host with the values of a row; undefined = not given. */
 export type HostValues = Partial<ReturnType<typeof hostValues>>;
 
-/** @throws {AditError} INVALID_INPUT for null where there is nothing to clear, and an id that is none */
-export function hostValues(input: typeof UpdateHostInput.$inferInput) {
-  return {
-    clientId: idOf('input.clientId', neverNull('input.clientId', input.clientId)),
-    remark: givenOr(input.remark, ''),
-    mode: neverNull('input.mode', input.mode),
-    host: neverNull('input.host', input.host),
-    platformDomainId: neverNull('input.platformDomainId', input.platformDomainId),
-    platformPrefix: neverNull('input.platformPrefix', input.platformPrefix),
-    scheme: neverNull('input.scheme', input.scheme),
-    location: givenOr(input.location, ''),
-    targets: givenOr(input.targets, []),
-    localProxy: neverNull('input.localProxy', input.localProxy),
-    headers: givenOr(input.headers, []),
-    hostChange: givenOr(input.hostChange, ''),
-    certificate: givenOr(input.certificate, ''),
-    privateKey: givenOr(input.privateKey, ''),
-    autoHttps: neverNull('input.autoHttps', input.autoHttps),
-    acme: neverNull('input.acme', input.acme),
-  };
+/** @param problems collects errors: null for a field that can't be cleared, an empty text or a limit below 1 where null means none, an invalid id */
+export function hostValues(problems: Problems, input: typeof UpdateHostInput.$inferInput) {
+  return problems.columns({
+    clientId: () => idOf('clientId', neverNull('clientId', input.clientId)),
+    remark: () => givenOr(input.remark, ''),
+    mode: () => neverNull('mode', input.mode),
+    host: () => neverNull('host', input.host),
+    platformDomainId: () => neverNull('platformDomainId', input.platformDomainId),
+    platformPrefix: () => neverNull('platformPrefix', input.platformPrefix),
+    scheme: () => neverNull('scheme', input.scheme),
+    location: () => textOrNone('location', input.location),
+    targets: () => givenOr(input.targets, []),
+    localProxy: () => neverNull('localProxy', input.localProxy),
+    headers: () => givenOr(input.headers, []),
+    hostChange: () => textOrNone('hostChange', input.hostChange),
+    certificate: () => textOrNone('certificate', input.certificate),
+    privateKey: () => textOrNone('privateKey', input.privateKey),
+    autoHttps: () => neverNull('autoHttps', input.autoHttps),
+    acme: () => neverNull('acme', input.acme),
+  } satisfies Record<InputFieldsOf<typeof columnsOfHost> | keyof typeof UpdateHostInput.$inferInput, unknown>);
 }
 
+type NameColumn = 'host' | 'platformDomainId' | 'platformPrefix';
+type CertificateColumn = 'certFilePath' | 'keyFilePath';
+
 /**
- * The columns that an input sets and that need no other row to decide on; undefined = not given. Client, name and certificate
- * are not among them.
- * @param problems where what is wrong with them is noted
+ * The columns of an input that can be checked without other rows; undefined = not given. They don't include the client, the name and
+ * the certificate.
+ * @param problems collects errors
  */
 export function hostColumns(problems: Problems, context: Context, input: HostValues) {
   return problems.columns({
@@ -87,21 +95,21 @@ export function hostColumns(problems: Problems, context: Context, input: HostVal
     scheme: () => input.scheme ?? undefined,
     location: () => locationOf(input.location),
     target: () => targetsOf('targets', input.targets),
-    // Refused silently, as the family does (contract D15); it is checked again at the dial.
+    // Refused silently, as in NPS (contract D15); checked again at the dial.
     localProxy: () => context.settings.allowLocalProxy ? input.localProxy ?? undefined : false,
     headerChange: () => headersOf('headers', input.headers),
     hostChange: () => hostChangeOf('hostChange', input.hostChange),
     autoHttps: () => input.autoHttps ?? undefined,
     acme: () => input.acme ?? undefined,
-  });
+  } satisfies Record<Exclude<InputColumns<typeof columnsOfHost>, 'clientId' | NameColumn | CertificateColumn>, unknown>);
 }
 
-/** The certificate of a custom host as far as it is given. @param problems where what is wrong with it is noted */
+/** The given parts of a custom host's certificate. @param problems collects errors */
 export function certificateColumns(problems: Problems, context: Context, input: HostValues) {
   return problems.columns({
     certFilePath: () => pemOrPath(context, 'certificate', input.certificate),
     keyFilePath: () => pemOrPath(context, 'privateKey', input.privateKey),
-  });
+  } satisfies Record<CertificateColumn, unknown>);
 }
 
 function locationOf(value: string | null | undefined): string | undefined {
@@ -110,4 +118,40 @@ function locationOf(value: string | null | undefined): string | undefined {
   if (text !== undefined && location === undefined) throw invalidInput('location', 'holds a blank, a ? or a #');
   if (location !== undefined && resolvedPath(location) === undefined) throw invalidInput('location', 'holds dot segments, or a NUL, that no request can have');
   return location;
+}
+
+/**
+ * A certificate or key in its stored form: text, or the path of a file on the server. Only an administrator may give a path: others
+ * could find out which files exist (contract section 7).
+ * @throws {AditError} INVALID_INPUT
+ */
+function pemOrPath(context: Context, field: string, value: string | null | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (isPem(value)) return textOf(field, value, pemLength);
+  const path = textOf(field, value.trim(), pathLength);
+  if (path !== '' && context.caller.kind !== 'admin') throw invalidInput(field, 'only PEM text is accepted, no file path');
+  return path;
+}
+
+/**
+ * Headers in their stored form: one `Name: value` per line, without blank lines.
+ * @throws {AditError} INVALID_INPUT for an invalid line, which could smuggle a request to the target
+ */
+export function headersOf(field: string, value: readonly string[] | null | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  const entries = value.map((text) => text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== ''));
+  const lines = entries.flat();
+  const text = textOf(field, lines.join('\n'), textLength);
+  const line = lines.findIndex((one) => !isHeaderLine(one)) + 1;
+  // The error doesn't contain the line, since headers carry credentials.
+  if (line > 0) throw invalidInput(`${field}.${entries.findIndex((own) => own.some((one) => !isHeaderLine(one)))}`, `line ${line} is not Name: value`, { line });
+  return text;
+}
+
+/** The Host header for the target. @throws {AditError} INVALID_INPUT if it is invalid */
+export function hostChangeOf(field: string, value: string | null | undefined): string | undefined {
+  const text = textOf(field, value)?.trim();
+  if (text !== undefined && /[\s\p{Cc}]/u.test(text)) throw invalidInput(field, 'holds a blank or a control character');
+  if (text !== undefined && !isHostHeader(text)) throw invalidInput(field, 'is not ASCII: write an international name in its form that begins with xn--');
+  return text;
 }

@@ -1,9 +1,10 @@
-import { resetHostTraffic } from '../traffic/reset.ts';
+import { resetHostTraffic } from '../traffic/write.ts';
 import { builder } from '../builder.ts';
 import { CreateHostInput, UpdateHostInput, hostValues } from './input.ts';
 import { Host } from './type.ts';
 import { createHost, deleteHost, setHostEnabled, updateHost } from './write.ts';
-import { idOf } from '../ids.ts';
+import { idOf } from '../values/ids.ts';
+import { Problems } from '../values/problems.ts';
 
 const id = { required: true, description: "The host's id." } as const;
 
@@ -13,14 +14,20 @@ builder.mutationFields((t) => ({
     authScopes: { clientLogin: true },
     description: 'Makes a host and starts it.',
     args: { input: t.arg({ type: CreateHostInput, required: true, description: 'What it is to be.' }) },
-    resolve: (_root, { input }, context) => createHost(context, hostValues(input)),
+    resolve: (_root, { input }, context) => {
+      const problems = new Problems();
+      return createHost(context, problems, hostValues(problems, input));
+    },
   }),
   updateHost: t.field({
     type: Host,
     authScopes: { clientLogin: true },
     description: 'Changes a host. A stopped one stays stopped.',
     args: { id: t.arg.id(id), input: t.arg({ type: UpdateHostInput, required: true, description: 'What is to change.' }) },
-    resolve: (_root, args, context) => updateHost(context, idOf('id', args.id), hostValues(args.input)),
+    resolve: (_root, args, context) => {
+      const problems = new Problems();
+      return updateHost(context, problems, idOf('id', args.id), hostValues(problems, args.input));
+    },
   }),
   startHost: t.field({
     type: Host,

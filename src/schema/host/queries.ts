@@ -1,18 +1,61 @@
 import { mayUseClient } from '../../rules/ownership.ts';
+import { hostConditions } from '../../store/hot/conditions.ts';
 import { builder } from '../builder.ts';
-import { listQuery, ownerArgs } from '../list.ts';
-import { pageArgs, rowLimits, SortOrder } from '../page.ts';
-import { HostOrder } from './enums.ts';
-import { platformDomain, platformName } from './name.ts';
-import { ownNames } from './own-names.ts';
+import type { Context } from '../context.ts';
+import { countOf, listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
+import { pageArgs, rowLimits, SortDirection, sortFields } from '../lists/page.ts';
+import { idOf } from '../values/ids.ts';
+import { textOf } from '../values/input.ts';
+import { HostMode, HostScheme } from './enums.ts';
+import { platformDomain, platformName, ownNames } from './name-rules.ts';
 import { Host, HostPage } from './type.ts';
-import { idOf } from '../ids.ts';
+
+const HostSortField = builder.enumType('HostSortField', {
+  description: 'What hosts can be sorted by.',
+  values: {
+    ID: { description: 'The id.' },
+    CLIENT_ID: { description: "The client's id." },
+    REMARK: { description: 'The note.' },
+    VERIFY_KEY: { description: "The client's verification key." },
+    HOST: { description: 'The domain.' },
+    SCHEME: { description: 'The protocol.' },
+    TARGET: { description: 'The targets.' },
+    LOCATION: { description: 'The beginning of the URL paths.' },
+    STOPPED: { description: 'Started ones first.' },
+    CONNECTED: { description: "Those without the client's agent first." },
+  },
+});
 
 const HostAvailability = builder.objectRef<{ available: boolean; host: string }>('HostAvailability').implement({
   description: 'Whether a host can be had.',
   fields: (t) => ({
     available: t.exposeBoolean('available', { description: "Nobody has it at this moment, and it is none of the server's own names." }),
     host: t.exposeString('host', { description: 'The full domain.' }),
+  }),
+});
+
+const HostSort = builder.inputType('HostSort', {
+  description: 'How hosts are sorted.',
+  fields: (t) => ({
+    field: t.field({ type: HostSortField, required: true, description: sortFields.field }),
+    direction: t.field({ type: SortDirection, required: true, defaultValue: 'ASC', description: sortFields.direction }),
+  }),
+});
+
+const HostFilter = builder.inputType('HostFilter', {
+  description: 'Selects hosts that meet all conditions. A condition that is absent or null has no effect.',
+  fields: (t) => ({
+    clientId: t.id({ extensions: { indexed: true }, description: 'Only those of this client.' }),
+    ownerId: t.id({ extensions: { indexed: true }, description: ownerFields.ownerId }),
+    unassigned: t.boolean({ description: ownerFields.unassigned }),
+    scheme: t.field({ type: HostScheme, description: 'Only those for this protocol; ALL = those for both.' }),
+    mode: t.field({ type: HostMode, description: 'Only those whose name comes from there.' }),
+    platformDomainId: t.id({ description: 'Only those below this platform domain.' }),
+    enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
+    connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others; as of a second ago at most." }),
+    certificateDaysRemainingBelow: t.int({
+      description: 'Only those with a certificate in use of which fewer whole days remain, the expired ones too; at least 1. Certificate files are looked at every 30 seconds.',
+    }),
   }),
 });
 
@@ -32,18 +75,22 @@ builder.queryFields((t) => ({
   hosts: t.field({
     type: HostPage,
     authScopes: { clientLogin: true },
-    description: 'The hosts, by id unless `orderBy` says otherwise.',
+    description: 'The hosts, by id unless `sort` says otherwise.',
     args: {
-      clientId: t.arg.id({ description: 'Only those of this client.' }),
-      ownerId: t.arg.id({ description: ownerArgs.ownerId }),
-      unassigned: t.arg.boolean({ description: ownerArgs.unassigned }),
+      filter: t.arg({ type: HostFilter, description: pageArgs.filter }),
       search: t.arg.string({ description: pageArgs.search }),
-      orderBy: t.arg({ type: HostOrder, description: 'What to sort by.' }),
-      order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
+      sort: t.arg({ type: HostSort, description: pageArgs.sort }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: async (_root, args, context) => context.list(await listQuery(context, args), context.store.hostPage, context.store.hostPages),
+    resolve: async (_root, args, context) => {
+      const { store: { hostPage, hostPages } } = context;
+      const query = await listQuery(context, args);
+      if (!args.filter) return context.list(query, hostPage, hostPages);
+      const { before, ...filter } = hostsOf(context, args.filter);
+      const withCertificates = before === undefined ? undefined : async () => ({ ...query, conditions: hostConditions({ ...filter, ids: await context.engine.hostsWithCertificateUntil(before) }) });
+      return context.list({ ...query, conditions: hostConditions(filter) }, hostPage, hostPages, withCertificates);
+    },
   }),
   platformHostAvailable: t.field({
     type: HostAvailability,
@@ -64,3 +111,12 @@ builder.queryFields((t) => ({
     },
   }),
 }));
+
+/** The filter conditions that are checked on each host; `before` = latest expiry of the current certificate, in ms since the epoch. */
+function hostsOf(context: Context, { scheme, mode, platformDomainId, enabled, connected, certificateDaysRemainingBelow, ...owner }: typeof HostFilter.$inferInput) {
+  const days = countOf('filter.certificateDaysRemainingBelow', certificateDaysRemainingBelow, 1);
+  return {
+    connected: connected ?? undefined, enabled: enabled ?? undefined, scheme: scheme ?? undefined, platform: mode ? mode === 'platform' : undefined,
+    platformDomainId: textOf('filter.platformDomainId', platformDomainId), owned: ownedOnly(context, owner), before: days === undefined ? undefined : context.now() + days * 86_400_000,
+  };
+}

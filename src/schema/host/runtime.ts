@@ -1,20 +1,20 @@
 import type { HostState } from '../../engine/face.ts';
 import type { Host } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
-import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
+import { Refusal, refusalsOf } from '../diagnosis/refusal-type.ts';
 import { Health } from '../health/type.ts';
-import { textOrNull } from '../empty.ts';
+import { textOrNull } from '../values/empty.ts';
 
-/** The running state of a host; of one that the engine doesn't know, what the row remembers. */
+/** The running state of a host; if the engine has none, the stored state of the row. */
 export function hostRuntime(row: Host, state: HostState | undefined): HostState {
   return state ?? { running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), health: null };
 }
 
-/** What a host is doing now. */
+/** The running state of a host. */
 export const HostRuntime = builder.objectRef<HostState>('HostRuntime').implement({
   description: 'What a host is doing now.',
   fields: (t) => ({
-    running: t.exposeBoolean('running', { description: 'It serves: it is started, its client may serve, and somebody is there to dial its targets.' }),
+    running: t.exposeBoolean('running', { description: 'It serves: it is started, its client may serve, and its agent is connected, or the server itself dials its targets.' }),
     error: t.string({ nullable: true, description: "Why it doesn't although it is started; null = nothing is wrong.", resolve: (row) => textOrNull(row.error) }),
     connections: t.exposeInt('connections', { description: 'Open connections to its targets.' }),
     refusals: t.field({

@@ -3,18 +3,21 @@ import { targetLines } from '../../rules/targets.ts';
 import { ruleSchemes } from '../../rules/host-route.ts';
 import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
+import { isPem } from '../../rules/certificate.ts';
 import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
+import type { ShownFields } from '../values/columns.ts';
+import type { columnsOfHost } from './columns.ts';
 import { Client } from '../client/type.ts';
-import { pageArgs, rowLimits, stretchOf } from '../page.ts';
-import { stored } from '../stored.ts';
-import { hostCertificate, HostCertificateType } from './certificate.ts';
-import { pathFor } from './certificate-text.ts';
+import { pageArgs, rowLimits, pageRange } from '../lists/page.ts';
+import { stored } from '../values/stored.ts';
+import { textOrNull } from '../values/empty.ts';
+import type { Context } from '../context.ts';
+import { hostCertificate, HostCertificateType } from './certificate-type.ts';
 import { HostMode, HostScheme } from './enums.ts';
 import { HostRuntime, hostRuntime } from './runtime.ts';
-import { textOrNull } from '../empty.ts';
 
-/** A domain routed to a client's target (contract 1.4). Of certificate and key only the paths are told, and that to administrators (contract D16, 1.4). */
+/** A domain that is forwarded to a client's targets (contract 1.4). Only the paths of certificate and key are shown, and only to administrators (contract D16, 1.4). */
 export const Host = builder.prismaObject('Host', {
   description: 'A domain whose requests are led into the network of a client.',
   fields: (t) => ({
@@ -24,14 +27,14 @@ export const Host = builder.prismaObject('Host', {
     scheme: t.field({ type: HostScheme, description: 'The protocol it is for.', resolve: (row) => stored(ruleSchemes, row.scheme) }),
     mode: t.field({ type: HostMode, description: 'Where its name comes from.', resolve: (row) => row.platformDomainId === null ? 'custom' : 'platform' }),
     platformDomainId: t.exposeID('platformDomainId', { nullable: true, description: 'The platform domain it lies below; null = a custom host.' }),
-    platformPrefix: t.exposeString('platformPrefix', { nullable: true, description: 'What stands before the platform domain; null = a custom host.' }),
+    platformPrefix: t.exposeString('platformPrefix', { nullable: true, description: 'The prefix of the platform domain; null = a custom host.' }),
     remark: t.exposeString('remark', { description: 'A note.' }),
     publicUrls: t.stringList({
       description: 'The URLs by which visitors reach it, https first; empty for a wildcard, and where the server has no port for its scheme. What is behind a reverse proxy has the URLs of that proxy.',
       resolve: (row, _args, { settings }) => publicUrls(row, settings.hostPorts),
     }),
     targets: t.stringList({
-      description: 'Where requests go, in turn: host:port, or a port alone, which means 127.0.0.1.',
+      description: 'The targets of requests, used in round-robin order: host:port, or a port alone, which means 127.0.0.1.',
       resolve: (row) => targetLines([row.target]),
     }),
     localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
@@ -49,7 +52,7 @@ export const Host = builder.prismaObject('Host', {
     }),
     certificate: t.field({
       type: HostCertificateType,
-      description: 'The certificate that it is served with over HTTPS, and how it stands now.',
+      description: 'The certificate that it is served with over HTTPS, and its current status.',
       resolve: (row, _args, context) => hostCertificate(context, row),
     }),
     hasCertificate: t.boolean({ description: 'Whether there is a certificate.', resolve: (row) => row.certFilePath !== '' }),
@@ -75,14 +78,14 @@ export const Host = builder.prismaObject('Host', {
         return client;
       },
     }),
-  }),
+  }) satisfies ShownFields<typeof columnsOfHost>,
 });
 
-/** A stretch of a list of hosts. */
+/** A page of a list of hosts. */
 export const HostPage = builder.objectRef<Page<HostRow>>('HostPage').implement({
-  description: 'A stretch of a list of hosts.',
+  description: 'A page of a list of hosts.',
   fields: (t) => ({
-    rows: t.field({ type: [Host], description: 'The hosts of the stretch.', resolve: (page) => page.rows }),
+    rows: t.field({ type: [Host], description: 'The hosts on the page.', resolve: (page) => page.rows }),
     total: t.exposeInt('total', { description: 'How many hosts the whole list has.' }),
   }),
 });
@@ -91,5 +94,10 @@ builder.prismaObjectField(Client, 'hosts', (t) => t.field({
   type: HostPage,
   description: 'Its hosts, by id.',
   args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
-  resolve: async ({ id, hostCount }, args, { loaders }) => ({ rows: await loaders.hostsOfClients.load({ parentId: id, ...stretchOf(args) }), total: hostCount }),
+  resolve: async ({ id, hostCount }, args, { loaders }) => ({ rows: await loaders.hostsOfClients.load({ parentId: id, ...pageRange(args) }), total: hostCount }),
 }));
+
+/** The visible part of a stored certificate or key: its path, for administrators; never its text (contract 1.4, D16). */
+function pathFor({ caller }: Context, stored: string): string {
+  return caller.kind === 'admin' && !isPem(stored) ? stored : '';
+}

@@ -1,20 +1,19 @@
 import { acmeFault } from '../../rules/acme-name.ts';
 import type { Client, Host, PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import type { Transaction } from '../../store/transaction.ts';
-import { usableClient, usableHost } from '../access.ts';
+import { usableClient, usableHost } from '../access/records.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
-import { usableCertificate } from '../platform-domain/certificate.ts';
-import { Problems } from '../problems.ts';
-import { checkSlot, clientWithRoom } from '../slot.ts';
+import { usableCertificate } from '../platform-domain/certificate-rules.ts';
+import type { Problems } from '../values/problems.ts';
+import { checkSlot, clientWithRoom } from '../client/quota-rules.ts';
 import { certificateColumns, hostColumns, type HostValues } from './input.ts';
-import { nextName, type HostName } from './name.ts';
-import { checkNameAllowed } from './own-names.ts';
-import { checkNamespace, checkRoute, routeSpace } from './route-check.ts';
+import { nextName, type HostName } from './name-rules.ts';
+import { checkNameAllowed } from './name-rules.ts';
+import { checkNamespace, checkRoute, routeSpace } from './route-rules.ts';
 
-/** /index/addhost/ (contract 2.5, 4.7). In this order: name, client, quotas, what else is there. @param noStore an agent brings it along */
-export async function createHost(context: Context, input: HostValues, noStore = false): Promise<Host> {
-  const problems = new Problems();
+/** /index/addhost/ (contract 2.5, 4.7). Checks in this order: name, client, quotas, other columns. @param noStore an agent declares it */
+export async function createHost(context: Context, problems: Problems, input: HostValues, noStore = false): Promise<Host> {
   const { scheme = 'all', location = '/', ...columns } = hostColumns(problems, context, input);
   return problems.during(() => context.write(async (tx, changed) => {
     const named = await problems.later(() => nextName(tx, input, undefined));
@@ -38,9 +37,8 @@ export async function createHost(context: Context, input: HostValues, noStore = 
   }));
 }
 
-/** /index/edithost/ (contract 2.5, D8, D23). Whether it is started stays as it is. @param noStore the agent that brought it along changes it */
-export async function updateHost(context: Context, id: number, input: HostValues, noStore = false): Promise<Host> {
-  const problems = new Problems();
+/** /index/edithost/ (contract 2.5, D8, D23). Does not start or stop the host. @param noStore the agent that declared it changes it */
+export async function updateHost(context: Context, problems: Problems, id: number, input: HostValues, noStore = false): Promise<Host> {
   const columns = hostColumns(problems, context, input);
   return problems.during(() => context.write(async (tx, changed) => {
     const { client: from, ...before } = await usableHost(context, tx, id);
@@ -48,7 +46,7 @@ export async function updateHost(context: Context, id: number, input: HostValues
     const wanted = await problems.later(() => nextName(tx, input, before));
     const certificate = ownCertificate(problems, context, input, wanted);
     const scheme = columns.scheme ?? before.scheme;
-    // A later edit of something else may not fail for what has become of the certificate meanwhile.
+    // An edit of another field must not fail because the certificate has changed since.
     if (wanted && (wanted.host !== before.host || scheme !== before.scheme)) await problems.later(() => checkPlatform(wanted.domain, scheme));
     const usable = await problems.later(() => nextClient(context, tx, from, input.clientId), 'clientId');
     if (!wanted || !usable) throw problems.error();
@@ -74,7 +72,7 @@ export async function updateHost(context: Context, id: number, input: HostValues
   }));
 }
 
-/** /index/hoststart/ and /index/hoststop/ (contract 2.5); doing it again is a success (contract D6). */
+/** /index/hoststart/ and /index/hoststop/ (contract 2.5); repeating it succeeds (contract D6). */
 export function setHostEnabled(context: Context, id: number, enabled: boolean): Promise<Host> {
   return context.write(async (tx, changed) => {
     const { client: _, ...before } = await usableHost(context, tx, id);
@@ -94,12 +92,12 @@ export function deleteHost(context: Context, id: number): Promise<number> {
   });
 }
 
-/** The field of the input that decides on a name. */
+/** The input field that determines a name. */
 function nameField({ domain }: HostName): string {
   return domain === null ? 'host' : 'platformPrefix';
 }
 
-/** What the certificate of a platform domain allows (contract 4.7). @throws {AditError} */
+/** Checks what the certificate of a platform domain allows (contract 4.7). @throws {AditError} */
 async function checkPlatform(domain: PlatformDomain | null | undefined, scheme: string): Promise<void> {
   if (!domain) return;
   if (domain.certFilePath !== '') await usableCertificate(domain, 'platformDomainId');
@@ -113,12 +111,12 @@ async function nextClient(context: Context, tx: Transaction, from: Client, clien
   return to;
 }
 
-/** The certificate of a custom host; in platform mode what was sent is ignored, whatever it is (contract 2.5). */
+/** The certificate of a custom host; in platform mode the input is ignored (contract 2.5). */
 function ownCertificate(problems: Problems, context: Context, input: HostValues, name: HostName | undefined): ReturnType<typeof certificateColumns> {
   return name?.domain === null ? certificateColumns(problems, context, input) : { certFilePath: undefined, keyFilePath: undefined };
 }
 
-/** In platform mode the certificate is the domain's. */
+/** In platform mode, the host uses the domain's certificate. */
 function nameColumns({ host, domain, platformPrefix }: HostName) {
   return {
     host,
@@ -128,14 +126,14 @@ function nameColumns({ host, domain, platformPrefix }: HostName) {
   };
 }
 
-/** Whether it is to have a certificate by ACME: as asked for, else as before where its name still allows it. @throws {AditError} INVALID_INPUT */
+/** Whether the host uses ACME: as requested, or else as before if its name still allows it. @throws {AditError} INVALID_INPUT */
 function nextAcme(asked: boolean | undefined, before: boolean, { host, domain }: HostName, scheme: string): boolean {
   const fault = domain === null ? acmeFault(host) : 'not for a platform host, which has the certificate of its domain';
   if (asked === true && fault !== '') throw invalidInput('acme', fault);
   return scheme !== 'http' && fault === '' && (asked ?? before);
 }
 
-/** A host that leaves its platform domain does not take its certificate along. */
+/** A host that leaves its platform domain does not keep the domain's certificate. */
 function nextCertificate(before: Host, certificate: ReturnType<typeof certificateColumns>): ReturnType<typeof certificateColumns> {
   if (before.platformDomainId === null) return certificate;
   return { certFilePath: certificate.certFilePath ?? '', keyFilePath: certificate.keyFilePath ?? '' };

@@ -4,13 +4,14 @@ import type { PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import { AditError, invalidInput } from '../errors.ts';
 import { isPem } from '../../rules/certificate.ts';
-import { pathLength, textOf } from '../input.ts';
-import type { Problems } from '../problems.ts';
+import { textOrNone } from '../values/empty.ts';
+import { pathLength, textOf } from '../values/input.ts';
+import type { Problems } from '../values/problems.ts';
 
-/** The most platform domains: each is read whenever a host gets a name. */
+/** Maximum number of platform domains: all of them are read when a host gets a name. */
 const entryLimit = 1000;
 
-/** An entry of the platform domains as administrators save it. */
+/** An entry of the platform domains in the input. */
 export const PlatformDomainInput = builder.inputType('PlatformDomainInput', {
   description: 'An entry of the platform domains.',
   fields: (t) => ({
@@ -21,20 +22,20 @@ export const PlatformDomainInput = builder.inputType('PlatformDomainInput', {
   }),
 });
 
-/** An entry as it was given. */
+/** The values of an entry. */
 export type PlatformDomainValues = typeof PlatformDomainInput.$inferInput;
 
-/** An entry that keeps the rules that need no host to decide on. */
+/** An entry that passed the checks that need no hosts. */
 export type PlatformEntry = Pick<PlatformDomain, 'id' | 'wildcard' | 'certFilePath' | 'keyFilePath'>;
 
-/** @param reason reaches the caller as it is @param field of the entry; undefined = it is the list that is wrong */
+/** @param reason shown to the caller unchanged @param field of the entry; undefined = the list itself is invalid */
 export function invalidDomain(reason: string, wildcard = '', field?: string): AditError {
   return new AditError('PLATFORM_DOMAIN_INVALID', { reason, wildcard, ...(field !== undefined && { field }) });
 }
 
 /**
- * The entries as they are to be stored (contract 2.6, 4.7).
- * @param problems where what is wrong with an entry is noted; the answer is undefined then
+ * The entries in their stored form (contract 2.6, 4.7).
+ * @param problems collects errors in entries; the result is then undefined
  * @throws {AditError} PLATFORM_DOMAIN_INVALID, INVALID_INPUT
  */
 export function platformEntries(problems: Problems, given: readonly PlatformDomainValues[], stored: readonly PlatformDomain[]): PlatformEntry[] | undefined {
@@ -64,13 +65,13 @@ function parseEntry(given: PlatformDomainValues): PlatformEntry {
   const { wildcard } = made;
   const [certFilePath, keyFilePath] = [pathOf(wildcard, 'certFilePath', given.certFilePath), pathOf(wildcard, 'keyFilePath', given.keyFilePath)];
   if ((certFilePath === '') !== (keyFilePath === '')) throw invalidDomain(`platform domain ${wildcard}: certificate and key must be given both or none`, wildcard, certFilePath === '' ? 'certFilePath' : 'keyFilePath');
-  return { id: textOf('id', given.id)?.trim() ?? '', wildcard, certFilePath, keyFilePath };
+  return { id: textOf('id', textOrNone('id', given.id))?.trim() ?? '', wildcard, certFilePath, keyFilePath };
 }
 
-/** Text would have to be answered to be kept, and a private key never is (contract D16). */
+/** Only paths: to be kept, PEM text would have to be returned to the caller, and a private key never is (contract D16). */
 function pathOf(wildcard: string, field: string, value: string | null | undefined): string {
   if (value && isPem(value)) throw invalidDomain(`platform domain ${wildcard}: certificate and key are paths of files, not text`, wildcard, field);
-  return textOf(field, value, pathLength)?.trim() ?? '';
+  return textOf(field, textOrNone(field, value), pathLength)?.trim() ?? '';
 }
 
 function checkOverlap(wildcards: readonly string[]): void {

@@ -1,26 +1,21 @@
 import type { PlatformDomain as PlatformDomainRow } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
-import { hostCertificate, type HostCertificate, HostCertificateType } from '../host/certificate.ts';
-import { certificateState, type CertificateState } from './certificate.ts';
-import { textOrNull } from '../empty.ts';
+import { hostCertificate, type HostCertificate, HostCertificateType } from '../host/certificate-type.ts';
+import { textOrNull } from '../values/empty.ts';
+import { certificateState, type CertificateState } from './certificate-rules.ts';
 
 /** A platform domain with the number of its hosts. */
 export type CountedDomain = PlatformDomainRow & { readonly _count: { readonly hosts: number } };
 
-/** All platform domains, by name. */
-export function allPlatformDomains({ store }: Context): Promise<CountedDomain[]> {
-  return store.db.platformDomain.findMany({ orderBy: { wildcard: 'asc' }, include: { _count: { select: { hosts: true } } } });
-}
-
-/** All its hosts share one certificate, so any of them will do. */
+/** All hosts of a domain share its certificate, so any of them is sufficient. */
 async function certificateInUse(context: Context, { id, wildcard }: CountedDomain): Promise<HostCertificate | null> {
   const host = await context.store.db.host.findFirst({ where: { platformDomainId: id, scheme: { not: 'http' } }, orderBy: { id: 'asc' } });
   return host && hostCertificate(context, host, wildcard);
 }
 
 const PlatformCertificate = builder.objectRef<CertificateState>('PlatformCertificate').implement({
-  description: 'How the certificate of a platform domain stands.',
+  description: "The status of a platform domain's certificate.",
   fields: (t) => ({
     status: t.exposeString('status', { description: 'In words: valid, expired, cannot load, ...' }),
     readable: t.exposeBoolean('readable', { description: 'The files could be read, and the key belongs to the certificate.' }),
@@ -29,7 +24,7 @@ const PlatformCertificate = builder.objectRef<CertificateState>('PlatformCertifi
   }),
 });
 
-/** A wildcard domain that the administrator offers (contract 1.5). The paths are the administrator's alone. */
+/** A wildcard domain of the administrator (contract 1.5). Only administrators see the paths. */
 export const PlatformDomain = builder.objectRef<CountedDomain>('PlatformDomain').implement({
   description: 'A wildcard domain that the administrator offers for sub-domains.',
   fields: (t) => ({
@@ -42,24 +37,15 @@ export const PlatformDomain = builder.objectRef<CountedDomain>('PlatformDomain')
     certificate: t.field({
       type: PlatformCertificate,
       authScopes: { administrator: true },
-      description: 'How the files stand that are configured now; they are read for it. For administrators.',
+      description: 'The status of the configured files, which are read for this. For administrators.',
       resolve: (row) => certificateState(row),
     }),
     certificateInUse: t.field({
       type: HostCertificateType,
       nullable: true,
       authScopes: { administrator: true },
-      description: 'The certificate that its hosts are served with, and how it stands; null = no host of it is for HTTPS. For administrators.',
+      description: 'The certificate that its hosts are served with, and its status; null = no host of it is for HTTPS. For administrators.',
       resolve: (row, _args, context) => certificateInUse(context, row),
     }),
   }),
 });
-
-builder.queryFields((t) => ({
-  platformDomains: t.field({
-    type: [PlatformDomain],
-    authScopes: { clientLogin: true },
-    description: 'The platform domains, by name: what a platform host can lie below.',
-    resolve: (_root, _args, context) => allPlatformDomains(context),
-  }),
-}));

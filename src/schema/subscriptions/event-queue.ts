@@ -1,6 +1,6 @@
 import { AditError } from '../errors.ts';
 
-/** What waits for one subscriber, in order. Iterating ends when it is closed, by either side. */
+/** The queue of one subscriber's events. Iteration ends when either side closes it. */
 export class EventQueue<T> implements AsyncIterableIterator<T> {
   readonly #most: number;
   readonly #onClose: () => void;
@@ -8,10 +8,10 @@ export class EventQueue<T> implements AsyncIterableIterator<T> {
   #take: { resolve(result: IteratorResult<T, undefined>): void; reject(error: Error): void } | undefined;
   #failure: Error | undefined;
   #closed = false;
-  /** Called when it is closed because too many events were waiting: the subscriber may not be reading at all. */
+  /** Called when it is closed because of too many events: the subscriber may not be reading at all. */
   onOverflow: (() => void) | undefined;
 
-  /** @param most events that wait at a time; a subscriber that lets more pile up is cut off */
+  /** @param most maximum queued events; a subscriber with more is disconnected */
   constructor(most: number, onClose: () => void) {
     this.#most = most;
     this.#onClose = onClose;
@@ -29,7 +29,7 @@ export class EventQueue<T> implements AsyncIterableIterator<T> {
     }
   }
 
-  /** Ends it; what waits is forgotten. @param failure what the subscriber is told; absent = it just ends */
+  /** Closes the queue and discards its events. @param failure the error for the subscriber; absent = none */
   close(failure?: Error): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -4,45 +4,45 @@ import { shareOf, type Caller } from '../../rules/caller.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import type { AuditEntry, Client, Host, Tunnel } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
-import type { Change, Changes } from '../changes.ts';
+import type { Change, Changes } from '../writes/changes.ts';
 import { AditError } from '../errors.ts';
 import { EventQueue } from './event-queue.ts';
 import { validCallers } from './valid-callers.ts';
 import { failureNote } from '../../store/database-failure.ts';
 
-/** What subscribers may cost. */
+/** Limits of subscriptions. */
 const limits = {
-  /** Subscriptions at a time, all callers together. */
+  /** Subscriptions of all callers together. */
   all: 500,
-  /** Subscriptions of one user or client login at a time; administrators have the rest. */
+  /** Subscriptions of one user or web login; administrators are only limited by the total. */
   perCaller: 20,
-  /** Events that wait for one subscriber. */
+  /** Queued events of one subscriber. */
   waiting: 256,
 } as const;
-/** Changes within this time are told together, in ms: a thousand agents that come back at once cost one look-up. */
+/** Changes within this time are published together, in ms: a thousand agents that reconnect at once cost one lookup. */
 const GATHER_MS = 50;
 const TICK_MS = 1000;
-/** Ticks between looks at who may still listen. What this server changes is looked at at once. */
+/** Ticks between checks of the subscribers' access. Changes by this server are checked at once. */
 const VALID_TICKS = 5;
 
-/** The records whose state is told. */
+/** The types of records whose state is published. */
 interface Rows {
   readonly client: Client;
   readonly tunnel: Tunnel;
   readonly host: Host;
 }
 
-/** A kind of record whose state is told. */
+/** A kind of record whose state is published. */
 export type LiveKind = keyof Rows;
 
-/** A record that is another now. `row` is null when it is deleted, or no longer the subscriber's. */
+/** A changed record. `row` is null if it was deleted or is no longer the subscriber's. */
 export interface LiveEvent<Kind extends LiveKind = LiveKind> {
   readonly kind: Kind;
   readonly id: number;
   readonly row: Rows[Kind] | null;
 }
 
-/** Whose a record is, as the rule of ownership takes it: its client and that one's owner. */
+/** The client and owner of a record, as the ownership rule needs them. */
 interface Scope {
   readonly id: number;
   readonly userId: number | null;
@@ -57,9 +57,9 @@ interface Subscriber {
 }
 
 /**
- * Tells subscribers what happens: state of clients, tunnels and hosts, a tick a second, audit entries. Works only while somebody
- * listens. Each event is looked up once for all subscribers; who may see it is decided when it is told. A subscription ends when its
- * caller may no longer call.
+ * Publishes events to subscribers: states of clients, tunnels and hosts, a tick per second, audit entries. Active only while there
+ * are subscribers. Each event is loaded once for all subscribers, and access is checked when it is delivered. A subscription ends when its
+ * caller loses access.
  */
 export class Live {
   readonly #store: Store;
@@ -67,7 +67,7 @@ export class Live {
   readonly #now: () => number;
   readonly #subscribers = new Set<Subscriber>();
   readonly #stops: ReadonlyArray<() => void>;
-  /** By kind and id: whose it was before. */
+  /** By kind and id: the scope before the change. */
   readonly #gathered: Record<LiveKind, Map<number, Scope | undefined>> = { client: new Map(), tunnel: new Map(), host: new Map() };
   #flush: NodeJS.Timeout | undefined;
   #ticker: NodeJS.Timeout | undefined;
@@ -80,7 +80,7 @@ export class Live {
     this.#stops = [engine.watch((events) => { for (const { kind, id } of events) this.#gather(kind, id); }), changes.subscribe((change) => this.#changed(change))];
   }
 
-  /** The records of one kind whenever they change; with an id, that one alone. @throws {AditError} SUBSCRIPTION_LIMIT */
+  /** The changed records of one kind; with an id, only that record. @throws {AditError} SUBSCRIPTION_LIMIT */
   states<Kind extends LiveKind>(caller: Caller, kind: Kind, id?: number | null): AsyncIterableIterator<LiveEvent<Kind>> {
     return this.#open<LiveEvent<Kind>>(caller, (queue) => ({
       state: (event, scope, was) => {
@@ -92,9 +92,9 @@ export class Live {
   }
 
   /**
-   * What `read` says, once a second; all subscribers share the clock. Ends when it says undefined, and when the client is the caller's no
-   * more.
-   * @param clientId undefined = it is about no client
+   * The result of `read` once a second; all subscribers share the timer. Ends when the result is undefined, or when the client is no longer the
+   * caller's.
+   * @param clientId undefined = not about a client
    * @throws {AditError} SUBSCRIPTION_LIMIT
    */
   everySecond<T>(caller: Caller, clientId: number | undefined, read: () => Promise<T | undefined>): AsyncIterableIterator<T> {
@@ -107,8 +107,8 @@ export class Live {
   }
 
   /**
-   * What `read` says, once a second, about the clients of a user as they come and go.
-   * @param clients their ids, kept up to date from now on
+   * The result of `read` once a second, about the current clients of a user.
+   * @param clients their ids; kept up to date
    * @throws {AditError} SUBSCRIPTION_LIMIT
    */
   everySecondOfUser<T>(caller: Caller, userId: number, clients: Set<number>, read: () => Promise<T>): AsyncIterableIterator<T> {
@@ -122,22 +122,22 @@ export class Live {
     }));
   }
 
-  /** Every entry of the audit log from now on. @throws {AditError} SUBSCRIPTION_LIMIT */
+  /** New entries of the audit log. @throws {AditError} SUBSCRIPTION_LIMIT */
   audit(caller: Caller): AsyncIterableIterator<AuditEntry> {
     return this.#open<AuditEntry>(caller, (queue) => ({ audit: (entry) => queue.push(entry) }));
   }
 
-  /** An entry was written. */
+  /** Publishes an audit entry that was written. */
   audited(entry: AuditEntry): void {
     for (const { audit } of this.#subscribers) audit?.(entry);
   }
 
-  /** How many subscriptions there are. */
+  /** Number of subscriptions. */
   get subscribers(): number {
     return this.#subscribers.size;
   }
 
-  /** Ends all subscriptions and listens no more. */
+  /** Ends all subscriptions and stops listening. */
   close(): void {
     for (const stop of this.#stops) stop();
     clearTimeout(this.#flush);
@@ -154,7 +154,7 @@ export class Live {
     return queue;
   }
 
-  /** What a tick does: reads, unless the read of an earlier tick is still under way. */
+  /** The action of a tick: reads, unless the previous read is still under way. */
   #reader<T>(queue: EventQueue<T>, read: () => Promise<T | undefined>): () => void {
     let reading = false;
     return () => {
@@ -201,7 +201,7 @@ export class Live {
       case 'lockout':
       case 'failedAttempt': return;
     }
-    // Whoever lost access by it is told nothing more.
+    // Subscribers that lose access by this change get no more events.
     if (this.#subscribers.size > 0) this.#inBackground(this.#endInvalid());
   }
 
@@ -234,7 +234,7 @@ export class Live {
     const byId = new Map(rows.map((row) => [row.id, row]));
     for (const [id, was] of taken) {
       const row = byId.get(id) ?? null;
-      // Of one kind by construction, which the compiler can't follow through the union.
+      // The types match by construction, which the compiler can't follow through the union.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const event = { kind, id, row } as { readonly [K in LiveKind]: LiveEvent<K> }[LiveKind];
       for (const { state } of this.#subscribers) state?.(event, row ? scopeOf(row) : undefined, was);
@@ -247,7 +247,7 @@ export class Live {
   }
 
   #inBackground(work: Promise<void>): void {
-    work.catch((error: unknown) => this.#log.error(failureNote(error), 'subscribers could not be told of a change'));
+    work.catch((error: unknown) => this.#log.error(failureNote(error), 'a change could not be published to subscribers'));
   }
 }
 

@@ -4,7 +4,7 @@ import { Client } from '../client/type.ts';
 import { Host } from '../host/type.ts';
 import { Tunnel } from '../tunnel/type.ts';
 import type { LiveEvent } from './live.ts';
-import { idOf } from '../ids.ts';
+import { idOf } from '../values/ids.ts';
 
 const gone = 'null = it was deleted, or is no longer yours.';
 const only = 'Only this one; absent = all that are yours.';
@@ -34,7 +34,7 @@ const HostEvent = builder.objectRef<LiveEvent<'host'>>('HostEvent').implement({
 });
 
 builder.subscriptionType({
-  description: 'What can be listened to, as server-sent events. Ordinary users hear of what belongs to their clients. A subscription ends when its caller loses access.',
+  description: 'Subscriptions, as server-sent events. Ordinary users get events of their own clients. A subscription ends when its caller loses access.',
   authScopes: { clientLogin: true },
 });
 
@@ -66,7 +66,7 @@ builder.subscriptionFields((t) => ({
   auditAdded: t.field({
     type: AuditEntry,
     authScopes: { administrator: true },
-    description: 'Every change that somebody makes, as the audit log has it.',
+    description: 'Every new entry of the audit log.',
     subscribe: (_root, _args, { live, caller }) => live.audit(caller),
     resolve: (entry) => entry,
   }),

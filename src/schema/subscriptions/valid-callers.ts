@@ -4,8 +4,8 @@ import { isPast } from '../../rules/expiry.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
- * Finds out who of those that have proven who they are before may still be told anything: the account is there, enabled and not
- * expired, and neither session nor token was ended or has run out. A few statements for any number of callers.
+ * Checks which subscribers may still receive events: the account exists, is enabled and has not
+ * expired, and the session or token is still valid. Needs a few statements for any number of callers.
  * @param now ms since the epoch
  */
 export async function validCallers({ db }: Store, callers: readonly Caller[], now: number): Promise<(caller: Caller) => boolean> {

@@ -3,31 +3,32 @@ import type { Transaction } from '../../store/transaction.ts';
 import { newToken } from '../access/tokens.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
-import type { Problems } from '../problems.ts';
-import { userById } from '../user/write.ts';
+import type { Problems } from '../values/problems.ts';
+import { userById } from '../user/rules.ts';
+import type { MadeChange } from '../writes/changes.ts';
 
-/** The most tokens of one user, and of the administrators. */
+/** Maximum number of tokens of one user, and of the administrators. */
 const most = 100;
 
-/** A token that was just made: the only time that it can be read. */
+/** A new token; it can't be read later. */
 export interface MadeToken {
   readonly token: string;
   readonly apiToken: ApiToken;
 }
 
-/** What a token is to be. `userId` null = an administrator's. */
+/** The properties of a new token. `userId` null = an administrator's. */
 export type TokenPlan = Pick<ApiToken, 'name' | 'readOnly' | 'secrets' | 'wall' | 'expiresAt' | 'userId' | 'legacy'>;
 
-/** The user that a call about tokens is for; null = the administrators. @throws {AditError} FORBIDDEN for another user than the caller */
+/** The user that a call about tokens concerns; null = the administrators. @throws {AditError} FORBIDDEN for another user than the caller */
 export function tokenOwner({ caller }: Context, userId: number | null | undefined): number | null {
   if (caller.kind === 'admin') return userId ?? null;
   if (caller.kind !== 'user' || (userId !== null && userId !== undefined && userId !== caller.userId)) throw new AditError('FORBIDDEN');
   return caller.userId;
 }
 
-/** Makes a token. One that is `legacy` takes the place of the user's former one. @param problems what is wrong with the call so far @throws {AditError} */
+/** Creates a token. A `legacy` one replaces the user's previous one. @param problems the problems found so far @throws {AditError} */
 export async function createToken(context: Context, problems: Problems, plan: TokenPlan): Promise<MadeToken> {
-  // Otherwise one that leaked could be made to outlast its own end.
+  // Otherwise, a leaked token could be used to create one that outlasts it.
   if (context.caller.by === 'token') throw new AditError('FORBIDDEN');
   const { token, hash } = newToken();
   return context.write(async (tx, changed) => {
@@ -45,7 +46,7 @@ export async function createToken(context: Context, problems: Problems, plan: To
   });
 }
 
-/** Ends a token at once. @throws {AditError} NOT_FOUND also for somebody else's */
+/** Revokes a token. @throws {AditError} NOT_FOUND, also for another user's token */
 export function revokeToken(context: Context, id: number): Promise<number> {
   return remove(context, async (tx) => {
     const before = await tx.apiToken.findUnique({ where: { id } });
@@ -56,7 +57,7 @@ export function revokeToken(context: Context, id: number): Promise<number> {
   });
 }
 
-/** Ends the token that the legacy API made. @throws {AditError} NOT_FOUND when there is none */
+/** Revokes the token that the legacy API created. @throws {AditError} NOT_FOUND if there is none */
 export function revokeLegacyToken(context: Context, userId: number | null): Promise<number> {
   return remove(context, async (tx) => {
     const before = await tx.apiToken.findFirst({ where: { userId, legacy: true } });
@@ -73,4 +74,12 @@ function remove(context: Context, find: (tx: Transaction) => Promise<ApiToken>):
     changed({ resource: 'apiToken', action: 'delete', before });
     return before.id;
   });
+}
+
+/** Revokes all tokens of a user: an attacker who knew the old password may have created some. */
+export async function revokeTokensOf(tx: Transaction, userId: number, changed: (change: MadeChange) => void): Promise<void> {
+  const tokens = await tx.apiToken.findMany({ where: { userId }, orderBy: { id: 'asc' } });
+  if (tokens.length === 0) return;
+  await tx.apiToken.deleteMany({ where: { userId } });
+  for (const before of tokens) changed({ resource: 'apiToken', action: 'delete', before });
 }

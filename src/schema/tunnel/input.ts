@@ -2,13 +2,15 @@ import { canonicalBindAddress } from '../../rules/bind-address.ts';
 import { builder, type InputFields } from '../builder.ts';
 import type { SchemaSettings } from '../services.ts';
 import { invalidInput } from '../errors.ts';
-import { pathLength, targetsOf, textOf } from '../input.ts';
-import type { Problems } from '../problems.ts';
+import { pathLength, targetsOf, textOf } from '../values/input.ts';
+import type { Problems } from '../values/problems.ts';
 import { ProxyProtocol, TunnelMode } from './enums.ts';
-import { idOf } from '../ids.ts';
-import { givenOr, neverNull } from '../empty.ts';
+import { idOf } from '../values/ids.ts';
+import { givenOr, neverNull, textOrNone } from '../values/empty.ts';
+import type { InputColumns, InputFieldsOf } from '../values/columns.ts';
+import type { columnsOfTunnel } from './columns.ts';
 
-/** What both inputs of a tunnel have. */
+/** The fields that both inputs of a tunnel share. */
 const tunnelFields = (t: InputFields) => ({
   remark: t.string({ description: 'A note, at most 255 characters.' }),
   port: t.field({ type: 'Port', description: 'The port of the server to listen on; null = a free one is assigned. SECRET and P2P listen on none.' }),
@@ -21,7 +23,7 @@ const tunnelFields = (t: InputFields) => ({
   proxyProtocol: t.field({ type: ProxyProtocol, description: "The PROXY protocol header that tells the target the visitor's address; TCP and SECRET only." }),
 });
 
-/** What a new tunnel is to be. */
+/** The input for a new tunnel. */
 export const CreateTunnelInput = builder.inputType('CreateTunnelInput', {
   description: 'What a new tunnel is to be. A field that is absent or null takes its default.',
   fields: (t) => ({
@@ -31,7 +33,7 @@ export const CreateTunnelInput = builder.inputType('CreateTunnelInput', {
   }),
 });
 
-/** What is to change of a tunnel. */
+/** The input for a change of a tunnel. */
 export const UpdateTunnelInput = builder.inputType('UpdateTunnelInput', {
   description: 'What is to change of a tunnel. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
   fields: (t) => ({
@@ -41,43 +43,43 @@ export const UpdateTunnelInput = builder.inputType('UpdateTunnelInput', {
   }),
 });
 
-/** What an input sets of a tunnel, as a row has it; undefined = not given. */
+/** The input of a tunnel with the values of a row; undefined = not given. */
 export type TunnelValues = Partial<ReturnType<typeof tunnelValues>>;
 
-/** @throws {AditError} INVALID_INPUT for null where there is nothing to clear, and an id that is none */
-export function tunnelValues(input: typeof UpdateTunnelInput.$inferInput) {
-  return {
-    clientId: idOf('input.clientId', neverNull('input.clientId', input.clientId)),
-    mode: neverNull('input.mode', input.mode),
-    remark: givenOr(input.remark, ''),
-    port: givenOr(input.port, 0),
-    serverIp: givenOr(input.serverIp, ''),
-    targets: givenOr(input.targets, []),
-    localProxy: neverNull('input.localProxy', input.localProxy),
-    password: givenOr(input.password, ''),
-    localPath: givenOr(input.localPath, ''),
-    stripPrefix: givenOr(input.stripPrefix, ''),
-    proxyProtocol: neverNull('input.proxyProtocol', input.proxyProtocol),
-  };
+/** @param problems collects errors: null for a field that can't be cleared, an empty text or a limit below 1 where null means none, an invalid id */
+export function tunnelValues(problems: Problems, input: typeof UpdateTunnelInput.$inferInput) {
+  return problems.columns({
+    clientId: () => idOf('clientId', neverNull('clientId', input.clientId)),
+    mode: () => neverNull('mode', input.mode),
+    remark: () => givenOr(input.remark, ''),
+    port: () => givenOr(input.port, 0),
+    serverIp: () => textOrNone('serverIp', input.serverIp),
+    targets: () => givenOr(input.targets, []),
+    localProxy: () => neverNull('localProxy', input.localProxy),
+    password: () => textOrNone('password', input.password),
+    localPath: () => textOrNone('localPath', input.localPath),
+    stripPrefix: () => textOrNone('stripPrefix', input.stripPrefix),
+    proxyProtocol: () => neverNull('proxyProtocol', input.proxyProtocol),
+  } satisfies Record<InputFieldsOf<typeof columnsOfTunnel> | keyof typeof UpdateTunnelInput.$inferInput, unknown>);
 }
 
 /**
- * The columns that an input sets and that need no other row to decide on; undefined = not given. Client, mode and port are
- * not among them.
- * @param problems where what is wrong with them is noted
+ * The columns of an input that can be checked without other rows; undefined = not given. They don't include the client, the mode and
+ * the port.
+ * @param problems collects errors
  */
 export function tunnelColumns(problems: Problems, input: TunnelValues, settings: SchemaSettings) {
   return problems.columns({
     remark: () => textOf('remark', input.remark),
     serverIp: () => bindAddressOf(input.serverIp),
     target: () => targetsOf('targets', input.targets),
-    // Refused silently, as the family does (contract D15); the engine checks again when it dials.
+    // Refused silently, as in NPS (contract D15); the engine checks again when it dials.
     localProxy: () => settings.allowLocalProxy ? input.localProxy ?? undefined : false,
     password: () => textOf('password', input.password),
     localPath: () => textOf('localPath', input.localPath, pathLength),
     stripPrefix: () => textOf('stripPrefix', input.stripPrefix),
     proxyProtocol: () => input.proxyProtocol ?? undefined,
-  });
+  } satisfies Record<Exclude<InputColumns<typeof columnsOfTunnel>, 'clientId' | 'mode' | 'port'>, unknown>);
 }
 
 function bindAddressOf(value: string | null | undefined): string | undefined {

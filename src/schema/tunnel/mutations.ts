@@ -1,11 +1,12 @@
-import { resetTunnelTraffic } from '../traffic/reset.ts';
+import { resetTunnelTraffic } from '../traffic/write.ts';
 import { builder } from '../builder.ts';
-import { copyTunnel, createTunnel } from './create.ts';
+import { copyTunnel, createTunnel } from './write.ts';
 import { CreateTunnelInput, UpdateTunnelInput, tunnelValues } from './input.ts';
-import { startTunnel, stopTunnel } from './start.ts';
+import { startTunnel, stopTunnel } from './write.ts';
 import { Tunnel } from './type.ts';
-import { deleteTunnel, updateTunnel } from './update.ts';
-import { idOf } from '../ids.ts';
+import { deleteTunnel, updateTunnel } from './write.ts';
+import { idOf } from '../values/ids.ts';
+import { Problems } from '../values/problems.ts';
 
 const id = { required: true, description: "The tunnel's id." } as const;
 
@@ -15,7 +16,10 @@ builder.mutationFields((t) => ({
     authScopes: { clientLogin: true },
     description: 'Makes a tunnel and starts it.',
     args: { input: t.arg({ type: CreateTunnelInput, required: true, description: 'What it is to be.' }) },
-    resolve: (_root, { input }, context) => createTunnel(context, tunnelValues(input)),
+    resolve: (_root, { input }, context) => {
+      const problems = new Problems();
+      return createTunnel(context, problems, tunnelValues(problems, input));
+    },
   }),
   copyTunnel: t.field({
     type: Tunnel,
@@ -27,9 +31,12 @@ builder.mutationFields((t) => ({
   updateTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
-    description: 'Changes a tunnel. A stopped one stays stopped; the listener of a started one is opened anew only if it has to be another.',
+    description: 'Changes a tunnel. A stopped one stays stopped; the listener of a started one is reopened only if its port or address changes.',
     args: { id: t.arg.id(id), input: t.arg({ type: UpdateTunnelInput, required: true, description: 'What is to change.' }) },
-    resolve: (_root, args, context) => updateTunnel(context, idOf('id', args.id), tunnelValues(args.input)),
+    resolve: (_root, args, context) => {
+      const problems = new Problems();
+      return updateTunnel(context, problems, idOf('id', args.id), tunnelValues(problems, args.input));
+    },
   }),
   startTunnel: t.field({
     type: Tunnel,

@@ -1,10 +1,50 @@
 import { mayUseClient } from '../../rules/ownership.ts';
+import { tunnelConditions } from '../../store/hot/conditions.ts';
 import { builder } from '../builder.ts';
-import { listQuery, ownerArgs } from '../list.ts';
-import { pageArgs, rowLimits, SortOrder } from '../page.ts';
-import { TunnelMode, TunnelOrder } from './enums.ts';
+import type { Context } from '../context.ts';
+import { listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
+import { pageArgs, rowLimits, SortDirection, sortFields } from '../lists/page.ts';
+import { idOf } from '../values/ids.ts';
+import { TunnelMode } from './enums.ts';
 import { Tunnel, TunnelPage } from './type.ts';
-import { idOf } from '../ids.ts';
+
+const TunnelSortField = builder.enumType('TunnelSortField', {
+  description: 'What tunnels can be sorted by.',
+  values: {
+    ID: { description: 'The id.' },
+    CLIENT_ID: { description: "The client's id." },
+    REMARK: { description: 'The note.' },
+    PORT: { description: 'The port.' },
+    MODE: { description: 'The mode.' },
+    TARGET: { description: 'The targets.' },
+    VERIFY_KEY: { description: "The client's verification key." },
+    PASSWORD: { description: 'The key that visitors prove.' },
+    ENABLED: { description: 'Stopped ones first.' },
+    RUNNING: { description: 'Those whose listener is closed first.' },
+    CONNECTED: { description: "Those without the client's agent first." },
+  },
+});
+
+const TunnelSort = builder.inputType('TunnelSort', {
+  description: 'How tunnels are sorted.',
+  fields: (t) => ({
+    field: t.field({ type: TunnelSortField, required: true, description: sortFields.field }),
+    direction: t.field({ type: SortDirection, required: true, defaultValue: 'ASC', description: sortFields.direction }),
+  }),
+});
+
+const TunnelFilter = builder.inputType('TunnelFilter', {
+  description: 'Selects tunnels that meet all conditions. A condition that is absent or null has no effect.',
+  fields: (t) => ({
+    clientId: t.id({ extensions: { indexed: true }, description: 'Only those of this client.' }),
+    ownerId: t.id({ extensions: { indexed: true }, description: ownerFields.ownerId }),
+    unassigned: t.boolean({ description: ownerFields.unassigned }),
+    mode: t.field({ type: TunnelMode, extensions: { indexed: true }, description: 'Only those of this mode.' }),
+    enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
+    connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others; as of a second ago at most." }),
+    running: t.boolean({ description: 'True = only those that serve: the listener is open, or they need none. False = only the others. As of a second ago at most.' }),
+  }),
+});
 
 builder.queryFields((t) => ({
   tunnel: t.field({
@@ -22,18 +62,22 @@ builder.queryFields((t) => ({
   tunnels: t.field({
     type: TunnelPage,
     authScopes: { clientLogin: true },
-    description: 'The tunnels, by id unless `orderBy` says otherwise.',
+    description: 'The tunnels, by id unless `sort` says otherwise.',
     args: {
-      clientId: t.arg.id({ description: 'Only those of this client.' }),
-      ownerId: t.arg.id({ description: ownerArgs.ownerId }),
-      unassigned: t.arg.boolean({ description: ownerArgs.unassigned }),
-      mode: t.arg({ type: TunnelMode, description: 'Only those of this mode.' }),
+      filter: t.arg({ type: TunnelFilter, description: pageArgs.filter }),
       search: t.arg.string({ description: pageArgs.search }),
-      orderBy: t.arg({ type: TunnelOrder, description: 'What to sort by.' }),
-      order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
+      sort: t.arg({ type: TunnelSort, description: pageArgs.sort }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: async (_root, { mode, ...args }, context) => context.list({ ...await listQuery(context, args), mode: mode ?? undefined }, context.store.tunnelPage, context.store.tunnelPages),
+    resolve: async (_root, args, context) => {
+      const query = { ...await listQuery(context, args), ...args.filter && tunnelsOf(context, args.filter) };
+      return context.list(query, context.store.tunnelPage, context.store.tunnelPages);
+    },
   }),
 }));
+
+function tunnelsOf(context: Context, { mode, enabled, connected, running, ...owner }: typeof TunnelFilter.$inferInput) {
+  const conditions = tunnelConditions({ connected: connected ?? undefined, enabled: enabled ?? undefined, running: running ?? undefined, owned: ownedOnly(context, owner) });
+  return { mode: mode ?? undefined, conditions };
+}

@@ -1,11 +1,12 @@
 import type { TunnelState, VisitorState } from '../../engine/face.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
-import { Refusal, refusalsOf } from '../diagnosis/refusal.ts';
+import { Refusal, refusalsOf } from '../diagnosis/refusal-type.ts';
 import { Health } from '../health/type.ts';
-import { textOrNull } from '../empty.ts';
+import { textOrNull } from '../values/empty.ts';
+import { enumOf } from '../values/enum.ts';
 
-/** The running state of a tunnel; of one that the engine doesn't know, what the row remembers. */
+/** The running state of a tunnel; if the engine has none, the stored state of the row. */
 export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): TunnelState {
   return state ?? {
     running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), dropped: 0, visitors: [], health: null,
@@ -13,15 +14,12 @@ export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): Tunn
 }
 
 /** How a visitor's connections go. */
-const VisitorPath = builder.enumType('VisitorPath', {
-  description: "How a visitor's connections go.",
-  values: {
-    RELAY: { value: 'relay', description: 'Through the server.' },
-    DIRECT: { value: 'direct', description: 'Past the server, over a direct path to the agent (P2P). Open ones may still go through the server.' },
-  } as const,
+const VisitorPath = enumOf('VisitorPath', "How a visitor's connections go.", {
+  relay: 'Through the server.',
+  direct: 'Past the server, over a direct path to the agent (P2P). Open ones may still go through the server.',
 });
 
-/** A program that visits a tunnel. */
+/** A program that is connected to a tunnel (`adit visit`). */
 const Visitor = builder.objectRef<VisitorState>('TunnelVisitor').implement({
   description: 'A program that visits a tunnel (SECRET, P2P).',
   fields: (t) => ({
@@ -31,7 +29,7 @@ const Visitor = builder.objectRef<VisitorState>('TunnelVisitor').implement({
   }),
 });
 
-/** What a tunnel is doing now. */
+/** The running state of a tunnel. */
 export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').implement({
   description: 'What a tunnel is doing now.',
   fields: (t) => ({

@@ -5,12 +5,14 @@ import type { Tunnel as TunnelRow } from '../../store/generated/sqlite/client.ts
 import type { Page } from '../../store/hot/page.ts';
 import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
+import type { ShownFields } from '../values/columns.ts';
+import type { columnsOfTunnel } from './columns.ts';
 import { Client } from '../client/type.ts';
-import { pageArgs, rowLimits, stretchOf } from '../page.ts';
-import { stored } from '../stored.ts';
+import { pageArgs, rowLimits, pageRange } from '../lists/page.ts';
+import { stored } from '../values/stored.ts';
 import { ProxyProtocol, TunnelMode } from './enums.ts';
 import { TunnelRuntime, tunnelRuntime } from './runtime.ts';
-import { numberOrNull, textOrNull } from '../empty.ts';
+import { numberOrNull, textOrNull } from '../values/empty.ts';
 
 /** A server-side port that forwards through a client (contract 1.3). */
 export const Tunnel = builder.prismaObject('Tunnel', {
@@ -26,7 +28,7 @@ export const Tunnel = builder.prismaObject('Tunnel', {
       resolve: async (row, _args, context) => publicAddress(row, await context.serverName()),
     }),
     targets: t.stringList({
-      description: 'Where connections go, in turn: host:port, or a port alone, which means 127.0.0.1.',
+      description: 'The targets of connections, used in round-robin order: host:port, or a port alone, which means 127.0.0.1.',
       resolve: (row) => targetLines([row.target]),
     }),
     localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
@@ -55,14 +57,14 @@ export const Tunnel = builder.prismaObject('Tunnel', {
       description: 'What it is doing now.',
       resolve: (row, _args, { loaders }) => loaders.tunnelStates.load(row.id).then((state) => tunnelRuntime(row, state)),
     }),
-  }),
+  }) satisfies ShownFields<typeof columnsOfTunnel>,
 });
 
-/** A stretch of a list of tunnels. */
+/** A page of a list of tunnels. */
 export const TunnelPage = builder.objectRef<Page<TunnelRow>>('TunnelPage').implement({
-  description: 'A stretch of a list of tunnels.',
+  description: 'A page of a list of tunnels.',
   fields: (t) => ({
-    rows: t.field({ type: [Tunnel], description: 'The tunnels of the stretch.', resolve: (page) => page.rows }),
+    rows: t.field({ type: [Tunnel], description: 'The tunnels on the page.', resolve: (page) => page.rows }),
     total: t.exposeInt('total', { description: 'How many tunnels the whole list has.' }),
   }),
 });
@@ -72,6 +74,6 @@ builder.prismaObjectField(Client, 'tunnels', (t) => t.field({
   description: 'Its tunnels, by id.',
   args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
   resolve: async ({ id, tunnelCount, hostCount }, args, { loaders }) => ({
-    rows: await loaders.tunnelsOfClients.load({ parentId: id, ...stretchOf(args) }), total: tunnelCount - hostCount,
+    rows: await loaders.tunnelsOfClients.load({ parentId: id, ...pageRange(args) }), total: tunnelCount - hostCount,
   }),
 }));

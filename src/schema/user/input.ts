@@ -2,11 +2,13 @@ import { checkedPassword } from '../access/password.ts';
 import { builder, type InputFields } from '../builder.ts';
 import type { SchemaSettings } from '../services.ts';
 import { AditError } from '../errors.ts';
-import { limitOf, textOf } from '../input.ts';
-import type { Problems } from '../problems.ts';
-import { givenOr, limitOrNone, neverNull } from '../empty.ts';
+import { limitOf, textOf } from '../values/input.ts';
+import type { Problems } from '../values/problems.ts';
+import { givenOr, limitOrNone, neverNull } from '../values/empty.ts';
+import type { InputColumns, InputFieldsOf } from '../values/columns.ts';
+import type { columnsOfUser } from './columns.ts';
 
-/** What both inputs of a user have. */
+/** The fields that both inputs of a user share. */
 const userFields = (t: InputFields) => ({
   remark: t.string({ description: 'A note for administrators, at most 255 characters.' }),
   maxTunnels: t.int({ description: 'The most tunnels and hosts over all clients, at least 1; null = unlimited.' }),
@@ -14,7 +16,7 @@ const userFields = (t: InputFields) => ({
   expiresAt: t.field({ type: 'DateTime', description: 'When account and clients stop working, not earlier than the expiry of a client; null = never.' }),
 });
 
-/** What a new user is to be. */
+/** The input for a new user. */
 export const CreateUserInput = builder.inputType('CreateUserInput', {
   description: 'What a new user is to be. A field that is absent or null takes its default.',
   fields: (t) => ({
@@ -24,7 +26,7 @@ export const CreateUserInput = builder.inputType('CreateUserInput', {
   }),
 });
 
-/** What is to change of a user. */
+/** The input for a change of a user. */
 export const UpdateUserInput = builder.inputType('UpdateUserInput', {
   description: 'What is to change of a user. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
   fields: (t) => ({
@@ -34,24 +36,24 @@ export const UpdateUserInput = builder.inputType('UpdateUserInput', {
   }),
 });
 
-/** What an input sets of a user, as a row has it; undefined = not given. */
+/** The input of a user with the values of a row; undefined = not given. */
 export type UserValues = Partial<ReturnType<typeof userValues>>;
 
-/** @throws {AditError} INVALID_INPUT for null where there is nothing to clear, and a limit below 1 */
-export function userValues(input: typeof UpdateUserInput.$inferInput) {
-  return {
-    username: neverNull('input.username', input.username),
-    password: neverNull('input.password', input.password),
-    remark: givenOr(input.remark, ''),
-    maxTunnels: limitOrNone('input.maxTunnels', input.maxTunnels),
-    maxClients: limitOrNone('input.maxClients', input.maxClients),
-    expiresAt: input.expiresAt,
-  };
+/** @param problems collects errors: null for a field that can't be cleared, an empty text or a limit below 1 where null means none, an invalid id */
+export function userValues(problems: Problems, input: typeof UpdateUserInput.$inferInput) {
+  return problems.columns({
+    username: () => neverNull('username', input.username),
+    password: () => neverNull('password', input.password),
+    remark: () => givenOr(input.remark, ''),
+    maxTunnels: () => limitOrNone('maxTunnels', input.maxTunnels),
+    maxClients: () => limitOrNone('maxClients', input.maxClients),
+    expiresAt: () => input.expiresAt,
+  } satisfies Record<InputFieldsOf<typeof columnsOfUser> | keyof typeof UpdateUserInput.$inferInput, unknown>);
 }
 
 /**
- * The columns that an input sets, without the password; undefined = not given.
- * @param problems where what is wrong with them is noted
+ * The columns of an input, without the password; undefined = not given.
+ * @param problems collects errors
  */
 export function userColumns(problems: Problems, input: UserValues, { adminUsername }: SchemaSettings) {
   return problems.columns({
@@ -60,18 +62,18 @@ export function userColumns(problems: Problems, input: UserValues, { adminUserna
     maxTunnels: () => limitOf(input.maxTunnels),
     maxClients: () => limitOf(input.maxClients),
     expiresAt: () => input.expiresAt,
-  });
+  } satisfies Record<Exclude<InputColumns<typeof columnsOfUser>, 'passwordHash'>, unknown>);
 }
 
 function usernameOf(value: string | null | undefined, adminUsername: string): string | undefined {
   const username = textOf('username', value);
   if (username !== undefined && username.trim() === '') throw new AditError('USERNAME_EMPTY', { field: 'username' });
-  // The login would take it for the administrator's.
+  // Logins with this name would be treated as the administrator's.
   if (username === adminUsername) throw new AditError('USERNAME_DUPLICATE', { field: 'username' });
   return username;
 }
 
-/** The new password; undefined = none was given, or a blank one. @throws {AditError} when it is too short or too long */
+/** The new password; undefined = absent or blank. @throws {AditError} if it is too short or too long */
 export function newPassword(input: UserValues): string | undefined {
   const { password } = input;
   return password === undefined || password.trim() === '' ? undefined : checkedPassword('password', password);

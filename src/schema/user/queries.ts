@@ -1,9 +1,11 @@
+import { userConditions } from '../../store/hot/conditions.ts';
 import { builder } from '../builder.ts';
-import { pageArgs, rowLimits, SortOrder, stretchOf } from '../page.ts';
+import { countOf } from '../lists/list.ts';
+import { pageArgs, rowLimits, SortDirection, sortFields, sortOf, pageRange } from '../lists/page.ts';
 import { User, UserPage } from './type.ts';
-import { idOf } from '../ids.ts';
+import { idOf } from '../values/ids.ts';
 
-const UserOrder = builder.enumType('UserOrder', {
+const UserSortField = builder.enumType('UserSortField', {
   description: 'What users can be sorted by.',
   values: {
     ID: { description: 'The id.' },
@@ -17,6 +19,23 @@ const UserOrder = builder.enumType('UserOrder', {
     EXPIRES_AT: { description: 'The expiry; those without one first.' },
     CREATED_AT: { description: 'When the account was made.' },
   },
+});
+
+const UserSort = builder.inputType('UserSort', {
+  description: 'How users are sorted.',
+  fields: (t) => ({
+    field: t.field({ type: UserSortField, required: true, description: sortFields.field }),
+    direction: t.field({ type: SortDirection, required: true, defaultValue: 'ASC', description: sortFields.direction }),
+  }),
+});
+
+const UserFilter = builder.inputType('UserFilter', {
+  description: 'Selects users that meet all conditions. A condition that is absent or null has no effect.',
+  fields: (t) => ({
+    enabled: t.boolean({ description: 'True = only those that may work, false = only those that were switched off or have expired; an expiry counts within a minute.' }),
+    expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `expiresAt` is before this moment, the expired ones too.' }),
+    usageAbovePercent: t.int({ description: 'Only those that use more than so many percent of a limit: of `maxClients`, or of `maxTunnels`. At least 0; what is unlimited is never above.' }),
+  }),
 });
 
 builder.queryFields((t) => ({
@@ -35,15 +54,22 @@ builder.queryFields((t) => ({
   users: t.field({
     type: UserPage,
     authScopes: { administrator: true },
-    description: 'The users, by id unless `orderBy` says otherwise. For administrators.',
+    description: 'The users, by id unless `sort` says otherwise. For administrators.',
     args: {
+      filter: t.arg({ type: UserFilter, description: pageArgs.filter }),
       search: t.arg.string({ description: pageArgs.search }),
-      orderBy: t.arg({ type: UserOrder, description: 'What to sort by.' }),
-      order: t.arg({ type: SortOrder, defaultValue: 'ASC', description: pageArgs.order }),
+      sort: t.arg({ type: UserSort, description: pageArgs.sort }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: (_root, { search, orderBy, order, ...stretch }, context) => context.list(
-      { search: search ?? undefined, orderBy: orderBy ?? 'ID', desc: order === 'DESC', ...stretchOf(stretch) }, context.store.userPage, context.store.userPages),
+    resolve: (_root, { filter, search, sort, ...range }, context) => {
+      const query = { search: search ?? undefined, ...filter && { conditions: conditionsOf(filter) }, ...sortOf(sort), ...pageRange(range) };
+      return context.list(query, context.store.userPage, context.store.userPages);
+    },
   }),
 }));
+
+/** The filter conditions that are checked on each user. */
+function conditionsOf({ enabled, expiresBefore, usageAbovePercent }: typeof UserFilter.$inferInput) {
+  return userConditions({ enabled: enabled ?? undefined, expiresBefore: expiresBefore ?? undefined, usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent) });
+}

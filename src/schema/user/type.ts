@@ -2,9 +2,11 @@ import { isPast } from '../../rules/expiry.ts';
 import type { User as UserRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
-import { numberOrNull } from '../empty.ts';
+import type { ShownFields } from '../values/columns.ts';
+import type { columnsOfUser } from './columns.ts';
+import { numberOrNull } from '../values/empty.ts';
 
-/** An ordinary account (contract 1.2), as the owner of clients. Its password stays inside. */
+/** An ordinary account (contract 1.2), which owns clients. Its password is not shown. */
 export const User = builder.prismaObject('User', {
   description: 'An ordinary account that owns clients.',
   fields: (t) => ({
@@ -21,14 +23,14 @@ export const User = builder.prismaObject('User', {
     tunnelCount: t.exposeInt('tunnelCount', { description: 'How many tunnels and hosts they have together.' }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the account and its clients stop working; null = never.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was made.' }),
-  }),
+  }) satisfies ShownFields<typeof columnsOfUser>,
 });
 
-/** A stretch of a list of users. */
+/** A page of a list of users. */
 export const UserPage = builder.objectRef<Page<UserRow>>('UserPage').implement({
-  description: 'A stretch of a list of users.',
+  description: 'A page of a list of users.',
   fields: (t) => ({
-    rows: t.field({ type: [User], description: 'The users of the stretch.', resolve: (page) => page.rows }),
+    rows: t.field({ type: [User], description: 'The users on the page.', resolve: (page) => page.rows }),
     total: t.exposeInt('total', { description: 'How many users the whole list has.' }),
   }),
 });

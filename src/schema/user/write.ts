@@ -1,18 +1,15 @@
 import { isPast } from '../../rules/expiry.ts';
-import { revokeTokensOf } from '../token/revoke-all.ts';
 import type { User } from '../../store/generated/sqlite/client.ts';
-import type { Reading } from '../../store/reading.ts';
-import type { Transaction } from '../../store/transaction.ts';
-import { hashPassword } from '../access/password.ts';
+import { revokeTokensOf } from '../token/write.ts';
+import { hashPassword, checkedPassword } from '../access/password.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
-import { Problems } from '../problems.ts';
-import { uniqueOr } from '../unique.ts';
+import { Problems } from '../values/problems.ts';
 import { newPassword, userColumns, type UserValues } from './input.ts';
+import { checkClientQuota, checkExpiry, clientsOf, expireClientsWith, uniqueName, userById, checkCurrentPassword, userOfPassword } from './rules.ts';
 
 /** /user/add/ (contract 2.3). */
-export async function createUser(context: Context, input: UserValues): Promise<User> {
-  const problems = new Problems();
+export async function createUser(context: Context, problems: Problems, input: UserValues): Promise<User> {
   const { username, ...columns } = userColumns(problems, input, context.settings);
   if (username === undefined) problems.note(new AditError('USERNAME_EMPTY', { field: 'username' }));
   const password = problems.check(() => newPassword(input));
@@ -27,8 +24,7 @@ export async function createUser(context: Context, input: UserValues): Promise<U
 }
 
 /** /user/edit/ (contract 2.3, D23). */
-export async function updateUser(context: Context, id: number, input: UserValues): Promise<User> {
-  const problems = new Problems();
+export async function updateUser(context: Context, problems: Problems, id: number, input: UserValues): Promise<User> {
   const columns = userColumns(problems, input, context.settings);
   const password = problems.check(() => newPassword(input));
   if (input.password?.trim() === '') problems.note(new AditError('PASSWORD_EMPTY', { field: 'password' }));
@@ -51,7 +47,7 @@ export async function updateUser(context: Context, id: number, input: UserValues
   }));
 }
 
-/** /user/changestatus/ (contract 2.3): the agents of a disabled user's clients are cut off. Nothing is deleted (contract D13). */
+/** /user/changestatus/ (contract 2.3): the agents of a disabled user's clients are disconnected. Nothing is deleted (contract D13). */
 export function setUserEnabled(context: Context, id: number, enabled: boolean): Promise<User> {
   return context.write(async (tx, changed) => {
     const before = await userById(tx, id);
@@ -62,7 +58,7 @@ export function setUserEnabled(context: Context, id: number, enabled: boolean): 
   });
 }
 
-/** /user/del/ (contract 2.3): the clients stay, disabled and nobody's, until an administrator takes care of them. */
+/** /user/del/ (contract 2.3): the clients stay, disabled and without an owner, until an administrator assigns them. */
 export function deleteUser(context: Context, id: number): Promise<number> {
   return context.write(async (tx, changed) => {
     const before = await userById(tx, id);
@@ -75,35 +71,40 @@ export function deleteUser(context: Context, id: number): Promise<number> {
   });
 }
 
-/** @throws {AditError} NOT_FOUND */
-export async function userById(tx: Reading, id: number): Promise<User> {
-  const user = await tx.user.findUnique({ where: { id } });
-  if (user === null) throw new AditError('NOT_FOUND', { resource: 'user' });
-  return user;
+/** The arguments of a password change; null is the same as absent. */
+export interface PasswordChange {
+  readonly id?: number | null;
+  readonly currentPassword?: string | null;
+  readonly newPassword: string;
+  readonly confirmation?: string | null;
+  /** Also revokes the user's tokens; a reset by an administrator always does. */
+  readonly revokeTokens?: boolean | null;
 }
 
-/** Brings the clients' `expired` in line with their owner's and their own time. */
-async function expireClientsWith(tx: Transaction, userId: number, ownerExpired: boolean, now: number): Promise<void> {
-  await tx.client.updateMany({ where: { userId }, data: { expired: ownerExpired } });
-  if (!ownerExpired) await tx.client.updateMany({ where: { userId, expiresAt: { lte: new Date(now) } }, data: { expired: true } });
-}
-
-/** Whose state for the engine goes with the user's. */
-function clientsOf(tx: Transaction, userId: number) {
-  return tx.client.findMany({ where: { userId }, include: { user: true } });
-}
-
-/** The limit counts only when it moves: what an earlier, larger one allowed stays editable otherwise. */
-function checkClientQuota({ maxClients, clientCount }: User, next: number | undefined): void {
-  if (next !== undefined && next !== maxClients && next > 0 && next < clientCount) throw new AditError('USER_CLIENTS_ABOVE_QUOTA', { field: 'maxClients' });
-}
-
-async function checkExpiry(tx: Transaction, userId: number, expiresAt: Date | null): Promise<void> {
-  if (expiresAt === null) return;
-  const client = await tx.client.findFirst({ where: { userId, expiresAt: { gt: expiresAt } }, orderBy: { id: 'asc' }, select: { id: true } });
-  if (client !== null) throw new AditError('USER_EXPIRES_BEFORE_CLIENT', { id: client.id, field: 'expiresAt' });
-}
-
-function uniqueName<T>(write: () => Promise<T>): Promise<T> {
-  return uniqueOr(new AditError('USERNAME_DUPLICATE', { field: 'username' }), write);
+/**
+ * /user/changepassword/ (contract 2.3): administrators set any password; users set their own and must give the current one. All
+ * other sessions of the user end, and after a reset by an administrator the user's tokens, too.
+ */
+export async function changePassword(context: Context, change: PasswordChange): Promise<User> {
+  const id = userOfPassword(context, change.id ?? undefined);
+  const { newPassword, confirmation } = change;
+  const { passwordHash: present } = await userById(context.store.db, id);
+  const problems = new Problems('');
+  if (newPassword.trim() === '') problems.note(new AditError('NEW_PASSWORD_EMPTY', { field: 'newPassword' }));
+  problems.check(() => checkedPassword('newPassword', newPassword));
+  if (confirmation !== null && confirmation !== undefined && confirmation !== newPassword) problems.note(new AditError('PASSWORD_MISMATCH', { field: 'confirmation' }));
+  // Reports other errors first, since each guess of the current password counts.
+  problems.end();
+  if (context.caller.kind !== 'admin') await checkCurrentPassword(context, id, change.currentPassword ?? '', present);
+  const passwordHash = await hashPassword(newPassword);
+  return context.write(async (tx, changed) => {
+    const before = await userById(tx, id);
+    // The password that was verified has been changed in the meantime.
+    if (context.caller.kind !== 'admin' && before.passwordHash !== present) throw new AditError('CURRENT_PASSWORD_WRONG', { field: 'currentPassword' });
+    await tx.session.deleteMany({ where: { userId: id, id: { not: context.caller.sessionId ?? '' } } });
+    if (context.caller.kind === 'admin' || change.revokeTokens === true) await revokeTokensOf(tx, id, changed);
+    const after = await tx.user.update({ where: { id }, data: { passwordHash } });
+    changed({ resource: 'user', action: 'update', before, after, clients: [] });
+    return after;
+  });
 }

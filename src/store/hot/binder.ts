@@ -6,6 +6,8 @@ export interface HotQuery {
   readonly values: readonly HotValue[];
   /** It reads few rows by an index: on SQLite such a query runs on the main thread, all others in a worker. */
   readonly bounded?: boolean;
+  /** Maximum size of the rows' texts together in bytes, at least 2 MB: longer results are never loaded. Absent = unlimited. */
+  readonly most?: number;
 }
 
 /** What a hot query may be given. */
@@ -26,7 +28,7 @@ export class Binder {
   }
 }
 
-/** The query for given ids, for after `IN`. One value holds them all: the statement's text stays the same, so that it is prepared once. */
+/** The list of ids after `IN`, as one value, so that the statement's text stays the same and is prepared once. */
 export function idsOf(binder: Binder, ids: readonly number[]): string {
   const value = binder.bind(JSON.stringify(ids));
   return binder.dialect === 'sqlite' ? `SELECT value FROM json_each(${value})` : `SELECT value::int FROM json_array_elements_text(${value}::json)`;

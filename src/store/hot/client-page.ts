@@ -22,6 +22,9 @@ const orders = {
 /** What clients can be sorted by. */
 export type ClientOrder = keyof typeof orders;
 
+/** Those that an index of one owner's clients has. */
+const ownOrders: ReadonlySet<ClientOrder> = new Set(['ID', 'REMARK', 'VERIFY_KEY', 'ENABLED', 'CONNECTED']);
+
 /** A page of clients. */
 export interface ClientPageQuery extends PageQuery<ClientOrder> {
   readonly ownerId?: OwnerFilter;
@@ -34,7 +37,7 @@ export function clientPage(reader: HotReader, query: ClientPageQuery): Promise<P
   return readPage(reader, clientSource(query), query);
 }
 
-/** The same list page by page, whatever its length. */
+/** The same list page by page, of any length. */
 export function clientPages(reader: HotReader, query: ClientPageQuery): AsyncGenerator<Page<Client>, void, undefined> {
   return readPages(reader, clientSource(query), query);
 }
@@ -46,6 +49,7 @@ export function clientSource({ ownerId, clientId }: ClientPageQuery): PageSource
     table: 'Client',
     orders,
     where,
+    indexed: (order = 'ID') => clientId !== undefined || ownerId === undefined || order === 'ID' || (ownerId !== null && ownOrders.has(order)),
     total(binder) {
       if (clientId !== undefined || ownerId === null) return counted('Client', where, binder);
       return ownerId === undefined

@@ -1,11 +1,12 @@
 import { Prisma } from '../generated/sqlite/client.ts';
 import type { Dialect } from '../migrations.ts';
 import type { RunTransaction } from '../transaction.ts';
+import { storedTime } from './stored-time.ts';
 import { addTraffic } from './traffic.ts';
 
 /**
- * Counters and last-seen facts of the engine, as absolute values: what is written twice counts once. Bytes are totals since
- * the row was made. Facts that the engine doesn't know ('' and null) leave what is stored.
+ * Counters and last-seen data of the engine as absolute values, so that writing a batch twice counts it once. Bytes are totals since
+ * the record was created. Values that the engine doesn't know ('' and null) leave the stored ones unchanged.
  */
 export interface CounterBatch {
   readonly clients: readonly {
@@ -26,7 +27,7 @@ export interface CounterBatch {
   readonly hosts: readonly Counted[];
 }
 
-/** Whether what a batch says of a record still holds when it is written. */
+/** Whether a record in a batch is still current when the batch is written. */
 export type IsCurrent = (resource: 'client' | 'tunnel' | 'host', id: number) => boolean;
 
 interface Counted {
@@ -39,13 +40,13 @@ interface Counted {
 const batchSize = 2000;
 
 /**
- * Writes a batch, all of it or nothing, and adds to the traffic series what it has more than the rows had. Rows that were deleted in the
- * meantime are passed over. The cost is that of the rows in the batch.
- * @param at ms since the epoch @param isCurrent asked in the transaction; rows that are not are passed over
+ * Writes a batch atomically, and adds its difference to the stored rows to the traffic series. Rows that were deleted in the
+ * meantime are skipped. The cost is proportional to the rows in the batch.
+ * @param at ms since the epoch @param isCurrent called in the transaction; rows that are not current are skipped
  */
 export async function saveCounters(transaction: RunTransaction, dialect: Dialect, { clients, tunnels, hosts }: CounterBatch, at: number, isCurrent: IsCurrent = () => true): Promise<void> {
   if (clients.length === 0 && tunnels.length === 0 && hosts.length === 0) return;
-  const clientRows = clients.map(({ lastOnlineAt, ...client }) => ({ ...client, lastOnlineAt: lastOnlineAt === null ? null : stored(lastOnlineAt) }));
+  const clientRows = clients.map(({ lastOnlineAt, ...client }) => ({ ...client, lastOnlineAt: lastOnlineAt === null ? null : storedTime(new Date(lastOnlineAt)) }));
   await transaction(async (tx) => {
     for (const rows of inBatches(clientRows.filter(({ id }) => isCurrent('client', id)))) {
       await addTraffic(tx, dialect, ['client', 'user'], rows, at);
@@ -62,12 +63,12 @@ export async function saveCounters(transaction: RunTransaction, dialect: Dialect
   });
 }
 
-/** On PostgreSQL somebody may have locked one table alone: each is asked for, without waiting. */
+/** On PostgreSQL another session may have locked a single table: each is checked, without waiting. */
 const lockAllTables = `LOCK TABLE ${Object.values(Prisma.ModelName).map((name) => `"${name}"`).join(', ')} IN ROW EXCLUSIVE MODE NOWAIT`;
 
 /**
  * Writes something that changes nothing.
- * @throws the database's error when it can't write at the moment, whatever there is to be written, and to whatever table
+ * @throws the database's error when it can't write at the moment, to any table
  */
 export async function tryWrite(transaction: RunTransaction, dialect: Dialect): Promise<void> {
   await transaction(async (tx) => {
@@ -80,18 +81,13 @@ function* inBatches<Row>(rows: readonly Row[]): Generator<Row[]> {
   for (let start = 0; start < rows.length; start += batchSize) yield rows.slice(start, start + batchSize);
 }
 
-/** Makes the lists' orders forget what ran when the program ended. Touches the rows that say otherwise, no others. */
+/** Clears the running state that the previous process left, in the rows that have any. */
 export async function forgetRunningState(transaction: RunTransaction): Promise<void> {
   await transaction(async (tx) => {
     await tx.client.updateMany({ where: { connected: true }, data: { connected: false } });
     await tx.client.updateMany({ where: { rate: { gt: 0 } }, data: { rate: 0 } });
     await tx.tunnel.updateMany({ where: { running: true }, data: { running: false } });
   });
-}
-
-/** The text that Prisma's SQLite adapter stores for a time; PostgreSQL reads it too. */
-function stored(time: number): string {
-  return new Date(time).toISOString().replace('Z', '+00:00');
 }
 
 const clientSet = `"connected" = n."connected", "rate" = n."rate", "inletBytes" = n."inletBytes", "exportBytes" = n."exportBytes",

@@ -1,46 +1,51 @@
 import { Binder, type HotQuery } from './binder.ts';
 import type { HotReader } from './reader.ts';
 
-/** Whose records are counted; {} = everybody's. */
+/** The owner of the counted records; {} = all records. */
 export interface CountScope {
   readonly ownerId?: number;
   readonly clientId?: number;
 }
 
-/** How many records there are, and in which state. Of the running state it is what was saved last. */
+/** The number of records by state. Running state is the last saved one. */
 export interface Counts {
-  readonly clients: { readonly total: number; readonly connected: number; readonly disabled: number; readonly expired: number };
+  readonly clients: { readonly total: number; readonly connected: number; readonly neverSeen: number; readonly disabled: number; readonly expired: number };
   readonly tunnels: { readonly total: number; readonly running: number; readonly byMode: ReadonlyMap<string, number> };
-  readonly hosts: { readonly total: number; readonly disabled: number };
-  /** null = they are counted for everybody's records alone */
+  /** `serving` = started, and the client is connected */
+  readonly hosts: { readonly total: number; readonly serving: number; readonly disabled: number };
+  /** null = counted only over all records */
   readonly users: { readonly total: number; readonly disabled: number; readonly expired: number } | null;
 }
 
-/** Conditions, each answered by an index: of lists, and for `disabled` of migration 0011_state_counts. */
-const states = { connected: '"connected" = true', disabled: 'NOT "enabled"', expired: '"expired" = true', running: '"running" = true' } as const;
+/** Conditions, each answered by an index: of lists, and of the migrations 0011_state_counts and 0012_never_seen. */
+const states = {
+  connected: '"connected" = true', disabled: 'NOT "enabled"', expired: '"expired" = true', running: '"running" = true', neverSeen: '"lastOnlineAt" IS NULL', online: '"clientOnline" = true',
+  onlineButDisabled: 'NOT "enabled" AND "clientOnline"',
+} as const;
 
 type Counted = 'Client' | 'Tunnel' | 'Host' | 'User';
 
 /**
- * Counts records. Totals of everybody's records are kept; all other numbers are read from an index, no rows, in proportion to what they count, or to what the client has.
+ * Counts records. Totals of all records are stored; other numbers are counted in an index, without reading rows, at a cost proportional to the count or to the client's records.
  */
 export async function countsOf(reader: HotReader, scope: CountScope): Promise<Counts> {
   const count = async (table: Counted, state?: keyof typeof states): Promise<number> => {
     const [row] = await reader.rows<{ total: number | bigint }>(countQuery(reader, table, scope, state));
     return Number(row?.total ?? 0);
   };
-  const everybody = scope.ownerId === undefined && scope.clientId === undefined;
-  const kept = everybody ? await keptTotals(reader) : undefined;
-  const [clients, connected, disabled, expired, running, hosts, disabledHosts, byMode, users] = await Promise.all([
-    kept?.get('clients') ?? count('Client'), count('Client', 'connected'), count('Client', 'disabled'), count('Client', 'expired'),
-    count('Tunnel', 'running'), kept?.get('hosts') ?? count('Host'), count('Host', 'disabled'),
+  const allRecords = scope.ownerId === undefined && scope.clientId === undefined;
+  const kept = allRecords ? await keptTotals(reader) : undefined;
+  const [clients, connected, neverSeen, disabled, expired, running, hosts, disabledHosts, onlineHosts, onlineButDisabled, byMode, users] = await Promise.all([
+    kept?.get('clients') ?? count('Client'), count('Client', 'connected'), count('Client', 'neverSeen'), count('Client', 'disabled'), count('Client', 'expired'),
+    count('Tunnel', 'running'), kept?.get('hosts') ?? count('Host'), count('Host', 'disabled'), count('Host', 'online'), count('Host', 'onlineButDisabled'),
     kept ? modesOf(kept) : tunnelModes(reader, scope),
-    everybody ? Promise.all([count('User', 'disabled'), count('User', 'expired')]) : null,
+    allRecords ? Promise.all([count('User', 'disabled'), count('User', 'expired')]) : null,
   ]);
   return {
-    clients: { total: clients, connected, disabled, expired },
+    clients: { total: clients, connected, neverSeen, disabled, expired },
     tunnels: { total: Array.from(byMode.values()).reduce((sum, one) => sum + one, 0), running, byMode },
-    hosts: { total: hosts, disabled: disabledHosts },
+    // No index has both, and few hosts are disabled.
+    hosts: { total: hosts, serving: onlineHosts - onlineButDisabled, disabled: disabledHosts },
     users: users && { total: kept?.get('users') ?? 0, disabled: users[0], expired: users[1] },
   };
 }

@@ -2,47 +2,31 @@ import type { Client, Host, Tunnel, User } from '../generated/sqlite/client.ts';
 import type { HotReader } from './reader.ts';
 import { Binder } from './binder.ts';
 
-const clientColumns = [
-  'id', 'vkey', 'enabled', 'expiresAt', 'basicUser', 'basicPassword', 'crypt', 'compress', 'configAllowed', 'rateLimit', 'flowLimit',
-  'maxConnections', 'blackIpList', 'ipWhite', 'ipWhiteList', 'ipWhitePassword',
-  'lastOnlineAt', 'lastAddress', 'localAddress', 'agentVersion', 'inletBytes', 'exportBytes',
-] as const satisfies ReadonlyArray<keyof Client>;
-
-const tunnelColumns = [
-  'id', 'clientId', 'mode', 'enabled', 'port', 'serverIp', 'target', 'localProxy', 'password', 'localPath', 'stripPrefix', 'proxyProtocol',
-  'inletBytes', 'exportBytes',
-] as const satisfies ReadonlyArray<keyof Tunnel>;
-
-const hostColumns = [
-  'id', 'clientId', 'host', 'location', 'scheme', 'enabled', 'target', 'localProxy', 'headerChange', 'hostChange', 'certFilePath', 'keyFilePath', 'autoHttps', 'acme', 'namedByAdmin',
-  'inletBytes', 'exportBytes',
-] as const satisfies ReadonlyArray<keyof Host>;
-
 /** Bytes as numbers: exact up to 8 PiB. */
 interface Bytes {
   readonly inletBytes: number;
   readonly exportBytes: number;
 }
 
-/** A client as the engine starts with it, with what decides of its owner. */
-export type StoredClient = Omit<Pick<Client, (typeof clientColumns)[number]>, keyof Bytes> & Bytes & {
+/** A client for the start of the engine, with the columns of its owner that matter. */
+export type StoredClient = Omit<Client, keyof Bytes> & Bytes & {
   readonly user: Pick<User, 'enabled' | 'expiresAt'> | null;
 };
 
 /** A tunnel as the engine starts with it. */
-export type StoredTunnel = Omit<Pick<Tunnel, (typeof tunnelColumns)[number]>, keyof Bytes> & Bytes;
+export type StoredTunnel = Omit<Tunnel, keyof Bytes> & Bytes;
 
 /** A host as the engine starts with it. */
-export type StoredHost = Omit<Pick<Host, (typeof hostColumns)[number]>, keyof Bytes> & Bytes;
+export type StoredHost = Omit<Host, keyof Bytes> & Bytes;
 
-/** Everything that the engine serves. */
+/** Everything that the engine serves: whole rows, so that no column has to be named here. */
 export interface EngineState {
   readonly clients: readonly StoredClient[];
   readonly tunnels: readonly StoredTunnel[];
   readonly hosts: readonly StoredHost[];
-  /** Addresses, one a line, that are turned away everywhere. */
+  /** Addresses, one per line, that are refused everywhere. */
   readonly blackIpList: string;
-  /** The address at which the server is reached; "" = not told. */
+  /** The server's public address; "" = unknown. */
   readonly serverUrl: string;
 }
 
@@ -56,33 +40,21 @@ export async function loadEngineState(reader: HotReader): Promise<EngineState> {
     clients.push({ ...row, ...numbers(row), user: ownerEnabled === null ? null : { enabled: ownerEnabled, expiresAt: ownerExpiresAt } });
   }
   const tunnels: StoredTunnel[] = [];
-  for await (const row of allRows<TunnelRow>(reader, tunnelRows, 't')) tunnels.push({ ...row, ...numbers(row) });
+  for await (const row of allRows<Tunnel>(reader, 'SELECT t.* FROM "Tunnel" t', 't')) tunnels.push({ ...row, ...numbers(row) });
   const hosts: StoredHost[] = [];
-  for await (const row of allRows<HostRow>(reader, hostRows, 'h')) hosts.push({ ...row, ...numbers(row) });
+  for await (const row of allRows<Host>(reader, 'SELECT h.* FROM "Host" h', 'h')) hosts.push({ ...row, ...numbers(row) });
   const [settings = { blackIpList: '', serverUrl: '' }] = await reader.rows<Pick<EngineState, 'blackIpList' | 'serverUrl'>>({ text: 'SELECT "blackIpList", "serverUrl" FROM "GlobalSettings"', values: [] });
   return { clients, tunnels, hosts, ...settings };
 }
 
-type ClientRow = Pick<Client, (typeof clientColumns)[number]> & {
+type ClientRow = Client & {
   /** null = has no owner */
   readonly ownerEnabled: boolean | null;
   readonly ownerExpiresAt: Date | null;
 };
 
-const clientRows = `SELECT ${listed('c', clientColumns)}, u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt"
+const clientRows = `SELECT c.*, u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt"
   FROM "Client" c LEFT JOIN "User" u ON u.id = c."userId"`;
-
-type TunnelRow = Pick<Tunnel, (typeof tunnelColumns)[number]>;
-
-const tunnelRows = `SELECT ${listed('t', tunnelColumns)} FROM "Tunnel" t`;
-
-type HostRow = Pick<Host, (typeof hostColumns)[number]>;
-
-const hostRows = `SELECT ${listed('h', hostColumns)} FROM "Host" h`;
-
-function listed(alias: string, columns: readonly string[]): string {
-  return columns.map((column) => `${alias}."${column}"`).join(', ');
-}
 
 function numbers({ inletBytes, exportBytes }: { readonly inletBytes: bigint; readonly exportBytes: bigint }): Bytes {
   return { inletBytes: Number(inletBytes), exportBytes: Number(exportBytes) };

@@ -1,7 +1,7 @@
 import { equals, type Binder } from './binder.ts';
 import type { Where } from '../search/search.ts';
 
-/** Whose records a list shows; absent = everybody's, null = those of clients that nobody owns. */
+/** The owner whose records a list shows; absent = all, null = those of clients without an owner. */
 export type OwnerFilter = number | null | undefined;
 
 /** What a list is filtered by. @param values by column; undefined = no condition */
@@ -14,14 +14,14 @@ export function filterOf(values: Readonly<Record<string, string | number | null 
   return where;
 }
 
-/** A filter as it stands behind WHERE; '' = everything. */
+/** A filter as the condition of WHERE; '' = everything. */
 export function conditions(where: Where, binder: Binder): string {
   const all = Object.entries(where).map(([column, value]) => equals(binder, column, value));
   return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
 }
 
 /**
- * The query that counts the rows of a list where no total is kept: it reads an index, no rows, in proportion to what it counts.
+ * The query that counts the rows of a list without a stored total: it reads an index, not rows, at a cost proportional to the count.
  */
 export function counted(table: string, where: Where, binder: Binder): string {
   return `SELECT count(*) AS total FROM "${table}"${conditions(where, binder)}`;

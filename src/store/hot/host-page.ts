@@ -33,7 +33,7 @@ export function hostPage(reader: HotReader, query: HostPageQuery): Promise<Page<
   return readPage(reader, hostSource(query), query);
 }
 
-/** The same list page by page, whatever its length. */
+/** The same list page by page, of any length. */
 export function hostPages(reader: HotReader, query: HostPageQuery): AsyncGenerator<Page<Host>, void, undefined> {
   return readPages(reader, hostSource(query), query);
 }
@@ -45,6 +45,7 @@ export function hostSource({ clientId, ownerId }: HostPageQuery): PageSource<Hos
     table: 'Host',
     orders,
     where,
+    indexed: (order = 'ID') => order === 'ID' || (clientId === undefined && ownerId !== null),
     total(binder) {
       if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = 'hosts'`;
       if (ownerId === undefined) return `SELECT "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;

@@ -1,5 +1,7 @@
+import { RowsTooLongError } from '../errors.ts';
+import type { Client, Host, Tunnel, User } from '../generated/sqlite/client.ts';
 import type { Dialect } from '../migrations.ts';
-import type { Found, Search, SearchedTable, Stretch, Where } from '../search/search.ts';
+import type { Condition, Found, Search, SearchedTable, PageRange, Where } from '../search/search.ts';
 import { Binder, idsOf, type HotQuery } from './binder.ts';
 import { conditions } from './filters.ts';
 import type { HotReader } from './reader.ts';
@@ -10,7 +12,9 @@ export interface PageQuery<Order extends string> {
   readonly search?: string;
   /** Columns that hold a secret are not searched. */
   readonly withoutSecrets?: boolean;
-  /** Absent = by id. Equal rows stand in the order of their ids. */
+  /** What else the rows have to fulfill, at least one; every row of the list is looked at for it. Absent = nothing. */
+  readonly conditions?: readonly Condition[];
+  /** Absent = by id. Equal rows are in the order of their ids. */
   readonly orderBy?: Order;
   readonly desc?: boolean;
   /** Rows to leave out at the beginning, at least 0. */
@@ -23,16 +27,33 @@ export interface PageQuery<Order extends string> {
 export interface Page<Row> {
   readonly rows: Row[];
   readonly total: number;
+  /** Of a list that is read page by page: its rows have so much text that they are fewer than wanted. */
+  readonly short?: true;
 }
+
+/** The rows of each table. */
+export interface TableRows {
+  readonly Client: Client;
+  readonly Tunnel: Tunnel;
+  readonly Host: Host;
+  readonly User: User;
+}
+
+/** The most text of a page, in bytes: the largest page of users' records fits in. */
+export const pageBytes = 32_000_000;
+/** The same of a page among others, whose rows can as well come with two pages. */
+const partBytes = 4_000_000;
 
 /** A list as the page needs it. */
 export interface PageSource<Order extends string> {
   readonly table: SearchedTable;
-  /** What each order sorts by; an index has to begin with it (test/store/page-indexes.test.ts). */
+  /** The expression of each sort order; an index must begin with it (test/store/page-indexes.test.ts). */
   readonly orders: Readonly<Record<Order, SqlExpression>>;
-  /** What the list is filtered by, besides the search. */
+  /** The filters of the list, in addition to the search. */
   readonly where: Where;
-  /** The kept total of the list without a search. */
+  /** Whether an index gives the rows that are filtered by `where` in this order: then a short page needs no worker. */
+  indexed(order: Order | undefined): boolean;
+  /** The kept total of the list without a search and conditions. */
   total(binder: Binder): string;
 }
 
@@ -53,19 +74,27 @@ export const folded = (column: string): SqlExpression => (dialect) =>
   `lower(substr("${column}", 1, 200))${dialect === 'sqlite' ? '' : ' COLLATE "C"'}`;
 
 /**
- * Reads a page and the list's total. Without a search the cost is that of the page (and of stepping over `offset` index
- * entries), in a table of any size; a search reads the whole list, and what it costs is bounded by the reader.
+ * Reads a page and the list's total. A page with more text than allowed ({@link pageBytes}) is refused before it is read. Without a search, the cost is
+ * that of the page (and of skipping `offset` index entries), in a table of any size. A search or conditions read the whole list; the reader
+ * limits their cost.
+ * @param most maximum text of the rows, in bytes
+ * @throws {RowsTooLongError}
  */
 export async function readPage<Row extends { readonly id: number }, Order extends string>(
-  reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Page<Row>> {
+  reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>, most = pageBytes): Promise<Page<Row>> {
   // PostgreSQL can't store this character and refuses to look for it.
   if (query.search?.includes('\0')) return { rows: [], total: 0 };
-  if (query.search) {
+  if (scans(query)) {
     const { ids, total } = await found(reader, source, query);
-    return { rows: ids.length === 0 ? [] : await rowsOf(reader, source.table, Array.from(ids)), total };
+    return { rows: ids.length === 0 ? [] : await rowsOf(reader, source.table, Array.from(ids), most), total };
   }
-  const rows = query.limit === 0 ? [] : await reader.rows<Row>(pageQuery(reader.dialect, source, query));
+  const rows = query.limit === 0 ? [] : await reader.rows<Row>({ ...pageQuery(reader.dialect, source, query), most });
   return { rows, total: await totalOf(reader, source) };
+}
+
+/** Every row of the list has to be looked at: callers do so one at a time. */
+export function scans({ search, conditions }: { readonly search?: string; readonly conditions?: readonly Condition[] }): boolean {
+  return conditions !== undefined || (search !== undefined && search !== '');
 }
 
 /** The ids of the page of what a search finds, in the order of the list. */
@@ -75,17 +104,17 @@ async function found<Order extends string>(reader: HotReader, source: PageSource
   const { ids, total } = await reader.search(searchOf(source, query));
   if (total === 0 || limit === 0) return { ids: new Int32Array(), total };
   const binder = new Binder(reader.dialect);
-  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, Array.from(ids))}) ORDER BY ${orderOf(reader.dialect, source, query)}${stretchSql(binder, query)}`;
+  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, Array.from(ids))}) ORDER BY ${orderOf(reader.dialect, source, query)}${limitSql(binder, query)}`;
   return { ids: Int32Array.from(await reader.rows<{ id: number }>({ text, values: binder.values }), ({ id }) => id), total };
 }
 
-function searchOf<Order extends string>({ table, where }: PageSource<Order>, { search = '', withoutSecrets = false }: PageQuery<Order>, stretch?: Stretch): Search {
-  return { table, text: search, withoutSecrets, where, ...(stretch && { stretch }) };
+function searchOf<Order extends string>({ table, where }: PageSource<Order>, { search = '', withoutSecrets = false, conditions }: PageQuery<Order>, range?: PageRange): Search {
+  return { table, text: search, withoutSecrets, where, ...(conditions && { conditions }), ...(range && { range }) };
 }
 
-/** Reads rows by their ids, in the order of these; one that is gone is left out. */
-async function rowsOf<Row extends { readonly id: number }>(reader: HotReader, table: string, ids: readonly number[]): Promise<Row[]> {
-  const rows = new Map((await reader.rows<Row>(rowsQuery(reader.dialect, table, ids))).map((row) => [row.id, row]));
+/** Reads rows by their ids, in the same order; deleted rows are skipped. @param most maximum text of all rows, in bytes @throws {RowsTooLongError} */
+export async function rowsOf<Row extends { readonly id: number }>(reader: HotReader, table: string, ids: readonly number[], most?: number): Promise<Row[]> {
+  const rows = new Map((await reader.rows<Row>({ ...rowsQuery(reader.dialect, table, ids), most })).map((row) => [row.id, row]));
   return ids.map((id) => rows.get(id)).filter((row) => row !== undefined);
 }
 
@@ -93,20 +122,42 @@ async function rowsOf<Row extends { readonly id: number }>(reader: HotReader, ta
 export const pagesRows = 100;
 
 /**
- * Reads a list of any length in pages of at most {@link pagesRows} rows, each when it is asked for. Which rows, and in which order, is decided
- * at the beginning; what they hold is read with their page, and a row that was deleted meanwhile is left out. Nothing is open between two
- * pages: whoever stops asking holds the ids, and neither connection nor snapshot.
+ * Reads a list of any length in pages of at most {@link pagesRows} rows, each on request. Which rows, and in which order, is determined
+ * at the beginning. The contents are read with each page, and rows deleted in the meantime are skipped. Between two
+ * pages, only the ids are in memory, and no connection or snapshot is open. Rows with much text are read in smaller pages.
  */
 export async function* readPages<Row extends { readonly id: number }, Order extends string>(
   reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): AsyncGenerator<Page<Row>, void, undefined> {
-  if ((query.limit !== undefined && query.limit <= pagesRows) || query.search?.includes('\0')) return yield await readPage(reader, source, query);
-  const { ids, total } = query.search ? await found(reader, source, query) : {
+  if ((query.limit !== undefined && query.limit <= pagesRows) || query.search?.includes('\0')) {
+    const page = await unlessTooLong(readPage<Row, Order>(reader, source, query, partBytes));
+    if (page) return yield page;
+  }
+  const { ids, total } = scans(query) ? await found(reader, source, query) : {
     ids: Int32Array.from(await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, query, '"id"')), ({ id }) => id),
     total: await totalOf(reader, source),
   };
   if (ids.length === 0) return yield { rows: [], total };
   for (let start = 0; start < ids.length; start += pagesRows) {
-    yield { rows: await rowsOf<Row>(reader, source.table, Array.from(ids.subarray(start, start + pagesRows))), total };
+    yield* parts<Row>(reader, source.table, Array.from(ids.subarray(start, start + pagesRows)), total);
+  }
+}
+
+/** Reads rows by their ids as one page, or as several where they have too much text for one. A row by itself may have any. */
+async function* parts<Row extends { readonly id: number }>(reader: HotReader, table: string, ids: readonly number[], total: number, short?: true): AsyncGenerator<Page<Row>, void, undefined> {
+  const rows = await unlessTooLong(rowsOf<Row>(reader, table, ids, ids.length === 1 ? undefined : partBytes));
+  if (rows) return yield { rows, total, ...(short && { short }) };
+  const half = Math.ceil(ids.length / 2);
+  yield* parts<Row>(reader, table, ids.slice(0, half), total, true);
+  yield* parts<Row>(reader, table, ids.slice(half), total, true);
+}
+
+/** @returns undefined = it is too long */
+async function unlessTooLong<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof RowsTooLongError) return undefined;
+    throw error;
   }
 }
 
@@ -117,7 +168,7 @@ async function totalOf<Order extends string>(reader: HotReader, source: PageSour
 
 function rowsQuery(dialect: Dialect, table: string, ids: readonly number[]): HotQuery {
   const binder = new Binder(dialect);
-  return { text: `SELECT * FROM "${table}" WHERE id IN (${idsOf(binder, ids)})`, values: binder.values, bounded: true };
+  return { text: `SELECT * FROM "${table}" WHERE id IN (${idsOf(binder, ids)})`, values: binder.values, bounded: ids.length <= boundedRows };
 }
 
 function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>): HotQuery {
@@ -126,11 +177,11 @@ function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<O
   return { text, values: binder.values, bounded: !text.startsWith('SELECT count(') };
 }
 
-/** The most rows that are read on the main thread, and the most that are stepped over on the way to them. */
+/** Maximum rows that are read on the main thread, and maximum rows that are skipped before them. */
 const boundedRows = 200;
 const boundedOffset = 1000;
 
-/** Whether a stretch of a list is so short that a message to a worker costs more. */
+/** Whether a range of a list is so short that a message to a worker costs more. */
 export function isBounded({ offset, limit }: { readonly offset: number; readonly limit?: number }): boolean {
   return limit !== undefined && limit <= boundedRows && offset <= boundedOffset;
 }
@@ -145,10 +196,10 @@ function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Orde
 export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>, columns = '*'): HotQuery {
   const binder = new Binder(dialect);
   const where = conditions(source.where, binder);
-  const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)}${stretchSql(binder, query)}`;
-  return { text, values: binder.values, bounded: isBounded(query) };
+  const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)}${limitSql(binder, query)}`;
+  return { text, values: binder.values, bounded: isBounded(query) && source.indexed(query.orderBy) };
 }
 
-function stretchSql(binder: Binder, { limit, offset }: Pick<PageQuery<string>, 'limit' | 'offset'>): string {
+function limitSql(binder: Binder, { limit, offset }: Pick<PageQuery<string>, 'limit' | 'offset'>): string {
   return ` LIMIT ${binder.bind(limit ?? (binder.dialect === 'sqlite' ? -1 : null))} OFFSET ${binder.bind(offset)}`;
 }

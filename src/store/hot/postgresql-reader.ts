@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { z } from 'zod';
-import { SearchTooBroadError } from '../errors.ts';
+import { RowsTooLongError, SearchTooBroadError } from '../errors.ts';
 import { together } from '../search/search-index.ts';
-import { stretchOf, type Found, type Search, type SearchedTable } from '../search/search.ts';
+import { pageOf, type Found, type Search, type SearchedTable } from '../search/search.ts';
 import { rowsSql, searchSql, stampsSql } from '../search/search-sql.ts';
 import type { IndexRequest } from '../sqlite/protocol.ts';
 import { WorkerLink } from '../sqlite/worker-link.ts';
@@ -23,6 +23,18 @@ const types = {
   },
 };
 
+/** The same, but calls `tooLong` if the texts have more than `most` characters. */
+function countingTypes(most: number, tooLong: () => void): typeof types {
+  let characters = 0;
+  const text = (value: string) => {
+    characters += value.length;
+    if (characters > most) tooLong();
+    return value;
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-return -- as above
+  return { getTypeParser: (oid, format) => oid === pg.types.builtins.TEXT ? text : types.getTypeParser(oid, format) };
+}
+
 const idList = z.array(z.number());
 
 /** Reads on the pool that the Prisma client uses too, with prepared statements. Searches go to a worker that holds the texts. */
@@ -30,9 +42,9 @@ export class PostgresqlReader implements HotReader {
   readonly dialect = 'postgresql';
   readonly #pool: pg.Pool;
   readonly #searchPool: pg.Pool;
-  /** Statement names by text: there are as many as the lists have orders and filters. */
+  /** Names of prepared statements by text: there are as many as the lists have orders. The conditions of a filter can be combined in too many ways to prepare them all. */
   readonly #names = new Map<string, string>();
-  /** Made when it is needed; undefined also when it has died: the next search starts another one, which gets all texts anew. */
+  /** Made when it is needed; undefined also when it has died: the next search starts another one, which reads all texts again. */
   #worker: WorkerLink<IndexRequest> | undefined;
   readonly #refreshes = new Refreshes((table: SearchedTable) => this.#refresh(table));
 
@@ -48,11 +60,14 @@ export class PostgresqlReader implements HotReader {
 
   async search(search: Search): Promise<Found> {
     try {
+      if (search.text === '') return pageOf(await this.#inDatabase(search), search.range);
       const worker = await this.#refreshes.after(search.table);
       const found = await worker.ask('find', search);
-      if (found === undefined) return stretchOf(await this.#inDatabase(search), search.stretch);
+      if (found === undefined) return pageOf(await this.#inDatabase(search), search.range);
       const { ids, total, long } = found;
-      return long.length === 0 ? { ids, total } : together(ids, await this.#inDatabase(search, long), search);
+      if (long.length === 0 && search.conditions === undefined) return { ids, total };
+      const inMemory = search.conditions === undefined ? ids : await this.#inDatabase({ ...search, text: '' }, ids);
+      return together(inMemory, long.length === 0 ? [] : await this.#inDatabase(search, long), search);
     } catch (error) {
       throw error instanceof pg.DatabaseError && error.code === queryCanceled ? new SearchTooBroadError() : error;
     }
@@ -68,7 +83,7 @@ export class PostgresqlReader implements HotReader {
     return this.#worker ??= new WorkerLink('', 'index', () => { this.#worker = undefined; });
   }
 
-  /** Brings what the worker holds of a table up to date. The texts pass through this thread as they come, unread. @returns the worker: another one would know nothing */
+  /** Updates the worker's copy of a table. This thread forwards the texts without parsing them. @returns the worker that was updated */
   async #refresh(table: SearchedTable): Promise<WorkerLink<IndexRequest>> {
     const worker = this.#index();
     const stale = await worker.ask('stale', table, await this.#json(stampsSql('postgresql', table)));
@@ -84,17 +99,36 @@ export class PostgresqlReader implements HotReader {
   }
 
   async #inDatabase(search: Search, among?: Int32Array): Promise<number[]> {
-    const [found] = await this.#query<{ ids: string }>(this.#searchPool, searchSql('postgresql', search, among));
+    const { text, values } = searchSql('postgresql', search, among);
+    const { rows: [found] } = await this.#searchPool.query<{ ids: string }>({ text, values: [...values], types });
     return idList.parse(JSON.parse(found?.ids ?? '[]'));
   }
 
-  async #query<Row>(pool: pg.Pool, { text, values }: HotQuery): Promise<Row[]> {
+  async #query<Row>(pool: pg.Pool, { text, values, most }: HotQuery): Promise<Row[]> {
     let name = this.#names.get(text);
     if (name === undefined) {
       name = `adit_${this.#names.size}`;
       this.#names.set(text, name);
     }
+    const query = { name, text, values: [...values] };
     // oxlint-disable-next-line typescript/no-unsafe-return -- the caller vouches for the columns
-    return (await pool.query({ name, text, values: [...values], types })).rows;
+    return (most === undefined ? await pool.query({ ...query, types }) : await bounded(pool, query, most)).rows;
+  }
+}
+
+/** Runs a query, and cuts its connection when the rows have more text than they may: what is not read yet could be hundreds of megabytes. */
+async function bounded(pool: pg.Pool, query: { readonly name: string; readonly text: string; readonly values: HotQuery['values'][number][] }, most: number): Promise<pg.QueryResult> {
+  const client = await pool.connect();
+  let tooLong = false;
+  const types = countingTypes(most, () => {
+    if (!tooLong) client.release(true);
+    tooLong = true;
+  });
+  try {
+    return await client.query({ ...query, types });
+  } catch (error) {
+    throw tooLong ? new RowsTooLongError() : error;
+  } finally {
+    if (!tooLong) client.release();
   }
 }

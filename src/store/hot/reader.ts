@@ -6,12 +6,15 @@ import type { HotQuery } from './binder.ts';
 export const searchMs = 2000;
 
 /**
- * Reads rows past Prisma, whose own way to the database costs several times as much CPU. Values come out as Prisma gives
- * them: booleans, `Date`, and `bigint` for BigInt columns. Sees what was committed, nothing else.
+ * Reads rows without Prisma, which would use several times as much CPU. Values have the same types as with Prisma:
+ * booleans, `Date`, and `bigint` for BigInt columns. Only sees committed data.
  */
 export interface HotReader {
   readonly dialect: Dialect;
-  /** The caller vouches that the query's columns are those of `Row`: test/store compares them with Prisma's rows. */
+  /**
+   * The caller vouches that the query's columns are those of `Row`: test/store compares them with Prisma's rows.
+   * @throws {RowsTooLongError} for more text than the query may read
+   */
   rows<Row>(query: HotQuery): Promise<Row[]>;
   /**
    * Runs a search, in memory as far as the texts are there. It sees all that was committed before it began.

@@ -1,4 +1,4 @@
-/** Refreshes something by key, one run at a time: whoever asks gets a run that begins after the question, and all who ask during a run share the next. */
+/** Refreshes something by key, one run at a time: a caller gets a run that begins after its call, and all calls during a run share the next one. */
 export class Refreshes<Key, Refreshed> {
   readonly #run: (key: Key) => Promise<Refreshed>;
   readonly #runs = new Map<Key, { readonly current: Promise<Refreshed>; next?: Promise<Refreshed> }>();
@@ -7,7 +7,7 @@ export class Refreshes<Key, Refreshed> {
     this.#run = run;
   }
 
-  /** What a run that begins now or later gives. @throws what it fails with */
+  /** The result of a run that begins now or later. @throws the error of that run */
   after(key: Key): Promise<Refreshed> {
     const runs = this.#runs.get(key);
     if (runs === undefined) return this.#begin(key);

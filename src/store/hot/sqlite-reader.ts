@@ -3,10 +3,11 @@ import { isBusy } from '../sqlite/codes.ts';
 import { HotConnection, type Stored as HotStored } from '../sqlite/hot-connection.ts';
 import type { ReaderRequest } from '../sqlite/protocol.ts';
 import { StatementError, WorkerLink } from '../sqlite/worker-link.ts';
-import { SearchTooBroadError } from '../errors.ts';
+import { RowsTooLongError, SearchTooBroadError } from '../errors.ts';
 import type { Found, Search } from '../search/search.ts';
 import type { HotQuery } from './binder.ts';
 import { searchMs, type HotReader } from './reader.ts';
+import { UnchangedRows } from './unchanged-rows.ts';
 
 type Stored = Exclude<HotStored, null>;
 type Decoded = Stored | bigint | boolean | Date;
@@ -42,14 +43,15 @@ function intOf(value: Stored): number {
 
 /**
  * Bounded queries run right here, on a read-only connection that waits for nobody: a page by an index takes less than a message to a worker
- * would. Everything else, whatever has too long texts, and whatever finds the file locked, a worker reads.
+ * would. A worker reads everything else, rows with too long texts, and everything while the file is locked.
  */
 export class SqliteReader implements HotReader {
   readonly dialect = 'sqlite';
   readonly #here: HotConnection;
+  readonly #unchanged = new UnchangedRows<Row>();
   readonly #file: string;
   #closed = false;
-  /** Made when it is needed; undefined also when it has died: nothing is lost with it, and the next query starts another one. */
+  /** Started on demand; undefined also after it died: nothing is lost with it, and the next query starts another one. */
   #worker: WorkerLink<ReaderRequest> | undefined;
 
   constructor(file: string) {
@@ -85,17 +87,26 @@ export class SqliteReader implements HotReader {
   /** undefined = the texts are too long, or the file is locked, which in WAL mode it hardly ever is for readers. */
   #rowsHere({ text, values }: HotQuery): Row[] | undefined {
     try {
+      // Asked before the rows are read: rows that are newer than their version are read once more, and no older ones are kept.
+      const version = this.#here.version();
+      const key = values.length === 0 ? text : `${text}\0${JSON.stringify(values)}`;
+      const kept = this.#unchanged.at(version, key);
+      if (kept) return Array.from(kept);
       const page = this.#here.page(text, values);
-      return page && decode(page.columns, page.rows);
+      const rows = page && decode(page.columns, page.rows);
+      if (rows && page.short) this.#unchanged.keep(key, rows);
+      return rows;
     } catch (error) {
       if (isBusy(error)) return undefined;
       throw error;
     }
   }
 
-  async #rowsOfWorker({ text, values }: HotQuery): Promise<Row[]> {
+  async #rowsOfWorker({ text, values, most }: HotQuery): Promise<Row[]> {
     const worker = this.#reading();
-    const first = await worker.ask('rows', text, values);
+    const first = await worker.ask('rows', text, values, most).catch((error: unknown) => {
+      throw error instanceof StatementError && error.failure.tooLong ? new RowsTooLongError() : error;
+    });
     const rows: Row[] = [];
     for (let part = first; ; part = await worker.ask('next', part[2])) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker made it of arrays
@@ -123,8 +134,8 @@ function decode(columns: readonly SqliteColumn[], rows: readonly (readonly HotSt
 }
 
 /**
- * Writes the function that makes rows of arrays, an object literal with all its columns: setting them one by one takes seven times as long, and as
- * much again to collect what that leaves behind. The names are those of the columns in our own migrations.
+ * Generates the function that converts arrays to rows, as an object literal with all columns: setting properties one by one takes seven times as long, and as
+ * much again for garbage collection. The names are those of the columns in our own migrations.
  */
 function compile(columns: readonly SqliteColumn[]): Decode {
   const members = columns.map(({ name, type }, index) => {

@@ -4,14 +4,14 @@ import type { Transaction } from '../transaction.ts';
 /** What bytes are counted for. Those of a user are those of the clients the user has at that moment. */
 export type TrafficResource = 'client' | 'tunnel' | 'host' | 'user';
 
-/** How long the stretches of a series are, in minutes. They begin at whole multiples of it, in UTC. */
+/** The length of the buckets of a series, in minutes. They begin at whole multiples of it, in UTC. */
 export const trafficSteps = { minute: 1, hour: 60, day: 1440 } as const;
 
-/** The length of a series' stretches. */
+/** The length of a series' buckets. */
 export type TrafficStep = keyof typeof trafficSteps;
 
-/** The stretch that a moment lies in. @param at ms since the epoch @returns its beginning, in minutes since 1970 */
-export function stretchAt(step: TrafficStep, at: number): number {
+/** The bucket that a moment lies in. @param at ms since the epoch @returns its beginning, in minutes since 1970 */
+export function bucketAt(step: TrafficStep, at: number): number {
   const minute = Math.floor(at / 60_000);
   return minute - minute % trafficSteps[step];
 }
@@ -24,14 +24,14 @@ interface Counted {
 }
 
 /**
- * Adds to the series what the counters have more than the rows that they are about to be written to: call it before, in the same
- * transaction. What is written twice therefore counts once.
+ * Adds the difference between new counters and the stored rows to the series. Call it in the same transaction, before the rows are written.
+ * So writing a batch twice counts it once.
  * @param at ms since the epoch
  */
 export async function addTraffic(tx: Transaction, dialect: Dialect, resources: readonly TrafficResource[], counted: readonly Counted[], at: number): Promise<void> {
   const rows = JSON.stringify(counted.map(({ id, inletBytes, exportBytes }) => ({ id, inletBytes, exportBytes })));
-  const stretches = [stretchAt('minute', at), stretchAt('hour', at), stretchAt('day', at)];
-  for (const resource of resources) await tx.$executeRawUnsafe(addition(dialect, resource), rows, ...stretches);
+  const buckets = [bucketAt('minute', at), bucketAt('hour', at), bucketAt('day', at)];
+  for (const resource of resources) await tx.$executeRawUnsafe(addition(dialect, resource), rows, ...buckets);
 }
 
 const tables = { client: 'Client', user: 'Client', tunnel: 'Tunnel', host: 'Host' } as const;
@@ -41,12 +41,12 @@ function addition(dialect: Dialect, resource: TrafficResource): string {
   const given = sqlite
     ? `SELECT value ->> 'id' AS id, value ->> 'inletBytes' AS inlet, value ->> 'exportBytes' AS export FROM json_each(?)`
     : `SELECT id, "inletBytes" AS inlet, "exportBytes" AS export FROM jsonb_to_recordset($1::jsonb) AS r(id int, "inletBytes" bigint, "exportBytes" bigint)`;
-  const stretches = sqlite ? `('minute', ?), ('hour', ?), ('day', ?)` : `('minute', $2::int), ('hour', $3::int), ('day', $4::int)`;
+  const buckets = sqlite ? `('minute', ?), ('hour', ?), ('day', ?)` : `('minute', $2::int), ('hour', $3::int), ('day', $4::int)`;
   // SQLite's sum() fails beyond 64 bits, where its total() goes on; PostgreSQL's is exact however large.
   const sumOf = (bytes: string): string => `${sqlite ? 'total' : 'sum'}(${bytes})`;
   const key = resource === 'user' ? 'c."userId"' : 'c.id';
   const owned = resource === 'user' ? 'c."userId" IS NOT NULL AND ' : '';
-  return `WITH n AS (${given}), s(step, at) AS (VALUES ${stretches})
+  return `WITH n AS (${given}), s(step, at) AS (VALUES ${buckets})
     INSERT INTO "TrafficSample" ("resource", "resourceId", "step", "at", "inletBytes", "exportBytes")
     SELECT '${resource}', ${key}, s.step, s.at, ${bounded(dialect, sumOf('n.inlet - c."inletBytes"'))}, ${bounded(dialect, sumOf('n.export - c."exportBytes"'))}
     FROM n JOIN "${tables[resource]}" c ON c.id = n.id CROSS JOIN s
@@ -56,7 +56,7 @@ function addition(dialect: Dialect, resource: TrafficResource): string {
       "inletBytes" = ${grown(dialect, 'inletBytes')}, "exportBytes" = ${grown(dialect, 'exportBytes')}`;
 }
 
-/** What is stored and what comes to it: each fits half of 64 bits, whatever was stored before. */
+/** The stored value and the addition: each fits half of 64 bits, for any stored value. */
 function grown(dialect: Dialect, column: string): string {
   return bounded(dialect, `${bounded(dialect, `"TrafficSample"."${column}"`)} + excluded."${column}"`);
 }
@@ -67,12 +67,12 @@ function bounded(dialect: Dialect, sum: string): string {
   return `CAST(${least}(${greatest}(${sum}, 0), ${Number.MAX_SAFE_INTEGER}) AS BIGINT)`;
 }
 
-/** How long the stretches of each length are kept, in days. */
+/** How long the buckets of each length are kept, in days. */
 export type TrafficRetention = Readonly<Record<TrafficStep, number>>;
 
-/** Deletes the stretches that are older than wanted. @param at ms since the epoch */
+/** Deletes the buckets that are older than wanted. @param at ms since the epoch */
 export async function pruneTraffic(tx: Transaction, retention: TrafficRetention, at: number): Promise<void> {
   for (const step of ['minute', 'hour', 'day'] as const) {
-    await tx.trafficSample.deleteMany({ where: { step, at: { lt: stretchAt('minute', at) - retention[step] * 1440 } } });
+    await tx.trafficSample.deleteMany({ where: { step, at: { lt: bucketAt('minute', at) - retention[step] * 1440 } } });
   }
 }

@@ -35,7 +35,7 @@ export function tunnelPage(reader: HotReader, query: TunnelPageQuery): Promise<P
   return readPage(reader, tunnelSource(query), query);
 }
 
-/** The same list page by page, whatever its length. */
+/** The same list page by page, of any length. */
 export function tunnelPages(reader: HotReader, query: TunnelPageQuery): AsyncGenerator<Page<Tunnel>, void, undefined> {
   return readPages(reader, tunnelSource(query), query);
 }
@@ -47,6 +47,7 @@ export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): Page
     table: 'Tunnel',
     orders,
     where,
+    indexed: (order = 'ID') => order === 'ID' || (clientId === undefined && (ownerId === undefined || (ownerId !== null && mode === undefined))),
     total(binder) {
       if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = ${binder.bind(tunnelTotal(mode))}`;
       if (mode === undefined && ownerId === undefined) return `SELECT "tunnelCount" - "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;

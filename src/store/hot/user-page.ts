@@ -13,7 +13,7 @@ const orders = {
   MAX_CLIENTS: plain('maxClients'),
   CLIENT_COUNT: plain('clientCount'),
   TUNNEL_COUNT: plain('tunnelCount'),
-  /** Those that never expire stand before the others. */
+  /** Users that never expire come before the others. */
   EXPIRES_AT: (dialect: 'sqlite' | 'postgresql') => dialect === 'sqlite' ? `coalesce("expiresAt", '')` : `coalesce("expiresAt", '-infinity'::timestamp)`,
   CREATED_AT: plain('createdAt'),
 };
@@ -26,7 +26,7 @@ export function userPage(reader: HotReader, query: UserPageQuery): Promise<Page<
   return readPage(reader, userSource(), query);
 }
 
-/** The same list page by page, whatever its length. */
+/** The same list page by page, of any length. */
 export function userPages(reader: HotReader, query: UserPageQuery): AsyncGenerator<Page<User>, void, undefined> {
   return readPages(reader, userSource(), query);
 }
@@ -37,6 +37,7 @@ export function userSource(): PageSource<keyof typeof orders> {
     table: 'User',
     orders,
     where: {},
+    indexed: () => true,
     total: () => `SELECT value AS total FROM "Total" WHERE name = 'users'`,
   };
 }

@@ -1,12 +1,12 @@
-import { foldCase, searched, stretchOf, type Found, type Search, type SearchedTable } from './search.ts';
+import { foldCase, searched, pageOf, type Found, type Search, type SearchedTable } from './search.ts';
 import { Segment, type SegmentRow } from './segment.ts';
 
 /** Says which state of a segment's rows one has: it changes with each of them. */
 export type Stamp = readonly [segment: number, stamp: number];
 
-/** What is found in memory, and what has to be looked at in the database. */
+/** The matches in memory, and the rows that the database must check. */
 export interface FoundInMemory extends Found {
-  /** The ids of the list's rows with long texts; if there are any, `ids` has all that was found, ascending. */
+  /** The ids of the list's rows with long texts; if there are any, or the search has conditions, `ids` has all that was found, ascending. */
   readonly long: Int32Array;
 }
 
@@ -21,7 +21,7 @@ export const INDEX_BYTES = 64 * 1024 * 1024;
 const TRY_AGAIN_MS = 600_000;
 
 /**
- * The texts of all rows in memory, a segment of neighbouring ids at a time. It knows nothing of the database: whoever has it asks which segments are
+ * The texts of all rows in memory, a segment of neighboring ids at a time. It does not access the database: its owner asks which segments are
  * another than it has, and puts these in before a search.
  */
 export class SearchIndex {
@@ -31,7 +31,7 @@ export class SearchIndex {
   readonly #tooLarge = new Map<SearchedTable, number>();
   #bytes = 0;
 
-  /** @param most bytes of all tables together */
+  /** @param most maximum bytes of all tables together */
   constructor(most = INDEX_BYTES) {
     this.#most = most;
   }
@@ -47,8 +47,8 @@ export class SearchIndex {
   }
 
   /**
-   * Puts a segment in, with rows that are at least as new as its stamp. While all tables together are too large, the largest goes: one that takes less
-   * than its even share stays, whatever the others hold.
+   * Stores a segment, with rows that are at least as new as its stamp. If all tables together are too large, the largest is dropped; a table below
+   * its even share always stays.
    * @returns false = the table is too large now
    */
   put(table: SearchedTable, [number, stamp]: Stamp, rows: readonly SegmentRow[]): boolean {
@@ -62,9 +62,9 @@ export class SearchIndex {
     return !this.#tooLarge.has(table);
   }
 
-  /** Searches what was put in. @returns undefined = the table is too large */
+  /** Searches the stored segments for the text; it can't check conditions. @returns undefined = the table is too large */
   find(search: Search): FoundInMemory | undefined {
-    const { table, text, stretch } = search;
+    const { table, text, conditions, range } = search;
     if (this.#tooLarge.has(table)) return undefined;
     const folded = foldCase(text);
     const found: number[] = [];
@@ -73,7 +73,7 @@ export class SearchIndex {
     for (const [, { segment }] of Array.from(this.#held(table)).toSorted(([a], [b]) => a - b)) {
       segment.find(search, folded, found, long);
     }
-    return { ...stretchOf(found, long.length > 0 ? undefined : stretch), long: Int32Array.from(long) };
+    return { ...pageOf(found, long.length > 0 || conditions !== undefined ? undefined : range), long: Int32Array.from(long) };
   }
 
   #held(table: SearchedTable): Map<number, Held> {
@@ -101,7 +101,7 @@ function bytesOf(held: ReadonlyMap<number, Held>): number {
   return bytes;
 }
 
-/** What was found in memory and among the long rows of the database, as it was asked for. */
-export function together(inMemory: Int32Array, among: readonly number[], { stretch }: Search): Found {
-  return stretchOf([...inMemory, ...among].toSorted((a, b) => a - b), stretch);
+/** Combines the matches in memory with those among the database's long rows, in the requested form. */
+export function together(inMemory: Int32Array | readonly number[], among: readonly number[], { range }: Search): Found {
+  return pageOf([...inMemory, ...among].toSorted((a, b) => a - b), range);
 }

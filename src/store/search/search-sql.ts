@@ -1,28 +1,38 @@
 import type { Dialect } from '../migrations.ts';
 import { Binder, equals, idsOf, type HotQuery } from '../hot/binder.ts';
-import { foldCase, numberIn, searched, type Search, type SearchedTable } from './search.ts';
+import { foldCase, numberIn, searched, type Condition, type Search, type SearchedTable } from './search.ts';
 import { LONG_CHARACTERS, SEGMENT_BITS } from './segment.ts';
 
 /**
- * The query for the ids of all rows that hold a text. On SQLite it is for a part of the table and ends with two placeholders, for the id that it
- * begins behind and for how many rows it looks at: it is run again and again, since nothing can stop a statement.
- * @param among the rows that are looked at; absent = all
+ * The query for the ids of all rows that contain a text and meet the conditions. On SQLite it checks a part of the table, and ends with two placeholders: the id to start
+ * after, and the number of rows to check. It runs repeatedly, since a statement can't be interrupted.
+ * @param among the rows to check; absent = all
  */
-export function searchSql(dialect: Dialect, { table, text, withoutSecrets, where }: Search, among?: Int32Array): HotQuery {
+export function searchSql(dialect: Dialect, { table, text, withoutSecrets, where, conditions = [] }: Search, among?: Int32Array): HotQuery {
   const { open, secret, numbers } = searched[table];
   const binder = new Binder(dialect);
-  const holds = [...open, ...withoutSecrets ? [] : secret].map((column) => contains(dialect, column, text, binder));
-  const number = numberIn(text);
-  if (number !== undefined) holds.push(...numbers.map((column) => `"${column}" = ${binder.bind(number)}`));
-  const found = `(${holds.join(' OR ')})`;
+  const wanted = conditions.map((condition) => conditionSql(condition, binder));
+  if (text !== '') {
+    const holds = [...open, ...withoutSecrets ? [] : secret].map((column) => contains(dialect, column, text, binder));
+    const number = numberIn(text);
+    if (number !== undefined) holds.push(...numbers.map((column) => `"${column}" = ${binder.bind(number)}`));
+    wanted.push(`(${holds.join(' OR ')})`);
+  }
+  const found = wanted.join(' AND ');
   const filter = Object.entries(where).map(([column, value]) => equals(binder, column, value));
   if (among !== undefined) filter.push(`id IN (${idsOf(binder, Array.from(among))})`);
   if (dialect === 'postgresql') {
     return { text: `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM "${table}" WHERE ${[...filter, found].join(' AND ')}`, values: binder.values };
   }
-  const part = `SELECT id, ${found} AS found FROM "${table}" WHERE ${[...filter, 'id > ?'].join(' AND ')} ORDER BY id LIMIT ?`;
+  const part = `SELECT id, (${found}) AS found FROM "${table}" WHERE ${[...filter, 'id > ?'].join(' AND ')} ORDER BY id LIMIT ?`;
   // As text, not as JSON inside JSON.
   return { text: `SELECT count(*) AS looked, max(id) AS last, '' || json_group_array(id) FILTER (WHERE found) AS ids FROM (${part})`, values: binder.values };
+}
+
+function conditionSql(condition: Condition, binder: Binder): string {
+  if ('ids' in condition) return `id IN (${idsOf(binder, condition.ids)})`;
+  const values = condition.values?.values();
+  return `(${condition.sql.replaceAll('?', () => binder.bind(values?.next().value ?? null))})`;
 }
 
 function contains(dialect: Dialect, column: string, search: string, binder: Binder): string {

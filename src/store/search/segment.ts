@@ -1,11 +1,11 @@
 import { foldCase, numberIn, type Search, type SearchedColumns, type Where } from './search.ts';
 
-/** A segment has the rows whose ids agree in all but so many bits: 512. The triggers of the migrations repeat it. */
+/** Number of low bits of an id within a segment: 512 rows. The triggers of the migrations repeat this number. */
 export const SEGMENT_BITS = 9;
 /** Rows with longer texts are not kept in memory. */
 export const LONG_CHARACTERS = 1024;
 
-/** A row as `rowsSql` reads it: id, whether its texts are left out, the texts, the numbers, what lists are filtered by. */
+/** A row as `rowsSql` reads it: id, whether its texts are left out because of their length, the texts, the numbers, the filter columns. */
 export type SegmentRow = readonly [id: number, long: number, ...values: (string | number | null)[]];
 
 /** The texts of some columns of all rows as one string, in which every text is found in one go. No text holds a NUL, and no search. */
@@ -39,7 +39,7 @@ class Texts {
     }
   }
 
-  /** The row that a character belongs to. @param low it is none before this one */
+  /** The row of a character. @param low the lowest possible row */
   #rowAt(at: number, low: number): number {
     const starts = this.#starts;
     let step = 1;
@@ -65,14 +65,14 @@ class Filters {
     this.#columns = new Map([['id', rows.map(([id]) => id)], ...names.map((name, n): [string, Value[]] => [name, rows.map((row) => row[first + n] ?? null)])]);
   }
 
-  /** Says of a row whether it is in the list. */
+  /** Returns a test whether a row belongs to the list. */
   of(where: Where): (row: number) => boolean {
     const wanted = Object.entries(where).map(([name, value]) => ({ values: this.#columns.get(name) ?? [], value }));
     return (row) => wanted.every(({ values, value }) => values[row] === value);
   }
 }
 
-/** Some neighbouring rows of a table, as a search needs them. */
+/** Some neighboring rows of a table, as a search needs them. */
 export class Segment {
   readonly #ids: Int32Array;
   readonly #open: Texts;
@@ -109,8 +109,8 @@ export class Segment {
   }
 
   /**
-   * Adds the ids of what is found, and of those long rows of the list that are to be looked at in the database.
-   * @param folded the text that is looked for
+   * Adds the ids of matches, and of the list's long rows that the database must check.
+   * @param folded the case-folded text to search for
    */
   find({ withoutSecrets, where, text }: Search, folded: string, found: number[], long: number[]): void {
     const hits = new Uint8Array(this.#ids.length);

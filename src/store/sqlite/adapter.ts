@@ -9,7 +9,7 @@ import { StatementError, type WorkerLink } from './worker-link.ts';
 /** As Prisma's messages call it. */
 const adapterName = 'adit-sqlite';
 
-/** The worker that writes, as the adapter asks it. */
+/** The worker that writes, as the adapter uses it. */
 export type WriterLink = Pick<WorkerLink<WriterRequest>, 'ask' | 'close'>;
 
 /** Prisma's way to a SQLite file whose connections a worker has. */
@@ -100,12 +100,12 @@ class SqliteTransaction implements Transaction {
     return asPrisma(this.#link.ask('execute', query.sql, argumentsOf(query), this.#number, this.#takeSavepoint()));
   }
 
-  /** What follows can be undone by itself. */
+  /** Sets a savepoint, so that later statements can be rolled back separately. */
   setSavepoint(): void {
     this.#savepoint = true;
   }
 
-  /** Undoes what came since the savepoint. */
+  /** Rolls back to the savepoint. */
   async undo(): Promise<void> {
     this.#check();
     if (this.#takeSavepoint() === undefined) await asPrisma(this.#link.ask('undo', this.#number));
@@ -147,7 +147,7 @@ class SqliteTransaction implements Transaction {
     await asPrisma(this.#link.ask(how, this.#number));
   }
 
-  /** A statement that comes too late would begin another transaction, which nobody ends. */
+  /** A statement after the end would begin another transaction, which would never end. */
   #check(): void {
     if (this.#ended) throw new DriverAdapterError({ kind: 'TransactionAlreadyClosed', cause: 'its statement came after its end' });
   }

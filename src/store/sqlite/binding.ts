@@ -38,7 +38,7 @@ export interface SqliteDatabase {
 
 /**
  * Opens a database file, and makes it unless `readOnly`.
- * @param busyMs how long SQLite itself waits for somebody else's lock; the thread is blocked meanwhile
+ * @param busyMs how long SQLite itself waits for another process's lock; the thread is blocked meanwhile
  */
 export function openDatabase(file: string, { readOnly = false, busyMs = 0 } = {}): SqliteDatabase {
   return new DatabaseSync(file, { readOnly, timeout: busyMs });

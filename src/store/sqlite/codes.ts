@@ -12,14 +12,14 @@ const codesOfMessages: readonly (readonly [text: string, code: number])[] = [
   ['database or disk is full', sqliteCodes.full], ['unable to open database file', sqliteCodes.cantOpen], ['file is not a database', sqliteCodes.notADatabase],
 ];
 
-/** SQLite's extended code of an error; its lower eight bits say what kind it is. undefined = not an error of SQLite. */
+/** SQLite's extended error code; the lower eight bits are the primary code. undefined = not an error of SQLite */
 export function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')) return undefined;
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode;
   return codesOfMessages.find(([text]) => error.message.startsWith(text))?.[1] ?? sqliteCodes.error;
 }
 
-/** The kind of an error, without what it is in particular. */
+/** The primary code of an extended error code. */
 export function primaryCode(errcode: number): number {
   return errcode & 0xff;
 }

@@ -12,7 +12,7 @@ interface Prepared {
   readonly types: readonly (ColumnType | undefined)[];
 }
 
-/** Statements that are kept prepared. Prisma's texts are few, raw ones may hold lists of ids. */
+/** Maximum number of prepared statements in the cache. Prisma uses few texts; raw statements may contain lists of ids. */
 const MOST_PREPARED = 500;
 
 /** A connection that keeps its statements prepared and reads integers of any size. */
@@ -24,7 +24,7 @@ export class Connection {
     this.database = openDatabase(file, options);
   }
 
-  /** The rows of a statement; none of one that only writes. @throws {NulError} */
+  /** The rows of a statement; empty for a statement that only writes. @throws {NulError} */
   rows(sql: string, args: readonly SqliteValue[]): RowSet {
     const { statement, columns, types } = this.#prepare(sql);
     if (columns.length === 0) {

@@ -16,8 +16,8 @@ export function guardMemory(): GuardMemory {
 }
 
 /**
- * Inside a worker: runs what calls the driver, and nothing more once the process ends. A thread that is terminated in the middle of the driver's
- * code can take the process down with it (the package throws where nothing may be thrown).
+ * Inside a worker: runs code that calls the driver, but nothing more once the process ends. If a thread is terminated inside the driver's
+ * code, it can crash the process (the package throws where that is not allowed).
  */
 export function guarded(memory: GuardMemory, work: () => void): void {
   Atomics.store(memory, WORKING, 1);
@@ -29,7 +29,7 @@ export function guarded(memory: GuardMemory, work: () => void): void {
   }
 }
 
-/** On the main thread: lets a worker finish what it is at and begin nothing more, so that it can be terminated. Blocks until then. */
+/** On the main thread: lets a worker finish its current work and start no more, so that it can be terminated. Blocks until then. */
 export function halt(memory: GuardMemory): void {
   Atomics.store(memory, STOPPING, 1);
   Atomics.wait(memory, WORKING, 1, WAIT_MS);
@@ -37,7 +37,7 @@ export function halt(memory: GuardMemory): void {
 
 const running = new Set<GuardMemory>();
 
-/** Has a worker halted before the process ends, in whatever way it ends by itself. */
+/** Halts a worker before the process ends, for every kind of regular exit. */
 export function haltAtExit(memory: GuardMemory): void {
   if (running.size === 0) process.on('exit', haltAll);
   running.add(memory);

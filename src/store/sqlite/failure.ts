@@ -16,11 +16,11 @@ export interface Failure {
   /** SQLite's extended code; absent = not an error of SQLite. */
   readonly errcode?: number;
   readonly nul?: true;
-  /** It worked for as long as it may. */
+  /** It worked for as long as it may, or its rows are longer than they may be. */
   readonly tooLong?: true;
 }
 
-/** A search has worked for as long as it may. */
+/** A search has worked for as long as it may, or rows are longer than they may be. */
 export class TooLongError extends Error {
   override readonly name = 'TooLongError';
 }
@@ -33,7 +33,7 @@ export function failureOf(error: unknown): Failure {
   return { message, errcode: sqliteCode(error) };
 }
 
-/** What Prisma is told of an error, for its codes (P2002, P2003, P2011 and so on); undefined = not a database's. */
+/** An error in the form that Prisma needs for its codes (P2002, P2003, P2011 and so on); undefined = not a database's. */
 export function adapterError({ message, errcode, nul }: Failure): AdapterError | undefined {
   if (nul) return { kind: 'InvalidInputValue', message };
   if (errcode === undefined) return undefined;

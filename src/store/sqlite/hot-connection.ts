@@ -15,17 +15,19 @@ export type Stored = string | number | null;
 export interface HotPage {
   readonly columns: readonly SqliteColumn[];
   readonly rows: readonly (readonly Stored[])[];
+  /** No row has a long text. */
+  readonly short: boolean;
 }
 
 interface Prepared {
   readonly columns: readonly SqliteColumn[];
-  /** Returns each row as one text: every value that comes out of the driver costs a call, which is most of what a page costs. */
+  /** Returns each row as one text, since each value from the driver costs a call, which is most of the cost of a page. */
   asJson?: SqliteStatement;
   /** Returns the bytes of text instead for rows with more than `MOST_TEXT`. */
   asShortJson?: SqliteStatement;
   /** Returns the bytes of text of all rows. */
   asBytes?: SqliteStatement;
-  /** Returns rows that hold what JSON can't, or long texts. */
+  /** Returns values, for rows with long texts or values that JSON can't represent. */
   asValues?: SqliteStatement;
   /** The last page had long texts, so the next one is likely to. */
   long?: boolean;
@@ -36,16 +38,31 @@ const MOST_TEXT = 2048;
 /** Bytes of text in the long rows of a page: reading more here would hold the thread that calls for too long. */
 const MOST_PAGE = 2 * 1024 * 1024;
 
-/** A read-only connection for the hot queries. There are as many statements as the lists have orders and filters. */
+/** Statements that are kept prepared. Pages have fewer; there are many more ways to combine the conditions of a filter, which callers choose. */
+export const MOST_PREPARED = 500;
+
+/** A read-only connection for the hot queries. */
 export class HotConnection {
   readonly #database: SqliteDatabase;
   readonly #prepared = new Map<string, Prepared>();
+  readonly #version: SqliteStatement;
 
   /** @throws SQLite's error when the file isn't there */
   constructor(file: string) {
     this.#database = openDatabase(file, { readOnly: true });
     // SQLite's own lower() knows ASCII only.
     this.#database.function('fold', { deterministic: true }, (text) => foldCase(String(text)));
+    this.#version = this.#statement('PRAGMA data_version', false);
+  }
+
+  /** Changes with each commit of any other connection, of this program or of another one. Takes about 3 us. */
+  version(): unknown {
+    return firstColumn(this.#version, [])?.[0];
+  }
+
+  /** How many statements are kept prepared. */
+  get prepared(): number {
+    return this.#prepared.size;
   }
 
   /** Runs a query. */
@@ -57,19 +74,28 @@ export class HotConnection {
     return { columns, rows: texts?.map(onlyText) ?? this.#values(prepared, sql, values).map((row) => JSON.stringify(row)) };
   }
 
+  /** The bytes of text in the rows of a query. Texts that are long enough for pages of their own are not read for it. */
+  bytes(sql: string, values: readonly SqliteValue[]): number {
+    const prepared = this.#prepare(sql);
+    return bytesOf(firstColumn(this.#asBytes(prepared, sql), checked(values)));
+  }
+
+  #asBytes(prepared: Prepared, sql: string): SqliteStatement {
+    return prepared.asBytes ??= this.#statement(`SELECT ${textOf(prepared.columns)} FROM (${sql})`, false);
+  }
+
   /** Runs a query for a page, at the least cost to the thread that calls. @returns undefined = its texts are too long to be read here */
   page(sql: string, values: readonly SqliteValue[]): HotPage | undefined {
     const prepared = this.#prepare(sql);
     const { columns } = prepared;
     if (prepared.long === true) {
-      prepared.asBytes ??= this.#statement(`SELECT ${textOf(columns)} FROM (${sql})`, false);
-      if (bytesOf(firstColumn(prepared.asBytes, checked(values))) > MOST_PAGE) return undefined;
+      if (bytesOf(firstColumn(this.#asBytes(prepared, sql), checked(values))) > MOST_PAGE) return undefined;
     } else {
       prepared.asShortJson ??= this.#statement(`SELECT CASE WHEN ${textOf(columns)} <= ${MOST_TEXT} THEN ${arrayOf(columns)} ELSE ${textOf(columns)} END FROM (${sql})`, false);
       const texts = firstColumn(prepared.asShortJson, checked(values));
       const bytes = bytesOf(texts);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement makes them of arrays
-      if (texts !== undefined && bytes === 0) return { columns, rows: JSON.parse(`[${texts.join(',')}]`) as Stored[][] };
+      if (texts !== undefined && bytes === 0) return { columns, rows: JSON.parse(`[${texts.join(',')}]`) as Stored[][], short: true };
       if (bytes > MOST_PAGE) {
         prepared.long = true;
         return undefined;
@@ -77,7 +103,7 @@ export class HotConnection {
     }
     const rows = this.#values(prepared, sql, values);
     prepared.long = rows.some(hasLongText);
-    return { columns, rows };
+    return { columns, rows, short: false };
   }
 
   #values(prepared: Prepared, sql: string, values: readonly SqliteValue[]): Stored[][] {
@@ -93,6 +119,7 @@ export class HotConnection {
   #prepare(sql: string): Prepared {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
+      if (this.#prepared.size >= MOST_PREPARED) this.#prepared.clear();
       prepared = { columns: this.#database.prepare(sql).columns().map(({ name, type }) => ({ name, type })) };
       this.#prepared.set(sql, prepared);
     }

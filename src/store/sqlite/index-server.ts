@@ -3,7 +3,7 @@ import type { SegmentRow } from '../search/segment.ts';
 import type { IndexRequest } from './protocol.ts';
 import { settle, type Reply } from './reply.ts';
 
-/** Answers what the worker with PostgreSQL's search index is asked for. */
+/** Handles requests to the worker with PostgreSQL's search index. */
 export function serveIndex(index: SearchIndex, request: IndexRequest, reply: Reply): void {
   settle(reply, () => {
     switch (request[0]) {

@@ -10,13 +10,13 @@ import type { Found, Search, SearchedTable } from '../search/search.ts';
  * travel as JSON text.
  */
 
-/** What the writer is asked for. */
+/** A request to the writer. */
 export type WriterRequest =
-  /** A statement outside of transactions that only reads. It sees what was committed, and waits for no transaction. */
+  /** A read-only statement outside of transactions. It sees committed data, and waits for no transaction. */
   | readonly [what: 'read', sql: string, args: readonly SqliteValue[]]
   /** A statement that may write: outside of transactions, or inside the one with this number, which its first statement begins. */
   | readonly [what: 'query' | 'execute', sql: string, args: readonly SqliteValue[], transaction?: number, behindSavepoint?: true]
-  /** Undoes what a transaction has done since its last savepoint. */
+  /** Rolls a transaction back to its last savepoint. */
   | readonly [what: 'undo', transaction: number]
   /** Any number of statements outside of transactions. */
   | readonly [what: 'script', sql: string]
@@ -26,15 +26,15 @@ export type WriterRequest =
 /** A part of the rows of a hot query: the columns with the first one, and the number to ask for the next one with; 0 = that was the last. */
 export type Part = readonly [columns: readonly SqliteColumn[], json: string, next: number];
 
-/** What the reader is asked for. */
+/** A request to the reader. */
 export type ReaderRequest =
-  /** The rows of a query, a part at a time. */
-  | readonly [what: 'rows', sql: string, values: readonly SqliteValue[]]
+  /** The rows of a query, in parts. `most`: maximum bytes of their texts together. */
+  | readonly [what: 'rows', sql: string, values: readonly SqliteValue[], most?: number]
   | readonly [what: 'next', next: number]
   | readonly [what: 'search', search: Search, mostMs: number]
   | readonly [what: 'close'];
 
-/** What the worker with PostgreSQL's search index is asked for, which reads nothing by itself (`SearchIndex`). */
+/** A request to the worker with PostgreSQL's search index (`SearchIndex`), which reads nothing from the database. */
 export type IndexRequest =
   /** Which segments have to be put in; `stamps` is the JSON text of all. */
   | readonly [what: 'stale', table: SearchedTable, stamps: string]
@@ -43,7 +43,7 @@ export type IndexRequest =
   | readonly [what: 'find', search: Search]
   | readonly [what: 'close'];
 
-/** What a database worker is asked for. */
+/** A request to a database worker. */
 export type AnyRequest = WriterRequest | ReaderRequest | IndexRequest;
 
 /** What a request is answered with. */

@@ -1,10 +1,11 @@
 import type { SqliteColumn } from './binding.ts';
+import { TooLongError } from './failure.ts';
 import { HotConnection } from './hot-connection.ts';
 import type { Part, ReaderRequest } from './protocol.ts';
 import { settle, type Reply } from './reply.ts';
 import { Searches } from './search.ts';
 
-/** The most that a part of an answer holds: what decoding it costs is how long the main thread does nothing else. */
+/** Maximum rows of a part of a response: decoding a part blocks the main thread. */
 const PART_ROWS = 500;
 const PART_CHARACTERS = 262_144;
 
@@ -22,7 +23,7 @@ export class Reader {
   #last = 0;
 
   /**
-   * @param guarded runs what goes on in a later turn
+   * @param guarded runs what continues in a later iteration of the event loop
    * @throws SQLite's error when the file can't be opened
    */
   constructor(file: string, guarded: (work: () => void) => void) {
@@ -33,8 +34,9 @@ export class Reader {
   serve(request: ReaderRequest, reply: Reply): void {
     switch (request[0]) {
       case 'rows': {
-        const [, sql, values] = request;
+        const [, sql, values, most] = request;
         return settle(reply, () => {
+          if (most !== undefined && this.#connection.bytes(sql, values) > most) throw new TooLongError('the rows hold too much text');
           const { columns, rows } = this.#connection.rows(sql, values);
           return this.#part(columns, ++this.#last, { rows, sent: 0 });
         });

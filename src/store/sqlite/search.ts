@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Found, Search } from '../search/search.ts';
 import { rowsSql, searchSql, stampsSql } from '../search/search-sql.ts';
 import { SearchIndex, together, type Stamp } from '../search/search-index.ts';
-import { stretchOf } from '../search/search.ts';
+import { pageOf } from '../search/search.ts';
 import type { SegmentRow } from '../search/segment.ts';
 import { TooLongError } from './failure.ts';
 import type { HotConnection } from './hot-connection.ts';
@@ -18,13 +18,13 @@ const looked = z.tuple([z.number(), z.number().nullable(), z.string()]);
 const oneText = z.tuple([z.string()]);
 const idList = z.array(z.number());
 
-/** Runs searches, part by part, each part in a turn of the event loop of its own, so that several go on side by side. */
+/** Runs searches part by part, each part in its own iteration of the event loop, so that several run concurrently. */
 export class Searches {
   readonly #connection: HotConnection;
   readonly #index: SearchIndex;
   readonly #later: (work: () => void) => void;
 
-  /** @param later runs something in another turn */
+  /** @param later runs something in another iteration */
   constructor(connection: HotConnection, later: (work: () => void) => void, index = new SearchIndex()) {
     this.#connection = connection;
     this.#index = index;
@@ -55,16 +55,19 @@ export class Searches {
   }
 
   *#steps(search: Search): Generator<void, Found> {
-    const { table } = search;
+    const { table, text, conditions } = search;
+    if (text === '') return pageOf(yield* this.#inDatabase(search), search.range);
     const stale = this.#index.stale(table, this.#stamps(search));
     for (const stamp of stale ?? []) {
       if (!this.#index.put(table, stamp, this.#rows(search, stamp))) break;
       yield;
     }
     const found = stale && this.#index.find(search);
-    if (found === undefined) return stretchOf(yield* this.#inDatabase(search), search.stretch);
+    if (found === undefined) return pageOf(yield* this.#inDatabase(search), search.range);
     const { ids, total, long } = found;
-    return long.length === 0 ? { ids, total } : together(ids, yield* this.#inDatabase(search, long), search);
+    if (long.length === 0 && conditions === undefined) return { ids, total };
+    const inMemory = conditions === undefined ? ids : yield* this.#inDatabase({ ...search, text: '' }, ids);
+    return together(inMemory, yield* this.#inDatabase(search, long), search);
   }
 
   #stamps({ table }: Search): Stamp[] {
@@ -82,17 +85,20 @@ export class Searches {
 
   /** The ids of what SQLite finds, ascending. @param among the rows that are looked at; absent = all */
   *#inDatabase(search: Search, among?: Int32Array): Generator<void, number[]> {
-    const { text, values } = searchSql('sqlite', search, among);
     const found: number[] = [];
     let last = 0;
+    let start = 0;
     let rows = LEAST_ROWS;
     for (;;) {
+      if (among !== undefined && start >= among.length) return found;
+      const { text, values } = searchSql('sqlite', search, among?.subarray(start, start + rows));
       const began = performance.now();
       const [count, end, ids] = looked.parse(JSON.parse(this.#connection.rows(text, [...values, last, rows]).rows[0] ?? ''));
       const took = performance.now() - began;
       if (ids !== '[]') for (const id of idList.parse(JSON.parse(ids))) found.push(id);
-      if (count < rows || end === null) return found;
-      last = end;
+      if (among === undefined && (count < rows || end === null)) return found;
+      last = end ?? last;
+      start += rows;
       if (took < PART_MS / 2) rows = Math.min(rows * 2, MOST_ROWS);
       else if (took > PART_MS * 2) rows = Math.max(rows >> 1, LEAST_ROWS);
       yield;

@@ -7,15 +7,15 @@ interface Transaction {
   state: 'waiting' | 'open' | 'failed' | 'ended';
   /** It has the connection. */
   holds: boolean;
-  /** What came before it could begin. */
+  /** Steps that were requested before it could begin. */
   readonly steps: Array<() => void>;
   /** Why it failed. */
   error?: unknown;
 }
 
 /**
- * Transactions by their numbers. One begins with its first statement, at once for writing, so that it never fails halfway for a lock; what
- * comes while it waits for the connection is run when it has it.
+ * Transactions by number. A transaction begins with its first statement, immediately for writing, so that it never fails halfway because of a lock.
+ * Statements that arrive while it waits for the connection run when it gets the connection.
  */
 export class Transactions {
   readonly #connection: Connection;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../package-file.ts';
 import { forgetHalt, guardMemory, halt, haltAtExit } from './exit-guard.ts';
+import { inTimeSlice } from './answer-turns.ts';
 import { adapterError, type Failure } from './failure.ts';
 import type { Answer, Answers, AnyRequest, WorkerSettings } from './protocol.ts';
 
@@ -16,7 +17,7 @@ interface Waiting {
 
 type ResultOf<Asked> = Asked extends readonly [infer What, ...unknown[]] ? What extends keyof Answers ? Answers[What] : void : never;
 
-/** A database worker, seen from the main thread. Whatever it is asked is answered in a turn of the event loop of its own. */
+/** A database worker, as the main thread sees it. */
 export class WorkerLink<Asked extends AnyRequest> {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -35,7 +36,7 @@ export class WorkerLink<Asked extends AnyRequest> {
       execArgv: [],
     });
     this.#started = new Promise((resolve, reject) => this.#waiting.set(0, { resolve: () => resolve(), reject }));
-    this.#worker.on('message', (answer: Answer) => this.#answered(answer));
+    this.#worker.on('message', (answer: Answer) => inTimeSlice(() => this.#answered(answer)));
     haltAtExit(this.#guard);
     let cause: unknown;
     this.#worker.on('error', (error) => { cause = error; });
@@ -55,7 +56,7 @@ export class WorkerLink<Asked extends AnyRequest> {
     return this.#started;
   }
 
-  /** Asks for something. @throws {StatementError} what the database has against it; {WorkerLostError} when the worker is gone */
+  /** Sends a request. @throws {StatementError} the database's error; {WorkerLostError} if the worker has died */
   ask<Request extends Asked>(...request: Request): Promise<ResultOf<Request>>;
   ask(...request: Asked): Promise<unknown> {
     return new Promise((resolve, reject) => {
@@ -66,7 +67,7 @@ export class WorkerLink<Asked extends AnyRequest> {
     });
   }
 
-  /** Ends the worker after what it is at, whatever else it was asked for: a loss like any other. */
+  /** Ends the worker after its current request; the others fail, as when a worker is lost. */
   async terminate(): Promise<void> {
     halt(this.#guard);
     await this.#worker.terminate();
@@ -112,7 +113,7 @@ export class StatementError extends Error {
     this.failure = failure;
   }
 
-  /** What Prisma is told of it; undefined = it is not the database's. */
+  /** The error for Prisma; undefined = it is not the database's. */
   get adapterError(): ReturnType<typeof adapterError> {
     return adapterError(this.failure);
   }

@@ -2,7 +2,7 @@ import { LOCK_WAIT_MS } from '../prisma-options.ts';
 
 /** Something that needs the writing connection for itself. */
 export interface Write {
-  /** Begins it; {@link WriteQueue.done} has to be called at its end. @throws what `refuse` then gets, unless it says that the file is locked */
+  /** Begins the write; {@link WriteQueue.done} must be called at its end. @throws an error for `refuse`, unless the file is locked */
   start(): void;
   /** It did not begin. */
   refuse(error: unknown): void;
@@ -30,8 +30,8 @@ interface Waiting {
 }
 
 /**
- * Lets one write at a time have the connection, in the order in which they come. While another process holds the file's lock, it tries again by a
- * timer: SQLite's own waiting would stop the thread, and with it everybody's reads.
+ * Gives the connection to one write at a time, in order of arrival. While another process holds the file's lock, it retries with a
+ * timer: SQLite's own waiting would block the thread, and with it all reads.
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;

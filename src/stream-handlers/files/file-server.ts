@@ -12,36 +12,36 @@ import { page } from './page.ts';
 import { escapingLinks, servedPath, type Site, withoutPrefix } from './served-path.ts';
 import { SocketDuplex } from './socket-duplex.ts';
 
-/** Limits of what a visitor may keep us waiting for, in ms, and of what heads may hold, in bytes. */
+/** Timeouts for visitors, in ms, and the maximum size of heads, in bytes. */
 export interface FileLimits {
   readonly headersTimeout: number;
   readonly requestTimeout: number;
   readonly keepAliveTimeout: number;
-  /** Nothing moved for so long, in the midst of a file. */
+  /** Timeout without progress within a file. */
   readonly idleTimeout: number;
   readonly connectionsCheckingInterval: number;
 }
 
 const LIMITS: FileLimits = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 30_000, idleTimeout: 120_000, connectionsCheckingInterval: 5000 };
-/** A visitor that was refused gets this long to read it, in ms. */
-const LINGER_MS = 1000;
+/** Time for a refused visitor to read the response, in ms. */
+const CLOSE_DELAY_MS = 1000;
 const MAX_HEAD = 16 * 1024;
 const INDEX = 'index.html';
 
-/** What serve-index makes. Its types speak of Express, but it takes Node's own requests and answers. */
+/** The handler of serve-index. Its types are those of Express, but it accepts Node's own requests and responses. */
 interface Lister {
   list(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
 }
 
-/** Serves files over HTTP, read-only, to connections that streams bring: below the directories that the agent's operator allows, no others. */
+/** Serves files over HTTP, read-only, over the connections of streams, and only below directories that the agent's operator allows. */
 export class FileServer {
   #roots: readonly string[];
   readonly #log: Logger;
   readonly #server: http.Server;
-  /** What each connection is served. */
+  /** The site of each connection. */
   readonly #sites = new WeakMap<object, Site>();
 
-  /** @param roots directories that may be served, with all below them */
+  /** @param roots directories that may be served, with their subdirectories */
   constructor(roots: readonly string[], log: Logger, limits: Partial<FileLimits> = {}) {
     this.#roots = roots;
     this.#log = log;
@@ -50,11 +50,11 @@ export class FileServer {
     // A visitor may end its direction right after the request.
     Object.assign(this.#server, { timeout: idleTimeout, httpAllowHalfOpen: true });
     this.#server.on('clientError', refuse);
-    // Node looks for slow heads from here on; this server listens nowhere.
+    // Starts Node's check for slow heads, since this server doesn't listen.
     this.#server.emit('listening');
   }
 
-  /** Other directories may be served from now on. */
+  /** Replaces the directories that may be served. */
   allow(roots: readonly string[]): void {
     this.#roots = roots;
   }
@@ -66,7 +66,7 @@ export class FileServer {
     this.#server.emit('connection', connection);
   }
 
-  /** No connection is left: stops its clock. */
+  /** Stops the timers, when no connection is left. */
   close(): void {
     this.#server.close();
   }
@@ -114,14 +114,14 @@ export class FileServer {
     }
   }
 
-  /** An index file, if there is one that may be served, else the list of what is there. */
+  /** An index file, if there is one that may be served; otherwise the list of files. */
   async #sendDirectory(site: Site, { root, path: directory }: { readonly root: string; readonly path: string }, pathname: string, below: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const index = await servedPath(site, await this.#realRoots(), `${below}${INDEX}`);
     if (index.kind === 'file') {
       this.#sendFile(index.path, request, response);
       return;
     }
-    // The library reads originalUrl for what the list shows and leads to, url for where it is.
+    // serve-index uses originalUrl for the displayed path and links, and url for the location.
     Object.assign(request, { originalUrl: pathname, url: `/${path.relative(root, directory).split(path.sep).map(encodeURIComponent).join('/')}` });
     const hidden = await escapingLinks(root, directory);
     const lister: Lister = { list: serveIndex(root, { icons: false, filter: (name) => !hidden.has(name) }) };
@@ -137,29 +137,29 @@ export class FileServer {
       .pipe(response);
   }
 
-  /** Looked at each time: a root may be a link, or be made later. */
+  /** Resolved for each request: a root may be a link, or be created later. */
   async #realRoots(): Promise<string[]> {
     const found = await Promise.allSettled(this.#roots.map((root) => realpath(root)));
     return found.flatMap((result) => result.status === 'fulfilled' ? [result.value] : []);
   }
 }
 
-/** Answers what is no request, and closes once that was read. */
+/** Responds to an invalid request, and closes when the response was read. */
 function refuse(error: Error, socket: Duplex): void {
   if (!socket.writable) return;
   const code = errnoOf(error);
   const status = code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
   socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  setTimeout(() => socket.destroy(), CLOSE_DELAY_MS).unref();
 }
 
-/** The path of a request's target, still encoded, its dot segments resolved; undefined = it has none. */
+/** The path of a request's target, still encoded, with dot segments resolved; undefined = it has none. */
 function pathOf(target: string): string | undefined {
   const [, rest = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(target) ?? [];
   return rest.startsWith('/') ? resolvedPath(rest) : undefined;
 }
 
-/** To a path of this very host, whatever it begins with. */
+/** A redirect to a path of the same host, also if the path begins with two slashes. */
 function redirect(response: ServerResponse, to: string): void {
   response.setHeader('Location', to.replace(/^\/+/, '/'));
   page(response, 301, 'This is a directory.');

@@ -1,6 +1,6 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 
-/** Answers with a small page. @param text one of our own: it is not escaped */
+/** Responds with a small page. @param text a constant text, which is not escaped */
 export function page(response: ServerResponse, status: number, text: string): void {
   const title = `${status} ${STATUS_CODES[status] ?? ''}`;
   response.statusCode = status;

@@ -2,16 +2,16 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf } from '../../wire/system-error.ts';
 
-/** What a URL leads to, links resolved; `refused` = outside of what may be served, or hidden. */
+/** The file or directory of a URL, links resolved; `refused` = outside of what may be served, or hidden. */
 export type Served =
   | { readonly kind: 'file' | 'directory'; readonly root: string; readonly path: string }
   | { readonly kind: 'missing' | 'notAllowed' };
 
-/** What a tunnel serves. */
+/** The files that a tunnel serves. */
 export interface Site {
-  /** As the tunnel names it: a directory of the agent's machine. */
+  /** The tunnel's directory on the agent's machine. */
   readonly path: string;
-  /** Taken off the beginning of the URL's path; without it there is nothing. "" = nothing to take off. */
+  /** Prefix that is removed from the URL's path; other paths are not found. "" = none. */
   readonly stripPrefix: string;
 }
 
@@ -24,7 +24,7 @@ export function withoutPrefix(pathname: string, stripPrefix: string): string | u
 }
 
 /**
- * Finds what a URL's path leads to below a site, by what is really there: nothing outside the site, whatever links, dots or encodings say.
+ * Resolves the path of a URL below a site, by the real path: links, dots and encodings cannot lead out of the site.
  * @param roots real paths of the directories that the agent's operator allows
  */
 export async function servedPath(site: Site, roots: readonly string[], encoded: string): Promise<Served> {
@@ -36,11 +36,11 @@ export async function servedPath(site: Site, roots: readonly string[], encoded: 
   if (found === undefined || !isWithin(found, root)) return { kind: 'missing' };
   const stats = await stat(found);
   if (stats.isDirectory()) return { kind: 'directory', root, path: found };
-  // Devices, pipes and sockets are no files to read.
+  // Devices, pipes and sockets can't be served as files.
   return stats.isFile() && !decoded.endsWith('/') ? { kind: 'file', root, path: found } : { kind: 'missing' };
 }
 
-/** The names of the links in a directory that lead out of the root, or nowhere: a list would tell of what is there. */
+/** The names of the links in a directory that lead out of the root, or nowhere: a listing must not reveal them. */
 export async function escapingLinks(root: string, directory: string): Promise<ReadonlySet<string>> {
   const links = (await readdir(directory, { withFileTypes: true })).filter((entry) => entry.isSymbolicLink());
   const escaping = await Promise.all(links.map(async ({ name }) => {
@@ -50,7 +50,7 @@ export async function escapingLinks(root: string, directory: string): Promise<Re
   return new Set(escaping.flat());
 }
 
-/** Names with a dot before them are nobody's business: .git, .ssh, and the way up. */
+/** Names that begin with a dot are hidden: .git, .ssh, and the parent directory. */
 function isHidden(segment: string): boolean {
   return segment.startsWith('.');
 }
@@ -60,7 +60,7 @@ function decode(encoded: string): string | undefined {
     const decoded = decodeURIComponent(encoded);
     return decoded.includes('\0') || (path.sep === '\\' && /[\\:]/.test(decoded)) ? undefined : decoded;
   } catch {
-    return undefined; // no encoding at all
+    return undefined; // invalid encoding
   }
 }
 
@@ -69,7 +69,7 @@ function isWithin(inner: string, outer: string): boolean {
   return relative === '' || (!path.isAbsolute(relative) && relative.split(path.sep)[0] !== '..');
 }
 
-/** The real path; undefined = there is nothing, or nothing that we may see. */
+/** The real path; undefined = it doesn't exist, or isn't accessible. */
 async function real(file: string): Promise<string | undefined> {
   try {
     return await realpath(file);

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream';
 import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 
-/** A byte socket as one of Node's streams, for what is written against those: node:http. */
+/** A byte socket as a Node stream, for code that needs one: node:http. */
 export class SocketDuplex extends Duplex implements SocketSink {
   readonly #socket: ByteSocket;
   #written: (() => void) | undefined;
@@ -9,13 +9,13 @@ export class SocketDuplex extends Duplex implements SocketSink {
   #idleMs = 0;
 
   constructor(socket: ByteSocket) {
-    // The socket closes when both directions have passed, which may be long after we have written the last byte.
+    // The socket closes when both directions have ended, which may be long after the last byte was written.
     super({ allowHalfOpen: true, autoDestroy: false });
     this.#socket = socket;
     socket.attach(this);
   }
 
-  /** As net.Socket: `timeout` is emitted when nothing moved for so long; 0 = never. */
+  /** As net.Socket: `timeout` is emitted after this many ms without progress; 0 = never. */
   setTimeout(ms: number, onTimeout?: () => void): this {
     this.#idleMs = ms;
     if (onTimeout) this.once('timeout', onTimeout);

@@ -14,7 +14,7 @@ test('an empty table is a TCP check with the defaults', () => {
   expect(healthOf('')).toEqual({ type: 'tcp', intervalMs: 10_000, timeoutMs: 3000, maxFailed: 3, path: '' });
 });
 
-test('an HTTP check asks for / unless told otherwise', () => {
+test('an HTTP check requests / by default', () => {
   expect(healthOf('type = "http"\ninterval = 1\ntimeout = 2\nmax_failed = 1')).toEqual({ type: 'http', intervalMs: 1000, timeoutMs: 2000, maxFailed: 1, path: '/' });
   expect(healthOf('type = "http"\npath = "/healthz?full=1"')).toMatchObject({ path: '/healthz?full=1' });
 });

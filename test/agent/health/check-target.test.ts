@@ -15,7 +15,7 @@ test.each([[200, ''], [204, ''], [302, ''], [399, ''], [400, 'status 400'], [404
   expect(service.requests).toEqual(['/up?x=1']);
 });
 
-test('whoever takes connections is healthy to a TCP check, whatever follows; to an HTTP check that is an error', async () => {
+test('a target that accepts connections passes a TCP check, whatever it sends; for an HTTP check that is an error', async () => {
   const closing = await startTarget((socket) => socket.end());
   expect(await checkTarget(tcp, closing.address, never)).toBe('');
   expect(await checkTarget(http, closing.address, never)).toMatch(/ECONNRESET|hang up/);
@@ -42,6 +42,6 @@ test('a check that is stopped ends at once, and closes its connection', async ()
   await eventually(() => socket.readableEnded || socket.destroyed, (closed) => closed);
 });
 
-test('what is no target says so', async () => {
+test('an invalid target is an error', async () => {
   expect(await checkTarget(tcp, 'nowhere', never)).toBe('"nowhere" is no target');
 });

@@ -62,7 +62,7 @@ test('a target is not checked again while a check of it is under way', async () 
   expect(checked).toHaveLength(2);
 });
 
-test('at most 256 checks run at once, and the others get their turn', async () => {
+test('at most 256 checks run at once, and the others are queued', async () => {
   const ends: Array<(problem: string) => void> = [];
   const { checks, checked } = startChecks(() => new Promise((resolve) => ends.push(resolve)));
   checks.set([named('web', ...Array.from({ length: 300 }, (_, index) => `a:${index + 1}`))]);
@@ -73,7 +73,7 @@ test('at most 256 checks run at once, and the others get their turn', async () =
   expect(checked).toHaveLength(300);
 });
 
-test('one line tells of each change', async () => {
+test('each change is logged in one line', async () => {
   let problem = '';
   const { checks, lines } = startChecks((target) => target === 'a:1' ? problem : '');
   checks.set([named('tunnel web', 'a:1', 'b:1')]);
@@ -83,12 +83,12 @@ test('one line tells of each change', async () => {
   problem = '';
   await seconds(60);
   expect(lines()).toEqual([
-    'tunnel web: a:1 is out of turn: 2 health checks failed in a row (refused); 1 of 2 targets take turns',
-    'tunnel web: a:1 is healthy again and back in turn; 2 of 2 targets take turns',
+    'tunnel web: a:1 is out of rotation: 2 health checks failed in a row (refused); 1 of 2 targets are in rotation',
+    'tunnel web: a:1 is healthy again and back in rotation; 2 of 2 targets are in rotation',
   ]);
 });
 
-test('targets that flap all night write 20 lines a minute and one that stands for the rest', async () => {
+test('flapping targets write 20 lines a minute, and one that summarizes the rest', async () => {
   const failing = new Set<string>();
   const { checks, lines } = startChecks((target) => {
     if (failing.delete(target)) return '';
@@ -99,10 +99,10 @@ test('targets that flap all night write 20 lines a minute and one that stands fo
   await seconds(300);
   expect(lines().length).toBeGreaterThanOrEqual(4 * 21);
   expect(lines().length).toBeLessThanOrEqual(6 * 21);
-  expect(lines()).toContainEqual(expect.stringMatching(/^health of targets: \d+ more changes in the last 60 s; \d+ of 30 targets are out of turn now$/));
+  expect(lines()).toContainEqual(expect.stringMatching(/^health of targets: \d+ more changes in the last 60 s; \d+ of 30 targets are out of rotation now$/));
 });
 
-test('a check that this machine cannot make says nothing of the target; one line a minute tells of it', async () => {
+test('a check that this machine cannot run does not count for the target, and is logged once a minute', async () => {
   let fault = false;
   const { checks, lines } = startChecks(() => {
     if (fault) throw new Error('EMFILE: too many open files');
@@ -128,12 +128,12 @@ test('what the file no longer asks for is checked no more; what it still asks fo
   await seconds(30);
   expect(new Set(checked.slice(from).map(([target]) => target))).toEqual(new Set(['a:1', 'd:1']));
   // a:1 was out already: only d:1 is news.
-  expect(lines().slice(3)).toEqual(['web: d:1 is out of turn: 2 health checks failed in a row (refused); no target is left: visitors are refused']);
+  expect(lines().slice(3)).toEqual(['web: d:1 is out of rotation: 2 health checks failed in a row (refused); no target is left: visitors are refused']);
   checks.stop();
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('the server is told how things stand, again after a reconnect, at once of a change and within half a minute of a count', async () => {
+test('the state is reported to the server, again after a reconnect; a change at once, a count within half a minute', async () => {
   let problem = 'refused';
   const { checks } = startChecks((target) => target === 'a:1' ? problem : '');
   checks.set([named('web', 'a:1', 'b:1')]);
@@ -159,7 +159,7 @@ test('the server is told how things stand, again after a reconnect, at once of a
   expect(again.at(-1)).toEqual({ type: 'health', of: 'tunnel', id: 8, check: null, targets: [] });
 });
 
-test('a change is told once a second at most, and messages about many targets with long errors are of a size that fits a frame', async () => {
+test('changes are reported at most once a second, and messages about many targets with long errors fit into a frame', async () => {
   let checked = 0;
   const { checks } = startChecks(() => checked++ % 300 < 150 ? '\u{10ffff}"\\'.repeat(100) : '', Math.random);
   checks.set([{ name: 'web', targets: Array.from({ length: 120 }, (_, index) => `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}:${index + 1}`), health: { ...how, intervalMs: 1000, maxFailed: 1 } }]);

@@ -78,7 +78,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     const { engine, log, dir, httpsPort } = await start([{ id: 1, host: 'a.example.com' }, { id: 2, host: 'a.example.com', location: '/other' }]);
     const orders = pebble.orders;
     const state = await until(engine, 1, issued);
-    expect(state).toMatchObject({ standing: 'valid', problem: '', inUse: { names: ['a.example.com'], issuer: expect.stringMatching(/^Pebble Intermediate/) }, acme: { status: 'valid', problem: '' } });
+    expect(state).toMatchObject({ status: 'valid', problem: '', inUse: { names: ['a.example.com'], issuer: expect.stringMatching(/^Pebble Intermediate/) }, acme: { status: 'valid', problem: '' } });
     const { validFrom, validTo, fingerprint } = state.inUse ?? { validFrom: new Date(), validTo: new Date() };
     expect(state.acme?.nextAt).toBe(validFrom.getTime() + (validTo.getTime() - validFrom.getTime()) * 2 / 3);
     expect(await shown(httpsPort, 'a.example.com')).toBe(fingerprint);
@@ -139,12 +139,12 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     ahead = 0;
   });
 
-  test('a name that leads elsewhere fails with what the authority says, is tried ever later, also over a restart, and mended in the end', async () => {
+  test('a name that points elsewhere fails with the authority\'s error, is retried with backoff, also after a restart, and succeeds once fixed', async () => {
     await pebble.lead('f.example.com', '127.0.0.8');
     const { engine, log, dir, httpsPort } = await start([{ id: 1, host: 'f.example.com' }]);
     const before = now();
     const first = await until(engine, 1, failed);
-    expect(first).toMatchObject({ standing: 'missing', inUse: null, acme: { problem: expect.stringMatching(/127\.0\.0\.8.*refused/) } });
+    expect(first).toMatchObject({ status: 'missing', inUse: null, acme: { problem: expect.stringMatching(/127\.0\.0\.8.*refused/) } });
     const waits = (state: CertificateState, from: number) => (Number(state.acme?.nextAt) - from) / MINUTE;
     expect(waits(first, before)).toBeGreaterThanOrEqual(5);
     expect(waits(first, before)).toBeLessThan(7);
@@ -163,11 +163,11 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     expect(waits(second, since)).toBeGreaterThanOrEqual(10);
     await pebble.lead('f.example.com', '127.0.0.1');
     ahead = Number(second.acme?.nextAt) - Date.now();
-    expect(await until(again.engine, 1, issued)).toMatchObject({ standing: 'valid', acme: { problem: '' } });
+    expect(await until(again.engine, 1, issued)).toMatchObject({ status: 'valid', acme: { problem: '' } });
     ahead = 0;
   });
 
-  test('an authority that is down is waited for; one that has forgotten the account gets another', async () => {
+  test('an unavailable authority is retried; if it has forgotten the account, a new one is created', async () => {
     const { engine } = await start([]);
     await engine.apply({ kind: 'host', host: hostOf({ id: 1, host: 'g.example.com', acme: true }) });
     await until(engine, 1, issued);
@@ -181,11 +181,11 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     expect(forgotten.acme?.problem).toMatch(/account/);
     ahead = Number(forgotten.acme?.nextAt) - Date.now();
     await until(engine, 2, issued);
-    expect(await engine.hostCertificate(1)).toMatchObject({ standing: 'valid' });
+    expect(await engine.hostCertificate(1)).toMatchObject({ status: 'valid' });
     ahead = 0;
   });
 
-  test('an order is given up when its host goes, is renamed or switched off while it is under way', async () => {
+  test('an order is canceled if its host is deleted, renamed or disabled meanwhile', async () => {
     let reached: () => void = () => undefined;
     const hole = net.createServer(() => reached()).listen(httpPort, '127.0.0.7');
     await once(hole, 'listening');
@@ -200,7 +200,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
       const asked = new Promise<void>((resolve) => { reached = resolve; });
       await engine.apply({ kind: 'host', host: host(name) });
       await asked;
-      expect(await engine.hostCertificate(1)).toMatchObject({ standing: 'missing', acme: { status: 'pending', nextAt: null } });
+      expect(await engine.hostCertificate(1)).toMatchObject({ status: 'missing', acme: { status: 'pending', nextAt: null } });
       await engine.apply(change);
       if (name === 'j.example.com') expect(await until(engine, 1, issued)).toMatchObject({ inUse: { names: ['k.example.com'] } });
       else expect(await engine.hostCertificate(1)).toBeUndefined();
@@ -213,7 +213,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     for (const name of ['i', 'j', 'l']) expect(files).not.toContain(`${name}.example.com.pem`);
   });
 
-  test('as many orders are begun as may be, at once and in an hour; those that failed before come last', async () => {
+  test('the number of concurrent orders and of orders per hour is limited; names that failed before come last', async () => {
     const names = ['m', 'n', 'o'].map((name, index) => ({ id: index + 1, host: `${name}.example.com` }));
     const dir = newDir();
     await pebble.lead('m.example.com', '127.0.0.8');
@@ -242,22 +242,22 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     ]);
     await until(engine, 8, issued);
     for (const id of [1, 2, 3, 4, 6, 7]) expect(await engine.hostCertificate(id)).toBeUndefined();
-    expect(await engine.hostCertificate(5)).toMatchObject({ standing: 'missing', acme: null });
+    expect(await engine.hostCertificate(5)).toMatchObject({ status: 'missing', acme: null });
     expect(pebble.orders - orders).toBe(1);
     await engine.close();
     const off = await start([{ id: 1, host: 'u.example.com' }], { off: true });
     expect(await off.engine.hostCertificate(1)).toBeUndefined();
   });
 
-  test('a disk that takes nothing fails the order, and the server lives on', async () => {
+  test('if the disk is full the order fails, and the server keeps running', async () => {
     const acme = { directory: pebble.directory, email: '', ca: pebble.ca, dir: newDir(), write: () => { throw new Error('no space left'); } };
     const { engine, log } = await startEngine({ acme, stored: { hosts: [{ ...hostOf({ id: 1, host: 'x.example.com', acme: true }), inletBytes: 0, exportBytes: 0 }] } });
     await engine.listenHosts({ host: '127.0.0.1', httpPort, httpsPort: 0 });
-    expect(await until(engine, 1, failed)).toMatchObject({ standing: 'missing', acme: { problem: 'no space left' } });
-    expect(await log.line(/could not be kept/)).toMatchObject({ name: 'x.example.com' });
+    expect(await until(engine, 1, failed)).toMatchObject({ status: 'missing', acme: { problem: 'no space left' } });
+    expect(await log.line(/could not be stored/)).toMatchObject({ name: 'x.example.com' });
   });
 
-  test('what is on the disk is used only if it is right', async () => {
+  test('stored files are only used if they are valid', async () => {
     const dir = newDir();
     const { engine } = await start([{ id: 1, host: 'v.example.com' }], { dir });
     const { inUse } = await until(engine, 1, issued);
@@ -269,7 +269,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     writePrivately(path.join(dir, own, 'account.json'), '{');
     const again = await start([{ id: 1, host: 'v.example.com' }, { id: 2, host: 'w.example.com' }], { dir });
     for (const id of [1, 2]) {
-      const state = await until(again.engine, id, (now) => issued(now) && now.standing === 'valid');
+      const state = await until(again.engine, id, (now) => issued(now) && now.status === 'valid');
       expect(state.inUse?.fingerprint).not.toBe(inUse?.fingerprint);
     }
   });

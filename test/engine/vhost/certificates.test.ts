@@ -53,10 +53,10 @@ test('a pair of files is replaced under load: no handshake fails, and the new pa
   expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com, DNS:fresh.example.com']));
   expect(load.resumed).toBeGreaterThan(10);
   expect(load.failures).toEqual([]);
-  for (const id of [77, 78]) expect(await hosts.certificate(id)).toMatchObject({ standing: 'valid', problem: '', inUse: { names: ['*.p.example.com', 'fresh.example.com'] } });
+  for (const id of [77, 78]) expect(await hosts.certificate(id)).toMatchObject({ status: 'valid', problem: '', inUse: { names: ['*.p.example.com', 'fresh.example.com'] } });
 });
 
-test('a pair that is no good never takes the place of the good one, and log and state say why', async () => {
+test('an unusable pair never replaces the good one, and log and state report the reason', async () => {
   const { load, log, until } = await start(covering);
   await load.next(20);
   const broken = covering.certificate + covering.certificate.slice(0, 300);
@@ -72,7 +72,7 @@ test('a pair that is no good never takes the place of the good one, and log and 
     const from = log.entries.length;
     await putPair(pair);
     const told = await until(({ problem }) => problem.includes(fault));
-    expect(told).toMatchObject({ standing: 'refused', problem: expect.stringMatching(/^the new certificate cannot be used \(.*\): the one before stays$/), inUse: { names: ['*.p.example.com'] } });
+    expect(told).toMatchObject({ status: 'refused', problem: expect.stringMatching(/^the new certificate cannot be used \(.*\): the one before stays$/), inUse: { names: ['*.p.example.com'] } });
     expect(await log.line(new RegExp(`cannot be used \\(${fault}`), from)).toMatchObject({ certificate, level: 50 });
     await load.next(20);
     await putPair(covering);
@@ -88,7 +88,7 @@ test('while only one of the two files is replaced the old pair serves; then the 
   const { load, until } = await start(covering);
   await load.next(20);
   await put(certificate, fresh.certificate);
-  expect(await until(({ problem }) => problem !== '')).toMatchObject({ standing: 'refused', inUse: { names: ['*.p.example.com'] } });
+  expect(await until(({ problem }) => problem !== '')).toMatchObject({ status: 'refused', inUse: { names: ['*.p.example.com'] } });
   await load.next(20);
   expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com']));
   await put(privateKey, fresh.key);
@@ -98,7 +98,7 @@ test('while only one of the two files is replaced the old pair serves; then the 
   expect(load.failures).toEqual([]);
 });
 
-test('what is told of a certificate, and how it stands for a host', async () => {
+test('the description of a certificate, and its status for a host', async () => {
   const soon = await makeCertificate(['*.p.example.com', '192.0.2.1'], { to: new Date(Date.now() + 10 * 86_400_000) });
   const text = (pair: TestCertificate) => ({ certificate: pair.certificate, privateKey: pair.key });
   const { hosts } = await startVhost([
@@ -107,14 +107,14 @@ test('what is told of a certificate, and how it stands for a host', async () => 
     hostOf({ id: 7, host: 'e.p.example.com', scheme: 'http', ...text(covering) }), hostOf({ id: 8, host: '*.p.example.com', location: '/other' }),
   ]);
   expect(await hosts.certificate(1)).toEqual({
-    standing: 'valid', problem: '', acme: null,
+    status: 'valid', problem: '', acme: null,
     inUse: { names: ['*.p.example.com'], issuer: 'adit test', validFrom: new Date('2020-01-01'), validTo: new Date('2120-01-01'), fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) },
   });
-  expect(await hosts.certificate(1, 'deep.below.p.example.com')).toMatchObject({ standing: 'notCovered' });
-  expect(await hosts.certificate(2)).toMatchObject({ standing: 'expiring' });
-  expect(await hosts.certificate(3)).toMatchObject({ standing: 'expired', inUse: { validTo: new Date('2020-01-01') } });
-  expect(await hosts.certificate(4)).toMatchObject({ standing: 'notCovered' });
-  expect(await hosts.certificate(5)).toMatchObject({ standing: 'missing', problem: 'the certificate cannot be used: cannot load', inUse: null });
+  expect(await hosts.certificate(1, 'deep.below.p.example.com')).toMatchObject({ status: 'notCovered' });
+  expect(await hosts.certificate(2)).toMatchObject({ status: 'expiring' });
+  expect(await hosts.certificate(3)).toMatchObject({ status: 'expired', inUse: { validTo: new Date('2020-01-01') } });
+  expect(await hosts.certificate(4)).toMatchObject({ status: 'notCovered' });
+  expect(await hosts.certificate(5)).toMatchObject({ status: 'missing', problem: 'the certificate cannot be used: cannot load', inUse: null });
   for (const id of [6, 7, 99]) expect(await hosts.certificate(id)).toBeUndefined();
-  expect(await hosts.certificate(8)).toMatchObject({ standing: 'valid' });
+  expect(await hosts.certificate(8)).toMatchObject({ status: 'valid' });
 });

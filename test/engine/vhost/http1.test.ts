@@ -4,7 +4,7 @@ import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhos
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 
-test('a request reaches the target with who asked, and the response comes back', async () => {
+test('a request reaches the target with the visitor\'s address, and the response is returned', async () => {
   const origin = await startRawOrigin((_text, socket) => socket.write(hello));
   const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
   const text = await exchange(httpPort, 'GET /a?b HTTP/1.1\r\nHost: Example.test:8000\r\nX-A: 1\r\nConnection: close, x-b\r\nX-B: 2\r\n\r\n');
@@ -60,13 +60,13 @@ test('an upgrade turns the connection into one for any bytes', async () => {
   expect(origin.received[0]).toMatch(/Connection: Upgrade\r\nUpgrade: websocket\r\n[^]*ping$/);
 });
 
-test('no route, no target, and a request that nobody understands each get a page of their own', async () => {
+test('a missing route, a missing target and a malformed request each get their own page', async () => {
   const { httpPort, log } = await startVhost([hostOf({ targets: ['127.0.0.1:1'] })]);
   const ask = (text: string) => exchange(httpPort, `${text}\r\nConnection: close\r\n\r\n`);
   expect(await ask('GET / HTTP/1.1\r\nHost: other.test')).toMatch(/^HTTP\/1.1 404 Not Found\r\nContent-Type: text\/html/);
   expect(await ask('GET / HTTP/1.1\r\nHost: other.test\r\nAccept: application/json')).toMatch(/^HTTP\/1.1 404 [^]*\r\n\r\n\{"status":404/);
   const refused = await ask('GET / HTTP/1.1\r\nHost: example.test');
   expect(refused).toMatch(/^HTTP\/1.1 502 /);
-  expect(await log.line(/a request was refused: the target could not be dialled: refused/)).toMatchObject({ id: /X-Request-Id: (\w+)/.exec(refused)?.[1], status: 502 });
+  expect(await log.line(/a request was refused: the target could not be dialed: refused/)).toMatchObject({ id: /X-Request-Id: (\w+)/.exec(refused)?.[1], status: 502 });
   expect(await ask('GET / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked')).toMatch(/^HTTP\/1.1 400 /);
 });

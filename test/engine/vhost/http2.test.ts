@@ -14,7 +14,7 @@ import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 
 const pem = { certificate: covering.certificate, privateKey: covering.key };
 
-test('sessions count as connections until they end; who ends without a word is gone at once, and one too many is turned away', async () => {
+test('sessions count as connections until they end; an abrupt end counts at once, and a session beyond the limit is refused', async () => {
   const silent = await startRawOrigin(() => undefined);
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { shares: { total: 3, perAddress: 3 } });
   const sessionTo = async () => {
@@ -47,7 +47,7 @@ test('a body of megabytes passes both ways whole, however the two sides wait for
   target.close();
 });
 
-test('visitors who are refused while they upload, and go, leave nothing behind', async () => {
+test('visitors that are refused during an upload and disconnect leave nothing behind', async () => {
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: ['127.0.0.1:1'], ...pem })], { dial: () => undefined });
   const traffic = secureHostRequests(httpsPort, 'x.p.example.com');
   const visits = await Promise.allSettled(Array.from({ length: 24 }, (_, seed) => traffic.run(200_000, seed)));
@@ -103,7 +103,7 @@ test('trailers pass in both directions, without what would change where a messag
   expect(origin.received.join('').match(/\r\n0\r\n[^]*?\r\n\r\n/g)).toEqual(Array.from({ length: 2 }, () => '\r\n0\r\nx-up: yes\r\n\r\n'));
 });
 
-test.each([0, 8])('a body that the visitor takes back (code %d) is not complete for the target', async (code) => {
+test.each([0, 8])('a body that the visitor cancels (code %d) is not complete for the target', async (code) => {
   const origin = await startRawOrigin(() => undefined);
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
   const visitor = await silentHttp2(httpsPort, 'x.p.example.com');
@@ -164,9 +164,9 @@ test.each([
   await eventually(() => server.connections, (count) => count === 0);
 });
 
-test('a session that is idle for long ends; a visitor who keeps the connection all the same loses it, and one who waits for an answer does not', async () => {
+test('an idle session ends and its connection is closed; a visitor that waits for a response keeps it', async () => {
   const silent = await startRawOrigin(() => undefined);
-  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { http2Timing: { idleMs: 500, lingerMs: 500 } });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { http2Timing: { idleMs: 500, drainMs: 500 } });
   const sessionTo = async () => {
     const options = { port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false, allowHalfOpen: true };
     const socket = tls.connect(options);

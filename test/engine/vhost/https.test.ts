@@ -32,7 +32,7 @@ test('the name picks the certificate; TLS 1.2 and 1.3 are spoken, nothing older'
   expect(origin.received[0]).toMatch(/X-Forwarded-Proto: https/);
 });
 
-test('who names nobody gets the host of the server\'s own name, if there is one', async () => {
+test('a visitor that sends no server name gets the host of the server\'s own name, if there is one', async () => {
   const origin = await startRawOrigin((_text, socket) => socket.write(hello));
   const { httpsPort, hosts } = await startVhost([
     hostOf({ host: 'a.example.org', targets: [origin.target], certificate: other.certificate, privateKey: other.key }),

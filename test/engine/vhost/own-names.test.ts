@@ -9,7 +9,7 @@ const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n
 const directory = temporaryDirectory();
 const byUser = { namedByAdmin: false } as const;
 
-test("a name that becomes the server's own goes from users' hosts and wildcards to the administrator's, with the next request", async () => {
+test("when a name becomes the server's own, requests go to the administrator's host instead of users' hosts and wildcards", async () => {
   const origin = await startRawOrigin((_text, socket) => socket.end(hello));
   const { httpPort, hosts } = await startVhost([
     hostOf({ id: 1001, host: 'panel.example.org', targets: [origin.target], ...byUser }),

@@ -45,7 +45,7 @@ async function start(options: Parameters<typeof startVhost>[1] = {}) {
   return { ...started, seen, gated };
 }
 
-test('a trusted proxy says by header who the visitor is; what that one says of others is not believed', async () => {
+test('a trusted proxy gives the visitor\'s address in a header; forwarded fields of the visitor are ignored', async () => {
   const { httpPort, seen, gated } = await start();
   for (const header of [V1, V2]) expect(await exchange(httpPort, header + get)).toMatch(/hello$/);
   await exchange(httpPort, V1 + get.replace('\r\n', '\r\nX-Forwarded-For: 203.0.113.9\r\n'));
@@ -53,7 +53,7 @@ test('a trusted proxy says by header who the visitor is; what that one says of o
   expect(gated).toEqual(['192.0.2.7', '192.0.2.7', '192.0.2.7']);
 });
 
-test('one that sends no header is served as before, and so is one that speaks for itself', async () => {
+test('a trusted proxy without a header is served as before, and so is one with a LOCAL header', async () => {
   const { httpPort, seen } = await start();
   await exchange(httpPort, get.replace('\r\n', '\r\nX-Forwarded-For: 203.0.113.9\r\n'));
   await exchange(httpPort, `PROXY UNKNOWN\r\n${get}`);
@@ -73,14 +73,14 @@ test('a header in pieces is one', async () => {
   socket.destroy();
 });
 
-test('a header of anybody else is a bad request', async () => {
+test('a header from any other address is a bad request', async () => {
   const { httpPort, httpsPort, seen } = await start({ trusts: () => false });
   for (const header of [V1, V2]) expect(await exchange(httpPort, header + get)).toMatch(/^HTTP\/1.1 400 /);
   expect(await exchange(httpsPort, V1)).toBe('');
   expect(seen).toEqual([]);
 });
 
-test('a malformed header closes the connection, and the log says so', async () => {
+test('a malformed header closes the connection and is logged', async () => {
   const { httpPort, httpsPort, log, seen } = await start();
   for (const port of [httpPort, httpsPort]) {
     const from = log.entries.length;
@@ -90,7 +90,7 @@ test('a malformed header closes the connection, and the log says so', async () =
   expect(seen).toEqual([]);
 });
 
-test('one that never comes takes as long as a head may', async () => {
+test('a header that never arrives has the timeout of a head', async () => {
   const { httpPort } = await start({ timing: { ...VHOST_TIMING, headMs: 50 } });
   expect(await exchange(httpPort, 'PROXY TCP4')).toBe('');
 });

@@ -24,7 +24,7 @@ test('version 2 names the visitor, whatever else it holds', () => {
   expect(readProxyPreface(v2(0x21, 0x21, ipv6))).toMatchObject({ length: 52, origin: { remoteAddress: '::1', remotePort: 80, local: { address: '2001:db8::2', port: 443 } } });
 });
 
-test('a header that names nobody leaves the connection to the peer', () => {
+test('a header without an address leaves the peer as the visitor', () => {
   const long = `PROXY UNKNOWN ffff:f...f:ffff ffff:f...f:ffff 65535 65535\r\n`;
   for (const text of ['PROXY UNKNOWN\r\n', long]) expect(read(text)).toEqual({ kind: 'header', length: text.length, origin: undefined });
   for (const bytes of [v2(0x20, 0, []), v2(0x20, 0x11, ipv4), v2(0x21, 0, []), v2(0x21, 0x31, Array.from({ length: 216 }, () => 0))]) {
@@ -39,7 +39,7 @@ test('every beginning of a header asks for more, and nothing else does', () => {
   for (const text of ['GET / HTTP/1.1', 'PUT / HTTP', 'PROPFIND', 'proxy TCP4', '\x16\x03\x01', '\r\nGET', '\r\n\r\nGET']) expect(read(text)).toEqual({ kind: 'none' });
 });
 
-describe('what begins like a header and is none is refused', () => {
+describe('bytes that begin like a header but are invalid are refused', () => {
   test.each([
     'PROXY TCP4 192.0.2.7 198.51.100.1 12345\r\n', 'PROXY TCP4 192.0.2.7 198.51.100.1 12345 443 x\r\n', 'PROXY TCP4  192.0.2.7 198.51.100.1 1 2\r\n',
     'PROXY TCP4 ::1 ::1 1 2\r\n', 'PROXY TCP6 192.0.2.7 192.0.2.8 1 2\r\n', 'PROXY TCP4 192.0.2.256 192.0.2.8 1 2\r\n', 'PROXY TCP4 192.0.2.7 192.0.2.8 65536 2\r\n',

@@ -66,7 +66,7 @@ async function askOnce(): Promise<() => void> {
   return () => socket.destroy();
 }
 
-test('a host that serves says so, and what it moves at this moment', async () => {
+test('a host that serves reports that, and its current traffic', async () => {
   await rig.client({});
   const remove = await rig.host({ id: HOST_ID, targets: [good] });
   const done = await askOnce();
@@ -77,7 +77,7 @@ test('a host that serves says so, and what it moves at this moment', async () =>
   expect(rig.engine.hostState(HOST_ID)).toBeUndefined();
 });
 
-test('what is cut off before its answer says why: it used up the traffic', async () => {
+test('a request that is cut off by the flow limit before its response gets an error with the reason', async () => {
   await rig.client({});
   const remove = await rig.host({ id: HOST_ID, targets: [mute] });
   const { inletBytes = 0, exportBytes = 0 } = rig.engine.clientState(CLIENT.id) ?? {};
@@ -87,7 +87,7 @@ test('what is cut off before its answer says why: it used up the traffic', async
   await remove();
 });
 
-describe('each refusal is a page that tells who can mend it, or JSON, with an id that the log has', () => {
+describe('each refusal is a page that says who can fix it, or JSON, with an id that is in the log', () => {
   test.each(cases)('$name: $status', async ({ status, title, cause, host, client = {}, request = get, before, noJson }) => {
     await rig.client({});
     const remove = await rig.host({ id: HOST_ID, targets: [good], ...host?.() });
@@ -131,7 +131,7 @@ describe('each refusal is a page that tells who can mend it, or JSON, with an id
   });
 });
 
-test('without an agent: 503, and the host says why it does not serve', async () => {
+test('without an agent: 503, and the host reports why it does not serve', async () => {
   const log = new LogRecorder();
   const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger });
   await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [{ ...hostOf({ id: HOST_ID, targets: [good] }), ...fresh }], blackIpList: [], serverName: '' });

@@ -92,7 +92,7 @@ test('one that the target closes is not used again', async () => {
   session.close();
 });
 
-test('one on which more came than the response is not used again', async () => {
+test('a connection with bytes after the response is not used again', async () => {
   const origin = await startOrigin((socket, heads) => socket.write(heads === 1 ? `${hello}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil` : hello));
   const { connect, httpPort } = await serve(origin.target);
   const session = connect();

@@ -53,7 +53,7 @@ for (const { name, programs, start: startOrigin } of smugglingOrigins) {
       expect(await outcome(`POST / HTTP/1.0\r\nHost: example.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`)).toEqual(refused);
     });
 
-    test('a coding that is not spoken here is no doubt, and is told from one', async () => {
+    test('an unsupported coding is refused with 501, an ambiguous one with 400', async () => {
       expect(await outcome(`${start}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n${inner}`)).toEqual({ ...refused, statuses: '501' });
     });
 
@@ -68,7 +68,7 @@ for (const { name, programs, start: startOrigin } of smugglingOrigins) {
         expect(reached).toEqual(['POST /outer HTTP/1.1']);
       });
 
-      test('whatever Connection wants to take away', async () => {
+      test('any fields that Connection names', async () => {
         const { reached } = await outcome(`POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close, content-length, transfer-encoding, host\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
         expect(reached).toEqual(['POST /outer HTTP/1.1']);
       });

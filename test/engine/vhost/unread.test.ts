@@ -30,7 +30,7 @@ async function answering(bytes: number, stallMs = 1000) {
     answered++;
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`);
   });
-  const vhost = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], { timing: { ...VHOST_TIMING, stallMs }, http2Timing: { idleMs: 500, lingerMs: 500 } });
+  const vhost = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], { timing: { ...VHOST_TIMING, stallMs }, http2Timing: { idleMs: 500, drainMs: 500 } });
   return { ...vhost, origin, answered: () => answered };
 }
 
@@ -62,7 +62,7 @@ async function session(port: number) {
   return { raw, stop, goOn, client, ask: () => client.request({ ':path': '/' }).on('error', () => undefined) };
 }
 
-test('who asks and reads no answers gets no more of them, over HTTP/1.1, and is disconnected; one who reads on gets all', async () => {
+test('an HTTP/1.1 visitor that reads no responses gets no more of them and is disconnected; one that resumes reading gets all', async () => {
   const { httpPort, server, answered } = await answering(100_000);
   const visitor = await visit(httpPort);
   visitor.pause().write(request.repeat(2000));
@@ -80,7 +80,7 @@ test('who asks and reads no answers gets no more of them, over HTTP/1.1, and is 
   expect(answered()).toBeGreaterThanOrEqual(50);
 });
 
-test('error pages are no exception: who reads none is not answered without end, and is disconnected', async () => {
+test('the same applies to error pages: a visitor that reads none is disconnected', async () => {
   /** Much more than the system takes of either side. */
   const MOST = 5000;
   const { httpPort, server } = await answering(0);
@@ -169,13 +169,14 @@ test('interim responses over HTTP/2 are at most 16, too; then the target does no
   await eventually(() => server.connections, (count) => count === 0);
 });
 
-test('heads of a hundred answers wait, too, for a visitor who reads late, and all of them come', async () => {
+test('the heads of a hundred responses wait for a visitor that reads late, and all of them arrive', async () => {
   const origin = await startRawOrigin((_text, socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\nok`));
   const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
   const { stop, goOn, client, ask } = await session(httpsPort);
   stop();
   const streams = Array.from({ length: 100 }, ask);
-  await eventually(() => origin.received.length, (count) => count >= 100);
+  // Those that begin late go over connections that others have left.
+  await eventually(() => origin.received.join('').split('GET ').length - 1, (count) => count >= 100);
   goOn();
   const texts = await Promise.all(streams.map(async (stream) => (await stream.setEncoding('latin1').toArray()).join('')));
   expect(texts).toEqual(texts.map(() => 'ok'));
@@ -197,7 +198,7 @@ test.each([
   expect(await eventually(() => server.connections, (count) => count === 0)).toBe(0);
 }, 90_000);
 
-test('a visitor who takes requests back as fast as it makes them is told so and disconnected at once', async () => {
+test('a visitor that cancels requests as fast as it sends them gets an error and is disconnected at once', async () => {
   const silent = await startRawOrigin(() => undefined);
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })]);
   const visitor = await silentHttp2(httpsPort, host);

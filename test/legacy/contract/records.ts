@@ -4,7 +4,8 @@ import path from 'node:path';
 import { expect } from '@jest/globals';
 import { hashPassword } from '../../../src/schema/access/password.ts';
 import { newToken } from '../../../src/schema/access/tokens.ts';
-import { wantedState } from '../../../src/schema/engine-changes.ts';
+import type { Shaped } from '../../../src/legacy/shapes.ts';
+import { wantedState } from '../../../src/schema/writes/engine-changes.ts';
 import type { Api } from '../../support/api.ts';
 import { covering } from '../../support/certificates.ts';
 import { StoreCopy, type Differences } from '../../support/store-copy.ts';
@@ -31,7 +32,7 @@ export const plainClient = {
   ConfigConnAllow: false, MaxTunnelNum: 0, Version: '', BlackIpList: [], IpWhite: false, IpWhitePass: '', IpWhiteList: [],
   CreateTime: someTime, LastOnlineTime: '', ExpireTime: '', UserExpireTime: '', EffectiveExpireTime: '',
   Cnf: { U: '', P: '', Compress: false, Crypt: false }, WebUserName: '', WebPassword: '',
-};
+} satisfies Record<keyof Shaped<'Client'>, unknown>;
 const stored = { ...plainClient, CreateTime: madeText };
 export const clients = {
   1: { ...stored, Id: 1, VerifyKey: 'key-1', Remark: 'office', Cnf: { U: 'basic', P: '', Compress: false, Crypt: false }, WebUserName: 'web' },
@@ -42,7 +43,7 @@ export const clients = {
 
 export const plainUser = {
   Id: 0, UserName: '', Password: '', Status: true, Remark: '', ClientCount: 0, TunnelCount: 0, MaxClientNum: 0, MaxTunnelNum: 0, ExpireTime: '', CreateTime: someTime,
-};
+} satisfies Record<keyof Shaped<'User'>, unknown>;
 export const users = {
   1: { ...plainUser, Id: 1, UserName: 'alice', Remark: 'first', ClientCount: 2, TunnelCount: 1, CreateTime: madeText },
   2: { ...plainUser, Id: 2, UserName: 'bob', ClientCount: 1, TunnelCount: 2, MaxClientNum: 1, MaxTunnelNum: 2, ExpireTime: '2031-01-01 00:00:00', CreateTime: madeText },
@@ -54,7 +55,7 @@ export const plainTunnel = {
   Password: '', Remark: '', TargetAddr: '', NoStore: false, LocalPath: '', StripPre: '', ProtoVersion: '', Target: { TargetStr: '', TargetArr: [], LocalProxy: false },
   MultiAccount: null, HealthCheckTimeout: 0, HealthMaxFail: 0, HealthCheckInterval: 0, HealthNextTime: '0001-01-01T00:00:00Z',
   HealthMap: null, HttpHealthUrl: '', HealthRemoveArr: null, HealthCheckType: '', HealthCheckTarget: '',
-};
+} satisfies Record<keyof Shaped<'Tunnel'>, unknown>;
 export const sshTarget = { TargetStr: '127.0.0.1:22', TargetArr: ['127.0.0.1:22'], LocalProxy: false };
 export const tunnels = {
   1: { ...plainTunnel, Id: 1, Port: 9001, Remark: 'ssh', Target: sshTarget },
@@ -68,7 +69,7 @@ export const plainHost = {
   Id: 0, Host: '', PlatformDomainID: '', PlatformManaged: false, HeaderChange: '', HostChange: '', Location: '/', Remark: '', Scheme: 'all', CertFilePath: '', KeyFilePath: '',
   NoStore: false, IsClose: false, AutoHttps: false, Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 }, Client: { Id: 1, Remark: 'office', IsConnect: false },
   Target: { TargetStr: '', TargetArr: [], LocalProxy: false },
-};
+} satisfies Record<keyof Shaped<'Host'>, unknown>;
 export const webTarget = { TargetStr: '127.0.0.1:80', TargetArr: ['127.0.0.1:80'], LocalProxy: false };
 export const hosts = {
   1: { ...plainHost, Id: 1, Host: 'app.example.com', Remark: 'web', Target: webTarget },

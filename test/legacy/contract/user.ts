@@ -62,6 +62,7 @@ export const userContract: Contract = {
     failures: [
       ['username can not be empty', { password: 'secret' }], ['username can not be empty', { username: ' ', password: 'secret' }],
       ['password can not be empty', { username: 'carol' }], ['password can not be empty', { username: 'carol', password: '   ' }],
+      ['username can not be empty', { expire_time: 'never' }], ['password can not be empty', { username: 'alice', expire_time: 'never' }], ['invalid expiration time', { username: 'carol', password: 'secret', expire_time: 'never' }],
       ['password must be at least 6 characters', { username: 'carol', password: '12345' }],
       ['username duplicate, please reset', { username: 'alice', password: 'secret' }], ['username duplicate, please reset', { username: 'admin', password: 'secret' }],
       ['permission denied', { username: 'carol', password: 'secret' }, 403, 'alice'],

@@ -10,7 +10,7 @@ const given = process.env['ADIT_FUZZ_SEED'];
  * `ADIT_FUZZ_SEED=SEED ADIT_FUZZ_PATH=PATH npm test -- test/fuzz/...` runs it again.
  */
 export const fuzzRuns: fc.Parameters<unknown> = {
-  numRuns: sized(5000, 100_000),
+  numRuns: sized(2000, 100_000),
   ...given === undefined ? {} : { seed: Number(given) },
   ...process.env['ADIT_FUZZ_PATH'] === undefined ? {} : { path: process.env['ADIT_FUZZ_PATH'] },
 };

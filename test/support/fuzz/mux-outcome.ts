@@ -1,3 +1,4 @@
+import { ControlQueue } from '../../../src/wire/control-queue.ts';
 import { Mux } from '../../../src/wire/mux.ts';
 import type { Stream } from '../../../src/wire/stream.ts';
 import { EmptySocket } from '../empty-socket.ts';
@@ -19,7 +20,7 @@ export function muxOutcome(pieces: readonly Buffer[]): unknown {
       ends++;
       seen.push(reason);
     },
-  }, { heartbeatMs: 60_000 });
+  }, { heartbeatMs: 60_000, controlQueue: new ControlQueue(Number.POSITIVE_INFINITY) });
   for (const piece of pieces) mux.onData(Buffer.from(piece));
   const open = mux.streamCount;
   mux.onClose();

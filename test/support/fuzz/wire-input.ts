@@ -37,7 +37,7 @@ const one = fc.oneof(
   json.map((message) => frame(Frame.CONTROL, 0, message)),
 );
 
-/** A few frames in a row: most of them on the other side's streams. */
+/** A few frames in a row: most of them on the peer's streams. */
 export const frames: fc.Arbitrary<Buffer> = fc.array(one, { maxLength: 8 }).map((all) => Buffer.concat(all));
 
 /** What a reader makes of a mux connection: pieces of DATA put together, and how it ended. */

@@ -17,7 +17,9 @@ export default class Environment {
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
-  async setup() {}
+  async setup() {
+    Error.stackTraceLimit = 20; // jest sets 100, and the program makes an error for each call that it refuses
+  }
 
   /** Called by jest after a suite. */
   async teardown() {

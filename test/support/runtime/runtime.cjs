@@ -1,9 +1,13 @@
 const { existsSync } = require('node:fs');
 const { register } = require('node:module');
 const path = require('node:path');
+const v8 = require('node:v8');
 const { fileURLToPath, pathToFileURL } = require('node:url');
 
 register(pathToFileURL(path.join(__dirname, 'hooks.mjs')));
+
+// Prisma's query compiler is WebAssembly: only its functions that are called are compiled, and quickly. To optimise them takes more than a suite gains by it.
+for (const flag of ['--liftoff-only', '--wasm-lazy-compilation']) v8.setFlagsFromString(flag);
 
 const root = path.resolve(__dirname, '../../..');
 

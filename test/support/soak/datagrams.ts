@@ -7,7 +7,7 @@ import { connect } from './streams.ts';
 import { type Traffic, WrongBytes } from './transfer.ts';
 
 /** The longest wait for an answer, in ms. */
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 /** Datagrams may get lost, as anywhere: one that is not answered within so many ms is sent again, so many times in all. */
 const AGAIN = { ms: 2000, times: 5 } as const;
 const COUNT = 4;
@@ -28,7 +28,7 @@ export function socksDatagrams(port: number, target: string): Traffic {
     run: async (bytes, seed) => {
       const control = await connect(port);
       try {
-        const client = new SocksClient({ proxy: { host: '127.0.0.1', port, type: 5 }, command: 'associate', destination: { host: '0.0.0.0', port: 0 }, timeout: PATIENCE_MS });
+        const client = new SocksClient({ proxy: { host: '127.0.0.1', port, type: 5 }, command: 'associate', destination: { host: '0.0.0.0', port: 0 }, timeout: TIMEOUT_MS });
         const established = new Promise<number>((resolve, reject) => {
           client.once('established', (info) => resolve(info.remoteHost?.port ?? 0)).once('error', reject);
         });

@@ -5,7 +5,7 @@ import { parseTarget } from '../../../src/rules/targets.ts';
 import { echoThrough, type Traffic } from './transfer.ts';
 
 /** The longest that a connection may take to be made, in ms. */
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 
 /** Connections to a port at whose other end everything is sent back: a tcp tunnel's, or the local port of a visitor's program. */
 export function streams(name: string, port: number): Traffic {
@@ -46,7 +46,7 @@ export function socksStreams(port: number, target: string): Traffic {
     name: 'socks5 CONNECT',
     run: async (bytes, seed) => {
       const { socket } = await SocksClient.createConnection({
-        proxy: { host: '127.0.0.1', port, type: 5 }, command: 'connect', destination: parseTarget(target) ?? { host: '', port: 0 }, timeout: PATIENCE_MS,
+        proxy: { host: '127.0.0.1', port, type: 5 }, command: 'connect', destination: parseTarget(target) ?? { host: '', port: 0 }, timeout: TIMEOUT_MS,
       });
       return echoThrough(socket, bytes, seed);
     },

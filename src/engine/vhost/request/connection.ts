@@ -1,5 +1,5 @@
 import type { ByteSocket, SocketSink } from '../../../wire/socket.ts';
-import { closeSoon } from '../../../wire/linger.ts';
+import { closeSoon } from '../../../wire/delayed-close.ts';
 import type { Framing } from '../../http/body.ts';
 import { listOf } from '../../http/field.ts';
 import type { RequestHead, ResponseHead } from '../../http/head.ts';
@@ -9,16 +9,16 @@ import { HttpSyntaxError } from '../../http/syntax-error.ts';
 import { HeadsForTarget } from '../target/head-for-target.ts';
 import { Http1Response } from '../response/http1-response.ts';
 import { formatOwnResponse, type OwnResponse } from '../response/own-response.ts';
-import { Patience } from '../patience.ts';
+import { WaitState } from '../wait-state.ts';
 import { RequestHandler } from './request-handler.ts';
 import type { TargetPool } from '../target/target-pool.ts';
 import type { VhostContext } from '../vhost-context.ts';
 import type { VisitorSide } from './visitor-side.ts';
 
-/** Bytes of responses that may wait for a visitor before his next request has to. */
+/** Bytes of responses that may wait for a visitor before its next request has to wait. */
 const MOST_UNREAD = 64 * 1024;
 
-/** What a visitor's connection is made of. */
+/** The dependencies of a visitor's connection. */
 export interface VhostConnectionOptions {
   readonly scheme: 'http' | 'https';
   readonly context: VhostContext;
@@ -37,7 +37,7 @@ export interface VhostConnectionOptions {
 export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   readonly covers = undefined;
   readonly unread = undefined;
-  readonly patience = new Patience();
+  readonly waitState = new WaitState();
   readonly heads = new HeadsForTarget();
   readonly #visitor: ByteSocket;
   readonly #options: VhostConnectionOptions;
@@ -49,7 +49,7 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   #keepsOpen = true;
   /** The visitor's bytes go to the target as they are. */
   #upgraded = false;
-  /** The visitor has to take the answers that he has before his next request is read. */
+  /** The visitor has to read the waiting responses before its next request is read. */
   #unread = false;
   #over = false;
   #gone = false;
@@ -77,14 +77,14 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
     else this.#noMore();
   }
 
-  /** The visitor has ended his direction: who has sent whole requests still waits for the answers. */
+  /** The visitor has ended its direction: complete requests are still answered. */
   #noMore(): void {
     if (this.#requests.over) this.#keepsOpen &&= this.#requests.ahead;
     else if (!this.#requests.unread) this.#close();
   }
 
   onDrain(): void {
-    this.patience.drained();
+    this.waitState.drained();
     if (this.#unread) this.#awaitRequest();
     else this.#handler.resume();
   }
@@ -103,10 +103,10 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
     }
   }
 
-  // His requests
+  // Requests
 
   onHeadBegun(): void {
-    this.patience.begin('head');
+    this.waitState.begin('head');
     this.#handler = new RequestHandler(this, this.#options.context);
   }
 
@@ -156,12 +156,12 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   }
 
   pauseVisitor(): void {
-    this.patience.held = true;
+    this.waitState.held = true;
     this.#visitor.pause();
   }
 
   resumeVisitor(): void {
-    this.patience.held = false;
+    this.waitState.held = false;
     if (this.#upgraded || this.#requests.inBody) this.#visitor.resume();
   }
 
@@ -207,29 +207,29 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
 
   #next(): void {
     if (this.pending <= MOST_UNREAD) return this.#awaitRequest();
-    // Who asks and doesn't read gets no more answers: they would pile up here.
+    // A visitor that sends requests and doesn't read gets no more responses: they would pile up here.
     this.#unread = true;
     this.#visitor.pause();
-    this.patience.begin('nothing');
+    this.waitState.begin('nothing');
   }
 
   #awaitRequest(): void {
     this.#unread = false;
     if (!this.#keepsOpen) return this.#close();
     this.#requests.next();
-    this.patience.begin('idle');
+    this.waitState.begin('idle');
     if (this.#requests.ahead) setImmediate(() => this.#readAhead());
     else if (this.#visitorEnded) this.#close();
     else this.#visitor.resume();
   }
 
-  /** Reads what was sent ahead; more is taken from the visitor only when that is used up, lest it pile up here. */
+  /** Reads what was sent ahead. More is read from the visitor only when that is used up, so that it can't grow. */
   #readAhead(): void {
     this.#read();
     if (this.#over || this.#upgraded || this.#unread) return;
     const waits = this.#requests.over && this.#requests.ahead;
     if (this.#visitorEnded) this.#noMore();
-    else if (!waits && !this.patience.held) this.#visitor.resume();
+    else if (!waits && !this.waitState.held) this.#visitor.resume();
   }
 
   cutOff(): void {
@@ -237,17 +237,17 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
     this.#end();
   }
 
-  /** Gives up: it took too long. */
+  /** A timeout has expired. */
   expire(): void {
     if (this.#over) return;
-    const { waiting } = this.patience;
+    const { waiting } = this.waitState;
     if (waiting === 'first' || waiting === 'idle') this.#close();
     else this.#handler.expire();
   }
 
   /** The server is about to stop: no further request. */
   drain(): void {
-    const { waiting } = this.patience;
+    const { waiting } = this.waitState;
     this.#keepsOpen = false;
     if (waiting === 'first' || waiting === 'idle') this.#close();
   }

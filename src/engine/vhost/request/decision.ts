@@ -2,7 +2,7 @@ import { requestedHost } from '../../../rules/host-name.ts';
 import type { RequestHead } from '../../http/head.ts';
 import { challengeToken } from '../response/challenge.ts';
 import type { HostEntry } from '../hosts.ts';
-import { saysPassword } from '../response/let-in.ts';
+import { isPasswordRequest } from '../response/password-form.ts';
 import type { Refusal } from '../response/refusal.ts';
 import { type Origin, visitorOf } from '../target/request-fields.ts';
 import { placeOf, type RequestPlace } from './request-place.ts';
@@ -27,10 +27,10 @@ export type Decision = {
 } & (
   | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly reason: string; readonly entry?: HostEntry }
   | { readonly kind: 'redirect' }
-  /** A certificate authority asks. */
+  /** A certificate authority validates a challenge. */
   | { readonly kind: 'challenge'; readonly answer: string }
-  /** He says the password that lets him in. */
-  | { readonly kind: 'letIn'; readonly entry: HostEntry }
+  /** The visitor sends the password that allows its address. */
+  | { readonly kind: 'password'; readonly entry: HostEntry }
   | { readonly kind: 'forward'; readonly entry: HostEntry; readonly origin: Origin }
 );
 
@@ -49,7 +49,7 @@ export function decide(context: VhostContext, head: RequestHead, { scheme, peer,
   if (scheme === 'http' && entry.wanted.autoHttps) return { kind: 'redirect', place, address };
   const refused = context.gate(entry, { address, kept: isKept(entry, address), head });
   const turnedAway = refused?.refusal === 'notListed';
-  if ((turnedAway || !refused) && saysPassword(head, place, turnedAway) && context.policy.letsIn(entry)) return { kind: 'letIn', place, address, entry };
+  if ((turnedAway || !refused) && isPasswordRequest(head, place, turnedAway) && context.policy.acceptsPassword(entry)) return { kind: 'password', place, address, entry };
   if (refused) return { kind: 'refuse', place, address, entry, ...refused };
   return { kind: 'forward', place, address, entry, origin: { address: peer, scheme, host: place.host, trusted } };
 }

@@ -8,8 +8,8 @@ import type { HostEntry } from '../hosts.ts';
 import type { Refusal } from '../response/refusal.ts';
 import type { GateRefusal, Visit } from '../vhost-context.ts';
 
-/** What a visitor is told of a cause. */
-const told: Readonly<Record<RefusalCause, Refusal>> = {
+/** The refusal for a cause. */
+const refusalByCause: Readonly<Record<RefusalCause, Refusal>> = {
   offline: 'offline', disabled: 'offline', expired: 'offline', globalBlackList: 'forbidden', whiteList: 'forbidden', blackList: 'forbidden',
   connections: 'tooMany', flow: 'exhausted', capacity: 'tooMany', agentCapacity: 'tooMany', noTarget: 'offline', localProxy: 'offline', login: 'unauthorized', malformed: 'malformed',
 };
@@ -28,9 +28,9 @@ export function gateOf(environment: Environment, entry: HostEntry, { address, ke
   if (targets.length === 0) return refuse('noTarget', 'offline', 'the host has no target');
   if (entry.targets.next === undefined) return refuse('noTarget', 'unhealthy', 'all targets fail their health checks');
   const admitted = environment.admit(entry.wanted, address);
-  // What goes over the connection that it has already takes nothing more.
+  // A request on a connection that is already open needs no new connection.
   if (typeof admitted === 'string' && !(kept && (admitted === 'connections' || admitted === 'capacity'))) {
-    return refuse(admitted, admitted === 'whiteList' && environment.clients.get(clientId)?.letsVisitorsIn === true ? 'notListed' : told[admitted], admitted);
+    return refuse(admitted, admitted === 'whiteList' && environment.clients.get(clientId)?.acceptsPassword === true ? 'notListed' : refusalByCause[admitted], admitted);
   }
   if (knows(environment.logins, clientId, head, address)) return undefined;
   return refuse('login', 'unauthorized', 'name or password is wrong or missing');

@@ -8,16 +8,16 @@ const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connectio
 const CHUNKED = Field.of('Transfer-Encoding', 'chunked');
 
 /**
- * The head of a request over HTTP/2 in the words of HTTP/1.1, in which it goes on to the target.
+ * The head of a request over HTTP/2 in the form of HTTP/1.1, in which it goes on to the target.
  * @param ended it has no body
- * @returns undefined = HTTP/1.1 can't say it without changing what it means: the stream is in error
+ * @returns undefined = HTTP/1.1 can't express it without changing its meaning: a stream error
  */
 export function requestHead(headers: http2.IncomingHttpHeaders, ended: boolean): RequestHead | undefined {
   const { ':method': method, ':path': target, ':authority': authority, host, 'content-length': length } = headers;
   const name = authority ?? host;
   if (method === undefined || method === 'CONNECT' || target === undefined || name === undefined || !/^(\/|\*$)/.test(target)) return undefined;
   if (authority !== undefined && host !== undefined && authority.toLowerCase() !== host.toLowerCase()) return undefined;
-  // A method is made of what names are, a path of what values are.
+  // A method uses the characters of names, a path those of values.
   const named = Field.received('Host', name);
   const came = receivedFields(headers);
   if (!named || !came || !Field.received(method, target)) return undefined;
@@ -35,7 +35,7 @@ export function requestHead(headers: http2.IncomingHttpHeaders, ended: boolean):
   return { method, target, minor: 1, fields, length: method.length + target.length + 14 + bytesOf(fields) };
 }
 
-/** Holds such a head to what one that came in bytes is held to. @throws {HttpSyntaxError} */
+/** Applies the limits and rules of HTTP/1.1 heads to such a head. @throws {HttpSyntaxError} */
 export function checkRequestHead({ target, fields, length }: RequestHead, limits: HeadLimits): void {
   if (!/^[\x21-\x7e\x80-\xff]+$/.test(target)) throw new HttpSyntaxError('the path is malformed');
   if (length > limits.bytes) throw new HttpSyntaxError(`the head is longer than ${limits.bytes} bytes`, 431);

@@ -11,7 +11,7 @@ import type { Http2Outbound } from '../response/http2-outbound.ts';
 import { Http2Response } from '../response/http2-response.ts';
 import { BODY_WINDOW } from './http2-session.ts';
 import type { OwnResponse } from '../response/own-response.ts';
-import { Patience } from '../patience.ts';
+import { WaitState } from '../wait-state.ts';
 import { RequestHandler } from './request-handler.ts';
 import type { TargetPool } from '../target/target-pool.ts';
 import type { UnreadAccount } from '../unread-account.ts';
@@ -26,7 +26,7 @@ export interface Http2Visitor {
   /** Whether the session may ask for a host: its certificate is for it. */
   readonly covers: (host: string) => boolean;
   readonly outbound: Http2Outbound;
-  /** What the server holds for it. */
+  /** Counts what the server holds for it. */
   readonly unread: UnreadAccount;
   readonly heads: HeadsForTarget;
 }
@@ -35,10 +35,10 @@ const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = htt
 const LAST_CHUNK = Buffer.from('0\r\n');
 const CRLF = Buffer.from('\r\n');
 
-/** A request over HTTP/2: a stream, with the body of the request towards the target and the response on its way back. */
+/** A request over HTTP/2: a stream, with the body of the request toward the target and the response on its way back. */
 export class Http2Request implements VisitorSide, UnreadHolder {
   readonly scheme = 'https';
-  readonly patience = new Patience();
+  readonly waitState = new WaitState();
   requestOver: boolean;
   readonly #stream: http2.ServerHttp2Stream;
   readonly #visitor: Http2Visitor;
@@ -55,7 +55,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
   /** It waits until less is held for its visitor: what to call when it does no longer. */
   #stopWaiting: (() => void) | undefined;
   /** What the visitor's account knows that is held here. */
-  #told = 0;
+  #reported = 0;
   #closed = false;
 
   /** @param ended the request has no body */
@@ -66,14 +66,14 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     this.requestOver = ended;
     this.#handler = new RequestHandler(this, context);
     this.#response = new Http2Response(stream, visitor.outbound, () => {
-      this.patience.drained();
+      this.waitState.drained();
       this.recount();
       this.#handler.resume();
     });
     visitor.unread.open(this);
   }
 
-  /** The head has come: finds out who answers, now or when the visitor has read what waits. */
+  /** The head is complete: handles the request, now or when the visitor has read what waits. */
   begin(head: RequestHead): void {
     const { unread } = this.#visitor;
     if (unread.hasRoom) return this.#begin(head);
@@ -146,7 +146,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     this.#handler.bodyOver();
   }
 
-  /** The body is not what the head says. */
+  /** The body does not match the head. */
   #fail(): void {
     this.#handler.close();
     this.#stream.close(NGHTTP2_PROTOCOL_ERROR);
@@ -169,11 +169,11 @@ export class Http2Request implements VisitorSide, UnreadHolder {
   }
 
   recount(): number {
-    // Who is told to wait may still send a whole window.
-    const body = this.patience.held ? Math.min(this.#missing ?? BODY_WINDOW, BODY_WINDOW) : 0;
+    // A visitor that has to wait may still send a whole window.
+    const body = this.waitState.held ? Math.min(this.#missing ?? BODY_WINDOW, BODY_WINDOW) : 0;
     const held = this.#closed ? 0 : this.#response.pending + body;
-    const more = held - this.#told;
-    this.#told = held;
+    const more = held - this.#reported;
+    this.#reported = held;
     if (more !== 0) this.#visitor.unread.add(more);
     return held;
   }
@@ -208,19 +208,19 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     return this.#visitor.pool;
   }
 
-  /** Bytes of the response that wait for the visitor. What is left of a whole one is looked after by the session. */
+  /** Bytes of the response that wait for the visitor. The session supervises the rest of a complete response. */
   get pending(): number {
     return this.#answered ? 0 : this.#response.pending;
   }
 
   pauseVisitor(): void {
-    this.patience.held = true;
+    this.waitState.held = true;
     this.#stream.pause();
     this.recount();
   }
 
   resumeVisitor(): void {
-    this.patience.held = false;
+    this.waitState.held = false;
     this.recount();
     if (this.#reads) this.#stream.resume();
   }
@@ -251,7 +251,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
   }
 
   upgraded(): void {
-    // No request asks for that over HTTP/2.
+    // HTTP/2 has no such request.
   }
 
   answer(response: OwnResponse): void {
@@ -264,10 +264,10 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     this.#over();
   }
 
-  /** What is still to come of the request has nobody to read it, and what a target would still answer has nowhere to go. */
+  /** Nothing reads the rest of the request, and a response of the target can no longer be delivered. */
   #over(): void {
     this.#answered = true;
-    this.patience.held = false;
+    this.waitState.held = false;
     this.#handler.close();
     this.recount();
     // One that is held would never end.
@@ -277,18 +277,18 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     else this.#stream.once('finish', () => this.#stream.close(NGHTTP2_NO_ERROR));
   }
 
-  /** `close` with an error code would end the body in good order first, so that a part of it looked like all. */
+  /** `close` with an error code would end the body in good order first, so that a truncated body would look complete. */
   cutOff(): void {
     this.#cut = true;
     this.#stream.destroy(new Error('the answer was cut off'));
   }
 
-  /** Gives up: it took too long. */
+  /** A timeout has expired. */
   expire(): void {
     if (this.#answered) return;
     if (!this.#stopWaiting) return this.#handler.expire();
     this.#stopWaiting();
     this.#stopWaiting = undefined;
-    this.#handler.refuse('unread', 'the visitor has not read what waits for him');
+    this.#handler.refuse('unread', 'the visitor has not read the responses that wait');
   }
 }

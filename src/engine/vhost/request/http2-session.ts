@@ -2,46 +2,69 @@ import http2 from 'node:http2';
 import type net from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { Pace, type PaceRules } from '../../../rules/pace.ts';
+import type { Turns } from '../../../wire/turns.ts';
 import type { UnreadLedger } from '../../../wire/unread-budget.ts';
 import { Http2Outbound } from '../response/http2-outbound.ts';
 
 /** Bytes of a request's body that a visitor may send before some of them were taken. */
 export const BODY_WINDOW = 256 * 1024;
-/** What one visitor's connection may hold. */
+/** The settings of a visitor's connection. */
 const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: BODY_WINDOW, enablePush: false };
 /** How long a visitor may take for the end of a response that is complete here, in ms. */
 const TAIL_MS = 60_000;
 /** What all streams of a session together may send before some of it was taken. */
 const SESSION_WINDOW = 1024 * 1024;
 
-/** Requests that a visitor may take back, or make so that they can't be served. nghttp2 bears twice as many at once, and then keeps the connection. */
+/** The most requests that a visitor may cancel (rapid reset), or send in a form that can't be served. nghttp2 tolerates twice as many at once, and keeps the connection then. */
 const TAKEN_BACK: PaceRules = { atOnce: 500, perSecond: 33 };
+
+/** Maximum requests in one iteration of the event loop. Fewer may be open, so a visitor that sends more has canceled some. */
+const MOST_AT_ONCE = 200;
 
 /** How long an HTTP/2 session may take, in ms. */
 export interface Http2Timing {
-  /** Without a stream, whatever else the visitor says. */
+  /** The idle timeout: without an open stream, whatever other frames arrive. */
   readonly idleMs: number;
   /** From its end in good order until the visitor closes the connection. */
-  readonly lingerMs: number;
+  readonly drainMs: number;
 }
 
 /** The times in use. */
-export const HTTP2_TIMING: Http2Timing = { idleMs: 60_000, lingerMs: 30_000 };
+export const HTTP2_TIMING: Http2Timing = { idleMs: 60_000, drainMs: 30_000 };
 
 /**
  * Takes a request.
  * @param ended it has no body
- * @returns what to call when the stream is closed, which says whether the visitor took the request back; undefined = nothing, it was refused
+ * @returns a function to call when the stream is closed, with whether the visitor canceled the request; undefined = it was refused
  */
 export type OnHttp2Stream = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, ended: boolean) => (() => boolean) | undefined;
 
-/** What a session is made of. */
+/** The dependencies of a session. */
 export interface Http2SessionOptions {
   /** Called for each request. */
   readonly onStream: OnHttp2Stream;
   readonly timing: Http2Timing;
   /** What is held for the visitor counts there. */
   readonly unread: UnreadLedger;
+  /** That of all sessions. */
+  readonly queue: Turns;
+}
+
+/** Trailers that come before their request has begun. */
+class HeldTrailers {
+  readonly #stream: http2.ServerHttp2Stream;
+  #held: http2.IncomingHttpHeaders | undefined;
+  readonly #hold = (headers: http2.IncomingHttpHeaders): void => { this.#held = headers; };
+
+  constructor(stream: http2.ServerHttp2Stream) {
+    this.#stream = stream.once('trailers', this.#hold);
+  }
+
+  /** Delivers them to the request now. */
+  release(): void {
+    this.#stream.off('trailers', this.#hold);
+    if (this.#held) this.#stream.emit('trailers', this.#held, 0);
+  }
 }
 
 /** A stream that fails is closed by that: there is nothing else to be done. */
@@ -51,33 +74,35 @@ function ignored(): void {
 
 /** A visitor's HTTP/2 connection, from the handshake to the end of its socket. */
 export class Http2Session {
-  /** What waits for the visitor beside the bodies of responses. */
+  /** What waits for the visitor other than the bodies of responses. */
   readonly outbound: Http2Outbound;
   readonly #session: http2.ServerHttp2Session;
   readonly #socket: TLSSocket;
   readonly #carrier: net.Socket;
   readonly #timing: Http2Timing;
-  /** Ends it when it was idle for so long, or the visitor doesn't go though it has ended. */
+  /** Ends it after the idle timeout, or when the visitor doesn't disconnect after its end. */
   #timer: NodeJS.Timeout | undefined;
   /** Those that are open, and since when all of their response waits for the visitor; 0 = not yet. */
   readonly #streams = new Map<http2.ServerHttp2Stream, number>();
   readonly #taken = new Pace(TAKEN_BACK);
   #ending = false;
-  /** Bytes that had gone to the visitor when he last took some, and when that was seen. */
+  /** Requests in this iteration of the event loop. */
+  #atOnce = 0;
+  /** The number of bytes sent when the visitor last took some, and when that was observed. */
   #bytes = 0;
   #bytesAt = 0;
-  /** Something waited for the visitor when that was looked at, and has not gone out since. */
+  /** At the last check something waited for the visitor, and has not been sent since. */
   #waits = false;
 
   /** @param carrier the socket below TLS */
-  constructor(socket: TLSSocket, carrier: net.Socket, { onStream, timing, unread }: Http2SessionOptions) {
+  constructor(socket: TLSSocket, carrier: net.Socket, { onStream, timing, unread, queue }: Http2SessionOptions) {
     this.#socket = socket;
     this.#carrier = carrier;
     this.#timing = timing;
     this.#session = http2.performServerHandshake(socket, { settings: SETTINGS, maxSessionMemory: 4, unknownProtocolTimeout: 5000 });
     this.#session.setLocalWindowSize(SESSION_WINDOW);
     this.#session.on('error', () => this.cutOff());
-    // Node lets the socket be half open, and would keep session and streams. Nobody reads answers any more.
+    // Node leaves the socket half-open, and would keep session and streams, although the visitor reads no more responses.
     socket.once('end', () => this.cutOff());
     socket.once('close', () => {
       clearTimeout(this.#timer);
@@ -88,11 +113,39 @@ export class Http2Session {
     this.outbound = new Http2Outbound(this.#session, unread, () => this.cutOff());
     this.#session.on('stream', (stream, headers, flags) => {
       stream.on('error', ignored);
-      // Taken back along with the request.
-      if (stream.destroyed) return this.#takenBack();
-      this.#begin(stream, onStream(stream, headers, (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0));
+      if (this.#ending || this.#areTooMany()) {
+        stream.destroy();
+        return;
+      }
+      this.#queue(stream, queue, () => onStream(stream, headers, (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0));
     });
     this.#rest();
+  }
+
+  /** Begins a request when the queue comes to it; one that is canceled until then counts at once, and waits no longer. */
+  #queue(stream: http2.ServerHttp2Stream, queue: Turns, serve: () => (() => boolean) | undefined): void {
+    const trailers = new HeldTrailers(stream);
+    const begin = (): void => {
+      // It is about to be withdrawn.
+      if (stream.destroyed) return;
+      stream.off('close', withdraw);
+      this.#begin(stream, serve());
+      trailers.release();
+    };
+    const withdraw = (): void => {
+      queue.withdraw(this, begin);
+      this.#takenBack();
+    };
+    stream.once('close', withdraw);
+    if (queue.add(this, begin)) return;
+    this.#endFlood();
+    stream.destroy();
+  }
+
+  #areTooMany(): boolean {
+    if (this.#atOnce === 0) setImmediate(() => { this.#atOnce = 0; });
+    if (++this.#atOnce > MOST_AT_ONCE) this.#endFlood();
+    return this.#ending;
   }
 
   #begin(stream: http2.ServerHttp2Stream, onClosed: (() => boolean) | undefined): void {
@@ -106,9 +159,12 @@ export class Http2Session {
     });
   }
 
-  /** Whoever makes requests only to take them back wants the work done, not the answers. */
+  /** A visitor that cancels its requests causes work without reading the responses (rapid reset). */
   #takenBack(): void {
-    if (this.#ending || this.#taken.begin(performance.now())) return;
+    if (!this.#ending && !this.#taken.begin(performance.now())) this.#endFlood();
+  }
+
+  #endFlood(): void {
     this.#ending = true;
     if (!this.#session.destroyed) this.#session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
     // By then that was sent.
@@ -119,7 +175,7 @@ export class Http2Session {
   #rest(): void {
     if (this.#socket.destroyed) return;
     clearTimeout(this.#timer);
-    this.#timer = this.#session.closed ? setTimeout(() => this.cutOff(), this.#timing.lingerMs) : setTimeout(() => this.end(), this.#timing.idleMs);
+    this.#timer = this.#session.closed ? setTimeout(() => this.cutOff(), this.#timing.drainMs) : setTimeout(() => this.end(), this.#timing.idleMs);
     this.#timer.unref();
   }
 
@@ -130,8 +186,8 @@ export class Http2Session {
   }
 
   /**
-   * Gives up what the visitor does not take: the session, when nothing of what waits for him has gone out for `stallMs`; a stream, when the end of
-   * its response waits for too long.
+   * Closes what the visitor does not read: the session, if no waiting data has been sent for `stallMs`; a stream, if the end of
+   * its response has waited for too long.
    * @param now by the monotonic clock
    */
   look(now: number, stallMs: number): void {
@@ -143,7 +199,7 @@ export class Http2Session {
       else if (now - since > TAIL_MS) stream.destroy();
     }
     const bytes = this.#carrier.bytesWritten;
-    // What is on its way to the system is no longer seen to wait: only when it has gone does the session wait for nothing.
+    // Data that was handed to the system is no longer visible as waiting: the session is idle only when it has been sent.
     this.#waits = waits || (this.#waits && bytes === this.#bytes);
     if (!this.#waits || bytes !== this.#bytes) {
       this.#bytes = bytes;
@@ -156,7 +212,7 @@ export class Http2Session {
   }
 
   /**
-   * A write that fails because the visitor is gone tells the session nothing; an empty one of our own tells us. libuv leaves what was queued behind
+   * The session does not notice a write that fails because the visitor is gone; an empty write of our own reports it. libuv leaves what was queued behind
    * a write that failed where it is, until there is another one: so none may wait in the socket's own queue for the one before.
    */
   #probe(): void {

@@ -4,8 +4,8 @@ import { challengeResponse } from '../response/challenge.ts';
 import { decide, type Decision } from './decision.ts';
 import { Exchange, type ExchangeOwner } from '../target/exchange.ts';
 import type { HostEntry } from '../hosts.ts';
-import { LetInForm } from '../response/let-in.ts';
-import { formFor } from '../response/let-in-page.ts';
+import { PasswordForm } from '../response/password-form.ts';
+import { formFor } from '../response/password-page.ts';
 import { httpsRedirect, type OwnResponse } from '../response/own-response.ts';
 import { A_PAGE, prefersJson, type Refusal, type RefusalForm, refusalOf, refusalResponse } from '../response/refusal.ts';
 import { upgradeOf } from '../target/request-fields.ts';
@@ -15,15 +15,15 @@ import type { VisitorSide } from './visitor-side.ts';
 
 type Of<Kind extends Decision['kind']> = Extract<Decision, { readonly kind: Kind }>;
 
-/** One request of a visitor, whatever protocol it came by: finds its host, and has it answered by the host's target or by this server. */
+/** One request of a visitor, over HTTP/1.1 or HTTP/2: finds its host, and has it answered by the host's target or by this server. */
 export class RequestHandler implements ExchangeOwner {
   readonly side: VisitorSide;
   /** Of the visitor: behind a proxy not the other end of the connection. */
   address: string;
   readonly #context: VhostContext;
-  /** Who answers. */
+  /** What answers the request. */
   #responder: Responder | undefined;
-  /** Says how a refusal has to look, unless `#form` does. */
+  /** Determines the form of a refusal, unless `#form` does. */
   #head: RequestHead | undefined;
   #form: Omit<RefusalForm, 'id'> | undefined;
   /** The host that it is for. */
@@ -52,13 +52,13 @@ export class RequestHandler implements ExchangeOwner {
         return this.#refuseRequest(decision.refusal, decision.reason, decision.entry);
       case 'challenge': return this.#answer(challengeResponse(decision.answer));
       case 'redirect': return this.#answer(httpsRedirect(decision.place, this.#context.httpsPort));
-      case 'letIn': return this.#letIn(head, decision);
+      case 'password': return this.#tryPassword(head, decision);
       case 'forward': this.#forward(head, decision);
     }
   }
 
-  #letIn(head: RequestHead, { place, entry, address }: Of<'letIn'>): void {
-    const form = new LetInForm({ head, place, say: (password) => this.#context.policy.letIn(entry, address, password) }, (answer) => {
+  #tryPassword(head: RequestHead, { place, entry, address }: Of<'password'>): void {
+    const form = new PasswordForm({ head, place, say: (password) => this.#context.policy.tryPassword(entry, address, password) }, (answer) => {
       if ('response' in answer) return this.#answer(answer.response);
       this.#form = answer.form;
       this.#refuseRequest(answer.refusal, 'the visitor did not say the password of the whitelist', entry);
@@ -83,20 +83,20 @@ export class RequestHandler implements ExchangeOwner {
   /** From now on the request's body is for `responder`. */
   #begin(responder: Responder): void {
     this.#responder = responder;
-    this.side.patience.begin(this.side.requestOver ? 'response' : 'body');
+    this.side.waitState.begin(this.side.requestOver ? 'response' : 'body');
   }
 
   // The request's body
 
   /** A piece of it, chunk sizes included. */
   body(piece: Buffer): void {
-    this.side.patience.received(piece.length);
+    this.side.waitState.received(piece.length);
     if (this.#responder?.send(piece) === false) this.side.pauseVisitor();
   }
 
-  /** It is complete. Not to be called when there is none. */
+  /** Reports that the body is complete. Not called for requests without a body. */
   bodyOver(): void {
-    if (!this.#responding) this.side.patience.begin('response');
+    if (!this.#responding) this.side.waitState.begin('response');
     this.#responder?.requestSent();
   }
 
@@ -115,7 +115,7 @@ export class RequestHandler implements ExchangeOwner {
     this.#responder?.resume();
   }
 
-  /** The visitor is gone, or goes elsewhere. */
+  /** The visitor has disconnected or canceled the request. */
   close(): void {
     this.#over = true;
     this.#responder?.close();
@@ -131,7 +131,7 @@ export class RequestHandler implements ExchangeOwner {
 
   responding(): void {
     this.#responding = true;
-    this.side.patience.begin('nothing');
+    this.side.waitState.begin('nothing');
   }
 
   answered(whole: boolean): void {
@@ -152,7 +152,7 @@ export class RequestHandler implements ExchangeOwner {
     this.refuse(refusalOf(error), error.message);
   }
 
-  /** Why the request would not be let through by now: its connection was cut for that, say when the traffic is used up. */
+  /** Why the request would no longer be admitted, which is why its connection was closed: for example the flow limit is reached. */
   #blocked(): { readonly refusal: Refusal; readonly reason: string } | undefined {
     const blocked = this.#entry && this.#visit && this.#context.gate(this.#entry, this.#visit);
     return blocked?.refusal === 'notListed' ? undefined : blocked;
@@ -163,7 +163,7 @@ export class RequestHandler implements ExchangeOwner {
     this.#answer(this.#refusal(refusal, reason));
   }
 
-  /** Answers a request that is in order; the connection goes on if its body is here. */
+  /** Answers a valid request; the connection is kept if its body was read. */
   #answer(response: OwnResponse): void {
     this.#responder = undefined;
     this.side.answer(response, !this.side.requestOver);
@@ -178,7 +178,7 @@ export class RequestHandler implements ExchangeOwner {
 
   /** It took too long. */
   expire(): void {
-    const { waiting } = this.side.patience;
+    const { waiting } = this.side.waitState;
     if (waiting === 'response') this.#responder?.silent();
     else if (waiting === 'nothing') this.side.cutOff();
     else this.refuse('timeout', `the request did not arrive in time (${waiting})`);

@@ -4,7 +4,7 @@ import type { RequestHead } from '../../http/head.ts';
 import { PlainRequestHead } from '../../http/plain-head.ts';
 import { HttpSyntaxError } from '../../http/syntax-error.ts';
 
-/** Where a request goes. */
+/** The host and path of a request. */
 export interface RequestPlace {
   /** As it was sent, with its port if it had one. */
   readonly host: string;
@@ -12,7 +12,7 @@ export interface RequestPlace {
   readonly path: string;
 }
 
-/** Where a request goes: by its target in absolute form, else by its Host field. @throws {HttpSyntaxError} */
+/** The host and path of a request: by its target in absolute form, else by its Host field. @throws {HttpSyntaxError} */
 export function placeOf(head: RequestHead): RequestPlace {
   if (head instanceof PlainRequestHead) return { host: head.host, path: pathOf(head.target) };
   const { target, minor, fields, method } = head;

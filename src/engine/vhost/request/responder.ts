@@ -4,12 +4,12 @@ export interface Responder {
   send(piece: Buffer): boolean;
   /** The whole request was sent. */
   requestSent(): void;
-  /** The visitor ended his direction, after an upgrade. */
+  /** The visitor ended its direction, after an upgrade. */
   finish(): void;
   /** The visitor takes bytes again. */
   resume(): void;
   /** The answer took too long. */
   silent(): void;
-  /** The visitor is gone, or goes elsewhere. */
+  /** The visitor has disconnected or canceled the request. */
   close(): void;
 }

@@ -3,21 +3,21 @@ import type { Framing } from '../../http/body.ts';
 import type { ResponseHead } from '../../http/head.ts';
 import type { HeadsForTarget } from '../target/head-for-target.ts';
 import type { OwnResponse } from '../response/own-response.ts';
-import type { Patience } from '../patience.ts';
+import type { WaitState } from '../wait-state.ts';
 import type { TargetPool } from '../target/target-pool.ts';
 
 /** Takes the response of a target on its way to the visitor, and gives it the form of the visitor's protocol. */
 export interface ResponseSide {
-  /** 1xx; 101 only when the request asked for it. False = wait until the visitor takes bytes again. */
+  /** 1xx; 101 only for an upgrade request. False = wait until the visitor takes bytes again. */
   interim(head: ResponseHead): boolean;
   /** @param requestOver the whole request was sent to the target */
   head(head: ResponseHead, body: Framing, requestOver: boolean): void;
   /**
-   * What the target sent after the head, as it came: chunks with their sizes. After 101, whatever it sends. False as for `interim`.
-   * @param last the response ends with it
+   * Sends what the target sent after the head, unchanged: chunks with their sizes; after 101, everything. Returns false as `interim` does.
+   * @param last the response ends with this piece
    */
   body(piece: Buffer, last: boolean): boolean;
-  /** All that has come was said: a head that waited for a piece of its body waits no longer. False as for `interim`. */
+  /** Everything received was passed on: a head that waits for a piece of its body is sent now. False as for `interim`. */
   flush(): boolean;
   /** After 101: the target ended its direction. */
   end(): void;
@@ -33,9 +33,9 @@ export interface VisitorSide extends ResponseSide {
   readonly covers: ((host: string) => boolean) | undefined;
   /** Connections to targets that the visitor's earlier requests left open. */
   readonly pool: TargetPool;
-  /** What the streams from its targets hold for it counts there; undefined = for the agent's session alone. */
+  /** Counts what the streams from its targets hold for it; undefined = only the agent's session counts it. */
   readonly unread: UnreadLedger | undefined;
-  readonly patience: Patience;
+  readonly waitState: WaitState;
   /** Writes the heads of the visitor's requests. */
   readonly heads: HeadsForTarget;
   /** All of the request has come. */
@@ -46,7 +46,7 @@ export interface VisitorSide extends ResponseSide {
   upgraded(): void;
   /** Sends a response of this server. @param last nothing after this request is to be trusted, or can be answered */
   answer(response: OwnResponse, last: boolean): void;
-  /** The response is complete. @param whole so was the request: otherwise nobody reads the rest of it */
+  /** The response is complete. @param whole the request was also complete; otherwise the rest of it is not read */
   answered(whole: boolean): void;
   /** Ends at once. In the middle of a response the visitor sees a broken connection, not a short answer. */
   cutOff(): void;

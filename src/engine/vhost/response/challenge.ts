@@ -3,7 +3,7 @@ import type { OwnResponse } from './own-response.ts';
 
 const WHERE = '/.well-known/acme-challenge/';
 
-/** The token that a certificate authority asks for (RFC 8555, 8.3); undefined = the path is another. */
+/** The token that a certificate authority requests (RFC 8555, 8.3); undefined = another path. */
 export function challengeToken(path: string): string | undefined {
   return path.startsWith(WHERE) ? path.slice(WHERE.length) : undefined;
 }

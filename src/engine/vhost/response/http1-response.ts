@@ -8,11 +8,11 @@ const NOTHING = Buffer.alloc(0);
 
 /** Writes the response to one request to a visitor over HTTP/1.x. */
 export class Http1Response {
-  /** The visitor was told that the connection closes after it. */
+  /** The response announced that the connection closes after it. */
   closes = false;
   readonly #visitor: ByteSocket;
   readonly #minor: 0 | 1;
-  /** Not yet sent: what comes of the body at once goes with it, which saves a write for each small response. */
+  /** A head that was not sent yet: it is written together with the part of the body that arrives with it, which saves a write for each small response. */
   #head: ResponseHead | undefined;
   /** The visitor gets the content of the chunks only. */
   #dechunker: Dechunker | undefined;

@@ -3,13 +3,13 @@ import type { UnreadHolder, UnreadLedger } from '../../../wire/unread-budget.ts'
 
 /** Bytes of heads that may wait in a session for its visitor, before nothing more is handed to it. */
 const MOST_WAITING = 256 * 1024;
-/** So many more, and it is looked at how many of them wait. */
+/** The number of waiting heads is checked after this many more. */
 const COUNT_EVERY = 16 * 1024;
-/** How often a session is looked at whose visitor has to read first, in ms. Node has no event for it. */
+/** How often a session whose visitor has to read first is checked, in ms. Node has no event for it. */
 const LOOK_MS = 50;
 
 /**
- * What waits in an HTTP/2 session for a visitor who does not read. Bodies wait in their streams, which say when they are full. Heads (1xx and the
+ * What waits in an HTTP/2 session for a visitor that does not read. Bodies wait in their streams, which report when they are full. Heads (1xx and the
  * response's) go straight to the session, which takes any number of them: they are counted here.
  */
 export class Http2Outbound implements UnreadHolder {
@@ -20,7 +20,7 @@ export class Http2Outbound implements UnreadHolder {
   /** Handed over since the session was last seen with nothing left to send. */
   #bytes = 0;
   /** What the account knows of. */
-  #told = 0;
+  #reported = 0;
   #closed = false;
   #waiting: Array<() => void> = [];
 
@@ -33,16 +33,16 @@ export class Http2Outbound implements UnreadHolder {
     unread.open(this);
   }
 
-  /** A head of so many bytes was handed to the session. */
+  /** Counts the bytes of a head that was passed to the session. */
   add(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes - this.#told > COUNT_EVERY) this.recount();
+    if (this.#bytes - this.#reported > COUNT_EVERY) this.recount();
   }
 
   recount(): number {
     if (!this.#waits) this.#bytes = 0;
-    const more = this.#bytes - this.#told;
-    this.#told = this.#bytes;
+    const more = this.#bytes - this.#reported;
+    this.#reported = this.#bytes;
     if (more !== 0) this.#unread.add(more);
     return this.#bytes;
   }
@@ -69,7 +69,7 @@ export class Http2Outbound implements UnreadHolder {
   /** Calls `resume` when it is no longer full. */
   wait(resume: () => void): void {
     this.#waiting.push(resume);
-    // Mostly the visitor reads, and everything is sent at the end of this turn.
+    // Mostly the visitor reads, and everything is sent at the end of this iteration of the event loop.
     if (this.#waiting.length === 1) setImmediate(() => this.#look());
   }
 

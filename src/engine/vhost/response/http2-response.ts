@@ -19,7 +19,7 @@ export class Http2Response {
   readonly #stream: http2.ServerHttp2Stream;
   readonly #outbound: Http2Outbound;
   readonly #onDrain: () => void;
-  /** Not yet sent: what comes of the body at once tells whether there is a trailer, and whether the response ends with it. */
+  /** A head that was not sent yet: the part of the body that arrives with it shows whether there is a trailer, and whether the response ends with it. */
   #head: WaitingHead | undefined;
   /** There is a head: no other one may follow, also not while it waits. */
   #begun = false;
@@ -32,7 +32,7 @@ export class Http2Response {
   #waits = false;
   #draining = false;
 
-  /** @param onDrain called after a method said false, when the visitor takes bytes again */
+  /** @param onDrain called when the visitor takes bytes again after a method returned false */
   constructor(stream: http2.ServerHttp2Stream, outbound: Http2Outbound, onDrain: () => void) {
     this.#stream = stream;
     this.#outbound = outbound;
@@ -44,7 +44,7 @@ export class Http2Response {
     return this.#stream.writableLength + this.#pieces.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** 1xx. They are only hints: a visitor who doesn't read the heads that wait already gets none. */
+  /** 1xx. They are only hints: a visitor that doesn't read the heads that wait already gets none. */
   interim({ status, fields, length }: ResponseHead): void {
     if (this.#begun || this.#gone || this.#outbound.full) return;
     this.#outbound.add(length);
@@ -70,7 +70,7 @@ export class Http2Response {
     this.#head = head;
   }
 
-  /** @param last it is whole with this piece @returns false = wait for `onDrain` */
+  /** @param last the body ends with this piece @returns false = wait for `onDrain` */
   body(piece: Buffer, last: boolean): boolean {
     if (this.#whole) return true;
     this.#whole = last;
@@ -79,7 +79,7 @@ export class Http2Response {
     return this.flush();
   }
 
-  /** It is whole. */
+  /** Ends the body. */
   finish(): void {
     this.#whole = true;
     this.flush();
@@ -93,7 +93,7 @@ export class Http2Response {
     // Node has ended the stream where there is no body: after HEAD, or 204.
     if (this.#stream.writableEnded) return true;
     if (pieces.length > 0) this.#pieces = [];
-    // The end goes along with the last piece.
+    // The end is sent with the last piece.
     const last = this.#whole ? pieces.pop() : undefined;
     let more = true;
     for (const piece of pieces) more = this.#stream.write(piece);

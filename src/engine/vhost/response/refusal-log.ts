@@ -4,18 +4,18 @@ import { type Refusal, statusOf } from './refusal.ts';
 
 /** Lines a second for one cause and host. */
 const PER_CAUSE = 10;
-/** Lines a second for all of them; beyond it those of a cause share one line, whatever the host. */
+/** Lines per second in total; beyond it refusals of one cause share a line, for all hosts. */
 const PER_SECOND = 100;
 const SECOND_MS = 1000;
-/** What strangers chose is cut to so many characters. */
+/** Text from visitors is cut to this many characters. */
 const MOST_TEXT = 255;
 
 /** A request that was refused. */
 export interface RefusedRequest {
   readonly refusal: Refusal;
-  /** For the log; may hold what the visitor sent. */
+  /** For the log; may contain text that the visitor sent. */
   readonly reason: string;
-  /** undefined = it is for none. */
+  /** undefined = no host */
   readonly hostId: number | undefined;
   /** The visitor's. */
   readonly address: string;
@@ -72,7 +72,7 @@ export class RefusalLog {
     return tally.id;
   }
 
-  /** Ends the second: says how many requests share an id. */
+  /** Ends the second: logs how many requests share an id. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -84,7 +84,7 @@ export class RefusalLog {
   }
 }
 
-/** A stranger's text as one short line, without what could change a terminal's mind. */
+/** A visitor's text as one short line, without terminal control characters. */
 function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.slice(0, MOST_TEXT).replaceAll(/[\0-\x1f\x7f-\x9f]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);

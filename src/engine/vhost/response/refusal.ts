@@ -3,13 +3,13 @@ import { Field, valuesOf } from '../../http/field.ts';
 import type { HttpSyntaxError } from '../../http/syntax-error.ts';
 import type { OwnResponse } from './own-response.ts';
 
-/** Why a request was not served: the status, and who can mend it. Nothing in it tells of the inside. */
+/** Why a request was not served: the status, and who can fix it. The texts reveal no internals. */
 const refusals = {
-  malformed: { status: 400, title: 'Bad request', text: 'The request is malformed. If a program sent it, its author can mend this.' },
-  forbidden: { status: 403, title: 'Not for this address', text: 'Visitors from your address are turned away. The owner of this site decides who is let in.' },
+  malformed: { status: 400, title: 'Bad request', text: 'The request is malformed. If a program sent it, its author can fix this.' },
+  forbidden: { status: 403, title: 'Not for this address', text: 'This site does not accept visitors from your address. Its owner decides which addresses are allowed.' },
   unauthorized: { status: 401, title: 'Name and password, please', text: 'The owner of this site gives them out.' },
-  notListed: { status: 401, title: 'This site asks for a password', text: 'Visitors from your address are let in who know it. The owner of this site gives it out.' },
-  wrongPassword: { status: 401, title: 'That is another password', text: 'The owner of this site gives out the right one.' },
+  notListed: { status: 401, title: 'This site asks for a password', text: 'Visitors from your address need it. The owner of this site gives it out.' },
+  wrongPassword: { status: 401, title: 'Wrong password', text: 'The owner of this site gives out the right one.' },
   noRoute: { status: 404, title: 'No such site', text: 'No site is set up here under this name and path. Check the address; its owner can set it up.' },
   timeout: { status: 408, title: 'Too slow', text: 'The request did not arrive in time. Try again.' },
   misdirected: { status: 421, title: 'Misdirected request', text: 'This connection is for another site. A browser asks again on a new one.' },
@@ -17,19 +17,19 @@ const refusals = {
   tooManyTries: { status: 429, title: 'Too many tries', text: 'Wait a minute, then try again.' },
   tooLarge: { status: 431, title: 'The request is too long', text: 'Its head has too many or too long lines.' },
   notSpoken: { status: 501, title: 'Not spoken here', text: 'The request asks for something that this server does not do.' },
-  refused: { status: 502, title: 'The site does not answer properly', text: 'The program behind this site refused the connection or broke it off. Its owner can mend this.' },
-  offline: { status: 503, title: 'The site is away', text: 'The machine behind this site is not connected, or was switched off. Its owner can mend this.' },
+  refused: { status: 502, title: 'The site does not answer properly', text: 'The program behind this site refused the connection or broke it off. Its owner can fix this.' },
+  offline: { status: 503, title: 'The site is away', text: 'The machine behind this site is not connected, or was switched off. Its owner can fix this.' },
   unread: { status: 503, title: 'Too much waits', text: 'More responses wait for your address than it reads. Try again when they have come.' },
-  unhealthy: { status: 503, title: 'The site is out of order', text: 'No program behind this site passes its health checks at the moment. Its owner can mend this.' },
-  exhausted: { status: 503, title: 'The site has used up its traffic', text: 'Its owner, or whoever runs this server, can raise the limit.' },
-  silent: { status: 504, title: 'The site does not answer', text: 'The program behind this site did not answer in time. Its owner can mend this.' },
+  unhealthy: { status: 503, title: 'The site is out of order', text: 'No program behind this site passes its health checks at the moment. Its owner can fix this.' },
+  exhausted: { status: 503, title: 'The site has used up its traffic', text: 'Its owner, or the operator of this server, can raise the limit.' },
+  silent: { status: 504, title: 'The site does not answer', text: 'The program behind this site did not answer in time. Its owner can fix this.' },
   version: { status: 505, title: 'Not spoken here', text: 'Only HTTP/1.0 and HTTP/1.1 are spoken here.' },
 } as const;
 
 /** @see refusals */
 export type Refusal = keyof typeof refusals;
 
-/** What a request that is no HTTP as it is taken here is told. */
+/** The refusal of a request that is not valid HTTP. */
 export function refusalOf({ status }: HttpSyntaxError): Refusal {
   switch (status) {
     case 400: return 'malformed';
@@ -41,17 +41,17 @@ export function refusalOf({ status }: HttpSyntaxError): Refusal {
 
 /** What a refusal is to look like. */
 export interface RefusalForm {
-  /** Ties it to the line of the log that tells more. */
+  /** Also in the log line that has the details. */
   readonly id: string;
   /** The visitor's program prefers JSON to a page. */
   readonly json: boolean;
   /** A HEAD request: the same head, no body. */
   readonly headOnly: boolean;
-  /** HTML by which the visitor can let himself in. */
+  /** HTML of the password form. */
   readonly form?: string;
 }
 
-/** What a visitor gets who has not said what he prefers. */
+/** The form for a visitor without a preference. */
 export const A_PAGE: Pick<RefusalForm, 'json' | 'headOnly'> = { json: false, headOnly: false };
 
 /** The status of a refusal. */
@@ -62,7 +62,7 @@ export function statusOf(refusal: Refusal): number {
 /** The whole response: a small plain page, or JSON. */
 export function refusalResponse(refusal: Refusal, { id, json, headOnly, form }: RefusalForm): OwnResponse {
   const { status, title, text } = refusals[refusal];
-  // Who is to say a password is told as the family tells it (contract 4.9).
+  // The request for a password has the form of the NPS family (contract 4.9).
   const asked = form === undefined ? {} : { success: false };
   const body = json ? JSON.stringify({ ...asked, status, error: title, message: text, id }) : page(title, text, id, form);
   const fields: Field[] = [
@@ -93,7 +93,7 @@ function page(title: string, text: string, id: string, form = ''): string {
 `;
 }
 
-/** Whether JSON is what the visitor's program asks for, rather than a page. */
+/** Whether the visitor's program prefers JSON to a page. */
 export function prefersJson(fields: readonly Field[]): boolean {
   const accept = valuesOf(fields, 'accept').join(',').toLowerCase();
   const json = accept.indexOf('json');

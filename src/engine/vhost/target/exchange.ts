@@ -11,7 +11,7 @@ import { TargetConnection, type TargetUser } from './target-connection.ts';
 import type { VhostContext } from '../vhost-context.ts';
 import type { VisitorSide } from '../request/visitor-side.ts';
 
-/** Whose request it is. */
+/** The owner of the request. */
 export interface ExchangeOwner {
   readonly side: VisitorSide;
   /** The visitor's. */
@@ -20,9 +20,9 @@ export interface ExchangeOwner {
   upgraded(): void;
   /** The head of the response has come: from here on it may take its time. */
   responding(): void;
-  /** The response is complete. @param whole so was the request */
+  /** The response is complete. @param whole the request was also complete */
   answered(whole: boolean): void;
-  /** No response came, and none can any more. */
+  /** No response has arrived, and none can arrive. */
   refuse(refusal: Refusal, reason: string): void;
 }
 
@@ -33,7 +33,7 @@ export interface Asked {
   readonly bodyless: boolean;
 }
 
-/** Methods that a target may be asked twice when a connection that waited turns out to be closed. */
+/** Methods that may be retried when a kept connection to the target turns out to be closed. */
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** One request and its response, on a connection to a target that is left to the visitor's next requests. */
@@ -55,7 +55,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   #closed = false;
   #interim: InterimLimit | undefined;
 
-  /** Takes a connection that waits, or one to the host's next target; undefined = there is none to be had. */
+  /** Uses a kept connection, or opens one to the host's next target; undefined = not possible. */
   static open(owner: ExchangeOwner, entry: HostEntry, context: VhostContext, asked: Asked): Exchange | undefined {
     const kept = owner.side.pool.take(entry, owner.address);
     const target = kept ?? dial(owner, entry, context);
@@ -135,14 +135,14 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
     }
   }
 
-  /** @param rest what came after the response */
+  /** @param rest the bytes after the response */
   #onRest(rest: Buffer): void {
     if (this.#closed || !this.#response.over) return;
     if (this.#upgraded) {
       if (rest.length > 0) this.#said(this.#owner.side.body(rest, false));
       return;
     }
-    // Whose answer it would be is anybody's guess.
+    // It can't be known which request a response on this connection would answer.
     if (rest.length > 0) this.#persistent = false;
     this.#bodyOver();
   }
@@ -150,7 +150,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   onInterim(head: ResponseHead): void {
     (this.#interim ??= new InterimLimit()).count(head);
     const { status } = head;
-    if (status === 101 && !this.#asked.upgrade) throw new HttpSyntaxError('a change of protocol that nobody asked for');
+    if (status === 101 && !this.#asked.upgrade) throw new HttpSyntaxError('a switch of protocol without a request for it');
     this.#said(this.#owner.side.interim(head));
     if (status !== 101) return;
     this.#upgraded = true;
@@ -172,7 +172,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
       this.#complete();
       return;
     }
-    // An early answer: what is left of the request has nobody to read it.
+    // An early response: the rest of the request is not read.
     this.close();
     this.#owner.answered(false);
   }
@@ -228,7 +228,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
     this.#repeat = undefined;
   }
 
-  /** The response doesn't come, or can't be trusted from here on: a visitor who has a part of it sees a broken connection, not a short answer. */
+  /** The response failed: a visitor that has a part of it sees a broken connection, not a short response. */
   #break(refusal: Refusal, reason: string): void {
     if (!this.#response.begun) return this.#fail(refusal, reason);
     this.close();

@@ -4,33 +4,33 @@ import { Field } from '../../http/field.ts';
 import type { HostFields } from './host-fields.ts';
 import { fieldsForTarget, type Origin, tellOrigin } from './request-fields.ts';
 
-/** What targets are told in every head as long as nothing of this changes. */
-interface Told {
+/** The lines that are the same in every head for a target, as long as none of these inputs changes. */
+interface CachedLines {
   readonly own: HostFields;
   readonly origin: Origin;
   /** The line of Host. */
   readonly before: Buffer;
-  /** Where the request comes from, and the empty line. */
+  /** The fields about the request's origin, and the empty line. */
   readonly after: Buffer;
 }
 
 /** Writes the heads that targets get of one visitor's requests. */
 export class HeadsForTarget {
-  #told: Told | undefined;
+  #cached: CachedLines | undefined;
 
-  /** @param path where the request goes (`RequestPlace.path`) @param own what its host sets */
+  /** @param path of the request (`RequestPlace.path`) @param own the fields that its host sets */
   write(head: RequestHead, path: string, own: HostFields, origin: Origin): Buffer {
     // Everything else takes a look at each field.
     const plain = head instanceof PlainRequestHead && head.target === path && own.fields.length === 0 && !origin.trusted;
     if (!plain) return formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fieldsForTarget(head, own, origin));
-    const told = this.#tells(own, origin) ?? (this.#told = {
+    const cached = this.#reusable(own, origin) ?? (this.#cached = {
       own, origin, before: formatFields([own.host ?? Field.of('Host', origin.host)]), after: formatTrailer(tellOrigin([], origin)),
     });
-    return head.passedOn(told.before, told.after);
+    return head.passedOn(cached.before, cached.after);
   }
 
-  #tells(own: HostFields, { host, address, scheme }: Origin): Told | undefined {
-    const told = this.#told;
-    return told?.own === own && told.origin.host === host && told.origin.address === address && told.origin.scheme === scheme ? told : undefined;
+  #reusable(own: HostFields, { host, address, scheme }: Origin): CachedLines | undefined {
+    const cached = this.#cached;
+    return cached?.own === own && cached.origin.host === host && cached.origin.address === address && cached.origin.scheme === scheme ? cached : undefined;
   }
 }

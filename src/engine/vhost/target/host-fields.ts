@@ -4,10 +4,10 @@ import { Field } from '../../http/field.ts';
 
 /** What a host sets in the heads of requests (contract 4.7: header, hostchange), read once and not for each of them. */
 export interface HostFields {
-  /** The Host field that targets see; undefined = as it came. */
+  /** The Host field that targets see; undefined = unchanged. */
   readonly host: Field | undefined;
   readonly fields: readonly Field[];
-  /** Those of the fields, in the spelling of `Field.variable`: they replace what came. */
+  /** The names of the fields, in the spelling of `Field.variable`: they replace those of the request. */
   readonly names: ReadonlySet<string>;
 }
 

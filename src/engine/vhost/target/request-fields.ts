@@ -7,29 +7,29 @@ import { PlainRequestHead } from '../../http/plain-head.ts';
 import { plantsSession, withoutSession } from '../../http/session-fields.ts';
 import type { HostFields } from './host-fields.ts';
 
-/** What the target is told of where a request came from. */
+/** The origin of a request, as the target sees it. */
 export interface Origin {
   /** The address at the other end of the connection. */
   readonly address: string;
   readonly scheme: 'http' | 'https';
   /** The Host header, or the authority of the request line, as it was sent. */
   readonly host: string;
-  /** The address is a proxy's that the operator named: what it says of the visitor is believed. */
+  /** The address is that of a trusted proxy: its information about the visitor is used. */
   readonly trusted: boolean;
 }
 
 /**
- * Said by this server; what a stranger says of it is not passed on, also not under a name that CGI takes for the same (`X_Real_IP`). In the
+ * Fields that this server sets; those of a visitor are not passed on, also not under a name that CGI treats as the same (`X_Real_IP`). In the
  * spelling of `Field.variable`.
  */
-const told = new Set(['host', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded']);
+const replacedFields = new Set(['host', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded']);
 
-/** The fields that the target gets instead of those that came (contract 4.7: header, hostchange). */
+/** The fields that replace those of the request (contract 4.7: header, hostchange). */
 export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Origin): Field[] {
   const fields = own.names.has('host') ? [] : [own.host ?? Field.of('Host', origin.host)];
   for (const field of endToEnd(head.fields)) {
     const name = field.variable;
-    if (told.has(name) || own.names.has(name)) continue;
+    if (replacedFields.has(name) || own.names.has(name)) continue;
     const kept = withoutSession(field);
     if (kept) fields.push(kept);
   }
@@ -42,7 +42,7 @@ export function fieldsForTarget(head: RequestHead, own: HostFields, origin: Orig
   return fields;
 }
 
-/** Whose request it is: of those who passed it on the last one that is no trusted proxy. @param peer a trusted one */
+/** The client's address: the last one in the chain of proxies that is not a trusted proxy. @param peer a trusted one */
 export function visitorOf(fields: readonly Field[], peer: string, trusts: (address: string) => boolean): string {
   const passed = valuesOf(fields, 'x-forwarded-for').flatMap((value) => value.split(',')).map(forwardedAddress);
   for (const address of passed.toReversed()) {
@@ -52,7 +52,7 @@ export function visitorOf(fields: readonly Field[], peer: string, trusts: (addre
   return passed[0] ?? peer;
 }
 
-/** The protocol that a request wants to change to; undefined = none (RFC 9110, 7.8). */
+/** The protocol of a request's Upgrade; undefined = none (RFC 9110, 7.8). */
 export function upgradeOf(head: RequestHead): string | undefined {
   if (head instanceof PlainRequestHead) return undefined;
   const { minor, fields } = head;
@@ -62,7 +62,7 @@ export function upgradeOf(head: RequestHead): string | undefined {
   return protocols.length === 1 && protocols[0] !== '' && !/\bh2c\b/i.test(protocols[0] ?? '') ? protocols[0] : undefined;
 }
 
-/** What a target is told of where a request comes from. @param fields of the request: what they say counts if the peer is trusted */
+/** The origin of a request for the target. @param fields of the request: used if the peer is trusted */
 export function tellOrigin(fields: readonly Field[], { address, scheme, host, trusted }: Origin): Field[] {
   const said = (name: string) => (trusted ? valuesOf(fields, name) : []);
   return [
@@ -76,7 +76,7 @@ export function tellOrigin(fields: readonly Field[], { address, scheme, host, tr
 /** What the answer that changes the protocol can't have: it has no body, and the connection is for something else from here on. */
 const notInSwitch = new Set(['keep-alive', 'content-length', 'transfer-encoding', 'trailer']);
 
-/** The fields that the visitor gets of a target's response; 101 keeps what it switches to. @param minor the y of HTTP/1.y that he speaks */
+/** The fields of a target's response that the visitor gets; 101 keeps Upgrade. @param minor the y of the visitor's HTTP/1.y */
 export function fieldsForVisitor(fields: readonly Field[], { status, minor }: { readonly status: number; readonly minor: 0 | 1 }): Field[] {
   const passed = status === 101 ? fields.filter(({ lower }) => !notInSwitch.has(lower)) : endToEndOfResponse(fields, { status, minor });
   return passed.some(plantsSession) ? passed.filter((field) => !plantsSession(field)) : passed;

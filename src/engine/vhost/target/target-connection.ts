@@ -1,17 +1,17 @@
 import { decodeDialResult } from '../../../wire/dial-result.ts';
-import { closeSoon } from '../../../wire/linger.ts';
+import { closeSoon } from '../../../wire/delayed-close.ts';
 import type { ByteSocket, SocketSink } from '../../../wire/socket.ts';
 import type { VisitorTrace } from '../../limits/visitor-trace.ts';
 import type { HostEntry } from '../hosts.ts';
 import type { Refusal } from '../response/refusal.ts';
 
-/** Who uses a connection to a target at the moment. */
+/** The current user of a connection to a target. */
 export interface TargetUser {
   onData(chunk: Buffer): void;
   /** The target ended its direction. */
   onEnd(): void;
   onDrain(): void;
-  /** The connection is gone, or never came about. */
+  /** The connection was closed, or could not be opened. */
   onLost(refusal: Refusal, reason: string): void;
 }
 
@@ -25,7 +25,7 @@ export class TargetConnection implements SocketSink {
   readonly #socket: ByteSocket;
   readonly #trace: VisitorTrace | undefined;
   #user: TargetUser | undefined;
-  /** The agent has said that the target took the connection. */
+  /** The agent has reported that the target accepted the connection. */
   #connected = false;
   #closed = false;
 
@@ -48,11 +48,11 @@ export class TargetConnection implements SocketSink {
     this.#user = user;
   }
 
-  /** Nobody uses it for now. */
+  /** It has no user for now. */
   rest(): void {
     this.#user = undefined;
     this.idleSince = performance.now();
-    // It was perhaps told to wait for a visitor who is slower.
+    // It may have been paused for a slower visitor.
     this.resume();
   }
 
@@ -89,15 +89,15 @@ export class TargetConnection implements SocketSink {
     let bytes = chunk;
     if (!this.#connected) {
       const result = decodeDialResult(chunk[0]);
-      this.#trace?.say(this.#socket, 'target dialled', { result });
+      this.#trace?.say(this.#socket, 'target dialed', { result });
       if (result !== 'connected') {
-        this.#lose(result === 'timeout' ? 'silent' : 'refused', `the target could not be dialled: ${result}`);
+        this.#lose(result === 'timeout' ? 'silent' : 'refused', `the target could not be dialed: ${result}`);
         return;
       }
       this.#connected = true;
       bytes = chunk.subarray(1);
     }
-    // A target that speaks without being asked: whose answer it would be is anybody's guess.
+    // The target sent bytes without a request: they cannot be assigned to one.
     if (!this.#user) this.close();
     else if (bytes.length > 0) this.#user.onData(bytes);
   }

@@ -1,7 +1,7 @@
 import type { HostEntry } from '../hosts.ts';
 import type { TargetConnection } from './target-connection.ts';
 
-/** The connections to targets that one visitor's answered requests left open, for his next ones. */
+/** The connections to targets that one visitor's answered requests left open, for its next ones. */
 export class TargetPool {
   readonly #most: number;
   readonly #idleMs: number;
@@ -11,8 +11,8 @@ export class TargetPool {
   #closed = false;
 
   /**
-   * @param most connections that wait at a time; beyond it the one that waited longest is closed
-   * @param idleMs how long each may wait, in ms
+   * @param most maximum idle connections; beyond that, the one that was idle longest is closed
+   * @param idleMs idle timeout of each, in ms
    */
   constructor(most: number, idleMs: number) {
     this.#most = most;
@@ -24,14 +24,14 @@ export class TargetPool {
     return this.#idle.some((target) => fits(target, entry, address));
   }
 
-  /** Takes the one that was used last; undefined = there is none that fits. */
+  /** Takes the most recently used connection; undefined = none fits. */
   take(entry: HostEntry, address: string): TargetConnection | undefined {
     const at = this.#idle.findLastIndex((target) => fits(target, entry, address));
     if (at < 0) return undefined;
     return at === this.#idle.length - 1 ? this.#idle.pop() : this.#idle.splice(at, 1)[0];
   }
 
-  /** Keeps a connection that rests. */
+  /** Keeps an idle connection. */
   give(target: TargetConnection): void {
     if (this.#closed) {
       target.close();

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { CertificateFault, type CertificateFacts, certificatePair, isPem } from '../../../rules/certificate.ts';
 import type { TicketKeys } from './ticket-keys.ts';
 
-/** Files are looked at again at the first handshake after so many ms: a new pair is in use within 2 s. */
+/** The first handshake after this many ms checks the files again: a new pair is in use within 2 s. */
 const LOOK_MS = 1000;
 /** The most bytes of a certificate or key file (contract D32). */
 const MAX_BYTES = 64 * 1024;
@@ -29,11 +29,11 @@ export interface CertificateNeeds {
   readonly tickets: TicketKeys;
 }
 
-/** How a pair stands. */
-export interface CertificateStatus {
+/** The state of a certificate with its key. */
+export interface PairState {
   /** Of the pair in use; undefined = none is. */
   readonly facts: CertificateFacts | undefined;
-  /** Why what is there now is not in use; "" = it is. */
+  /** Why a replacement is not used; "" = there is no refused replacement. */
   readonly problem: string;
 }
 
@@ -79,8 +79,8 @@ export class Certificate {
     return this.#loaded?.context;
   }
 
-  /** How it stood when it was last looked at. */
-  get status(): CertificateStatus {
+  /** Its state at the last check. */
+  get status(): PairState {
     return { facts: this.#loaded?.facts, problem: this.#problem };
   }
 
@@ -98,7 +98,7 @@ export class Certificate {
     try {
       const seen = `${await likeness(certificate)} ${await likeness(privateKey)}`;
       if (seen === this.#seen) {
-        this.#mended();
+        this.#recovered();
         return;
       }
       const cert = await textOf(certificate);
@@ -113,7 +113,7 @@ export class Certificate {
 
   #use(facts: CertificateFacts, cert: string, key: string): void {
     const now = this.#now();
-    // Before there is another one even an expired certificate tells a visitor more than no answer.
+    // Until there is another one, even an expired certificate tells a visitor more than a closed connection.
     if (this.#loaded && (facts.validFrom.getTime() > now || facts.validTo.getTime() <= now)) throw new CertificateFault('not yet valid or expired');
     this.#loaded = this.#load({ facts, cert, key });
     this.#problem = '';
@@ -127,8 +127,8 @@ export class Certificate {
     return { context: contextOf({ cert, key, fingerprint: fingerprint256, ticketKeys: this.#tickets.keyFor(fingerprint256) }), facts, cert, key, tickets: this.#tickets.version };
   }
 
-  /** What was bad is gone again: the files are those in use. */
-  #mended(): void {
+  /** The replacement was undone: the files are those in use again. */
+  #recovered(): void {
     if (this.#problem === '') return;
     this.#problem = '';
     this.#log.info('the files of a certificate are those in use again');
@@ -164,7 +164,7 @@ async function likeness(given: string): Promise<string> {
     const file = await stat(given, { bigint: true });
     if (file.isFile() && file.size <= MAX_BYTES) return `${file.dev}:${file.ino}:${file.size}:${file.mtimeNs}`;
   } catch {
-    // it isn't there, or isn't ours to read
+    // missing, or not readable
   }
   throw new CertificateFault(MISSING);
 }

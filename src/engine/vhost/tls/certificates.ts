@@ -1,19 +1,19 @@
 import type { Logger } from 'pino';
-import { type CertificateStanding, describeCertificate, standingOf } from '../../../rules/certificate.ts';
+import { type CertificateStatus, describeCertificate, certificateStatusOf } from '../../../rules/certificate.ts';
 import { acmeFault } from '../../../rules/acme-name.ts';
 import type { Acme } from '../../acme/acme.ts';
 import type { CertificateState, WantedHost } from '../../face.ts';
 import { Certificate, type CertificateSource } from './certificate.ts';
 import { TicketKeys } from './ticket-keys.ts';
 
-/** How often all certificates are looked at, in ms, so that what happens to files is told without a visitor. */
+/** How often all certificates are checked, in ms, so that changes of files are reported without a visitor. */
 const ROUND_MS = 30_000;
 
 interface Shared {
   readonly certificate: Certificate;
   users: number;
-  /** As it was told last. */
-  standing: CertificateStanding | undefined;
+  /** The status that was last reported. */
+  status: CertificateStatus | undefined;
 }
 
 /** The certificates in use: hosts with the same one share it, as those of a platform domain do. */
@@ -65,7 +65,7 @@ export class Certificates {
     return shared.certificate;
   }
 
-  /** A host has this one no more. */
+  /** Called when a host no longer uses this certificate. */
   release({ source }: Certificate): void {
     const shared = this.#shared.get(keyOf(source));
     if (!shared || --shared.users > 0) return;
@@ -76,10 +76,10 @@ export class Certificates {
   #share(source: CertificateSource): Shared {
     const certificate = new Certificate(source, { log: this.#log, now: this.#now, tickets: this.tickets }, () => this.onChange(certificate));
     if (source.acmeName !== undefined) this.#acme?.want(source.acmeName);
-    return { certificate, users: 0, standing: undefined };
+    return { certificate, users: 0, status: undefined };
   }
 
-  /** Its own pair goes before ACME, which is for names alone, and for hosts that are served over HTTPS. */
+  /** Its own pair takes precedence over ACME, which is for names only, and for hosts that are served over HTTPS. */
   #sourceOf({ certificate, privateKey, acme, enabled, scheme, host }: WantedHost, mayOrder: boolean): CertificateSource | undefined {
     if (certificate !== '' && privateKey !== '') return { certificate, privateKey };
     if (!this.#acme || !acme || !mayOrder || !enabled || scheme === 'http' || certificate !== '' || privateKey !== '' || acmeFault(host) !== '') return undefined;
@@ -87,10 +87,10 @@ export class Certificates {
   }
 
   #inBackground(work: Promise<void>): void {
-    work.catch((error: unknown) => this.#log.error({ err: error }, 'the certificates could not be looked at'));
+    work.catch((error: unknown) => this.#log.error({ err: error }, 'the certificates could not be checked'));
   }
 
-  /** Takes up what the files hold now, one certificate after another, and tells of those that have come of age. @param force also those looked at just now */
+  /** Reloads the files, one certificate after another, and logs those that expire. @param force also those that were checked just now */
   async lookAtAll(force = false): Promise<void> {
     for (const shared of this.#shared.values()) {
       await shared.certificate.look(force);
@@ -98,31 +98,31 @@ export class Certificates {
     }
   }
 
-  /** How one stands now. @param host what it is to cover */
+  /** The current status of one. @param host the name that it has to cover */
   async state(certificate: Certificate, host: string): Promise<CertificateState> {
     await certificate.look();
     const { facts, problem } = certificate.status;
     const { acmeName } = certificate.source;
     const acme = acmeName === undefined ? undefined : this.#acme?.state(acmeName);
-    return { inUse: facts ? describeCertificate(facts) : null, standing: standingOf(facts, problem, this.#now(), host), problem, acme: acme ?? null };
+    return { inUse: facts ? describeCertificate(facts) : null, status: certificateStatusOf(facts, problem, this.#now(), host), problem, acme: acme ?? null };
   }
 
   #tell(shared: Shared): void {
     const { facts, problem } = shared.certificate.status;
-    const standing = standingOf(facts, problem, this.#now());
-    if (standing === shared.standing) return;
-    shared.standing = standing;
-    if (!facts || (standing !== 'expired' && standing !== 'expiring')) return;
-    this.#log.warn({ subject: facts.x509.subject, expiresAt: facts.validTo }, standing === 'expired' ? 'a certificate has expired' : 'a certificate expires soon');
+    const status = certificateStatusOf(facts, problem, this.#now());
+    if (status === shared.status) return;
+    shared.status = status;
+    if (!facts || (status !== 'expired' && status !== 'expiring')) return;
+    this.#log.warn({ subject: facts.x509.subject, expiresAt: facts.validTo }, status === 'expired' ? 'a certificate has expired' : 'a certificate expires soon');
     this.onChange(shared.certificate);
   }
 
-  /** How many have expired, expire soon, or are not what is in their place now, as they were last looked at. */
+  /** How many have expired, expire soon, or could not be replaced by the pair that is configured now, at the last check. */
   get counts(): { readonly certificatesExpired: number; readonly certificatesExpiring: number; readonly certificatesRefused: number } {
     const now = this.#now();
     const counts = { certificatesExpired: 0, certificatesExpiring: 0, certificatesRefused: 0 };
     for (const { certificate: { status: { facts, problem } } } of this.#shared.values()) {
-      const age = standingOf(facts, '', now);
+      const age = certificateStatusOf(facts, '', now);
       if (age === 'expired') counts.certificatesExpired++;
       if (age === 'expiring') counts.certificatesExpiring++;
       if (problem !== '') counts.certificatesRefused++;

@@ -1,4 +1,4 @@
-/** What the first bytes of a TLS connection say. */
+/** The result of parsing the first bytes of a TLS connection. */
 export type ClientHello =
   /** Read on. */
   | { readonly kind: 'incomplete' }
@@ -7,10 +7,10 @@ export type ClientHello =
   /** `serverName` is in lower case; "" = the visitor named none. */
   | { readonly kind: 'hello'; readonly serverName: string };
 
-/** The most bytes that a hello may take, its record headers included: several times what any program sends. */
+/** Maximum size of a ClientHello in bytes, including record headers: several times what any program sends. */
 export const MAX_HELLO = 16 * 1024;
 
-/** In as many records: programs send one or a few, and who sends one for each byte wants work to be done for it. */
+/** The most records: programs send one or a few, and one for each byte is an attack. */
 const MAX_RECORDS = 64;
 
 const INCOMPLETE: ClientHello = { kind: 'incomplete' };
@@ -23,7 +23,7 @@ const SERVER_NAME = 0;
 /** Letters, digits, hyphens, underscores and dots: what a host pattern can match. */
 const hostName = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/;
 
-/** Reads the server's name (SNI, RFC 6066) out of a ClientHello without answering it: it decides who is to answer. */
+/** Reads the server name (SNI, RFC 6066) of a ClientHello without answering it: it selects the host. */
 export function readClientHello(bytes: Buffer): ClientHello {
   const message = handshakeMessage(bytes);
   return Buffer.isBuffer(message) ? helloOf(new Reader(message)) : message;
@@ -54,7 +54,7 @@ function handshakeMessage(bytes: Buffer): Buffer | ClientHello {
   return message.length < 4 + length ? INCOMPLETE : message.subarray(4, 4 + length);
 }
 
-/** Of parts that have four bytes together, none of them empty: the first four hold it, however many follow. */
+/** Non-empty parts with four bytes together: the first four parts contain the length, whatever their number. */
 function messageLength(parts: readonly Buffer[]): number {
   return Buffer.concat(parts.slice(0, 4)).readUIntBE(1, 3);
 }
@@ -82,7 +82,7 @@ function helloOf(hello: Reader): ClientHello {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Reads numbers and length-prefixed vectors; what lies beyond the end is empty, and `failed` says so. */
+/** Reads numbers and length-prefixed vectors; reading beyond the end yields empty values and sets `failed`. */
 class Reader {
   failed = false;
   readonly #bytes: Buffer;
@@ -107,7 +107,7 @@ class Reader {
     return this.failed ? 0 : this.#bytes.readUIntBE(at, size);
   }
 
-  /** @param size of the number that says how long it is */
+  /** @param size of the length prefix, in bytes */
   vector(size: 1 | 2): Buffer {
     const length = this.number(size);
     const at = this.#at;

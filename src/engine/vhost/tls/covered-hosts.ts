@@ -1,14 +1,14 @@
 import type { TLSSocket } from 'node:tls';
 import { coversHost } from '../../../rules/certificate.ts';
 
-/** Hosts of one connection whose coverage is remembered; beyond it all are asked anew. */
+/** Maximum hosts of one connection whose coverage is cached; beyond that, each request checks again. */
 const REMEMBERED = 64;
 
 /**
- * Which hosts a visitor may ask for on one HTTP/2 connection: the one that was named in its handshake, and those that its certificate is for,
- * since browsers send requests for them on it too (RFC 9113, 9.1.1). A request for any other one came here by mistake, or is made to get
- * past what stands in front of that host.
- * @param asked the name in the handshake, as rules/host-name.ts spells it
+ * The hosts that a visitor may request on one HTTP/2 connection: the host named in its handshake, and those that the certificate covers,
+ * since browsers also send requests for them (RFC 9113, 9.1.1). A request for another host was sent by mistake, or tries to bypass
+ * the protection of that host.
+ * @param asked the name in the handshake, in the spelling of rules/host-name.ts
  */
 export function coveredHosts(asked: string, socket: TLSSocket): (host: string) => boolean {
   const known = new Map<string, boolean>();

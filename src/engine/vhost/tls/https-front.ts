@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { ConnectionShares, type ShareLimits } from '../../../rules/connection-shares.ts';
 import { byteSocket } from '../../../wire/net-socket.ts';
 import type { PairOrigin } from '../../../wire/socket-pair.ts';
+import { type TurnLimits, Turns } from '../../../wire/turns.ts';
 import type { ByteSocket, SocketBackend } from '../../../wire/socket.ts';
 import { withOrigin } from '../../../wire/with-origin.ts';
 import { requestedHost } from '../../../rules/host-name.ts';
@@ -20,15 +21,17 @@ import type { TargetPool } from '../target/target-pool.ts';
 import type { UnreadAccount } from '../unread-account.ts';
 import { readTlsStart, type TlsHello } from './tls-start.ts';
 
-/** Hello and handshake together may take so many ms. */
+/** Timeout of hello and handshake together, in ms. */
 const HANDSHAKE_MS = 10_000;
 /** Connections that are not yet through it. */
 const UNFINISHED: ShareLimits = { total: 4096, perAddress: 512 };
+/** Requests over HTTP/2 that begin. 128 of a connection may be open: one that has more waiting has canceled some of them at this moment. */
+const REQUESTS: TurnLimits = { ms: 4, waiting: 200 };
 /** As for plain sockets (wire/net-socket.ts). */
 const TUNED = { ALPNProtocols: ['h2', 'http/1.1'], highWaterMark: 64 * 1024, allowHalfOpen: true };
-/** A fatal alert: nobody here has that name (RFC 6066, 3). */
+/** A fatal alert: the name is unknown (RFC 6066, 3). */
 const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112]);
-/** One that says that the handshake can't go on. */
+/** A fatal alert: the handshake failed. */
 const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
 
 /** What the front needs of the engine. */
@@ -39,17 +42,17 @@ export interface HttpsContext {
   readonly halfClosedMs: number;
   readonly http2Timing: Http2Timing;
   readonly trace: VhostContext['trace'];
-  /** Whether the address is a proxy's that the operator named: it may say whose the connection is (PROXY protocol). */
+  /** Whether the address is that of a trusted proxy, which may send the client's address (PROXY protocol). */
   trusts(address: string): boolean;
   /** A proxy's header is malformed: the connection is closed. */
   refused(address: string): void;
-  /** The host that answers for a name, "" = the visitor named none; undefined = none does. */
+  /** The host for a name; "" = the visitor sent none; undefined = no such host. */
   named(serverName: string): HostEntry | undefined;
-  /** The server's own name or address, which visitors mean who name none; "" = not known. */
+  /** The server's own name or address, which is used for visitors without a server name; "" = unknown. */
   ownName(): string;
-  /** Takes a visitor in. @returns what to call when he is gone; undefined = there is no room for him */
+  /** Admits a visitor. @returns a function to call when it disconnects; undefined = there are too many */
   enter(address: string): (() => void) | undefined;
-  /** The account of a new HTTP/2 connection, and what to call when the connection is over. */
+  /** The account of a new HTTP/2 connection, and a function to call when the connection has ended. */
   openAccount(address: string): { readonly account: UnreadAccount; readonly close: () => void };
   /** Takes over a visitor's HTTP/1.x connection. */
   serve(socket: ByteSocket): void;
@@ -58,7 +61,7 @@ export interface HttpsContext {
   /**
    * Takes over one request of an HTTP/2 session.
    * @param ended it has no body
-   * @returns what to call when the stream is closed, which says whether the visitor took the request back; undefined = nothing, it was refused
+   * @returns a function to call when the stream is closed, with whether the visitor canceled the request; undefined = it was refused
    */
   serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ended: boolean, visitor: Http2Visitor): (() => boolean) | undefined;
   /** Takes over a connection whose TLS the target speaks itself. */
@@ -70,6 +73,7 @@ export class HttpsFront {
   readonly #context: HttpsContext;
   readonly #server: net.Server;
   readonly #sessions = new Set<Http2Session>();
+  readonly #requests = new Turns(REQUESTS);
   /** Connections that aren't through the handshake, and whose they are; undefined = a trusted proxy's. */
   readonly #unfinished = new Map<net.Socket, string | undefined>();
   readonly #shares = new ConnectionShares(UNFINISHED);
@@ -155,7 +159,7 @@ export class HttpsFront {
     return true;
   }
 
-  /** Who ends in the middle of a handshake doesn't want one. */
+  /** The visitor closed the connection in the middle of the handshake. */
   #dropUnfinished(socket: net.Socket): void {
     if (this.#unfinished.has(socket)) socket.destroy();
   }
@@ -192,7 +196,7 @@ export class HttpsFront {
     }
     const secured = new tls.TLSSocket(socket, { ...TUNED, isServer: true, secureContext });
     secured.on('error', () => secured.destroy());
-    // Without a tls.Server around it nobody else ends a connection that was tampered with after its handshake.
+    // Without a tls.Server, nothing else closes a connection that was tampered with after its handshake.
     secured.on('_tlsError', () => secured.destroy());
     secured.once('end', () => this.#dropUnfinished(socket));
     secured.once('secure', () => {
@@ -205,8 +209,8 @@ export class HttpsFront {
 
   /**
    * @param carrier the socket below TLS
-   * @param asked the host that the visitor named
-   * @param origin for whom a trusted proxy passes it on; undefined = the peer itself
+   * @param asked the server name that the visitor sent
+   * @param origin the client for which a trusted proxy forwards it; undefined = the peer itself
    */
   #onSecure(socket: tls.TLSSocket, carrier: net.Socket, { asked, origin }: { readonly asked: string; readonly origin: PairOrigin | undefined }): void {
     if (socket.alpnProtocol !== 'h2') {
@@ -222,11 +226,11 @@ export class HttpsFront {
     }
     const pool = this.#context.newPool();
     const covers = coveredHosts(asked, socket);
-    // What the target's own TLS is for is not to be had past it.
+    // A host whose target terminates TLS itself must not be reachable through another host's TLS.
     const serves = (host: string): boolean => covers(host) && (host === asked || !this.#passesThrough(host));
     const { account: unread, close } = this.#context.openAccount(visitor.remoteAddress);
     const session = new Http2Session(socket, carrier, {
-      onStream: (stream, headers, ended) => this.#context.serveStream(stream, headers, ended, requests), timing: this.#context.http2Timing, unread,
+      onStream: (stream, headers, ended) => this.#context.serveStream(stream, headers, ended, requests), timing: this.#context.http2Timing, unread, queue: this.#requests,
     });
     const requests: Http2Visitor = { origin: visitor, pool, covers: serves, outbound: session.outbound, unread, heads: new HeadsForTarget() };
     this.#sessions.add(session);

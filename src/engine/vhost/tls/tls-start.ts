@@ -2,7 +2,7 @@ import type { PairOrigin } from '../../../wire/socket-pair.ts';
 import { MAX_HELLO, readClientHello } from './client-hello.ts';
 import { readProxyPreface } from '../proxy-preface.ts';
 
-/** A hello after `length` bytes of a header: whom it asks for, "" = nobody, and whose connection it is, undefined = the peer's. */
+/** A hello after `length` bytes of a header: its server name, "" = none, and the client's address, undefined = the peer's. */
 export interface TlsHello {
   readonly kind: 'hello';
   readonly length: number;
@@ -14,7 +14,7 @@ export interface TlsHello {
 export type TlsStart =
   /** Read on. */
   | { readonly kind: 'incomplete' }
-  /** It can't go on: the header of the PROXY protocol, or what should be a hello, is none. */
+  /** The connection is invalid: the header of the PROXY protocol or the ClientHello is malformed. */
   | { readonly kind: 'invalidHeader' | 'invalidHello' }
   | TlsHello;
 

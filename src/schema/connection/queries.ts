@@ -1,0 +1,76 @@
+import type { ConnectionState } from '../../engine/face.ts';
+import { checkTrafficAccess } from '../traffic/rules.ts';
+import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
+import { Host } from '../host/type.ts';
+import { pageArgs, rowLimits, pageRange } from '../lists/page.ts';
+import { Tunnel } from '../tunnel/type.ts';
+import { idOf } from '../values/ids.ts';
+
+const VisitorConnection = builder.objectRef<ConnectionState>('VisitorConnection').implement({
+  description: 'An open connection of a visitor.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Names the connection; no other one has it as long as the server runs.' }),
+    address: t.exposeString('address', { description: "The visitor's address." }),
+    port: t.exposeInt('port', { description: "The visitor's port." }),
+    since: t.field({ type: 'DateTime', description: 'When it was opened.', resolve: ({ since }) => new Date(since) }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from the visitor.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to the visitor.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
+    tunnel: t.field({
+      type: Tunnel, nullable: true, description: 'The tunnel it goes through; null = it goes to a host.',
+      resolve: async ({ through }, _args, { loaders }) => (through.kind === 'tunnel' ? await loaders.tunnels.load(through.id) ?? null : null),
+    }),
+    host: t.field({
+      type: Host, nullable: true, description: 'The host it goes to; null = it goes through a tunnel.',
+      resolve: async ({ through }, _args, { loaders }) => (through.kind === 'host' ? await loaders.hosts.load(through.id) ?? null : null),
+    }),
+  }),
+});
+
+/** A page of the open connections. */
+interface ConnectionRows {
+  readonly rows: readonly ConnectionState[];
+  readonly total: number;
+}
+
+const ConnectionPage = builder.objectRef<ConnectionRows>('VisitorConnectionPage').implement({
+  description: 'A page of the open connections, the oldest first.',
+  fields: (t) => ({
+    rows: t.field({ type: [VisitorConnection], extensions: { items: rowLimits.most }, description: 'The connections on the page.', resolve: ({ rows }) => rows }),
+    total: t.exposeInt('total', { description: 'How many are open.' }),
+  }),
+});
+
+const clientId = { required: true, description: "The client's id." } as const;
+
+async function connectionPage({ engine }: Context, client: number, args: { offset?: number | null; limit?: number | null }): Promise<ConnectionRows> {
+  const open = await engine.connections(client);
+  const { offset, limit } = pageRange(args);
+  return { rows: open.slice(offset, offset + limit), total: open.length };
+}
+
+builder.queryField('connections', (t) => t.field({
+  type: ConnectionPage,
+  authScopes: { clientLogin: true },
+  description: "The open connections of a client's visitors, over its tunnels and hosts.",
+  args: {
+    clientId: t.arg.id(clientId),
+    offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
+    limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
+  },
+  resolve: async (_root, { clientId: id, ...args }, context) => connectionPage(context, await checkTrafficAccess(context, 'client', idOf('clientId', id)), args),
+}));
+
+builder.subscriptionField('connectionsEverySecond', (t) => t.field({
+  type: ConnectionPage,
+  authScopes: { clientLogin: true },
+  description: `The open connections of a client's visitors, once a second: the ${rowLimits.most} oldest, and how many there are.`,
+  args: { clientId: t.arg.id(clientId) },
+  subscribe: async (_root, args, context) => {
+    const id = idOf('clientId', args.clientId);
+    await checkTrafficAccess(context, 'client', id);
+    return context.live.everySecond(context.caller, id, () => connectionPage(context, id, { limit: rowLimits.most }));
+  },
+  resolve: (page, _args, context) => context.forgetLookups(page),
+}));

@@ -1,0 +1,59 @@
+import type { GlobalSettings as GlobalRow } from '../../store/generated/sqlite/client.ts';
+import type { Reading } from '../../store/reading.ts';
+import { builder } from '../builder.ts';
+import type { GlobalState } from '../writes/changes.ts';
+import type { Context } from '../context.ts';
+import { ipListOf, textOf } from '../values/input.ts';
+import { Problems } from '../values/problems.ts';
+import { usableCertificate } from '../platform-domain/certificate-rules.ts';
+import { platformEntries, PlatformDomainInput } from '../platform-domain/input.ts';
+import { savePlatformDomains } from '../platform-domain/write.ts';
+import { givenOr, neverNull, textOrNone } from '../values/empty.ts';
+import { GlobalSettings, globalRow } from './queries.ts';
+
+const UpdateGlobalSettingsInput = builder.inputType('UpdateGlobalSettingsInput', {
+  description: 'What is to change of the global settings. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
+  fields: (t) => ({
+    blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse; of equal lines the last stays. Lines that are neither are kept and match nothing; null = none.' }),
+    serverUrl: t.string({ description: 'The address at which the server is reached from outside, at most 255 characters. The host of its name or address answers visitors whose TLS names none; null = not known.' }),
+    platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains that there are to be.' }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  updateGlobalSettings: t.field({
+    type: GlobalSettings,
+    authScopes: { administrator: true },
+    description: 'Changes the global settings, all of what is given or nothing. For administrators.',
+    args: { input: t.arg({ type: UpdateGlobalSettingsInput, required: true, description: 'What is to change.' }) },
+    resolve: (_root, { input }, context) => updateGlobalSettings(context, input),
+  }),
+}));
+
+/** /global/save/ (contract 2.6, 4.7): hosts of a platform domain get its new certificate. */
+function updateGlobalSettings(context: Context, { blackIpList, serverUrl, platformDomains: domains }: typeof UpdateGlobalSettingsInput.$inferInput): Promise<GlobalRow> {
+  const problems = new Problems();
+  const platformDomains = problems.check(() => neverNull('platformDomains', domains));
+  const data = problems.columns({
+    blackIpList: () => ipListOf(context.caller, 'blackIpList', givenOr(blackIpList, [])),
+    serverUrl: () => textOf('serverUrl', textOrNone('serverUrl', serverUrl))?.trim(),
+  });
+  return problems.during(() => context.write(async (tx, changed) => {
+    const before = await globalState(tx);
+    const entries = platformDomains ? problems.check(() => platformEntries(problems, platformDomains, before.platformDomains), 'platformDomains') : undefined;
+    for (const [index, entry] of (entries ?? []).entries()) {
+      if (entry.certFilePath !== '') await problems.inside(`platformDomains.${index}`).later(() => usableCertificate(entry, 'certFilePath'));
+    }
+    problems.end();
+    await tx.globalSettings.upsert({ where: { id: 1 }, create: { id: 1, ...data }, update: data });
+    const hosts = entries ? problems.required(await problems.later(() => savePlatformDomains(tx, entries), 'platformDomains')) : [];
+    const after = await globalState(tx);
+    changed({ resource: 'globalSettings', action: 'update', before, after });
+    for (const host of hosts) changed({ resource: 'host', action: 'update', ...host });
+    return after;
+  }));
+}
+
+async function globalState(tx: Reading): Promise<GlobalState> {
+  return { ...await globalRow(tx), platformDomains: await tx.platformDomain.findMany({ orderBy: { wildcard: 'asc' } }) };
+}

@@ -1,0 +1,31 @@
+import type { GlobalSettings as GlobalRow } from '../../store/generated/sqlite/client.ts';
+import type { Reading } from '../../store/reading.ts';
+import { builder } from '../builder.ts';
+import { PlatformDomain } from '../platform-domain/type.ts';
+import { textOrNull } from '../values/empty.ts';
+import { ipListOf } from '../values/ip-lists.ts';
+import { allPlatformDomains } from '../platform-domain/queries.ts';
+
+/** The settings of the whole server (contract 1.6). */
+export const GlobalSettings = builder.objectRef<GlobalRow>('GlobalSettings').implement({
+  description: 'What holds for the whole server.',
+  fields: (t) => ({
+    blackIpList: t.stringList({ description: 'Addresses of visitors that every tunnel and host refuses.', resolve: (row, _args, context) => ipListOf(context, row.blackIpList) }),
+    serverUrl: t.string({ nullable: true, description: "The server's public address; null = unknown.", resolve: (row) => textOrNull(row.serverUrl) }),
+    platformDomains: t.field({ type: [PlatformDomain], description: 'The platform domains.', resolve: (_row, _args, context) => allPlatformDomains(context) }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  globalSettings: t.field({
+    type: GlobalSettings,
+    authScopes: { administrator: true },
+    description: 'The global settings. For administrators.',
+    resolve: (_root, _args, { store }) => globalRow(store.db),
+  }),
+}));
+
+/** The only row; it doesn't exist before the first save. */
+export async function globalRow(db: Reading): Promise<GlobalRow> {
+  return await db.globalSettings.findUnique({ where: { id: 1 } }) ?? { id: 1, blackIpList: '', serverUrl: '' };
+}

@@ -1,0 +1,70 @@
+import type { OwnerFilter } from '../../store/hot/filters.ts';
+import { listScope } from '../access/records.ts';
+import { seesSecrets } from '../access/secret-field.ts';
+import type { Context } from '../context.ts';
+import { AditError, invalidInput } from '../errors.ts';
+import { idOf } from '../values/ids.ts';
+import { type Sort, sortOf, pageRange } from './page.ts';
+
+/** The conditions that the filters of clients, tunnels and hosts share. */
+interface OwnedFilter {
+  readonly clientId?: string | null;
+  readonly ownerId?: string | null;
+  readonly unassigned?: boolean | null;
+}
+
+/** The arguments that the lists of clients, tunnels and hosts share. */
+interface ListArgs<Field extends string> {
+  readonly filter?: OwnedFilter | null;
+  readonly search?: string | null;
+  readonly sort?: Sort<Field> | null;
+  readonly offset?: number | null;
+  readonly limit?: number | null;
+}
+
+/** The descriptions of the conditions for administrators. */
+export const ownerFields = {
+  ownerId: 'Only what belongs to the clients of this user. For administrators: others get what is theirs in any case.',
+  unassigned: 'True = only records of clients without an owner, false = only records with an owner. For administrators.',
+} as const;
+
+/** Fields that come from the engine; for sorting and filtering, its state is saved first. */
+const running: ReadonlySet<string> = new Set([
+  'CONNECTED', 'RUNNING', 'ADDRESS', 'LOCAL_ADDRESS', 'VERSION', 'INLET_BYTES', 'EXPORT_BYTES', 'RATE',
+  'connected', 'running', 'usageAbovePercent',
+]);
+
+/** Secret fields. The position of a record in a list sorted by a secret would reveal the secret bit by bit. */
+const secretFields: ReadonlySet<string> = new Set(['VERIFY_KEY', 'PASSWORD']);
+
+/**
+ * The query for the store (contract 2.1): the caller's records in the requested order. Running state is at most one second old.
+ * Callers who may not see secrets can neither search nor sort by them.
+ * @throws {AditError} FORBIDDEN for a client that isn't the caller's, and for such a sort order; INVALID_INPUT for too many rows
+ */
+export async function listQuery<Field extends string>(context: Context, { filter, search, sort, ...range }: ListArgs<Field>) {
+  const withoutSecrets = !seesSecrets(context.caller);
+  if (withoutSecrets && sort && secretFields.has(sort.field)) throw new AditError('FORBIDDEN');
+  const scope = await listScope(context, idOf('filter.clientId', filter?.clientId));
+  if ((sort && running.has(sort.field)) || (filter && Object.entries(filter).some(([name, value]) => running.has(name) && value !== null))) await context.freshState();
+  return { ...filter ? ownerFilter(context, filter) : undefined, ...scope, search: search ?? undefined, withoutSecrets, ...sortOf(sort), ...pageRange(range) };
+}
+
+/** `ownerId` together with `unassigned` matches no record; no record has the id 0. */
+function ownerFilter({ caller }: Context, { ownerId, unassigned }: OwnedFilter): { ownerId?: OwnerFilter } {
+  if (caller.kind !== 'admin') return {};
+  const id = idOf('filter.ownerId', ownerId);
+  if (unassigned === true) return { ownerId: id === null || id === undefined ? null : 0 };
+  return { ownerId: id ?? undefined };
+}
+
+/** Whether a filter selects records with an owner; undefined = no such filter, or the caller is not an administrator. */
+export function ownedOnly({ caller }: Context, { unassigned }: OwnedFilter): true | undefined {
+  return caller.kind === 'admin' && unassigned === false ? true : undefined;
+}
+
+/** A percentage or number of days in a filter. @throws {AditError} INVALID_INPUT below `least` */
+export function countOf(field: string, value: number | null | undefined, least = 0): number | undefined {
+  if (typeof value === 'number' && value < least) throw invalidInput(field, `less than ${least}`, { least });
+  return value ?? undefined;
+}

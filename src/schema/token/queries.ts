@@ -1,0 +1,24 @@
+import { builder } from '../builder.ts';
+import { idOf } from '../values/ids.ts';
+import { ApiToken } from './type.ts';
+import { tokenOwner } from './write.ts';
+
+const userId = 'The user; null = the caller. Only administrators may name another.';
+
+builder.queryFields((t) => ({
+  apiTokens: t.field({
+    type: [ApiToken],
+    authScopes: { user: true },
+    description: "A user's tokens, or the administrators', by id.",
+    args: { userId: t.arg.id({ description: userId }) },
+    resolve: (_root, args, context) => context.store.db.apiToken.findMany({ where: { userId: tokenOwner(context, idOf('userId', args.userId)) }, orderBy: { id: 'asc' } }),
+  }),
+  legacyApiToken: t.field({
+    type: ApiToken,
+    nullable: true,
+    authScopes: { user: true },
+    description: 'The token that the legacy API made; null = none.',
+    args: { userId: t.arg.id({ description: userId }) },
+    resolve: (_root, args, context) => context.store.db.apiToken.findFirst({ where: { userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true } }),
+  }),
+}));

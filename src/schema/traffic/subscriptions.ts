@@ -1,0 +1,88 @@
+import { addBytes } from '../../rules/byte-count.ts';
+import type { EngineFace, Traffic } from '../../engine/face.ts';
+import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
+import { checkTrafficAccess, checkUserAccess } from './rules.ts';
+import { TrafficResource } from './enums.ts';
+import { idOf } from '../values/ids.ts';
+
+interface Tick extends Traffic {
+  readonly at: Date;
+}
+
+const TrafficTick = builder.objectRef<Tick>('TrafficTick').implement({
+  description: 'The traffic of a record.',
+  fields: (t) => ({
+    at: t.expose('at', { type: 'DateTime', description: 'When this was so.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
+    connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since it was made; of several clients the sum.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since it was made; of several clients the sum.' }),
+  }),
+});
+
+builder.subscriptionFields((t) => ({
+  trafficEverySecond: t.field({
+    type: TrafficTick,
+    authScopes: { clientLogin: true },
+    description: 'What a client, a tunnel, a host or all clients of a user are moving, every second.',
+    args: {
+      resource: t.arg({ type: TrafficResource, required: true, description: 'What kind of record.' }),
+      id: t.arg.id({ required: true, description: 'Its id.' }),
+    },
+    subscribe: async (_root, { resource, id: given }, context) => {
+      const id = idOf('id', given);
+      if (resource === 'user') return userTraffic(context, id);
+      const clientId = await checkTrafficAccess(context, resource, id);
+      return context.live.everySecond(context.caller, clientId, async () => {
+        const [traffic] = await states[resource](context.engine, [id]);
+        return traffic && tickOf(context, traffic);
+      });
+    },
+    resolve: (tick) => tick,
+  }),
+  serverTrafficEverySecond: t.field({
+    type: TrafficTick,
+    authScopes: { administrator: true },
+    description: 'What all clients together are moving, every second. For administrators.',
+    subscribe: (_root, _args, context) => context.live.everySecond(context.caller, undefined, async () => tickOf(context, await context.engine.traffic())),
+    resolve: (tick) => tick,
+  }),
+}));
+
+const states = {
+  client: (engine: EngineFace, ids: readonly number[]) => engine.clientStates(ids),
+  tunnel: (engine: EngineFace, ids: readonly number[]) => engine.tunnelStates(ids),
+  host: (engine: EngineFace, ids: readonly number[]) => engine.hostStates(ids),
+} satisfies Record<string, (engine: EngineFace, ids: readonly number[]) => Promise<Array<Traffic | undefined>>>;
+
+async function userTraffic(context: Context, userId: number): Promise<AsyncIterableIterator<Tick>> {
+  await checkUserAccess(context, userId);
+  const { store, live, caller, engine } = context;
+  const clients = new Set<number>();
+  const ticks = live.everySecondOfUser(caller, userId, clients, async () => tickOf(context, sumOf(await engine.clientStates([...clients]))));
+  try {
+    // After the subscription has begun, so that no new client is missed.
+    for (const { id } of await store.db.client.findMany({ where: { userId }, select: { id: true } })) clients.add(id);
+  } catch (error) {
+    await ticks.return?.();
+    throw error;
+  }
+  return ticks;
+}
+
+function sumOf(states: readonly (Traffic | undefined)[]): Traffic {
+  const sum = { rate: 0, connections: 0, inletBytes: 0, exportBytes: 0 };
+  for (const state of states) {
+    if (state === undefined) continue;
+    sum.rate = addBytes(sum.rate, state.rate);
+    sum.connections += state.connections;
+    sum.inletBytes = addBytes(sum.inletBytes, state.inletBytes);
+    sum.exportBytes = addBytes(sum.exportBytes, state.exportBytes);
+  }
+  return sum;
+}
+
+function tickOf(context: Context, { rate, connections, inletBytes, exportBytes }: Traffic): Tick {
+  return { at: new Date(context.now()), rate, connections, inletBytes, exportBytes };
+}

@@ -1,0 +1,81 @@
+import type { ConnectionState, CountedBytes, PortLease } from '../../engine/face.ts';
+import type { Credential, Lockout } from '../../rules/attempts.ts';
+import type { Caller, Credentials } from '../../rules/caller.ts';
+import type { ApiToken, Client, GlobalSettings, Host, PlatformDomain, Session, Tunnel, User } from '../../store/generated/sqlite/client.ts';
+
+/** A client with its owner, whose state and expiry also apply. */
+export type ClientWithOwner = Client & { readonly user: User | null };
+
+/** The global settings with the platform domains, which are saved together. */
+export type GlobalState = GlobalSettings & { readonly platformDomains: readonly PlatformDomain[] };
+
+/** The first wrong guess of an address within some time. */
+export interface FailedAttempt {
+  readonly credential: Credential;
+  /** The name in the guess; blank = an agent, which gives none. */
+  readonly name: string;
+}
+
+/** The part of a session that changes contain. */
+export type AuditedSession = Pick<Session, 'id' | 'kind' | 'userId' | 'clientId'>;
+
+/** The additional field of changes of records with counters. */
+interface Resettable {
+  /** The totals before its traffic was reset. */
+  readonly reset?: CountedBytes;
+}
+
+/** The author of a change: a caller, or the program itself. */
+export type Author = Caller | (Credentials & { readonly kind: 'server' });
+
+type Action<Row> =
+  | { readonly action: 'create'; readonly after: Row }
+  | { readonly action: 'update'; readonly before: Row; readonly after: Row }
+  | { readonly action: 'delete'; readonly before: Row };
+
+/** A change: the rows before and after, its author and time. All changes are stored except attempts, lockouts and visitors' connections. */
+export type Change = { readonly caller: Author; readonly at: Date } & (
+  | { readonly resource: 'client' } & Resettable & Action<ClientWithOwner>
+  /** `lease` holds the port of a listener that must be reopened. */
+  | { readonly resource: 'tunnel'; readonly lease?: PortLease } & Resettable & Action<Tunnel>
+  | { readonly resource: 'host' } & Resettable & Action<Host>
+  /** `clients`: those whose state changes with the user's, after the change. */
+  | { readonly resource: 'user'; readonly clients: readonly ClientWithOwner[] } & Action<User>
+  | { readonly resource: 'apiToken' } & Action<ApiToken>
+  | { readonly resource: 'globalSettings' } & Action<GlobalState>
+  /** A login, a logout. */
+  | { readonly resource: 'session' } & Action<AuditedSession>
+  | { readonly resource: 'lockout' } & Action<Lockout>
+  /** A visitor's connection, closed by a caller. */
+  | { readonly resource: 'connection'; readonly action: 'delete'; readonly before: ConnectionState }
+  | { readonly resource: 'failedAttempt'; readonly action: 'create'; readonly after: FailedAttempt }
+);
+
+/** A change as a write reports it; the path of writes adds author and time. */
+export type MadeChange = ChangeOf<Change>;
+
+type ChangeOf<T> = T extends Change ? Omit<T, 'caller' | 'at'> : never;
+
+/** Called once for each change after its commit. The mutation returns when all listeners are done. */
+export type ChangeListener = (change: Change) => void | Promise<void>;
+
+/** A listener to changes: the engine, the subscribers. */
+export class Changes {
+  readonly #listeners = new Set<ChangeListener>();
+
+  /** @returns a function to unsubscribe */
+  subscribe(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Calls every listener and waits for them. A listener that fails doesn't affect the others.
+   * @throws the error of the first listener that failed
+   */
+  async publish(change: Change): Promise<void> {
+    const results = await Promise.allSettled([...this.#listeners].map(async (listener) => listener(change)));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+}

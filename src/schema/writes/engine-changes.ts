@@ -1,0 +1,91 @@
+import type { CountedBytes, EngineFace, WantedClient, WantedHost, WantedTunnel } from '../../engine/face.ts';
+import { effectiveExpiry } from '../../rules/expiry.ts';
+import { hostOfUrl } from '../../rules/host-name.ts';
+import { splitIpList } from '../../rules/ip-list.ts';
+import { ruleSchemes } from '../../rules/host-route.ts';
+import { dialTargets, targetLines } from '../../rules/targets.ts';
+import { proxyProtocols } from '../../rules/tunnel-mode.ts';
+import type { EngineState, StoredClient, StoredHost, StoredTunnel } from '../../store/hot/engine-state.ts';
+import type { Change, ChangeListener } from './changes.ts';
+import { stored } from '../values/stored.ts';
+
+/** A stored client in the form of the engine. */
+export function wantedClient(row: Omit<StoredClient, keyof CountedBytes>): WantedClient {
+  const { id, vkey, basicUser, basicPassword, crypt, compress, configAllowed, maxConnections, ipWhite, ipWhitePassword } = row;
+  return {
+    id, vkey, basicUser, basicPassword, crypt, compress, configAllowed, maxConnections, ipWhite, ipWhitePassword,
+    enabled: row.enabled && (row.user?.enabled ?? true),
+    expiresAt: effectiveExpiry(row.expiresAt, row.user?.expiresAt)?.getTime() ?? null,
+    // KiB/s and MiB (contract 1).
+    rateLimit: row.rateLimit * 1024,
+    flowLimit: row.flowLimit * 1024 ** 2,
+    blackIpList: splitIpList(row.blackIpList),
+    ipWhiteList: splitIpList(row.ipWhiteList),
+  };
+}
+
+/** A stored tunnel in the form of the engine. */
+export function wantedTunnel(row: Omit<StoredTunnel, keyof CountedBytes>): WantedTunnel {
+  const { id, clientId, mode, enabled, port, serverIp, localProxy, password, localPath, stripPrefix } = row;
+  return {
+    id, clientId, mode, enabled, port, serverIp, localProxy, password, localPath, stripPrefix,
+    targets: dialTargets(row.target),
+    proxyProtocol: stored(proxyProtocols, row.proxyProtocol),
+  };
+}
+
+/** A stored host in the form of the engine. */
+export function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
+  const { id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin } = row;
+  return {
+    id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin,
+    scheme: stored(ruleSchemes, row.scheme),
+    targets: dialTargets(row.target),
+    headers: targetLines([row.headerChange]),
+    certificate: row.certFilePath,
+    privateKey: row.keyFilePath,
+  };
+}
+
+/** The whole stored state, with which the engine starts. */
+export function wantedState({ clients, tunnels, hosts, blackIpList, serverUrl }: EngineState) {
+  return {
+    clients: clients.map((row) => ({ ...wantedClient(row), lastAddress: row.lastAddress, inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
+    tunnels: tunnels.map((row) => ({ ...wantedTunnel(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
+    hosts: hosts.map((row) => ({ ...wantedHost(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
+    blackIpList: splitIpList(blackIpList),
+    serverName: hostOfUrl(serverUrl),
+  };
+}
+
+/** The listener that applies stored changes to the engine. */
+export function applyToEngine(engine: EngineFace): ChangeListener {
+  return async (change) => {
+    await Promise.all(engineChanges(change).map((wanted) => engine.apply(wanted)));
+  };
+}
+
+/** Empty = the change doesn't affect the engine */
+function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
+  if ('reset' in change && change.reset !== undefined && change.action === 'update') return [{ kind: 'trafficReset', of: change.resource, id: change.after.id, ...change.reset }];
+  switch (change.resource) {
+    case 'client':
+      return [change.action === 'delete'
+        ? { kind: 'clientRemoved', id: change.before.id }
+        : { kind: 'client', client: wantedClient(change.after) }];
+    case 'tunnel':
+      return [change.action === 'delete'
+        ? { kind: 'tunnelRemoved', id: change.before.id }
+        : { kind: 'tunnel', tunnel: wantedTunnel(change.after), lease: change.lease }];
+    case 'user': return change.clients.map((client) => ({ kind: 'client', client: wantedClient(client) }));
+    case 'globalSettings':
+      return change.action === 'delete' ? [] : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }, { kind: 'serverName', name: hostOfUrl(change.after.serverUrl) }];
+    case 'host':
+      return [change.action === 'delete' ? { kind: 'hostRemoved', id: change.before.id } : { kind: 'host', host: wantedHost(change.after) }];
+    case 'apiToken':
+    case 'session':
+    case 'connection':
+    case 'lockout':
+    case 'failedAttempt': return [];
+  }
+}

@@ -1,0 +1,13 @@
+import type { AditError } from '../errors.ts';
+
+/**
+ * Runs a write, and throws `error` if it violates a unique index. A check before the write can't see what another
+ * process writes at the same time; the index does.
+ */
+export async function uniqueOr<T>(error: AditError, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (cause) {
+    throw cause instanceof Error && 'code' in cause && cause.code === 'P2002' ? error : cause;
+  }
+}

@@ -1,0 +1,57 @@
+import type { AuditEntry } from '../../store/generated/sqlite/client.ts';
+import type { Store } from '../../store/store.ts';
+import type { Transaction, WriteOptions } from '../../store/transaction.ts';
+import { auditEntry } from '../audit/rules.ts';
+import type { Author, Change, Changes, MadeChange } from './changes.ts';
+
+/**
+ * The work of a write: it reads the rows that its checks need in `tx`, writes rows there, and calls `changed` for each change.
+ * It must not write in another way, nor wait for the network, since no other write can run meanwhile.
+ */
+export type Work<T> = (tx: Transaction, changed: (change: MadeChange) => void) => Promise<T>;
+
+/** The dependencies of the path of writes. */
+export interface WriteParts {
+  readonly store: Store;
+  readonly changes: Changes;
+  /** Called for each committed entry of the audit log. */
+  readonly audited: (entry: AuditEntry) => void;
+  /** ms since the epoch */
+  readonly now: () => number;
+}
+
+/**
+ * The path of every change. One write runs at a time, from reading rows until the engine has applied the changes.
+ * So no check uses a row that another write replaces, and the engine sees changes in the order of their commits.
+ */
+export class Writes {
+  readonly #parts: WriteParts;
+
+  constructor(parts: WriteParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Runs a write. Its rows, the audit entries and the stored totals are one transaction. After the commit, the changes
+   * are published in order. Resolves when the engine has applied them.
+   * @throws the error of `work`, with nothing stored; or the error of a listener, with everything stored
+   */
+  async run<T>(author: Author, work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'background' | 'ended'>): Promise<T> {
+    const { store, now } = this.#parts;
+    const { result } = await store.transaction(async (tx) => {
+      const made: Change[] = [];
+      const at = new Date(now());
+      const result = await work(tx, (change) => made.push({ ...change, caller: author, at }));
+      return { result, made, entries: made.map(auditEntry) };
+    }, { ...options, entries: ({ entries }) => entries, committed: ({ made }, entries) => this.#publish(made, entries) });
+    return result;
+  }
+
+  /** A listener that fails doesn't affect other listeners or later changes. */
+  async #publish(made: readonly Change[], entries: readonly AuditEntry[]): Promise<void> {
+    for (const entry of entries) this.#parts.audited(entry);
+    const failures: unknown[] = [];
+    for (const change of made) await this.#parts.changes.publish(change).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  }
+}

@@ -1,0 +1,60 @@
+import { build } from 'esbuild';
+
+/** Suites that start the compiled program run it by this file: what they reach is the whole program. */
+const STARTS_PROGRAM = 'test/support/processes.ts';
+const PROGRAM = 'src/main.ts';
+/** More than any suite's distance. */
+const LAST = 100;
+
+/** Which suites run which source files, by what they import. */
+export class SuiteGraph {
+  /** By file: those that import it. */
+  readonly #importers: ReadonlyMap<string, readonly string[]>;
+
+  private constructor(importers: ReadonlyMap<string, readonly string[]>) {
+    this.#importers = importers;
+  }
+
+  /** @param root of the repository @param suites paths from there */
+  static async of(root: string, suites: readonly string[]): Promise<SuiteGraph> {
+    const { metafile } = await build({
+      absWorkingDir: root, entryPoints: [...suites, PROGRAM], outdir: 'nowhere', bundle: true, write: false, metafile: true, packages: 'external', platform: 'node', format: 'esm', logLevel: 'error',
+    });
+    const importers = new Map<string, string[]>();
+    const add = (imported: string, by: string): void => void importers.set(imported, [...importers.get(imported) ?? [], by]);
+    for (const [file, { imports }] of Object.entries(metafile.inputs)) {
+      for (const imported of imports) if (imported.external !== true) add(imported.path, file);
+    }
+    add(PROGRAM, STARTS_PROGRAM);
+    return new SuiteGraph(importers);
+  }
+
+  /**
+   * The suites that reach a file, first those most likely to test it: few imports lie between, and their paths have words in common. Those that start the
+   * compiled program, which takes longest, come last.
+   */
+  suitesFor(file: string): string[] {
+    const distances = new Map([[file, 0]]);
+    for (const [at, distance] of distances) {
+      for (const importer of this.#importers.get(at) ?? []) if (!distances.has(importer)) distances.set(importer, distance + 1);
+    }
+    const words = new Set(wordsOf(file));
+    const ranks = Array.from(distances).filter(([each]) => each.endsWith('.test.ts'))
+      .map(([suite, distance]) => ({ suite, rank: (this.startsProgram(suite) ? LAST : 0) + distance - 1.5 * new Set(wordsOf(suite).filter((word) => words.has(word))).size }));
+    return ranks.toSorted((a, b) => a.rank - b.rank || a.suite.localeCompare(b.suite)).map(({ suite }) => suite);
+  }
+
+  /** Whether a suite starts the compiled program, so that it has to be compiled with the mutant. */
+  startsProgram(suite: string): boolean {
+    const seen = new Set([STARTS_PROGRAM]);
+    for (const at of seen) {
+      if (at === suite) return true;
+      for (const importer of this.#importers.get(at) ?? []) seen.add(importer);
+    }
+    return false;
+  }
+}
+
+function wordsOf(file: string): string[] {
+  return file.replace(/^(?:src|test)\//, '').replace(/(?:\.test)?\.ts$/, '').split(/[/-]/).map((word) => word.replace(/s$/, ''));
+}
