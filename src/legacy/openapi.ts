@@ -19,9 +19,9 @@ export function describeApi(routes: readonly Route[], { basePath, version }: { r
     info: {
       title: 'Adit management API',
       version,
-      description: 'Manages clients, users, tunnels and hosts. A parameter that is left out of an edit keeps its value. Booleans are true and false '
-        + '(1 and 0 are read too); blank numbers count as 0. A refused call is answered with HTTP 200 and status 0, or code 0 for a single record. '
-        + 'Paths are served without the slash at their end, too. The same and more is there for GraphQL at /graphql.',
+      description: 'Manages clients, users, tunnels and hosts. In an edit, absent parameters keep their values. Booleans are true and false (1 and 0 are accepted, too); '
+        + 'blank numbers count as 0. Refused requests return HTTP 200 with status 0, or with code 0 for a single record. The trailing slash of a path is optional. '
+        + 'The same functions and more are available over GraphQL at /graphql.',
     },
     servers: [{ url: basePath === '' ? '/' : basePath }],
     tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
@@ -51,12 +51,12 @@ const security: Json = [{ signature: [], timestamp: [] }, { token: [] }, { sessi
 
 const write: JsonObject = {
   type: 'object',
-  properties: { status: { const: 1 }, msg: { type: 'string' }, id: { type: 'integer', description: 'The id of what was made.' } },
+  properties: { status: { const: 1 }, msg: { type: 'string' }, id: { type: 'integer', description: 'The id of the new record.' } },
   required: ['status', 'msg'],
 };
 
 const failure: JsonObject = {
-  type: 'object', properties: { status: { const: 0 }, msg: { type: 'string', description: 'Why, for people.' } }, required: ['status'],
+  type: 'object', properties: { status: { const: 0 }, msg: { type: 'string', description: 'The reason, for people.' } }, required: ['status'],
 };
 
 const noRecord: JsonObject = { type: 'object', properties: { code: { const: 0 } }, required: ['code'] };
@@ -141,7 +141,7 @@ function answerSchema(route: Route, method: string): JsonObject {
     };
     case 'list': return {
       type: 'object',
-      properties: { rows: { type: 'array', items: shapeOf(route) }, total: { type: 'integer', description: 'How many there are in all.' } },
+      properties: { rows: { type: 'array', items: shapeOf(route) }, total: { type: 'integer', description: 'The total number of records.' } },
       required: ['rows', 'total'],
     };
     case 'raw': return shapeOf(route);

@@ -154,7 +154,7 @@ export function time(): Parameter<string | null | undefined> {
 export function owner(): Parameter<number | null | undefined> {
   return {
     kind: 'id',
-    description: 'The id of the user that owns it; blank and 0 = nobody.',
+    description: 'The id of the user that owns it; blank or 0 = nobody.',
     read: (value, name) => {
       if (value === undefined) return undefined;
       const number = value.trim() === '' ? 0 : integerOf(value);
@@ -200,24 +200,24 @@ const strictFilter: Parameter<number | undefined> = {
 /** Parameters of lists: invalid values count as absent (contract D31, 2.1). */
 export const listing = {
   /** Row offset; negative = 0. */
-  offset: about('How many rows to leave out at the beginning.', tolerant<number | undefined>('integer', (value) => clamped(integerOf(value)))),
+  offset: about('The number of rows to skip.', tolerant<number | undefined>('integer', (value) => clamped(integerOf(value)))),
   /** Absent, blank = all rows; 0 and negative = none (contract D4). */
-  limit: about('The most rows to answer; absent = all, 0 = none, only the total.', tolerant<number | undefined>('integer', (value) => clamped(integerOf(value)))),
+  limit: about('The maximum number of rows to return; absent = all, 0 = only the total.', tolerant<number | undefined>('integer', (value) => clamped(integerOf(value)))),
   /** Filter by a record's id; 0 = any. */
   filter: about("Only those of this client; 0 = all.", tolerant<number | undefined>('integer', (value) => clamped(integerOf(value), -integerLimit) || undefined)),
   /** A filter by id, including 0; blank = any. An invalid value is refused, since ignoring it would widen the list (contract 2.1). */
   strictFilter,
   /** An administrator's filter by the owner. */
-  owner: forAdministrators(about('Only what belongs to the clients of this user; 0 = to clients that nobody owns.', strictFilter)),
+  owner: forAdministrators(about("Only records that belong to this user's clients; 0 = only those of clients without an owner.", strictFilter)),
   /** Only the records of clients without an owner. */
-  unassigned: forAdministrators(about('Only what belongs to clients that nobody owns.', tolerant<boolean | undefined>('boolean', (value) => booleans.get(value.trim())))),
+  unassigned: forAdministrators(about('Only records of clients without an owner.', tolerant<boolean | undefined>('boolean', (value) => booleans.get(value.trim())))),
   /** Text to search for; blank = any. */
-  search: about('Only records that hold this text, without regard to case, or whose id or port it is.', tolerant<string | undefined>('text', (value) => value === '' ? undefined : value)),
+  search: about('Only records that contain this text (case-insensitive), or whose id or port equals it.', tolerant<string | undefined>('text', (value) => value === '' ? undefined : value)),
   /** Descending only for "desc", case-insensitive. */
   order: {
     ...tolerant<'ASC' | 'DESC'>('choice', (value) => value.trim().toLowerCase() === 'desc' ? 'DESC' : 'ASC'),
     choices: ['asc', 'desc'],
-    description: 'Which way to sort.',
+    description: 'The direction.',
   },
 } satisfies Record<string, Parameter<unknown>>;
 
@@ -247,7 +247,7 @@ export function sorting<Field extends string>(field: Field | undefined, directio
 /** The sort field; an unknown one counts as absent, which means by id, ascending (contract 2.1). */
 export function sort<const T extends string>(names: Readonly<Record<string, T>>): Parameter<T | undefined> {
   const known = new Map(Object.entries(names));
-  return { ...tolerant('choice', (value) => known.get(value.trim())), choices: textsOf(known), description: 'What to sort by; absent = the id.' };
+  return { ...tolerant('choice', (value) => known.get(value.trim())), choices: textsOf(known), description: 'The field to sort by; absent = the id.' };
 }
 
 /**

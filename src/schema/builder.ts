@@ -67,8 +67,8 @@ export const builder = new SchemaBuilder<{
 });
 
 // Required for every root field in addition to its own scopes: authentication, and write permission for mutations.
-builder.queryType({ description: 'What can be read. Ordinary users see what belongs to their clients.', authScopes: { wall: true } });
-builder.mutationType({ description: 'What can be changed. Ordinary users change what belongs to their clients.', authScopes: { write: true } });
+builder.queryType({ description: 'All queries. Ordinary users see what belongs to their clients.', authScopes: { wall: true } });
+builder.mutationType({ description: 'All mutations. Ordinary users may change what belongs to their clients.', authScopes: { write: true } });
 
 /** The builder of the fields of an input type, for fields that two types share. */
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;

@@ -7,10 +7,10 @@ interface ErrorRow {
 
 /** Every error the schema answers with. Closed: a resolver can throw no other. */
 export const errorCodes = {
-  UNAUTHENTICATED: { description: 'The request carries no valid credentials, or its address must wait after too many wrong guesses; the message says which.', message: 'authentication required' },
-  FORBIDDEN: { description: 'The caller may not do this.', message: 'permission denied' },
+  UNAUTHENTICATED: { description: 'The request has no valid credentials, or its address is locked out after too many failed attempts. The message tells which.', message: 'authentication required' },
+  FORBIDDEN: { description: 'The caller does not have permission to do this.', message: 'permission denied' },
   FOREIGN_ORIGIN: { description: 'A browser sent the request on behalf of another site.', message: 'invalid request origin' },
-  NOT_FOUND: { description: 'No record of `resource` has this id, or the caller may not see it.', message: '{resource} ID not found' },
+  NOT_FOUND: { description: 'No record of type `resource` has this id, or the caller may not see it.', message: '{resource} ID not found' },
   INVALID_INPUT: { description: 'The value of `field` is invalid; nothing was changed.', message: 'invalid {field}: {reason}' },
   VKEY_DUPLICATE: { description: 'Another client has this verification key.', message: 'Vkey duplicate, please reset' },
   OWNER_NOT_FOUND: { description: 'No user has the id given as the owner.', message: 'owner does not exist' },
@@ -31,7 +31,7 @@ export const errorCodes = {
   CLIENT_EXPIRES_AFTER_OWNER: { description: 'The client would expire later than its owner.', message: 'client expiry later than owner expiry' },
   WEB_LOGIN_INCOMPLETE: { description: 'A web user name requires a web password, and vice versa.', message: 'legacy web user and password must come together' },
   UNSUPPORTED_MODE: { description: 'This server cannot serve tunnels of this mode.', message: 'unsupported tunnel mode' },
-  AGENTS_OWN: { description: "The record comes from the agent's configuration file: edit it there.", message: 'the agent brought this {resource} along: edit it in its configuration file' },
+  AGENTS_OWN: { description: "The record comes from the agent's configuration file: edit it there.", message: "this {resource} comes from the agent's configuration file: edit it there" },
   PORT_UNAVAILABLE: {
     description: 'The port is in use or not among the allowed ports, or the address does not belong to this machine.',
     message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
@@ -45,7 +45,7 @@ export const errorCodes = {
   TUNNEL_KEY_DUPLICATE: { description: 'Another secret or p2p tunnel has this password.', message: 'secret mode keys {password} must be unique' },
   HOST_INVALID: { description: 'The host is not a domain name, an IP address, or a wildcard (`*.` and a name).', message: 'invalid host' },
   HOST_EXISTS: { description: 'Another host rule has the same host and location, for the same scheme.', message: 'host has exist' },
-  HOST_OVERLAP: { description: 'The host would compete with a host of another owner for the same requests.', message: 'host route overlaps another tenant' },
+  HOST_OVERLAP: { description: 'The host would match requests to a host of another owner.', message: 'host route overlaps another tenant' },
   HOST_OWN_NAME: { description: 'The name belongs to the server itself, or is an IP address. Only administrators may give such a name to a host, or order a certificate for it.', message: "the name is one of the server's own" },
   HOST_PUBLIC_SUFFIX: { description: 'The wildcard covers names of unrelated owners, such as `*.com`. Only administrators may use it.', message: 'wildcard of a public suffix' },
   PLATFORM_NAMESPACE: { description: 'A custom host must not be below a platform domain.', message: 'custom host inside a platform namespace' },
@@ -57,7 +57,7 @@ export const errorCodes = {
   PLATFORM_HTTP_ONLY: { description: 'The platform domain has no certificate, so its hosts only support HTTP.', message: 'platform domain {wildcard} has no certificate: only http allowed' },
   PLATFORM_CERTIFICATE: { description: 'The certificate of a platform domain is not usable.', message: 'certificate of {wildcard}: {reason}' },
   PLATFORM_DOMAIN_INVALID: { description: 'An entry of the platform domains is invalid; nothing was changed.', message: '{reason}' },
-  PLATFORM_DOMAIN_IN_USE: { description: 'Hosts use the platform domain, which prevents the change; nothing was changed.', message: '{reason}' },
+  PLATFORM_DOMAIN_IN_USE: { description: 'Hosts use this platform domain, so it cannot be changed this way. Nothing was changed.', message: '{reason}' },
   DIAGNOSIS_REQUEST_INVALID: { description: 'The request to diagnose is invalid; `field` names the invalid part.', message: '{reason}' },
   OPERATION_TOO_COSTLY: { description: 'The operation could return more values than allowed. Request fewer rows or fields.', message: 'the operation could return more than {most} values' },
   RESULT_TOO_LARGE: { description: 'The result has more rows or characters (`unit`) than allowed. Request fewer rows or fields. Changes that a mutation made before this error stay in effect.', message: 'the result has more than {most} {unit}' },

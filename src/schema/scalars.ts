@@ -10,7 +10,7 @@ const MOST_INT = 2 ** 31 - 1;
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i;
 
 builder.scalarType('DateTime', {
-  description: 'A moment as ISO 8601 text with its zone, such as 2027-01-31T12:00:00Z. Answers are in UTC.',
+  description: 'A moment as ISO 8601 text with its zone, such as 2027-01-31T12:00:00Z. Returned in UTC.',
   serialize: (value) => value.toISOString(),
   parseValue: (value) => {
     const moment = typeof value === 'string' && dateTime.test(value) ? new Date(value) : undefined;
@@ -22,32 +22,32 @@ builder.scalarType('DateTime', {
 });
 
 builder.scalarType('Bytes', {
-  description: 'A number of bytes: a whole number from 0 to 9007199254740991.',
+  description: 'A number of bytes, an integer from 0 to 9007199254740991.',
   // A list stays readable whatever value is stored.
   serialize: byteCount,
   parseValue: (value) => wholeNumber('Bytes', value, MOST_BYTES),
 });
 
 builder.scalarType('BytesPerSecond', {
-  description: 'A rate in bytes per second: a whole number from 0 to 9007199254740991.',
+  description: 'A rate in bytes per second, an integer from 0 to 9007199254740991.',
   serialize: byteCount,
   parseValue: (value) => wholeNumber('BytesPerSecond', value, MOST_BYTES),
 });
 
 builder.scalarType('KibPerSecond', {
-  description: `A limit of a rate in KiB (1024 bytes) per second: a whole number from 0 to ${MOST_INT}.`,
+  description: `A rate limit in KiB (1024 bytes) per second, an integer from 0 to ${MOST_INT}.`,
   serialize: (value) => value,
   parseValue: (value) => wholeNumber('KibPerSecond', value, MOST_INT),
 });
 
 builder.scalarType('Mebibytes', {
-  description: `An amount of traffic in MiB (1048576 bytes): a whole number from 0 to ${MOST_INT}.`,
+  description: `An amount of traffic in MiB (1048576 bytes), an integer from 0 to ${MOST_INT}.`,
   serialize: (value) => value,
   parseValue: (value) => wholeNumber('Mebibytes', value, MOST_INT),
 });
 
 builder.scalarType('JSON', {
-  description: 'A JSON value, such as an object with the columns of a record. Only in answers.',
+  description: 'A JSON value, such as an object with the columns of a record. Never used in input.',
   serialize: (value) => value,
   parseValue: () => {
     throw new GraphQLError('JSON: not taken as input');
@@ -55,14 +55,14 @@ builder.scalarType('JSON', {
 });
 
 builder.scalarType('Port', {
-  description: 'A port: a whole number from 1 to 65535.',
+  description: 'A port, an integer from 1 to 65535.',
   serialize: (value) => wholeNumber('Port', value, 65_535),
   parseValue: (value) => wholeNumber('Port', value, 65_535, 1),
 });
 
 /** Every error code, from the table of errors. No field has this type; it is in the schema so that clients get the codes as a type. */
 export const ErrorCodeType = builder.enumType('ErrorCode', {
-  description: 'The codes of errors: `extensions.code`, and `code` of each of its `extensions.problems`. No field returns one; it is here so that clients have the codes as a type.',
+  description: 'The error codes: `extensions.code`, and the `code` of each entry of `extensions.problems`. No field returns this type; it is part of the schema so that code generators include it.',
   values: errorCodes,
 });
 

@@ -196,8 +196,8 @@ test('what an agent brought along is stopped, started, copied and deleted throug
   const [row] = await tunnels(id);
   const [host] = await hosts(id);
   if (!row || !host) throw new Error('nothing is listed');
-  expect(await call(server, '/index/edit/', { id: row.Id, remark: 'x' })).toEqual({ status: 0, msg: 'the agent brought this tunnel along: edit it in its configuration file' });
-  expect(await call(server, '/index/edithost/', { id: host.Id, remark: 'x' })).toEqual({ status: 0, msg: 'the agent brought this host along: edit it in its configuration file' });
+  expect(await call(server, '/index/edit/', { id: row.Id, remark: 'x' })).toEqual({ status: 0, msg: "this tunnel comes from the agent's configuration file: edit it there" });
+  expect(await call(server, '/index/edithost/', { id: host.Id, remark: 'x' })).toEqual({ status: 0, msg: "this host comes from the agent's configuration file: edit it there" });
   await write(server, '/index/stop/', { id: row.Id });
   await expect(visit(row.Port)).rejects.toThrow('ECONNREFUSED');
   await write(server, '/index/start/', { id: row.Id });

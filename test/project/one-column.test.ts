@@ -22,7 +22,7 @@ const written: Readonly<Record<string, readonly Addition[]>> = {
   ]],
   'src/schema/tunnel/type.ts': [["    remark: t.exposeString('remark', { description: 'A note.' }),\n", "    columnOfTheTest: t.string({ nullable: true, description: 'What else is to say; null = nothing.', resolve: (row) => textOrNull(row.columnOfTheTest) }),\n"]],
   'src/schema/tunnel/input.ts': [
-    ["  remark: t.string({ description: 'A note, at most 255 characters.' }),\n", "  columnOfTheTest: t.string({ description: 'What else is to say; null = nothing.' }),\n"],
+    ["  remark: t.string({ description: 'A note: at most 255 characters.' }),\n", "  columnOfTheTest: t.string({ description: 'What else is to say; null = nothing.' }),\n"],
     ["    remark: () => givenOr(input.remark, ''),\n", "    columnOfTheTest: () => givenOr(input.columnOfTheTest, ''),\n"],
     ["    remark: () => textOf('remark', input.remark),\n", "    columnOfTheTest: () => textOf('columnOfTheTest', input.columnOfTheTest),\n"],
   ],

@@ -32,6 +32,7 @@ export async function askHealth({ httpPort }: Pick<ServerProcess, 'httpPort'>): 
   await once(prober, 'message');
   return async () => {
     const answered: Promise<unknown[]> = once(prober, 'message');
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker, not a window
     prober.postMessage('stop');
     const [longest] = await answered;
     return z.number().parse(longest);

@@ -8,7 +8,7 @@ import { encryptAuthKey } from '../signature.ts';
 const visitor = {
   vkey: about("MD5 of the client's verification key, in hex.", keptText()),
   pass: about("The client's ipwhitepass.", keptText()),
-  ip: about("The address to allow; blank = the caller's.", keptText()),
+  ip: about("The address to admit; blank = the caller's.", keptText()),
 };
 
 /** The texts for visitors (contract 3.2, D26). */
@@ -20,7 +20,7 @@ export const authRoutes: readonly Route[] = [
     path: '/auth/gettime',
     answer: 'Time',
     aliases: ['/auth/get_time'],
-    summary: "The server's time in Unix seconds, for callers whose clock differs.",
+    summary: "The server's time in Unix seconds, for callers with a different clock.",
     bind: ({ now }) => () => ({ time: Math.floor(now() / 1000) }),
   }),
   raw({
@@ -39,7 +39,7 @@ export const authRoutes: readonly Route[] = [
     path: '/auth/ipwhiteauth',
     answer: 'AllowedAddresses',
     methods: ['POST'],
-    summary: "Lets a visitor's address in for two hours who says the password of a client that has a whitelist.",
+    summary: 'Admits a visitor who sends the allowlist password of a client for two hours.',
     parameters: visitor,
     operation: AllowVisitorDocument,
     bind: ({ schema }) => {

@@ -11,24 +11,24 @@ import { type Complete, fieldNames, inputOf, noneAt0, noneAtEmpty, sets } from '
 /** The parameters that /client/add/ and /client/edit/ may set (contract 2.2). */
 const settable = {
   remark: sets('remark', about('A note.', text())),
-  vkey: sets('verifyKey', forAdministrators(about('The key that the agent proves, unique; blank = keep, on a new client: generated.', keptText()))),
-  u: sets('basicUser', noneAtEmpty(about('The user name that proxies and hosts ask visitors for.', text()))),
-  p: sets('basicPassword', about('The password with it; blank = keep.', keptText())),
-  compress: sets('compress', about('Compress traffic between server and agent.', boolean())),
-  crypt: sets('crypt', about('Encrypt traffic between server and agent.', boolean())),
-  config_conn_allow: sets('configAllowed', forAdministrators(about('Allow the agent to declare tunnels of its configuration file.', boolean()))),
-  rate_limit: sets('rateLimit', forAdministrators(noneAt0(about('KB/s over all connections; blank and 0 = unlimited.', integer())))),
-  flow_limit: sets('flowLimit', forAdministrators(noneAt0(about('MiB in and out together; blank and 0 = unlimited.', integer())))),
-  max_conn: sets('maxConnections', forAdministrators(noneAt0(about('The most connections of visitors at a time; blank and 0 = unlimited.', integer())))),
-  max_tunnel: sets('maxTunnels', forAdministrators(noneAt0(about('The most tunnels and hosts; blank and 0 = unlimited.', integer())))),
+  vkey: sets('verifyKey', forAdministrators(about('The key that the agent authenticates with. Must be unique. Blank = unchanged; for a new client, generated.', keptText()))),
+  u: sets('basicUser', noneAtEmpty(about("The user name that the client's proxies and hosts require of visitors.", text()))),
+  p: sets('basicPassword', about('The password that belongs to it; blank = unchanged.', keptText())),
+  compress: sets('compress', about('Compress the traffic between server and agent.', boolean())),
+  crypt: sets('crypt', about('Encrypt the traffic between server and agent.', boolean())),
+  config_conn_allow: sets('configAllowed', forAdministrators(about("Accept tunnels and hosts from the agent's configuration file.", boolean()))),
+  rate_limit: sets('rateLimit', forAdministrators(noneAt0(about('The maximum rate of all connections together in KB/s; blank or 0 = unlimited.', integer())))),
+  flow_limit: sets('flowLimit', forAdministrators(noneAt0(about('The maximum traffic in MiB, in both directions together; blank or 0 = unlimited.', integer())))),
+  max_conn: sets('maxConnections', forAdministrators(noneAt0(about("The maximum number of visitors' connections at a time; blank or 0 = unlimited.", integer())))),
+  max_tunnel: sets('maxTunnels', forAdministrators(noneAt0(about('The maximum number of tunnels and hosts together; blank or 0 = unlimited.', integer())))),
   user_id: sets('ownerId', forAdministrators(owner())),
-  web_username: sets('webUsername', forAdministrators(about("The user name of the client's own web login; blank = keep.", keptText()))),
-  web_password: sets('webPassword', forAdministrators(about('The password with it; blank = keep.', keptText()))),
+  web_username: sets('webUsername', forAdministrators(about("The user name of the client's web login; blank = unchanged.", keptText()))),
+  web_password: sets('webPassword', forAdministrators(about('The password that belongs to it; blank = unchanged.', keptText()))),
   blackiplist: sets('blackIpList', about('Addresses and networks (192.0.2.0/24) of visitors to refuse.', listOf())),
-  ipwhite: sets('ipWhite', about('Allow only visitors of ipwhitelist.', boolean())),
-  ipwhitepass: sets('ipWhitePassword', noneAtEmpty(about('The password that allows visitors who are not on ipwhitelist for two hours; blank = none.', text()))),
-  ipwhitelist: sets('ipWhiteList', about('Addresses and networks of visitors to allow.', listOf())),
-  expire_time: sets('expiresAt', forAdministrators(about("The client's own expiry, not later than its owner's.", time()))),
+  ipwhite: sets('ipWhite', about('Admit only visitors whose address is on ipwhitelist.', boolean())),
+  ipwhitepass: sets('ipWhitePassword', noneAtEmpty(about('The password that admits visitors who are not on ipwhitelist for two hours; blank = none.', text()))),
+  ipwhitelist: sets('ipWhiteList', about('Addresses and networks of visitors to admit.', listOf())),
+  expire_time: sets('expiresAt', forAdministrators(about('When the client expires: not after its owner.', time()))),
 };
 
 function clientInput(values: Values<typeof settable>): Complete<UpdateClientInput> {
@@ -65,7 +65,7 @@ export const clientRoutes: readonly Route[] = [
   single({
     path: '/client/getclient',
     answer: 'Client',
-    summary: 'One client.',
+    summary: 'Returns a client.',
     parameters: { id: id('client') },
     operation: GetClientDocument,
     variables: (values) => values,
@@ -73,7 +73,7 @@ export const clientRoutes: readonly Route[] = [
   }),
   write({
     path: '/client/add',
-    summary: 'Makes a client.',
+    summary: 'Creates a client.',
     parameters: settable,
     operation: AddClientDocument,
     variables: (values) => ({ input: clientInput(values) }),
@@ -83,7 +83,7 @@ export const clientRoutes: readonly Route[] = [
   }),
   write({
     path: '/client/edit',
-    summary: 'Changes a client; parameters that are left out keep their values.',
+    summary: 'Changes a client. Absent parameters keep their values.',
     parameters: { id: id('client'), ...settable, clear_legacy_web_login: forAdministrators(about('Remove the web login first.', boolean())) },
     operation: EditClientDocument,
     variables: (values) => ({

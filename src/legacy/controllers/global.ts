@@ -18,7 +18,7 @@ const entries = z.array(entry);
 /** JSON of the platform domains: absent = keep, [] = none. A blank or repeated parameter is refused (contract 2.6). */
 const platformDomains: Parameter<PlatformDomainInput[] | undefined> = {
   kind: 'text',
-  description: 'The platform domains as a JSON array of {ID, Wildcard, CertFilePath, KeyFilePath}; ID is left out of new ones, both paths are given or none.',
+  description: 'The platform domains as a JSON array of {ID, Wildcard, CertFilePath, KeyFilePath}. New entries have no ID. Set both paths or neither.',
   once: true,
   read: (value, name) => {
     if (value === undefined) return undefined;
@@ -43,7 +43,7 @@ export const globalRoutes: readonly Route[] = [
   shaped({
     path: '/global/index',
     answer: 'GlobalSettings',
-    summary: 'The global blacklist, the server URL and the platform domains; a browser gets the page of the panel.',
+    summary: 'Returns the global blacklist, the server URL and the platform domains. Browsers get the page of the panel.',
     parameters: {},
     operation: GetGlobalDocument,
     ownPage: true,
@@ -52,10 +52,10 @@ export const globalRoutes: readonly Route[] = [
   }),
   write({
     path: '/global/save',
-    summary: 'Saves the global settings, all or nothing; parameters that are left out keep their values.',
+    summary: 'Changes the global settings. Absent parameters keep their values. If any value is invalid, nothing is changed.',
     parameters: {
-      globalBlackIpList: about('Addresses and networks of visitors that every client refuses, at most 1 MB.', listOf()),
-      serverUrl: noneAtEmpty(about('The address at which the server is reached from outside.', text())),
+      globalBlackIpList: about('Addresses and networks of visitors that all clients refuse: at most 1 MB.', listOf()),
+      serverUrl: noneAtEmpty(about("The server's public address.", text())),
       platform_domains: platformDomains,
     },
     operation: SaveGlobalDocument,

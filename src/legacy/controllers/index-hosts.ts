@@ -17,7 +17,7 @@ const requestSchemes: Readonly<Record<Lowercase<RequestScheme>, RequestScheme>> 
 const domainMode: Parameter<HostMode | undefined> = {
   kind: 'choice',
   choices: ['custom', 'platform'],
-  description: 'Where the name comes from; absent on a new host = custom.',
+  description: "How the host's name is formed. Default for a new host: custom.",
   read: (value) => value === undefined ? undefined : value.trim() === 'platform' ? 'PLATFORM' : 'CUSTOM',
 };
 
@@ -25,19 +25,19 @@ const domainMode: Parameter<HostMode | undefined> = {
 const settable = {
   client_id: sets('clientId', reference('client')),
   remark: sets('remark', about('A note.', text())),
-  host: sets('host', about('The full domain, or *. and a domain; a platform host ignores it.', text())),
+  host: sets('host', about('The domain, or *. and a domain. Ignored for platform hosts.', text())),
   domain_mode: sets('mode', domainMode),
-  platform_domain_id: sets('platformDomainId', about('The id of the platform domain; needed by a platform host.', text())),
-  platform_prefix: sets('platformPrefix', about('The name below the platform domain; needed by a platform host.', text())),
-  scheme: sets('scheme', about('The protocol it is for; blank = all.', choice(schemes))),
-  location: sets('location', noneAtEmpty(about('The beginning of the URL paths it is for; blank = all.', text()))),
-  target: sets('targets', about('The targets of requests, used in round-robin order: ip:port, [IPv6]:port, or a port alone.', listOf())),
-  local_proxy: sets('localProxy', about('The server dials the targets itself; stays off unless the server allows it.', boolean())),
-  header: sets('headers', about('Headers that requests to the target get: name:value.', listOf())),
-  hostchange: sets('hostChange', noneAtEmpty(about('The Host header that the target gets; blank = as received.', text()))),
-  key_file_path: sets('privateKey', noneAtEmpty(about('The private key of a custom domain, as PEM text or path; a platform host ignores it.', text()))),
-  cert_file_path: sets('certificate', noneAtEmpty(about('The certificate of a custom domain, as PEM text or path; a platform host ignores it.', text()))),
-  AutoHttps: sets('autoHttps', about('Send visitors of http to https; only when scheme is not http.', boolean())),
+  platform_domain_id: sets('platformDomainId', about('The id of the platform domain. Required for platform hosts.', text())),
+  platform_prefix: sets('platformPrefix', about('The prefix below the platform domain. Required for platform hosts.', text())),
+  scheme: sets('scheme', about('The schemes to serve; blank = all.', choice(schemes))),
+  location: sets('location', noneAtEmpty(about('The path prefix of requests to serve; blank = all paths.', text()))),
+  target: sets('targets', about('The targets, used in round-robin order: ip:port, [IPv6]:port, or just a port.', listOf())),
+  local_proxy: sets('localProxy', about("The server dials the targets itself. Stays false unless the server's settings allow it.", boolean())),
+  header: sets('headers', about('Headers to set on requests: name:value.', listOf())),
+  hostchange: sets('hostChange', noneAtEmpty(about("The Host header to send to the target; blank = the visitor's.", text()))),
+  key_file_path: sets('privateKey', noneAtEmpty(about('The private key of the certificate, as PEM text or path. Ignored for platform hosts.', text()))),
+  cert_file_path: sets('certificate', noneAtEmpty(about('The certificate, as PEM text or path. Ignored for platform hosts.', text()))),
+  AutoHttps: sets('autoHttps', about('Redirect HTTP requests to HTTPS. Stays false while the scheme is http.', boolean())),
   auto_https: about('Another name of AutoHttps.', boolean()),
 };
 
@@ -93,7 +93,7 @@ export const hostRoutes: readonly Route[] = [
   single({
     path: '/index/gethost',
     answer: 'Host',
-    summary: 'One host.',
+    summary: 'Returns a host.',
     parameters: hostId,
     operation: GetHostDocument,
     variables: (values) => values,
@@ -101,7 +101,7 @@ export const hostRoutes: readonly Route[] = [
   }),
   write({
     path: '/index/addhost',
-    summary: 'Makes a host and starts it.',
+    summary: 'Creates a host and starts it.',
     parameters: settable,
     operation: AddHostDocument,
     // Without a client it uses an id that doesn't exist, so that errors in other parameters are reported first (contract 2.5).
@@ -113,7 +113,7 @@ export const hostRoutes: readonly Route[] = [
   }),
   write({
     path: '/index/edithost',
-    summary: 'Changes a host; parameters that are left out keep their values, a stopped one stays stopped.',
+    summary: 'Changes a host. Absent parameters keep their values. A stopped host stays stopped.',
     parameters: { ...hostId, ...settable },
     operation: EditHostDocument,
     variables: (values) => ({ id: values.id, input: hostInput(values) }),
@@ -148,11 +148,11 @@ export const hostRoutes: readonly Route[] = [
   write({
     path: '/index/platformhostavailable',
     answer: 'Availability',
-    summary: 'Says whether a prefix of a platform domain is free; a hint, only saving decides.',
+    summary: 'Returns whether a prefix of a platform domain is available. A hint for forms: the name is not reserved.',
     parameters: {
       platform_domain_id: about('The id of the platform domain.', text()),
-      platform_prefix: about('The name below it.', text()),
-      id: about('The host that is being edited: its own name counts as free.', listing.filter),
+      platform_prefix: about('The prefix below the platform domain.', text()),
+      id: about('The host that is being edited. Its own name counts as available.', listing.filter),
     },
     operation: PlatformHostAvailableDocument,
     variables: (values) => ({ platformDomainId: values.platform_domain_id ?? '', platformPrefix: values.platform_prefix ?? '', hostId: values.id }),
@@ -162,11 +162,11 @@ export const hostRoutes: readonly Route[] = [
   write({
     path: '/index/hostdiagnose',
     answer: 'Diagnosis',
-    summary: 'Says which host rule takes a request, or why none does; a GET opens the page of the panel.',
+    summary: 'Returns the host rule that matches a request, or why none does. A GET request returns the page of the panel.',
     parameters: {
-      host: about('The Host as received, without scheme and path.', required(() => invalidRequest('host', 'host empty'))),
-      scheme: { ...about('The protocol of the request.', caseless(choice(requestSchemes, () => invalidScheme()))), required: true },
-      path: about('The path, which begins with /; blank = /.', text()),
+      host: about('The Host header, without scheme and path.', required(() => invalidRequest('host', 'host empty'))),
+      scheme: { ...about('The scheme of the request.', caseless(choice(requestSchemes, () => invalidScheme()))), required: true },
+      path: about('The path, starting with /; blank = /.', text()),
     },
     operation: DiagnoseHostDocument,
     variables: ({ host, path, scheme }) => {

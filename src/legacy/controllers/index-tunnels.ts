@@ -15,17 +15,17 @@ const proxyProtocols: Readonly<Record<string, ProxyProtocol>> = { '': 'OFF', V1:
 
 /** The parameters that /index/add/ and /index/edit/ may set (contract 1.3), in the order in which NPS checks them. */
 const settable = {
-  type: sets('mode', about('What the tunnel does with what arrives; a new one needs it.', choice(modes, () => new AditError('UNSUPPORTED_MODE')))),
-  port: sets('port', noneAt0(about('The port to listen on; blank and 0 = a free one is assigned. secret and p2p have none.', integer(65535)))),
+  type: sets('mode', about('What the tunnel forwards or serves. Required for a new tunnel.', choice(modes, () => new AditError('UNSUPPORTED_MODE')))),
+  port: sets('port', noneAt0(about('The port to listen on; blank or 0 = a free port is assigned. secret and p2p tunnels have no port.', integer(65535)))),
   client_id: sets('clientId', reference('client')),
   remark: sets('remark', about('A note.', text())),
   server_ip: sets('serverIp', noneAtEmpty(about('The address to listen on; blank = all.', text()))),
-  target: sets('targets', about('The targets of connections, used in round-robin order: ip:port, [IPv6]:port, or a port alone.', listOf())),
-  local_proxy: sets('localProxy', about('The server dials the targets itself; stays off unless the server allows it.', boolean())),
-  password: sets('password', about('The key that visitors of a secret or p2p tunnel prove; blank = keep, of a p2p tunnel that has none: generated.', keptText())),
-  local_path: sets('localPath', noneAtEmpty(about("The directory of the agent's machine that a file tunnel serves.", text()))),
-  strip_pre: sets('stripPrefix', noneAtEmpty(about('The beginning of the URL path that a file tunnel leaves out.', text()))),
-  proto_version: sets('proxyProtocol', about("The PROXY protocol header that tells the target the visitor's address, of tcp and secret tunnels; blank and 0 = none, 1 = V1, 2 = V2.", choice(proxyProtocols))),
+  target: sets('targets', about('The targets, used in round-robin order: ip:port, [IPv6]:port, or just a port.', listOf())),
+  local_proxy: sets('localProxy', about("The server dials the targets itself. Stays false unless the server's settings allow it.", boolean())),
+  password: sets('password', about('The password of visitor programs (secret and p2p). Blank = unchanged; for a p2p tunnel without a password, generated.', keptText())),
+  local_path: sets('localPath', noneAtEmpty(about("The directory on the agent's machine to serve (file).", text()))),
+  strip_pre: sets('stripPrefix', noneAtEmpty(about('The prefix to remove from the URL path (file).', text()))),
+  proto_version: sets('proxyProtocol', about("The PROXY protocol header that carries the visitor's address to the target (tcp and secret); blank or 0 = none, 1 = V1, 2 = V2.", choice(proxyProtocols))),
 };
 
 function tunnelInput(values: Values<typeof settable>): Complete<UpdateTunnelInput> {
@@ -49,7 +49,7 @@ export const tunnelRoutes: readonly Route[] = [
     summary: 'Lists tunnels.',
     parameters: {
       client_id: listing.filter,
-      filter_client_id: about('As client_id, and counts before it.', listing.strictFilter),
+      filter_client_id: about('Another name of client_id. Takes precedence over it.', listing.strictFilter),
       user_id: listing.owner,
       unassigned: listing.unassigned,
       type: { ...about('Only those of this type; blank = all.', text()), choices: Object.keys(modes) },
@@ -76,7 +76,7 @@ export const tunnelRoutes: readonly Route[] = [
   single({
     path: '/index/getonetunnel',
     answer: 'Tunnel',
-    summary: 'One tunnel.',
+    summary: 'Returns a tunnel.',
     parameters: tunnelId,
     operation: GetTunnelDocument,
     variables: (values) => values,
@@ -84,7 +84,7 @@ export const tunnelRoutes: readonly Route[] = [
   }),
   write({
     path: '/index/add',
-    summary: 'Makes a tunnel and starts it; port 0 or blank = assigned by the server.',
+    summary: 'Creates a tunnel and starts it. If the port is 0 or blank, the server assigns one.',
     parameters: settable,
     operation: AddTunnelDocument,
     variables: (values) => ({ input: newTunnel(values) }),
@@ -95,7 +95,7 @@ export const tunnelRoutes: readonly Route[] = [
   }),
   write({
     path: '/index/copy',
-    summary: 'Makes a tunnel with the settings of another, on a newly assigned port.',
+    summary: 'Creates a copy of a tunnel on a newly assigned port.',
     parameters: tunnelId,
     operation: CopyTunnelDocument,
     variables: (values) => values,
@@ -105,7 +105,7 @@ export const tunnelRoutes: readonly Route[] = [
   }),
   write({
     path: '/index/edit',
-    summary: 'Changes a tunnel; parameters that are left out keep their values, a stopped one stays stopped.',
+    summary: 'Changes a tunnel. Absent parameters keep their values. A stopped tunnel stays stopped.',
     parameters: { ...tunnelId, ...settable },
     operation: EditTunnelDocument,
     variables: (values) => ({ id: values.id, input: tunnelInput(values) }),
@@ -115,7 +115,7 @@ export const tunnelRoutes: readonly Route[] = [
   }),
   write({
     path: '/index/stop',
-    summary: 'Stops a tunnel: its port and its connections are closed.',
+    summary: 'Stops a tunnel: closes its port and its connections.',
     parameters: tunnelId,
     operation: StopTunnelDocument,
     variables: (values) => values,

@@ -9,7 +9,7 @@ export const loginRoutes: readonly Route[] = [
     path: '/login/verify',
     answer: 'Login',
     methods: ['POST'],
-    summary: 'Logs in by name and password: the administrator, a user, or the web login of a client. The answer brings the cookie.',
+    summary: 'Logs in with user name and password: the administrator, a user, or the web login of a client. The response sets the session cookie.',
     parameters: credentials,
     bind: ({ callers }) => async ({ request, response, input }) => {
       const { username = '', password = '' } = readParameters(credentials, input, false);
@@ -20,7 +20,7 @@ export const loginRoutes: readonly Route[] = [
   raw({
     path: '/login/out',
     redirects: true,
-    summary: 'Ends the session and goes to the login page.',
+    summary: 'Ends the session and redirects to the login page.',
     bind: ({ callers }) => async ({ request, response }) => {
       await callers.logOut(request, response);
       return new Redirect('/login/index');

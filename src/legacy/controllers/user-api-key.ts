@@ -11,7 +11,7 @@ export const tokenRoutes: readonly Route[] = [
   write({
     path: '/user/regenerateapikey',
     answer: 'ApiKey',
-    summary: 'Makes an API key, sent as `Authorization: Bearer KEY`, in place of the former one; it is shown once.',
+    summary: 'Creates an API key, sent as `Authorization: Bearer KEY`, and revokes the previous one. The key is returned only once.',
     parameters,
     operation: RegenerateApiKeyDocument,
     variables: ({ id: userId }) => ({ userId }),
@@ -20,7 +20,7 @@ export const tokenRoutes: readonly Route[] = [
   }),
   write({
     path: '/user/revokeapikey',
-    summary: 'Ends the API key at once.',
+    summary: 'Revokes the API key at once.',
     parameters,
     operation: RevokeApiKeyDocument,
     variables: ({ id: userId }) => ({ userId }),
@@ -30,7 +30,7 @@ export const tokenRoutes: readonly Route[] = [
   shaped({
     path: '/user/apikeystatus',
     answer: 'ApiKeyStatus',
-    summary: 'Whether there is an API key, since when, and when it was last used.',
+    summary: 'Whether there is an API key, when it was created, and when it was last used.',
     parameters,
     operation: ApiKeyStatusDocument,
     variables: ({ id: userId }) => ({ userId }),

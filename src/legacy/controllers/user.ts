@@ -8,12 +8,12 @@ import { type Complete, fieldNames, inputOf, noneAt0, sets } from '../settable.t
 
 /** The parameters that /user/add/ and /user/edit/ may set (contract 1.2). */
 const settable = {
-  username: sets('username', about('The login name, unique; a new user needs one.', text())),
-  password: sets('password', about('At least 6 characters; blank = keep. A new user needs one.', keptText())),
+  username: sets('username', about('The login name. Must be unique. Required for a new user.', text())),
+  password: sets('password', about('The password: at least 6 characters. Required for a new user; for an existing one, blank = unchanged.', keptText())),
   remark: sets('remark', about('A note for administrators.', text())),
-  max_tunnel: sets('maxTunnels', noneAt0(about('The most tunnels and hosts over all clients; blank and 0 = unlimited.', integer()))),
-  max_client: sets('maxClients', noneAt0(about('The most clients; blank and 0 = unlimited, not less than the user has.', integer()))),
-  expire_time: sets('expiresAt', about('When account and clients stop working.', time())),
+  max_tunnel: sets('maxTunnels', noneAt0(about('The maximum number of tunnels and hosts of all clients together; blank or 0 = unlimited.', integer()))),
+  max_client: sets('maxClients', noneAt0(about('The maximum number of clients, not less than the user already has; blank or 0 = unlimited.', integer()))),
+  expire_time: sets('expiresAt', about('When the account and its clients expire.', time())),
 };
 
 function userInput(values: Values<typeof settable>): Complete<UpdateUserInput> {
@@ -49,7 +49,7 @@ export const userRoutes: readonly Route[] = [
   }),
   write({
     path: '/user/add',
-    summary: 'Makes a user. For administrators.',
+    summary: 'Creates a user. For administrators.',
     parameters: { ...settable, expire_time: later(settable.expire_time) },
     operation: AddUserDocument,
     variables: ({ username = '', password = '', expire_time: expiry, ...values }) => {
@@ -63,7 +63,7 @@ export const userRoutes: readonly Route[] = [
   }),
   write({
     path: '/user/edit',
-    summary: 'Changes a user; parameters that are left out keep their values. For administrators.',
+    summary: 'Changes a user. Absent parameters keep their values. For administrators.',
     parameters: { ...userId, ...settable },
     operation: EditUserDocument,
     variables: (values) => ({ id: values.id, input: userInput(values) }),
@@ -72,14 +72,14 @@ export const userRoutes: readonly Route[] = [
   }),
   write({
     path: '/user/changepassword',
-    summary: "Sets a user's password: an administrator anybody's, a user their own.",
+    summary: "Sets a user's password. Ordinary users may set their own, administrators anyone's.",
     parameters: {
       id: reference('user'),
-      new_password: about('The new password, at least 6 characters.', text()),
+      new_password: about('The new password: at least 6 characters.', text()),
       password: about('Another name of new_password.', text()),
-      confirm_password: about('The new password again; absent = not compared.', text()),
+      confirm_password: about('The new password again, for comparison; absent = not compared.', text()),
       password_confirm: about('Another name of confirm_password.', text()),
-      current_password: about('The present password; administrators need none.', text()),
+      current_password: about('The current password. Optional for administrators.', text()),
       old_password: about('Another name of current_password.', text()),
     },
     operation: ChangePasswordDocument,
@@ -103,7 +103,7 @@ export const userRoutes: readonly Route[] = [
   }),
   write({
     path: '/user/del',
-    summary: 'Deletes a user; the clients are disabled and belong to nobody. For administrators.',
+    summary: 'Deletes a user. Their clients are disabled and have no owner. For administrators.',
     parameters: userId,
     operation: DeleteUserDocument,
     variables: (values) => values,

@@ -3,10 +3,10 @@ import { LockoutKind } from './queries.ts';
 
 builder.mutationField('freeLockout', (t) => t.boolean({
   authScopes: { administrator: true },
-  description: 'Lets an address or a name try everything again at once. Answers whether it had to wait. For administrators.',
+  description: 'Ends the lockouts of an address or a name. Returns whether there were any. For administrators.',
   args: {
-    kind: t.arg({ type: LockoutKind, required: true, description: 'What it is.' }),
-    source: t.arg.string({ required: true, description: 'As it is listed.' }),
+    kind: t.arg({ type: LockoutKind, required: true, description: 'Whether it is an address or a name.' }),
+    source: t.arg.string({ required: true, description: 'The `source` as returned by `lockouts`.' }),
   },
   resolve: (_root, lockout, context) => context.write(async (_tx, changed) => {
     const ended = context.attempts.free(lockout, context.now());

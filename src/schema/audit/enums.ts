@@ -8,27 +8,27 @@ const auditResourceTexts: Readonly<Record<Change['resource'], string>> = {
   host: 'A host.',
   user: 'A user.',
   apiToken: 'An API token.',
-  globalSettings: 'The global settings, with the platform domains.',
+  globalSettings: 'The global settings, including the platform domains.',
   session: 'A session: CREATE is a login, DELETE a logout.',
-  failedAttempt: 'A wrong password or key, the first from an address in a while.',
-  lockout: 'An address or a name that has to wait after too many wrong attempts; DELETE = an administrator freed it.',
-  connection: "A visitor's connection that was closed by a call.",
+  failedAttempt: 'A failed attempt with a password or key. Of repeated attempts from one address, only the first is recorded.',
+  lockout: 'An address or a name that is locked out after too many failed attempts. DELETE: an administrator ended the lockout.',
+  connection: "A visitor's connection that was closed by a request.",
 };
 
 /** What a change was about. */
-export const AuditResource = enumOf('AuditResource', 'What a change was about.', auditResourceTexts);
+export const AuditResource = enumOf('AuditResource', 'What was changed.', auditResourceTexts);
 
 /** What the audit log can be about, as it is stored. */
 export const auditResources = keysOf(auditResourceTexts);
 
 const auditActionTexts: Readonly<Record<Change['action'], string>> = {
-  create: 'It was made.',
+  create: 'It was created.',
   update: 'It was changed.',
-  delete: 'It was deleted, or ended.',
+  delete: 'It was deleted or ended.',
 };
 
 /** What happened. */
-export const AuditAction = enumOf('AuditAction', 'What happened to what was changed.', auditActionTexts);
+export const AuditAction = enumOf('AuditAction', 'The kind of change.', auditActionTexts);
 
 /** What can happen to it, as it is stored. */
 export const auditActions = keysOf(auditActionTexts);
@@ -48,15 +48,15 @@ export const CallerKind = enumOf('CallerKind', 'Who made a change.', callerKindT
 export const callerKinds = keysOf(callerKindTexts);
 
 const callerMethodTexts: Readonly<Record<NonNullable<Caller['by']>, string>> = {
-  signature: 'By the auth_key.',
-  session: 'By the cookie of a login.',
-  token: 'By an API token.',
-  password: 'By name and password in the request.',
-  vkey: "By a client's verification key: an agent.",
+  signature: 'With a signature made with the auth_key.',
+  session: 'With the session cookie of a login.',
+  token: 'With an API token.',
+  password: 'With a user name and password in the request.',
+  vkey: "With a client's verification key. The caller is an agent.",
 };
 
 /** How a caller proved who they are. */
-export const CallerMethod = enumOf('CallerMethod', 'How a caller proved who they are.', callerMethodTexts);
+export const CallerMethod = enumOf('CallerMethod', 'How a caller authenticated.', callerMethodTexts);
 
 /** How callers prove who they are, as it is stored. */
 export const callerMethods = keysOf(callerMethodTexts);

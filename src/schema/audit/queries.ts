@@ -8,13 +8,13 @@ import { AuditAction, AuditResource, CallerKind } from './enums.ts';
 const AuditFilter = builder.inputType('AuditEntryFilter', {
   description: 'Selects entries that meet all conditions. A condition that is absent or null has no effect.',
   fields: (t) => ({
-    resource: t.field({ type: AuditResource, extensions: { indexed: true }, description: 'Only changes of this kind.' }),
+    resource: t.field({ type: AuditResource, extensions: { indexed: true }, description: 'Only changes of this kind of resource.' }),
     resourceId: t.id({ extensions: { indexed: true }, description: 'Only changes of the record with this id.' }),
     action: t.field({ type: AuditAction, extensions: { indexed: true }, description: 'Only changes of this action.' }),
-    callerKind: t.field({ type: CallerKind, extensions: { indexed: true }, description: 'Only changes by such callers.' }),
+    callerKind: t.field({ type: CallerKind, extensions: { indexed: true }, description: 'Only changes by callers of this kind.' }),
     callerId: t.id({ extensions: { indexed: true }, description: 'Only changes by the user or client with this id.' }),
-    from: t.field({ type: 'DateTime', extensions: { indexed: true }, description: 'Only changes since then.' }),
-    to: t.field({ type: 'DateTime', extensions: { indexed: true }, description: 'Only changes before then.' }),
+    from: t.field({ type: 'DateTime', extensions: { indexed: true }, description: 'Only changes at or after this time.' }),
+    to: t.field({ type: 'DateTime', extensions: { indexed: true }, description: 'Only changes before this time.' }),
   }),
 });
 
@@ -22,10 +22,10 @@ builder.queryFields((t) => ({
   auditEntries: t.field({
     type: AuditPage,
     authScopes: { administrator: true },
-    description: 'Who changed what, the newest first.',
+    description: 'The audit log: who changed what, newest first.',
     args: {
       filter: t.arg({ type: AuditFilter, description: 'Only entries that meet all conditions.' }),
-      offset: t.arg.int({ defaultValue: 0, description: 'How many entries to leave out at the beginning.' }),
+      offset: t.arg.int({ defaultValue: 0, description: 'The number of entries to skip.' }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
     resolve: (_root, { filter, ...range }, { store }) => store.auditPage({

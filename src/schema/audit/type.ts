@@ -9,17 +9,17 @@ import { AuditAction, auditActions, AuditResource, auditResources, CallerKind, c
 export const AuditEntry = builder.prismaObject('AuditEntry', {
   description: 'A change by a caller or by the server itself.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Later entries have larger ids.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When.' }),
-    callerKind: t.field({ type: CallerKind, description: 'Who made it.', resolve: (row) => stored(callerKinds, row.callerKind) }),
-    callerId: t.exposeID('callerId', { nullable: true, description: "The id of the user (USER) or client (CLIENT) that made it; null = another kind of caller." }),
-    method: t.field({ type: CallerMethod, nullable: true, description: 'How the caller had proven who they are; null = not at all.', resolve: ({ method }) => method === '' ? null : stored(callerMethods, method) }),
-    address: t.string({ nullable: true, description: 'The address that the call came from; null = from the server itself.', resolve: ({ address }) => textOrNull(address) }),
-    resource: t.field({ type: AuditResource, description: 'What kind of thing was changed.', resolve: (row) => stored(auditResources, row.resource) }),
-    resourceId: t.exposeID('resourceId', { description: 'The id of what was changed: of a SESSION its first characters, of a FAILED_ATTEMPT the name that was tried, of a LOCKOUT its source.' }),
-    action: t.field({ type: AuditAction, description: 'What happened to it.', resolve: (row) => stored(auditActions, row.action) }),
-    before: t.field({ type: 'JSON', nullable: true, description: 'The columns of the record before; null = it was made. Of a secret it only says that there was one.', resolve: ({ before }) => parsed(before) }),
-    after: t.field({ type: 'JSON', nullable: true, description: 'The columns of the record after; null = it was deleted. Of a secret it only says that there is one, or another one.', resolve: ({ after }) => parsed(after) }),
+    id: t.exposeID('id', { description: 'The id of the entry. Later entries have larger ids.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When the change was made.' }),
+    callerKind: t.field({ type: CallerKind, description: 'The kind of caller that made the change.', resolve: (row) => stored(callerKinds, row.callerKind) }),
+    callerId: t.exposeID('callerId', { nullable: true, description: 'The id of the user (USER) or client (CLIENT) that made the change; null for other kinds of callers.' }),
+    method: t.field({ type: CallerMethod, nullable: true, description: 'How the caller authenticated; null = the caller did not.', resolve: ({ method }) => method === '' ? null : stored(callerMethods, method) }),
+    address: t.string({ nullable: true, description: 'The address of the caller; null = the server itself.', resolve: ({ address }) => textOrNull(address) }),
+    resource: t.field({ type: AuditResource, description: 'The kind of resource that was changed.', resolve: (row) => stored(auditResources, row.resource) }),
+    resourceId: t.exposeID('resourceId', { description: 'The id of what was changed. For SESSION, its first characters; for FAILED_ATTEMPT, the name that was tried; for LOCKOUT, its source.' }),
+    action: t.field({ type: AuditAction, description: 'The kind of change.', resolve: (row) => stored(auditActions, row.action) }),
+    before: t.field({ type: 'JSON', nullable: true, description: 'The record before the change; null = it was created. Secrets are replaced by whether there was one.', resolve: ({ before }) => parsed(before) }),
+    after: t.field({ type: 'JSON', nullable: true, description: 'The record after the change; null = it was deleted. Secrets are replaced by whether there is one, or a different one.', resolve: ({ after }) => parsed(after) }),
   }),
 });
 
@@ -27,8 +27,8 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
 export const AuditPage = builder.objectRef<Page<AuditRow>>('AuditPage').implement({
   description: 'A page of the audit log.',
   fields: (t) => ({
-    rows: t.field({ type: [AuditEntry], description: 'The entries, the newest first.', resolve: (page) => page.rows }),
-    total: t.exposeInt('total', { description: 'How many entries the whole selection has.' }),
+    rows: t.field({ type: [AuditEntry], description: 'The entries, newest first.', resolve: (page) => page.rows }),
+    total: t.exposeInt('total', { description: 'The number of entries that match the filter.' }),
   }),
 });
 

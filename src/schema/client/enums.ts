@@ -4,8 +4,8 @@ import { enumOf } from '../values/enum.ts';
 export type VisitorOutcome = 'allowed' | 'unknownKey' | 'wrongPassword';
 
 /** @see VisitorOutcome */
-export const VisitorAnswer = enumOf<VisitorOutcome>('VisitorAnswer', "What became of a visitor who said a client's password.", {
+export const VisitorAnswer = enumOf<VisitorOutcome>('VisitorAnswer', "The result of a visitor's attempt with a client's password.", {
   allowed: 'Connections from the address are allowed for two hours, even if the allowlist does not contain it.',
-  unknownKey: 'No client that accepts visitors by a password has this key.',
-  wrongPassword: 'The password is another, or too many wrong ones were said.',
+  unknownKey: 'No client with an allowlist password has this key.',
+  wrongPassword: 'The password is wrong, or there were too many wrong attempts.',
 });

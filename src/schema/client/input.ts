@@ -9,30 +9,30 @@ import type { columnsOfClient } from './columns.ts';
 
 /** The fields that both inputs of a client share. */
 const clientFields = (t: InputFields) => ({
-  verifyKey: t.string({ description: 'The key that the agent proves, unique. Absent on a new client: one is generated.' }),
-  remark: t.string({ description: 'A note, at most 255 characters.' }),
-  basicUser: t.string({ description: 'The user name that proxies and hosts ask visitors for; null = they ask for none.' }),
-  basicPassword: t.string({ description: 'The password that goes with `basicUser`; null = none.' }),
-  compress: t.boolean({ description: 'Compress traffic between server and agent.' }),
-  crypt: t.boolean({ description: 'Encrypt traffic between server and agent.' }),
-  configAllowed: t.boolean({ description: 'Let the agent bring tunnels and hosts of its own configuration file.' }),
-  rateLimit: t.field({ type: 'KibPerSecond', description: 'The most that all connections together may move, at least 1; null = unlimited.' }),
-  flowLimit: t.field({ type: 'Mebibytes', description: 'The most traffic, in and out together, at least 1; null = unlimited.' }),
-  maxConnections: t.int({ description: 'The most connections of visitors at a time, at least 1; null = unlimited.' }),
-  maxTunnels: t.int({ description: 'The most tunnels and hosts together, at least 1; null = unlimited.' }),
-  webUsername: t.string({ description: "The user name of the client's own web login, which goes with `webPassword`; null in either removes the login." }),
-  webPassword: t.string({ description: 'The password of the web login; null removes the login.' }),
-  blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse. Of equal lines the last stays; lines that are neither are kept and match nothing.' }),
-  ipWhite: t.boolean({ description: 'Allow only visitors of `ipWhiteList`.' }),
-  ipWhitePassword: t.string({ description: 'The password that allows visitors who are not on `ipWhiteList` for two hours; null = none.' }),
-  ipWhiteList: t.stringList({ description: 'Addresses and networks of visitors to allow. Of equal lines the last stays; lines that are neither are kept and match nothing.' }),
-  expiresAt: t.field({ type: 'DateTime', description: "The client's own expiry, not later than its owner's; null = never." }),
-  ownerId: t.id({ description: 'The user it belongs to; null = nobody.' }),
+  verifyKey: t.string({ description: 'The key that the agent authenticates with. Must be unique. Generated for a new client if absent.' }),
+  remark: t.string({ description: 'A note: at most 255 characters.' }),
+  basicUser: t.string({ description: "The user name that the client's proxies and hosts require of visitors; null = none." }),
+  basicPassword: t.string({ description: 'The password that belongs to `basicUser`; null = none.' }),
+  compress: t.boolean({ description: 'Compress the traffic between server and agent.' }),
+  crypt: t.boolean({ description: 'Encrypt the traffic between server and agent.' }),
+  configAllowed: t.boolean({ description: "Accept tunnels and hosts from the agent's configuration file." }),
+  rateLimit: t.field({ type: 'KibPerSecond', description: 'The maximum rate of all connections together: at least 1; null = unlimited.' }),
+  flowLimit: t.field({ type: 'Mebibytes', description: 'The maximum traffic, in both directions together: at least 1; null = unlimited.' }),
+  maxConnections: t.int({ description: "The maximum number of visitors' connections at a time: at least 1; null = unlimited." }),
+  maxTunnels: t.int({ description: 'The maximum number of tunnels and hosts together: at least 1; null = unlimited.' }),
+  webUsername: t.string({ description: "The user name of the client's web login. Requires `webPassword`. Null in either removes the login." }),
+  webPassword: t.string({ description: 'The password of the web login. Null removes the login.' }),
+  blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse. Duplicates are removed. Other text is kept but matches nothing.' }),
+  ipWhite: t.boolean({ description: 'Admit only visitors whose address is on `ipWhiteList`.' }),
+  ipWhitePassword: t.string({ description: 'The password that admits visitors who are not on `ipWhiteList` for two hours; null = none.' }),
+  ipWhiteList: t.stringList({ description: 'Addresses and networks of visitors to admit. Duplicates are removed. Other text is kept but matches nothing.' }),
+  expiresAt: t.field({ type: 'DateTime', description: 'When the client expires: not after its owner; null = never.' }),
+  ownerId: t.id({ description: 'The user that owns the client; null = nobody.' }),
 });
 
 /** The input for a new client. */
 export const CreateClientInput = builder.inputType('CreateClientInput', {
-  description: 'What a new client is to be. A field that is absent or null takes its default.',
+  description: 'The values of a new client. Fields that are absent or null get their default.',
   fields: (t) => ({
     ...clientFields(t),
   }),
@@ -40,7 +40,7 @@ export const CreateClientInput = builder.inputType('CreateClientInput', {
 
 /** The input for a change of a client. */
 export const UpdateClientInput = builder.inputType('UpdateClientInput', {
-  description: 'What is to change of a client. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
+  description: 'The fields of a client to change. Absent fields keep their value. Null clears a field; fields that cannot be cleared refuse null.',
   fields: (t) => ({
     ...clientFields(t),
   }),

@@ -14,8 +14,8 @@ builder.mutationFields((t) => ({
   createClient: t.field({
     type: Client,
     authScopes: { clientLogin: true },
-    description: 'Makes a client. It is enabled.',
-    args: { input: t.arg({ type: CreateClientInput, required: true, description: 'What it is to be.' }) },
+    description: 'Creates a client and enables it.',
+    args: { input: t.arg({ type: CreateClientInput, required: true, description: 'The values of the new record.' }) },
     resolve: (_root, { input }, context) => {
       const problems = new Problems();
       return createClient(context, problems, clientValues(problems, input));
@@ -25,7 +25,7 @@ builder.mutationFields((t) => ({
     type: Client,
     authScopes: { clientLogin: true },
     description: 'Changes a client.',
-    args: { id: t.arg.id(id), input: t.arg({ type: UpdateClientInput, required: true, description: 'What is to change.' }) },
+    args: { id: t.arg.id(id), input: t.arg({ type: UpdateClientInput, required: true, description: 'The fields to change.' }) },
     resolve: (_root, args, context) => {
       const problems = new Problems();
       return updateClient(context, problems, idOf('id', args.id), clientValues(problems, args.input));
@@ -34,20 +34,20 @@ builder.mutationFields((t) => ({
   setClientEnabled: t.field({
     type: Client,
     authScopes: { user: true },
-    description: 'Lets a client work, or refuses its agent and cuts it off. Nothing is deleted.',
-    args: { id: t.arg.id(id), enabled: t.arg.boolean({ required: true, description: 'Whether it is to work.' }) },
+    description: 'Enables or disables a client. The agent of a disabled client is disconnected and refused. Nothing is deleted.',
+    args: { id: t.arg.id(id), enabled: t.arg.boolean({ required: true, description: 'True = enable, false = disable.' }) },
     resolve: (_root, args, context) => setClientEnabled(context, idOf('id', args.id), args.enabled),
   }),
   resetClientTraffic: t.field({
     type: Client,
     authScopes: { clientLogin: true },
-    description: 'Makes the counters of a client begin at 0, and with them what counts against its flow limit: while it has one, this is for administrators. The counters of its tunnels and hosts stay, and so does `traffic`.',
+    description: 'Resets the traffic counters of a client to 0, and with them the traffic that counts toward its flow limit. For clients with a flow limit, only administrators may do this. The counters of its tunnels and hosts, and `traffic`, do not change.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => resetClientTraffic(context, idOf('id', args.id)),
   }),
   deleteClient: t.id({
     authScopes: { user: true },
-    description: 'Deletes a client with its tunnels and hosts, and cuts its agent off. Answers the id.',
+    description: 'Deletes a client with its tunnels and hosts, and disconnects its agent. Returns the id.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => deleteClient(context, idOf('id', args.id)),
   }),
@@ -56,11 +56,11 @@ builder.mutationFields((t) => ({
     // Visitors are not authenticated; the password alone decides.
     skipTypeScopes: true,
     authScopes: { anyone: true },
-    description: 'Lets the visitors of an address in for two hours who would not be on the whitelist of a client.',
+    description: "Admits an address that is not on a client's allowlist for two hours.",
     args: {
       keyDigest: t.arg.string({ required: true, description: "MD5 of the client's verification key, in hex." }),
       password: t.arg.string({ required: true, description: 'The `ipWhitePassword` of the client.' }),
-      address: t.arg.string({ description: "The address to allow; absent = the caller's." }),
+      address: t.arg.string({ description: "The address to admit; absent = the caller's." }),
     },
     resolve: (_root, { keyDigest, password, address }, context) => allowVisitor(context, keyDigest, password, address ?? context.caller.address ?? ''),
   }),

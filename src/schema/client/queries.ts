@@ -11,24 +11,24 @@ import { Client } from './type.ts';
 import { idOf } from '../values/ids.ts';
 
 const ClientSortField = builder.enumType('ClientSortField', {
-  description: 'What clients can be sorted by.',
+  description: 'The fields that clients can be sorted by.',
   values: {
     ID: { description: 'The id.' },
     REMARK: { description: 'The note.' },
     VERIFY_KEY: { description: 'The verification key.' },
-    ENABLED: { description: 'Those that were switched off or have expired first; an expiry counts within a minute.' },
-    CONNECTED: { description: 'Those without an agent first.' },
+    ENABLED: { description: 'Disabled and expired ones first. It can take up to a minute until an expiry counts.' },
+    CONNECTED: { description: 'Those whose agent is not connected first.' },
     ADDRESS: { description: "The agent's address." },
-    LOCAL_ADDRESS: { description: "The agent's addresses in its own network." },
+    LOCAL_ADDRESS: { description: "The agent's addresses in its local network." },
     VERSION: { description: "The agent's version." },
     INLET_BYTES: { description: 'Bytes from visitors.' },
     EXPORT_BYTES: { description: 'Bytes to visitors.' },
-    RATE: { description: 'Bytes moved in the last second.' },
+    RATE: { description: 'Bytes transferred in the last second.' },
   },
 });
 
 const ClientSort = builder.inputType('ClientSort', {
-  description: 'How clients are sorted.',
+  description: 'The order of a list of clients.',
   fields: (t) => ({
     field: t.field({ type: ClientSortField, required: true, description: sortFields.field }),
     direction: t.field({ type: SortDirection, required: true, defaultValue: 'ASC', description: sortFields.direction }),
@@ -40,10 +40,10 @@ const ClientFilter = builder.inputType('ClientFilter', {
   fields: (t) => ({
     ownerId: t.id({ extensions: { indexed: true }, description: ownerFields.ownerId }),
     unassigned: t.boolean({ description: ownerFields.unassigned }),
-    connected: t.boolean({ description: 'True = only those whose agent is connected, false = only the others; as of a second ago at most.' }),
-    enabled: t.boolean({ description: 'True = only those that may work, false = only those that were switched off or have expired; an expiry counts within a minute.' }),
-    expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `effectiveExpiresAt` is before this moment, the expired ones too.' }),
-    usageAbovePercent: t.int({ description: 'Only those that use more than so many percent of a limit: of `flowLimit`, or of `maxTunnels`. At least 0; what is unlimited is never above.' }),
+    connected: t.boolean({ description: 'True = only those whose agent is connected, false = only the others. The state can be up to a second old.' }),
+    enabled: t.boolean({ description: 'True = only enabled ones, false = only disabled and expired ones. It can take up to a minute until an expiry counts.' }),
+    expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `effectiveExpiresAt` is before this time, including expired ones.' }),
+    usageAbovePercent: t.int({ description: 'Only those that use more than this percentage of `flowLimit` or `maxTunnels`. At least 0. Unlimited values never match.' }),
   }),
 });
 
@@ -51,7 +51,7 @@ const ClientPage = builder.objectRef<Page<ClientRow>>('ClientPage').implement({
   description: 'A page of a list of clients.',
   fields: (t) => ({
     rows: t.field({ type: [Client], description: 'The clients on the page.', resolve: (page) => page.rows }),
-    total: t.exposeInt('total', { description: 'How many clients the whole list has.' }),
+    total: t.exposeInt('total', { description: 'The number of clients in the whole list.' }),
   }),
 });
 
@@ -59,7 +59,7 @@ builder.prismaObjectField(User, 'clients', (t) => t.field({
   type: ClientPage,
   // The web login of a client may see its owner, but not the owner's other records.
   authScopes: { user: true },
-  description: 'The clients of the user, by id.',
+  description: "The user's clients, sorted by id.",
   args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
   resolve: async ({ id, clientCount }, args, { loaders }) => ({ rows: await loaders.clientsOfUsers.load({ parentId: id, ...pageRange(args) }), total: clientCount }),
 }));
@@ -69,7 +69,7 @@ builder.queryFields((t) => ({
     type: Client,
     authScopes: { clientLogin: true },
     nullable: true,
-    description: 'One client; null when there is none with this id.',
+    description: 'The client with this id; null = no such client.',
     args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
     resolve: async (_root, { id }, { caller, loaders }) => {
       const row = await loaders.clients.load(idOf('id', id));
@@ -79,7 +79,7 @@ builder.queryFields((t) => ({
   clients: t.field({
     type: ClientPage,
     authScopes: { clientLogin: true },
-    description: 'The clients, by id unless `sort` says otherwise.',
+    description: 'The clients, sorted by id unless `sort` is set.',
     args: {
       filter: t.arg({ type: ClientFilter, description: pageArgs.filter }),
       search: t.arg.string({ description: pageArgs.search }),

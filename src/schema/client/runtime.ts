@@ -26,21 +26,21 @@ export function clientRuntime(row: Client, state: ClientState | undefined): Clie
 
 /** The running state of a client. */
 export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').implement({
-  description: 'What a client is doing now.',
+  description: 'The current state of a client.',
   fields: (t) => ({
-    connected: t.exposeBoolean('connected', { description: 'An agent is connected.' }),
-    address: t.string({ nullable: true, description: "The agent's address as the server saw it last, without port; null = never seen.", resolve: (row) => textOrNull(row.address) }),
-    localAddress: t.string({ nullable: true, description: 'The addresses in its own network that the agent reported last; null = it never came, or reported none.', resolve: (row) => textOrNull(row.localAddress) }),
-    version: t.string({ nullable: true, description: "The agent's version, as last reported; null = it never came.", resolve: (row) => textOrNull(row.version) }),
-    connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
+    connected: t.exposeBoolean('connected', { description: 'Whether an agent is connected.' }),
+    address: t.string({ nullable: true, description: 'The address that the agent last connected from, without port; null = it has never connected.', resolve: (row) => textOrNull(row.address) }),
+    localAddress: t.string({ nullable: true, description: 'The addresses in its local network that the agent last reported; null = none.', resolve: (row) => textOrNull(row.localAddress) }),
+    version: t.string({ nullable: true, description: 'The version that the agent last reported; null = it has never connected.', resolve: (row) => textOrNull(row.version) }),
+    connections: t.exposeInt('connections', { description: "The number of visitors' open connections." }),
     refusals: t.field({
       type: [Refusal],
-      description: "Visitors' connections that were refused since the server started, by cause.",
+      description: "Visitors' connections refused since the server started, by cause.",
       resolve: ({ refusals }) => refusalsOf(refusals),
     }),
-    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
-    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the client was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the client was made.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the client was created.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the client was created.' }),
     lastOnlineAt: t.field({
       type: 'DateTime',
       nullable: true,

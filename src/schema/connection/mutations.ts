@@ -7,7 +7,7 @@ const clientId = { required: true, description: "The client's id." } as const;
 
 builder.mutationField('closeConnection', (t) => t.id({
   authScopes: { clientLogin: true },
-  description: "Cuts an open connection of a client's visitor. Answers its id.",
+  description: "Closes an open connection of a client's visitor. Returns the id.",
   args: { clientId: t.arg.id(clientId), id: t.arg.id({ required: true, description: "The connection's id." }) },
   resolve: (_root, args, context) => context.write(async (tx, changed) => {
     const client = idOf('clientId', args.clientId);

@@ -10,19 +10,19 @@ import { idOf } from '../values/ids.ts';
 const VisitorConnection = builder.objectRef<ConnectionState>('VisitorConnection').implement({
   description: 'An open connection of a visitor.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Names the connection; no other one has it as long as the server runs.' }),
+    id: t.exposeID('id', { description: 'The id of the connection. Ids are not reused until the server restarts.' }),
     address: t.exposeString('address', { description: "The visitor's address." }),
     port: t.exposeInt('port', { description: "The visitor's port." }),
-    since: t.field({ type: 'DateTime', description: 'When it was opened.', resolve: ({ since }) => new Date(since) }),
+    since: t.field({ type: 'DateTime', description: 'When the connection was opened.', resolve: ({ since }) => new Date(since) }),
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from the visitor.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to the visitor.' }),
-    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
     tunnel: t.field({
-      type: Tunnel, nullable: true, description: 'The tunnel it goes through; null = it goes to a host.',
+      type: Tunnel, nullable: true, description: 'The tunnel of the connection; null = it belongs to a host.',
       resolve: async ({ through }, _args, { loaders }) => (through.kind === 'tunnel' ? await loaders.tunnels.load(through.id) ?? null : null),
     }),
     host: t.field({
-      type: Host, nullable: true, description: 'The host it goes to; null = it goes through a tunnel.',
+      type: Host, nullable: true, description: 'The host of the connection; null = it belongs to a tunnel.',
       resolve: async ({ through }, _args, { loaders }) => (through.kind === 'host' ? await loaders.hosts.load(through.id) ?? null : null),
     }),
   }),
@@ -35,10 +35,10 @@ interface ConnectionRows {
 }
 
 const ConnectionPage = builder.objectRef<ConnectionRows>('VisitorConnectionPage').implement({
-  description: 'A page of the open connections, the oldest first.',
+  description: 'A page of the open connections, oldest first.',
   fields: (t) => ({
     rows: t.field({ type: [VisitorConnection], extensions: { items: rowLimits.most }, description: 'The connections on the page.', resolve: ({ rows }) => rows }),
-    total: t.exposeInt('total', { description: 'How many are open.' }),
+    total: t.exposeInt('total', { description: 'The number of open connections.' }),
   }),
 });
 
@@ -53,7 +53,7 @@ async function connectionPage({ engine }: Context, client: number, args: { offse
 builder.queryField('connections', (t) => t.field({
   type: ConnectionPage,
   authScopes: { clientLogin: true },
-  description: "The open connections of a client's visitors, over its tunnels and hosts.",
+  description: "The open connections of a client's visitors, through all its tunnels and hosts.",
   args: {
     clientId: t.arg.id(clientId),
     offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),

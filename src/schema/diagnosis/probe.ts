@@ -24,9 +24,9 @@ export const TargetProbeType = builder.objectRef<TargetProbe>('TargetProbe').imp
   description: 'The result of dialing a target through the agent.',
   fields: (t) => ({
     target: t.exposeString('target', { description: 'host:port' }),
-    reached: t.exposeBoolean('reached', { description: 'It took the connection, which was closed again at once.' }),
-    milliseconds: t.exposeInt('milliseconds', { description: 'How long it took, the way to the agent and back included.' }),
-    error: t.string({ nullable: true, description: "Why it wasn't reached; null = it was.", resolve: (row) => textOrNull(row.error) }),
+    reached: t.exposeBoolean('reached', { description: 'Whether the target accepted the connection. The connection is closed at once.' }),
+    milliseconds: t.exposeInt('milliseconds', { description: 'How long it took, including the round trip to the agent.' }),
+    error: t.string({ nullable: true, description: 'Why the target was not reached; null = it was.', resolve: (row) => textOrNull(row.error) }),
   }),
 });
 

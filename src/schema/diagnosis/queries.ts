@@ -4,17 +4,17 @@ import { diagnoseHost } from './host.ts';
 import { diagnoseTunnel } from './tunnel.ts';
 import { HostDiagnosisType, RequestScheme, TunnelDiagnosisType } from './type.ts';
 
-const visitorAddress = 'The address of a visitor, to be held against the access lists.';
-const probe = 'Dial the targets through the agent, at most 5 seconds each; without it no connection is made.';
+const visitorAddress = "The visitor's address, for the checks that depend on it.";
+const probe = 'Dial the targets through the agent, with a timeout of 5 seconds each. Otherwise no connection is made.';
 
 builder.queryFields((t) => ({
   diagnoseHost: t.field({
     type: HostDiagnosisType,
     authScopes: { clientLogin: true },
-    description: 'Says where a request to a domain goes and, gate by gate, what becomes of it.',
+    description: 'Returns where a request to a domain would be routed, and the result of each check on the way.',
     args: {
-      host: t.arg.string({ required: true, description: 'The Host header as received; a port is left out.' }),
-      path: t.arg.string({ defaultValue: '/', description: 'The path, with or without a query.' }),
+      host: t.arg.string({ required: true, description: 'The Host header. A port is ignored.' }),
+      path: t.arg.string({ defaultValue: '/', description: 'The path, with or without a query string.' }),
       scheme: t.arg({ type: RequestScheme, required: true, description: 'The protocol.' }),
       visitorAddress: t.arg.string({ description: visitorAddress }),
       probe: t.arg.boolean({ defaultValue: false, description: probe }),
@@ -27,7 +27,7 @@ builder.queryFields((t) => ({
     type: TunnelDiagnosisType,
     authScopes: { clientLogin: true },
     nullable: true,
-    description: 'Says, gate by gate, what becomes of a connection to a tunnel; null when there is none with this id.',
+    description: 'Returns the result of each check of a connection to a tunnel; null = no such tunnel.',
     args: {
       id: t.arg.id({ required: true, description: "The tunnel's id." }),
       visitorAddress: t.arg.string({ description: visitorAddress }),

@@ -7,29 +7,29 @@ interface CountedRefusal {
   readonly count: number;
 }
 
-const RefusalCauseType = enumOf<RefusalCause>('RefusalCause', 'Why a connection of a visitor was refused.', {
+const RefusalCauseType = enumOf<RefusalCause>('RefusalCause', "Why a visitor's connection was refused.", {
   offline: 'The agent was not connected.',
   disabled: 'The client or its owner was disabled.',
   expired: 'The client or its owner had expired.',
   globalBlackList: 'The address is on the global blacklist.',
-  whiteList: "The address is not on the client's whitelist.",
+  whiteList: "The address is not on the client's allowlist.",
   blackList: "The address is on the client's blacklist.",
-  connections: 'The client had as many connections as it may.',
-  flow: 'The client had used the traffic that it may.',
-  capacity: 'The server had as many connections as it takes.',
-  agentCapacity: 'The agent had as many connections as it takes, or was about to stop.',
-  login: "The visitor did not know the user name and password that the client's proxies ask for.",
-  malformed: 'What the visitor said was not the protocol that is spoken there.',
-  localProxy: 'The server was to dial the target itself, which its settings do not allow.',
-  noTarget: 'There was no target.',
+  connections: 'The client had reached its connection limit.',
+  flow: 'The client had reached its traffic limit.',
+  capacity: 'The server had reached its connection limit.',
+  agentCapacity: 'The agent had reached its connection limit, or was shutting down.',
+  login: "The visitor did not send the user name and password that the client's proxies require.",
+  malformed: 'The visitor did not speak the expected protocol.',
+  localProxy: 'The target would have been dialed by the server itself, which its settings do not allow.',
+  noTarget: 'No target was set.',
 });
 
 /** The number of connections that were refused for one cause. */
 export const Refusal = builder.objectRef<CountedRefusal>('Refusal').implement({
-  description: 'Connections of visitors that were refused for one cause.',
+  description: "Visitors' connections that were refused for one cause.",
   fields: (t) => ({
-    cause: t.field({ type: RefusalCauseType, description: 'Why.', resolve: ({ cause }) => cause }),
-    count: t.int({ description: 'How many; no more than 2147483647.', resolve: ({ count }) => Math.min(count, 0x7fff_ffff) }),
+    cause: t.field({ type: RefusalCauseType, description: 'The cause.', resolve: ({ cause }) => cause }),
+    count: t.int({ description: 'The number of refusals, at most 2147483647.', resolve: ({ count }) => Math.min(count, 0x7fff_ffff) }),
   }),
 });
 

@@ -9,41 +9,41 @@ import type { TunnelDiagnosis } from './tunnel.ts';
 import { enumOf } from '../values/enum.ts';
 
 /** The protocol of a request. */
-export const RequestScheme = enumOf('RequestScheme', 'The protocol of a request.', {
+export const RequestScheme = enumOf('RequestScheme', 'The scheme of a request.', {
   http: 'HTTP.',
   https: 'HTTPS.',
 });
 
 const GateName = builder.enumType('GateName', {
-  description: 'The gates that a connection goes through, in this order.',
+  description: 'The checks that a connection must pass, in this order.',
   values: {
-    ROUTE: { description: 'There is a way in: a host rule that matches, an open port, a password.' },
-    CERTIFICATE: { description: 'Visitors over HTTPS are shown a certificate that they believe. Hosts only.' },
-    ENABLED: { description: 'Host or tunnel, and the client, are switched on.' },
+    ROUTE: { description: 'The connection has a route: a host rule that matches, an open port, or a password.' },
+    CERTIFICATE: { description: 'HTTPS visitors get a certificate that they can trust. Hosts only.' },
+    ENABLED: { description: 'The host or tunnel, and its client, are enabled.' },
     OWNER: { description: 'The owner is enabled, and neither the owner nor the client has expired.' },
     QUOTA: { description: "The client's traffic and connections are within their limits." },
     ACCESS: { description: "The visitor's address is allowed." },
     AGENT: { description: 'The agent is connected.' },
-    TARGET: { description: 'There is a target; when it was probed: it answers.' },
+    TARGET: { description: 'A target is set and, if it was probed, it accepts connections.' },
   } satisfies Record<typeof gateNames[number], object>,
 });
 
 const GateOutcome = builder.enumType('GateOutcome', {
-  description: 'Whether a connection gets past a gate.',
+  description: 'Whether a connection passes a check.',
   values: {
-    PASSED: { description: 'It does.' },
-    STOPPED: { description: "It doesn't." },
-    UNKNOWN: { description: "The question does not contain enough to decide." },
+    PASSED: { description: 'It passes.' },
+    STOPPED: { description: 'It does not pass.' },
+    UNKNOWN: { description: 'The request does not contain enough information to decide.' },
   },
 });
 
 const DiagnosisGate = builder.objectRef<Gate>('DiagnosisGate').implement({
-  description: 'One step on the way of a connection.',
+  description: 'One of the checks that a connection must pass.',
   fields: (t) => ({
-    name: t.field({ type: GateName, description: 'Which one.', resolve: (gate) => gate.name }),
-    outcome: t.field({ type: GateOutcome, description: 'Whether the connection gets past it.', resolve: (gate) => gate.outcome }),
-    explanation: t.exposeString('explanation', { description: 'What was found, for people.' }),
-    remedy: t.string({ nullable: true, description: 'How to fix it; null = nothing has to be done.', resolve: (row) => textOrNull(row.remedy) }),
+    name: t.field({ type: GateName, description: 'The check.', resolve: (gate) => gate.name }),
+    outcome: t.field({ type: GateOutcome, description: 'The result of the check.', resolve: (gate) => gate.outcome }),
+    explanation: t.exposeString('explanation', { description: 'An explanation of the result for people.' }),
+    remedy: t.string({ nullable: true, description: 'How to fix it; null = nothing to fix.', resolve: (row) => textOrNull(row.remedy) }),
   }),
 });
 
@@ -51,28 +51,28 @@ const firstStop = (gates: readonly Gate[]) => gates.find(({ outcome }) => outcom
 
 /** @see HostDiagnosis */
 export const HostDiagnosisType = builder.objectRef<HostDiagnosis>('HostDiagnosis').implement({
-  description: 'Where a request goes, by the same rule that routes requests, and what becomes of it on the way.',
+  description: 'Where a request would be routed, and the result of each check on the way.',
   fields: (t) => ({
-    host: t.string({ description: 'The host that was looked up, without port.', resolve: ({ question }) => question.host }),
+    host: t.string({ description: 'The host name that was looked up, without port.', resolve: ({ question }) => question.host }),
     path: t.string({ description: 'The path that was looked up.', resolve: ({ question }) => question.path }),
-    scheme: t.field({ type: RequestScheme, description: 'The protocol that was looked up.', resolve: ({ question }) => question.scheme }),
-    matched: t.boolean({ description: 'A rule takes the request.', resolve: ({ rule }) => rule !== null }),
-    reason: t.string({ nullable: true, description: 'Why no rule takes it, or what the rule lacks; null = nothing.', resolve: (row) => textOrNull(row.reason) }),
-    rule: t.field({ type: Host, nullable: true, description: 'The rule that takes it; null = none that you may see.', resolve: ({ rule }) => rule }),
-    target: t.string({ nullable: true, description: 'Where the next connection would go; null = nowhere.', resolve: (row) => textOrNull(row.target) }),
-    gates: t.field({ type: [DiagnosisGate], description: 'Every gate, in order.', resolve: ({ gates }) => gates() }),
-    stoppedBy: t.field({ type: DiagnosisGate, nullable: true, description: 'The first gate that stops it; null = none does.', resolve: async ({ gates }) => firstStop(await gates()) }),
+    scheme: t.field({ type: RequestScheme, description: 'The scheme that was looked up.', resolve: ({ question }) => question.scheme }),
+    matched: t.boolean({ description: 'Whether a host rule matches the request.', resolve: ({ rule }) => rule !== null }),
+    reason: t.string({ nullable: true, description: 'Why no rule matches, or what is missing in the rule; null = nothing.', resolve: (row) => textOrNull(row.reason) }),
+    rule: t.field({ type: Host, nullable: true, description: 'The rule that matches; null = none that the caller may see.', resolve: ({ rule }) => rule }),
+    target: t.string({ nullable: true, description: 'The target of the next connection; null = none.', resolve: (row) => textOrNull(row.target) }),
+    gates: t.field({ type: [DiagnosisGate], description: 'All checks, in order.', resolve: ({ gates }) => gates() }),
+    stoppedBy: t.field({ type: DiagnosisGate, nullable: true, description: 'The first check that does not pass; null = all pass.', resolve: async ({ gates }) => firstStop(await gates()) }),
     probes: t.field({ type: [TargetProbeType], description: 'The results of dialing the targets; empty unless `probe` is set and the agent is connected.', resolve: ({ probes }) => [...probes] }),
   }),
 });
 
 /** @see TunnelDiagnosis */
 export const TunnelDiagnosisType = builder.objectRef<TunnelDiagnosis>('TunnelDiagnosis').implement({
-  description: 'What becomes of a connection to a tunnel.',
+  description: 'The result of each check of a connection to a tunnel.',
   fields: (t) => ({
     tunnel: t.field({ type: Tunnel, description: 'The tunnel.', resolve: ({ tunnel }) => tunnel }),
-    gates: t.field({ type: [DiagnosisGate], description: 'Every gate, in order.', resolve: ({ gates }) => [...gates] }),
-    stoppedBy: t.field({ type: DiagnosisGate, nullable: true, description: 'The first gate that stops it; null = none does.', resolve: ({ gates }) => firstStop(gates) }),
+    gates: t.field({ type: [DiagnosisGate], description: 'All checks, in order.', resolve: ({ gates }) => [...gates] }),
+    stoppedBy: t.field({ type: DiagnosisGate, nullable: true, description: 'The first check that does not pass; null = all pass.', resolve: ({ gates }) => firstStop(gates) }),
     probes: t.field({ type: [TargetProbeType], description: 'The results of dialing the targets; empty unless `probe` is set and the agent is connected.', resolve: ({ probes }) => [...probes] }),
   }),
 });

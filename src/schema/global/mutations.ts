@@ -12,11 +12,11 @@ import { givenOr, neverNull, textOrNone } from '../values/empty.ts';
 import { GlobalSettings, globalRow } from './queries.ts';
 
 const UpdateGlobalSettingsInput = builder.inputType('UpdateGlobalSettingsInput', {
-  description: 'What is to change of the global settings. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
+  description: 'The global settings to change. Absent fields keep their value. Null clears a field; fields that cannot be cleared refuse null.',
   fields: (t) => ({
-    blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse; of equal lines the last stays. Lines that are neither are kept and match nothing; null = none.' }),
-    serverUrl: t.string({ description: 'The address at which the server is reached from outside, at most 255 characters. The host of its name or address answers visitors whose TLS names none; null = not known.' }),
-    platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains that there are to be.' }),
+    blackIpList: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse; null = none. Duplicates are removed. Other text is kept but matches nothing.' }),
+    serverUrl: t.string({ description: "The server's public address: at most 255 characters; null = unknown. TLS visitors that send no server name are served by the host of this name." }),
+    platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains. Existing ones that are not in this list are deleted.' }),
   }),
 });
 
@@ -24,8 +24,8 @@ builder.mutationFields((t) => ({
   updateGlobalSettings: t.field({
     type: GlobalSettings,
     authScopes: { administrator: true },
-    description: 'Changes the global settings, all of what is given or nothing. For administrators.',
-    args: { input: t.arg({ type: UpdateGlobalSettingsInput, required: true, description: 'What is to change.' }) },
+    description: 'Changes the global settings. If any value is invalid, nothing is changed. For administrators.',
+    args: { input: t.arg({ type: UpdateGlobalSettingsInput, required: true, description: 'The fields to change.' }) },
     resolve: (_root, { input }, context) => updateGlobalSettings(context, input),
   }),
 }));

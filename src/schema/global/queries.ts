@@ -8,9 +8,9 @@ import { allPlatformDomains } from '../platform-domain/queries.ts';
 
 /** The settings of the whole server (contract 1.6). */
 export const GlobalSettings = builder.objectRef<GlobalRow>('GlobalSettings').implement({
-  description: 'What holds for the whole server.',
+  description: 'The settings of the whole server.',
   fields: (t) => ({
-    blackIpList: t.stringList({ description: 'Addresses of visitors that every tunnel and host refuses.', resolve: (row, _args, context) => ipListOf(context, row.blackIpList) }),
+    blackIpList: t.stringList({ description: 'Addresses and networks of visitors that all tunnels and hosts refuse.', resolve: (row, _args, context) => ipListOf(context, row.blackIpList) }),
     serverUrl: t.string({ nullable: true, description: "The server's public address; null = unknown.", resolve: (row) => textOrNull(row.serverUrl) }),
     platformDomains: t.field({ type: [PlatformDomain], description: 'The platform domains.', resolve: (_row, _args, context) => allPlatformDomains(context) }),
   }),

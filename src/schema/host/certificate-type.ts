@@ -13,22 +13,22 @@ type CertificateOrigin = 'OWN' | 'PLATFORM' | 'ACME' | 'NONE';
 const CertificateOriginType = builder.enumType('CertificateOrigin', {
   description: 'Where the certificate of a host comes from.',
   values: {
-    OWN: { description: 'It was given, as text or as files; to this host, or to another one of the same name.' },
-    PLATFORM: { description: 'It is that of the platform domain.' },
-    ACME: { description: 'It is got by ACME.' },
-    NONE: { description: 'There is none: TLS is passed through to the target, or the host is for HTTP only.' },
+    OWN: { description: 'It was set on this host, or on another host of the same name, as text or as files.' },
+    PLATFORM: { description: 'It is the certificate of the platform domain.' },
+    ACME: { description: 'It is issued by ACME.' },
+    NONE: { description: 'There is no certificate: TLS is passed through to the target, or the host only serves HTTP.' },
   } satisfies Record<CertificateOrigin, object>,
 });
 
-const CertificateStatus = enumOf<CertificateStatus | 'none'>('CertificateStatus', 'The status of a certificate. Where several apply, the first in this order.', {
-  none: 'There is none, and none is needed.',
-  missing: 'There is no usable pair of certificate and key: TLS handshakes fail. `problem` has the reason.',
-  expired: 'It has expired; visitors still get it.',
+const CertificateStatus = enumOf<CertificateStatus | 'none'>('CertificateStatus', 'The status of a certificate. If more than one applies, the first of this list counts.', {
+  none: 'There is no certificate, and none is needed.',
+  missing: 'There is no usable certificate with its key, so TLS handshakes fail. `problem` contains the reason.',
+  expired: 'It has expired, and is still in use.',
   notYetValid: 'It is not valid yet.',
-  notCovered: "It is not for the host's name.",
-  refused: 'The one in use is good; its replacement is not. `problem` has the reason.',
-  expiring: 'Fewer than 15 days are left.',
-  valid: 'Nothing is wrong.',
+  notCovered: "It does not cover the host's name.",
+  refused: 'The certificate in use is valid, but its replacement was refused. `problem` contains the reason.',
+  expiring: 'It expires in less than 15 days.',
+  valid: 'It is valid.',
 });
 
 /** The certificate of a host and its status. */
@@ -61,33 +61,33 @@ async function whyNotOrdered(context: Context, row: Host): Promise<string> {
 }
 
 const AcmeStatus = enumOf<AcmeState['status']>('AcmeStatus', 'The state of the ACME orders of a certificate.', {
-  pending: 'An order is under way, or about to be.',
-  valid: 'There is a certificate; it is renewed at two thirds of its lifetime.',
-  failed: 'The last order failed; a certificate that there was before stays in use.',
+  pending: 'An order is in progress or about to start.',
+  valid: 'There is a certificate. It is renewed after two thirds of its lifetime.',
+  failed: 'The last order failed. A certificate issued before stays in use.',
 });
 
 const AcmeType = builder.objectRef<AcmeState>('AcmeState').implement({
   description: 'The state of the ACME orders of a certificate.',
   fields: (t) => ({
     status: t.field({ type: AcmeStatus, description: 'The status of the orders.', resolve: ({ status }) => status }),
-    problem: t.string({ nullable: true, description: 'Why the last order failed; null = it did not.', resolve: (row) => textOrNull(row.problem) }),
-    nextAttemptAt: t.field({ type: 'DateTime', nullable: true, description: 'When the next order is due; null = one is under way.', resolve: ({ nextAt }) => nextAt === null ? null : new Date(nextAt) }),
+    problem: t.string({ nullable: true, description: 'Why the last order failed; null = it did not fail.', resolve: (row) => textOrNull(row.problem) }),
+    nextAttemptAt: t.field({ type: 'DateTime', nullable: true, description: 'When the next order starts; null = one is in progress.', resolve: ({ nextAt }) => nextAt === null ? null : new Date(nextAt) }),
   }),
 });
 
 /** @see HostCertificate */
 export const HostCertificateType = builder.objectRef<HostCertificate>('HostCertificate').implement({
-  description: 'The certificate that a host is served with over HTTPS, now. Contains nothing of its key.',
+  description: 'The certificate that a host currently uses for HTTPS. Contains nothing of its private key.',
   fields: (t) => ({
-    origin: t.field({ type: CertificateOriginType, description: 'Where it comes from.', resolve: ({ origin }) => origin }),
-    status: t.field({ type: CertificateStatus, description: 'Its status.', resolve: ({ status }) => status }),
-    problem: t.string({ nullable: true, description: 'Why what is in its place now is not in use; null = it is.', resolve: ({ problem }) => textOrNull(problem) }),
-    acme: t.field({ type: AcmeType, nullable: true, description: 'The state of its orders; null = it is not issued by ACME.', resolve: ({ acme }) => acme }),
-    names: t.stringList({ description: 'The names and addresses that it is for, at most 100; empty = none is in use.', resolve: ({ inUse }) => [...inUse?.names ?? []] }),
-    issuer: t.string({ nullable: true, description: 'Who made it; null = none is in use.', resolve: ({ inUse }) => inUse?.issuer ?? null }),
-    validFrom: t.field({ type: 'DateTime', nullable: true, description: 'When its time begins; null = none is in use.', resolve: ({ inUse }) => inUse?.validFrom ?? null }),
-    validTo: t.field({ type: 'DateTime', nullable: true, description: 'When it expires; null = none is in use.', resolve: ({ inUse }) => inUse?.validTo ?? null }),
-    daysRemaining: t.int({ nullable: true, description: 'Whole days until then; null = none is in use.', resolve: ({ inUse, now }) => inUse ? daysLeft(inUse.validTo, now) : null }),
-    fingerprint: t.string({ nullable: true, description: 'Its SHA-256, 64 hex digits; null = none is in use.', resolve: ({ inUse }) => inUse?.fingerprint ?? null }),
+    origin: t.field({ type: CertificateOriginType, description: 'Where the certificate comes from.', resolve: ({ origin }) => origin }),
+    status: t.field({ type: CertificateStatus, description: 'The status of the certificate.', resolve: ({ status }) => status }),
+    problem: t.string({ nullable: true, description: 'Why the configured certificate is not in use; null = it is.', resolve: ({ problem }) => textOrNull(problem) }),
+    acme: t.field({ type: AcmeType, nullable: true, description: 'The state of its ACME orders; null = it is not issued by ACME.', resolve: ({ acme }) => acme }),
+    names: t.stringList({ description: 'The names and addresses that the certificate covers, at most 100. Empty if no certificate is in use.', resolve: ({ inUse }) => [...inUse?.names ?? []] }),
+    issuer: t.string({ nullable: true, description: 'The issuer; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.issuer ?? null }),
+    validFrom: t.field({ type: 'DateTime', nullable: true, description: 'When the certificate becomes valid; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.validFrom ?? null }),
+    validTo: t.field({ type: 'DateTime', nullable: true, description: 'When the certificate expires; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.validTo ?? null }),
+    daysRemaining: t.int({ nullable: true, description: 'Full days until the certificate expires; null = no certificate is in use.', resolve: ({ inUse, now }) => inUse ? daysLeft(inUse.validTo, now) : null }),
+    fingerprint: t.string({ nullable: true, description: 'The SHA-256 fingerprint, as 64 hex digits; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.fingerprint ?? null }),
   }),
 });

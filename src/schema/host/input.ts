@@ -18,40 +18,40 @@ const pemLength = 64 * 1024;
 
 /** The fields that both inputs of a host share. */
 const hostFields = (t: InputFields) => ({
-  remark: t.string({ description: 'A note, at most 255 characters.' }),
-  mode: t.field({ type: HostMode, description: 'Where its name comes from; a new host is CUSTOM unless this says otherwise.' }),
-  host: t.string({ description: 'The domain or address, or `*.` and a domain for all names below it (CUSTOM).' }),
-  platformDomainId: t.id({ description: 'The platform domain (PLATFORM).' }),
-  platformPrefix: t.string({ description: 'The prefix of the platform domain: one label of letters, digits and hyphens (PLATFORM).' }),
-  scheme: t.field({ type: HostScheme, description: 'The protocols it is for; a new host is for both unless this says otherwise.' }),
-  location: t.string({ description: 'The beginning of the URL paths it is for, in whole segments; null = every path.' }),
-  targets: t.stringList({ description: 'Where requests go, one after the other: host:port, [IPv6]:port, or a port alone, which means 127.0.0.1.' }),
-  localProxy: t.boolean({ description: 'The server dials the targets itself; stays off unless the server allows it.' }),
+  remark: t.string({ description: 'A note: at most 255 characters.' }),
+  mode: t.field({ type: HostMode, description: "How the host's name is formed. Default for a new host: CUSTOM." }),
+  host: t.string({ description: 'The domain or IP address, or `*.` and a domain for all names below it. CUSTOM only.' }),
+  platformDomainId: t.id({ description: 'The id of the platform domain. PLATFORM only.' }),
+  platformPrefix: t.string({ description: 'The prefix below the platform domain: one label of letters, digits and hyphens. PLATFORM only.' }),
+  scheme: t.field({ type: HostScheme, description: 'The schemes to serve. Default for a new host: ALL.' }),
+  location: t.string({ description: 'The path prefix of requests to serve, in whole segments; null = all paths.' }),
+  targets: t.stringList({ description: 'The targets, used in round-robin order: host:port, [IPv6]:port, or just a port, which means 127.0.0.1.' }),
+  localProxy: t.boolean({ description: "The server dials the targets itself. Stays false unless the server's settings allow it." }),
   headers: t.stringList({ description: 'Headers to set on requests, each as `Name: value`; null = none.' }),
-  hostChange: t.string({ description: 'The Host header that the target is to see; null = as the visitor sent it.' }),
-  certificate: t.string({ description: 'The certificate as PEM text, or, for administrators, the path of a file on the server; null = none. Ignored for PLATFORM.' }),
-  privateKey: t.string({ description: 'The private key that goes with it, given in the same way; null = none.' }),
-  autoHttps: t.boolean({ description: 'Redirect HTTP requests to HTTPS; off while the scheme is HTTP.' }),
+  hostChange: t.string({ description: "The Host header to send to the target; null = the visitor's." }),
+  certificate: t.string({ description: 'The certificate as PEM text or, for administrators, the path of a file on the server; null = none. CUSTOM only.' }),
+  privateKey: t.string({ description: 'The private key of the certificate, in the same form; null = none.' }),
+  autoHttps: t.boolean({ description: 'Redirect HTTP requests to HTTPS. Stays false while the scheme is HTTP.' }),
   acme: t.boolean({
-    description: 'While it has no certificate of its own it gets one by ACME, where the server does that; for names only (CUSTOM). Off while the scheme is HTTP. '
-      + 'Until there is one TLS handshakes fail; without this TLS is passed through.',
+    description: "Obtain a certificate by ACME while the host has none of its own, if the server's settings enable ACME. CUSTOM hosts with a plain domain name only; stays false while the "
+      + 'scheme is HTTP. TLS handshakes fail until the certificate is issued. If this is false and there is no certificate, TLS is passed through to the target.',
   }),
 });
 
 /** The input for a new host. */
 export const CreateHostInput = builder.inputType('CreateHostInput', {
-  description: 'What a new host is to be. A field that is absent or null takes its default.',
+  description: 'The values of a new host. Fields that are absent or null get their default.',
   fields: (t) => ({
-    clientId: t.id({ required: true, description: 'The client that it leads to.' }),
+    clientId: t.id({ required: true, description: 'The client that the host belongs to.' }),
     ...hostFields(t),
   }),
 });
 
 /** The input for a change of a host. */
 export const UpdateHostInput = builder.inputType('UpdateHostInput', {
-  description: 'What is to change of a host. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
+  description: 'The fields of a host to change. Absent fields keep their value. Null clears a field; fields that cannot be cleared refuse null.',
   fields: (t) => ({
-    clientId: t.id({ description: 'The client that it leads to.' }),
+    clientId: t.id({ description: 'The client that the host belongs to.' }),
     ...hostFields(t),
   }),
 });

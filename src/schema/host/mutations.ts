@@ -12,8 +12,8 @@ builder.mutationFields((t) => ({
   createHost: t.field({
     type: Host,
     authScopes: { clientLogin: true },
-    description: 'Makes a host and starts it.',
-    args: { input: t.arg({ type: CreateHostInput, required: true, description: 'What it is to be.' }) },
+    description: 'Creates a host and starts it.',
+    args: { input: t.arg({ type: CreateHostInput, required: true, description: 'The values of the new record.' }) },
     resolve: (_root, { input }, context) => {
       const problems = new Problems();
       return createHost(context, problems, hostValues(problems, input));
@@ -22,8 +22,8 @@ builder.mutationFields((t) => ({
   updateHost: t.field({
     type: Host,
     authScopes: { clientLogin: true },
-    description: 'Changes a host. A stopped one stays stopped.',
-    args: { id: t.arg.id(id), input: t.arg({ type: UpdateHostInput, required: true, description: 'What is to change.' }) },
+    description: 'Changes a host. A stopped host stays stopped.',
+    args: { id: t.arg.id(id), input: t.arg({ type: UpdateHostInput, required: true, description: 'The fields to change.' }) },
     resolve: (_root, args, context) => {
       const problems = new Problems();
       return updateHost(context, problems, idOf('id', args.id), hostValues(problems, args.input));
@@ -32,7 +32,7 @@ builder.mutationFields((t) => ({
   startHost: t.field({
     type: Host,
     authScopes: { clientLogin: true },
-    description: 'Starts a host; nothing happens to one that is started.',
+    description: 'Starts a host. Does nothing if it is already started.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => setHostEnabled(context, idOf('id', args.id), true),
   }),
@@ -46,13 +46,13 @@ builder.mutationFields((t) => ({
   resetHostTraffic: t.field({
     type: Host,
     authScopes: { clientLogin: true },
-    description: 'Makes the counters of a host begin at 0. Those of its client stay, and so does `traffic`.',
+    description: 'Resets the traffic counters of a host to 0. Those of its client, and `traffic`, do not change.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => resetHostTraffic(context, idOf('id', args.id)),
   }),
   deleteHost: t.id({
     authScopes: { clientLogin: true },
-    description: 'Deletes a host. Answers the id.',
+    description: 'Deletes a host. Returns the id.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => deleteHost(context, idOf('id', args.id)),
   }),

@@ -11,7 +11,7 @@ import { platformDomain, platformName, ownNames } from './name-rules.ts';
 import { Host, HostPage } from './type.ts';
 
 const HostSortField = builder.enumType('HostSortField', {
-  description: 'What hosts can be sorted by.',
+  description: 'The fields that hosts can be sorted by.',
   values: {
     ID: { description: 'The id.' },
     CLIENT_ID: { description: "The client's id." },
@@ -20,22 +20,22 @@ const HostSortField = builder.enumType('HostSortField', {
     HOST: { description: 'The domain.' },
     SCHEME: { description: 'The protocol.' },
     TARGET: { description: 'The targets.' },
-    LOCATION: { description: 'The beginning of the URL paths.' },
+    LOCATION: { description: 'The path prefix.' },
     STOPPED: { description: 'Started ones first.' },
-    CONNECTED: { description: "Those without the client's agent first." },
+    CONNECTED: { description: 'Those whose agent is not connected first.' },
   },
 });
 
 const HostAvailability = builder.objectRef<{ available: boolean; host: string }>('HostAvailability').implement({
-  description: 'Whether a host can be had.',
+  description: 'Whether a host name is available.',
   fields: (t) => ({
-    available: t.exposeBoolean('available', { description: "Nobody has it at this moment, and it is none of the server's own names." }),
-    host: t.exposeString('host', { description: 'The full domain.' }),
+    available: t.exposeBoolean('available', { description: "Whether no host uses the name and it is not one of the server's own." }),
+    host: t.exposeString('host', { description: 'The full domain name.' }),
   }),
 });
 
 const HostSort = builder.inputType('HostSort', {
-  description: 'How hosts are sorted.',
+  description: 'The order of a list of hosts.',
   fields: (t) => ({
     field: t.field({ type: HostSortField, required: true, description: sortFields.field }),
     direction: t.field({ type: SortDirection, required: true, defaultValue: 'ASC', description: sortFields.direction }),
@@ -45,16 +45,16 @@ const HostSort = builder.inputType('HostSort', {
 const HostFilter = builder.inputType('HostFilter', {
   description: 'Selects hosts that meet all conditions. A condition that is absent or null has no effect.',
   fields: (t) => ({
-    clientId: t.id({ extensions: { indexed: true }, description: 'Only those of this client.' }),
+    clientId: t.id({ extensions: { indexed: true }, description: 'Only those that belong to this client.' }),
     ownerId: t.id({ extensions: { indexed: true }, description: ownerFields.ownerId }),
     unassigned: t.boolean({ description: ownerFields.unassigned }),
-    scheme: t.field({ type: HostScheme, description: 'Only those for this protocol; ALL = those for both.' }),
-    mode: t.field({ type: HostMode, description: 'Only those whose name comes from there.' }),
+    scheme: t.field({ type: HostScheme, description: 'Only those with this scheme. ALL = only those that serve both.' }),
+    mode: t.field({ type: HostMode, description: 'Only those with this mode.' }),
     platformDomainId: t.id({ description: 'Only those below this platform domain.' }),
     enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
-    connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others; as of a second ago at most." }),
+    connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others. The state can be up to a second old." }),
     certificateDaysRemainingBelow: t.int({
-      description: 'Only those with a certificate in use of which fewer whole days remain, the expired ones too; at least 1. Certificate files are looked at every 30 seconds.',
+      description: 'Only those whose certificate in use expires in fewer than this number of days, including expired ones. At least 1. Certificate files are read every 30 seconds.',
     }),
   }),
 });
@@ -64,7 +64,7 @@ builder.queryFields((t) => ({
     type: Host,
     authScopes: { clientLogin: true },
     nullable: true,
-    description: 'One host; null when there is none with this id.',
+    description: 'The host with this id; null = no such host.',
     args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
     resolve: async (_root, { id }, { caller, loaders }) => {
       const row = await loaders.hosts.load(idOf('id', id));
@@ -75,7 +75,7 @@ builder.queryFields((t) => ({
   hosts: t.field({
     type: HostPage,
     authScopes: { clientLogin: true },
-    description: 'The hosts, by id unless `sort` says otherwise.',
+    description: 'The hosts, sorted by id unless `sort` is set.',
     args: {
       filter: t.arg({ type: HostFilter, description: pageArgs.filter }),
       search: t.arg.string({ description: pageArgs.search }),
@@ -95,11 +95,11 @@ builder.queryFields((t) => ({
   platformHostAvailable: t.field({
     type: HostAvailability,
     authScopes: { clientLogin: true },
-    description: 'A hint for forms: whether a prefix of a platform domain is free. Only saving decides.',
+    description: 'Whether a prefix of a platform domain is available. A hint for forms: the name is not reserved.',
     args: {
       platformDomainId: t.arg.id({ required: true, description: "The platform domain's id." }),
       platformPrefix: t.arg.string({ required: true, description: 'The prefix.' }),
-      hostId: t.arg.id({ description: 'The host that is being edited: its own name counts as free.' }),
+      hostId: t.arg.id({ description: 'The host that is being edited. Its own name counts as available.' }),
     },
     resolve: async (_root, args, context) => {
       const { caller, store } = context;

@@ -12,21 +12,21 @@ export function hostRuntime(row: Host, state: HostState | undefined): HostState 
 
 /** The running state of a host. */
 export const HostRuntime = builder.objectRef<HostState>('HostRuntime').implement({
-  description: 'What a host is doing now.',
+  description: 'The current state of a host.',
   fields: (t) => ({
-    running: t.exposeBoolean('running', { description: 'It serves: it is started, its client may serve, and its agent is connected, or the server itself dials its targets.' }),
-    error: t.string({ nullable: true, description: "Why it doesn't although it is started; null = nothing is wrong.", resolve: (row) => textOrNull(row.error) }),
-    connections: t.exposeInt('connections', { description: 'Open connections to its targets.' }),
+    running: t.exposeBoolean('running', { description: 'Whether the host serves: it is started, its client is enabled, and the agent is connected or the server dials the targets itself.' }),
+    error: t.string({ nullable: true, description: 'Why a started host does not run; null = no error.', resolve: (row) => textOrNull(row.error) }),
+    connections: t.exposeInt('connections', { description: 'The number of open connections to the targets.' }),
     refusals: t.field({
       type: [Refusal],
-      description: "Visitors' requests that were refused since the server started, by cause.",
+      description: "Visitors' requests refused since the server started, by cause.",
       resolve: ({ refusals }) => refusalsOf(refusals),
     }),
-    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
-    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the host was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the host was made.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the host was created.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the host was created.' }),
     health: t.field({
-      type: Health, nullable: true, description: "The health of its targets; null = they are not checked, or the agent is away.", resolve: ({ health }) => health,
+      type: Health, nullable: true, description: 'The health of the targets; null = they are not checked, or the agent is not connected.', resolve: ({ health }) => health,
     }),
   }),
 });

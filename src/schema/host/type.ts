@@ -19,59 +19,59 @@ import { HostRuntime, hostRuntime } from './runtime.ts';
 
 /** A domain that is forwarded to a client's targets (contract 1.4). Only the paths of certificate and key are shown, and only to administrators (contract D16, 1.4). */
 export const Host = builder.prismaObject('Host', {
-  description: 'A domain whose requests are led into the network of a client.',
+  description: "A domain whose requests are forwarded into a client's network.",
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Names the host in every call.' }),
-    host: t.exposeString('host', { description: 'The domain or address it is for, or `*.` and a domain for all names below it.' }),
-    location: t.exposeString('location', { description: 'The beginning of the URL paths it is for; `/` = every path.' }),
-    scheme: t.field({ type: HostScheme, description: 'The protocol it is for.', resolve: (row) => stored(ruleSchemes, row.scheme) }),
-    mode: t.field({ type: HostMode, description: 'Where its name comes from.', resolve: (row) => row.platformDomainId === null ? 'custom' : 'platform' }),
-    platformDomainId: t.exposeID('platformDomainId', { nullable: true, description: 'The platform domain it lies below; null = a custom host.' }),
-    platformPrefix: t.exposeString('platformPrefix', { nullable: true, description: 'The prefix of the platform domain; null = a custom host.' }),
+    id: t.exposeID('id', { description: 'The id of the host.' }),
+    host: t.exposeString('host', { description: 'The domain or IP address, or `*.` and a domain for all names below it.' }),
+    location: t.exposeString('location', { description: 'The path prefix of requests that the host serves; `/` = all paths.' }),
+    scheme: t.field({ type: HostScheme, description: 'The schemes that the host serves.', resolve: (row) => stored(ruleSchemes, row.scheme) }),
+    mode: t.field({ type: HostMode, description: "How the host's name is formed.", resolve: (row) => row.platformDomainId === null ? 'custom' : 'platform' }),
+    platformDomainId: t.exposeID('platformDomainId', { nullable: true, description: 'The id of the platform domain; null = a custom host.' }),
+    platformPrefix: t.exposeString('platformPrefix', { nullable: true, description: 'The prefix below the platform domain; null = a custom host.' }),
     remark: t.exposeString('remark', { description: 'A note.' }),
     publicUrls: t.stringList({
-      description: 'The URLs by which visitors reach it, https first; empty for a wildcard, and where the server has no port for its scheme. What is behind a reverse proxy has the URLs of that proxy.',
+      description: "The URLs where visitors reach the host, https first. Empty for wildcards, and if the server has no port for the host's scheme. Behind a reverse proxy, these are the URLs of that proxy.",
       resolve: (row, _args, { settings }) => publicUrls(row, settings.hostPorts),
     }),
     targets: t.stringList({
-      description: 'The targets of requests, used in round-robin order: host:port, or a port alone, which means 127.0.0.1.',
+      description: 'The targets, used in round-robin order: host:port, or just a port, which means 127.0.0.1.',
       resolve: (row) => targetLines([row.target]),
     }),
-    localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
-    headers: t.stringList({ nullable: true, description: `Headers that are set on requests, each as \`Name: value\`; they may carry credentials. ${nullWithoutSecrets}`, resolve: secretOf((row) => targetLines([row.headerChange])) }),
-    hostChange: t.string({ nullable: true, description: 'The Host header that the target sees; null = as it came.', resolve: (row) => textOrNull(row.hostChange) }),
+    localProxy: t.exposeBoolean('localProxy', { description: 'Whether the server dials the targets itself, instead of the agent.' }),
+    headers: t.stringList({ nullable: true, description: `Headers that are set on requests, each as \`Name: value\`. They may contain credentials. ${nullWithoutSecrets}`, resolve: secretOf((row) => targetLines([row.headerChange])) }),
+    hostChange: t.string({ nullable: true, description: "The Host header that is sent to the target; null = the visitor's.", resolve: (row) => textOrNull(row.hostChange) }),
     certificatePath: t.string({
       nullable: true,
-      description: "The path of the certificate's file, to administrators; null = none, or the certificate is stored as text.",
+      description: 'The path of the certificate file; null = none, or the certificate is stored as text. For administrators.',
       resolve: (row, _args, context) => textOrNull(pathFor(context, row.certFilePath)),
     }),
     privateKeyPath: t.string({
       nullable: true,
-      description: "The path of the private key's file, to administrators; null = none, or the key is stored as text, which nobody gets to see.",
+      description: 'The path of the private key file; null = none, or the key is stored as text, which is never returned. For administrators.',
       resolve: (row, _args, context) => textOrNull(pathFor(context, row.keyFilePath)),
     }),
     certificate: t.field({
       type: HostCertificateType,
-      description: 'The certificate that it is served with over HTTPS, and its current status.',
+      description: 'The certificate that the host uses for HTTPS, and its status.',
       resolve: (row, _args, context) => hostCertificate(context, row),
     }),
     hasCertificate: t.boolean({ description: 'Whether there is a certificate.', resolve: (row) => row.certFilePath !== '' }),
     hasPrivateKey: t.boolean({ description: 'Whether there is a private key.', resolve: (row) => row.keyFilePath !== '' }),
-    autoHttps: t.exposeBoolean('autoHttps', { description: 'HTTP requests are sent to HTTPS.' }),
-    acme: t.exposeBoolean('acme', { description: 'While it has no certificate of its own it gets one by ACME, where the server does that.' }),
-    enabled: t.exposeBoolean('enabled', { description: 'It is started.' }),
-    noStore: t.exposeBoolean('noStore', { description: 'The agent brought it along, out of its configuration file: it goes when the agent goes, and is edited there.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since it was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since it was made.' }),
+    autoHttps: t.exposeBoolean('autoHttps', { description: 'Whether HTTP requests are redirected to HTTPS.' }),
+    acme: t.exposeBoolean('acme', { description: "Whether a certificate is obtained by ACME while the host has none of its own, if the server's settings enable ACME." }),
+    enabled: t.exposeBoolean('enabled', { description: 'Whether the host is started.' }),
+    noStore: t.exposeBoolean('noStore', { description: "Whether it comes from the agent's configuration file. Such a record is removed when the agent disconnects, and can only be edited in that file." }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the host was created.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the host was created.' }),
     runtime: t.field({
       type: HostRuntime,
-      description: 'What it is doing now.',
+      description: 'The current state.',
       resolve: (row, _args, { loaders }) => loaders.hostStates.load(row.id).then((state) => hostRuntime(row, state)),
     }),
     client: t.field({
       type: Client,
-      description: 'The client it leads to.',
+      description: 'The client that the host belongs to.',
       resolve: async ({ clientId }, _args, { loaders }) => {
         const client = await loaders.clients.load(clientId);
         if (client === undefined) throw new Error(`host of client ${clientId}, which was deleted while the answer was written`);
@@ -86,13 +86,13 @@ export const HostPage = builder.objectRef<Page<HostRow>>('HostPage').implement({
   description: 'A page of a list of hosts.',
   fields: (t) => ({
     rows: t.field({ type: [Host], description: 'The hosts on the page.', resolve: (page) => page.rows }),
-    total: t.exposeInt('total', { description: 'How many hosts the whole list has.' }),
+    total: t.exposeInt('total', { description: 'The number of hosts in the whole list.' }),
   }),
 });
 
 builder.prismaObjectField(Client, 'hosts', (t) => t.field({
   type: HostPage,
-  description: 'Its hosts, by id.',
+  description: "The client's hosts, sorted by id.",
   args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
   resolve: async ({ id, hostCount }, args, { loaders }) => ({ rows: await loaders.hostsOfClients.load({ parentId: id, ...pageRange(args) }), total: hostCount }),
 }));

@@ -24,8 +24,8 @@ interface ListArgs<Field extends string> {
 
 /** The descriptions of the conditions for administrators. */
 export const ownerFields = {
-  ownerId: 'Only what belongs to the clients of this user. For administrators: others get what is theirs in any case.',
-  unassigned: 'True = only records of clients without an owner, false = only records with an owner. For administrators.',
+  ownerId: "Only records that belong to this user's clients. For administrators; other callers only get their own records anyway.",
+  unassigned: 'True = only records of clients without an owner, false = only those with an owner. For administrators.',
 } as const;
 
 /** Fields that come from the engine; for sorting and filtering, its state is saved first. */

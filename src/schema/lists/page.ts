@@ -3,10 +3,10 @@ import { invalidInput } from '../errors.ts';
 
 /** The direction of a sort order. */
 export const SortDirection = builder.enumType('SortDirection', {
-  description: 'Which way a list is sorted.',
+  description: 'The direction of a sort.',
   values: {
-    ASC: { description: 'Smallest first, false before true, letters without regard to case.' },
-    DESC: { description: 'The other way round.' },
+    ASC: { description: 'Ascending: false before true; case-insensitive.' },
+    DESC: { description: 'Descending.' },
   },
 });
 
@@ -17,7 +17,7 @@ export interface Sort<Field extends string> {
 }
 
 /** The descriptions of the fields of a sort input. */
-export const sortFields = { field: 'What to sort by; equal records are in the order of their ids.', direction: 'Which way.' } as const;
+export const sortFields = { field: 'The field to sort by. Records with equal values are sorted by id.', direction: 'The direction.' } as const;
 
 /** The sort order in the form of the store; absent = by id. */
 export function sortOf<Field extends string>(sort: Sort<Field> | null | undefined): { orderBy?: Field; desc?: boolean } {
@@ -34,11 +34,11 @@ export const rowLimits = {
 
 /** The descriptions of the arguments that all lists have. */
 export const pageArgs = {
-  search: 'Only records that hold this text, without regard to case, or whose id or port it is.',
+  search: 'Only records that contain this text (case-insensitive), or whose id or port equals it.',
   filter: 'Only records that meet all conditions.',
-  sort: 'How to sort; absent = by id, ascending.',
-  offset: 'How many records to leave out at the beginning; negative counts as 0.',
-  limit: `The most records to answer, at most ${rowLimits.most}; 0 or less = none, only the total.`,
+  sort: 'The order; absent = by id, ascending.',
+  offset: 'The number of records to skip. Negative values count as 0.',
+  limit: `The maximum number of records to return, at most ${rowLimits.most}; 0 or less = only the total.`,
 } as const;
 
 /**

@@ -15,10 +15,10 @@ const entryLimit = 1000;
 export const PlatformDomainInput = builder.inputType('PlatformDomainInput', {
   description: 'An entry of the platform domains.',
   fields: (t) => ({
-    id: t.id({ description: 'The id of an entry that is there; null = found by its pattern; of a new entry it is generated.' }),
+    id: t.id({ description: 'The id of an existing entry; null = the entry with this `wildcard`, or a new one.' }),
     wildcard: t.string({ required: true, description: '`*.` and a domain with at least one dot.' }),
-    certFilePath: t.string({ description: "The path of the certificate's file on the server; null, with `keyFilePath`, = HTTP only." }),
-    keyFilePath: t.string({ description: "The path of the private key's file on the server; null = none." }),
+    certFilePath: t.string({ description: 'The path of the certificate file on the server. If this and `keyFilePath` are null, the hosts only serve HTTP.' }),
+    keyFilePath: t.string({ description: 'The path of the private key file on the server; null = none.' }),
   }),
 });
 

@@ -14,7 +14,7 @@ export function allPlatformDomains({ store }: Context): Promise<CountedDomain[]>
 const PlatformDomainFilter = builder.inputType('PlatformDomainFilter', {
   description: 'Selects platform domains that meet all conditions. A condition that is absent or null has no effect.',
   fields: (t) => ({
-    certificateDaysRemainingBelow: t.int({ description: 'Only those of whose `certificate` fewer whole days remain, the expired ones too; at least 1. For administrators, refused to others.' }),
+    certificateDaysRemainingBelow: t.int({ description: 'Only those whose `certificate` expires in fewer than this number of days, including expired ones. At least 1. Administrators only; other callers get an error.' }),
   }),
 });
 
@@ -22,7 +22,7 @@ builder.queryFields((t) => ({
   platformDomains: t.field({
     type: [PlatformDomain],
     authScopes: { clientLogin: true },
-    description: 'The platform domains, by name: what a platform host can lie below.',
+    description: 'The platform domains, sorted by name.',
     args: { filter: t.arg({ type: PlatformDomainFilter, description: pageArgs.filter }) },
     resolve: async (_root, { filter }, context) => {
       const days = countOf('filter.certificateDaysRemainingBelow', filter?.certificateDaysRemainingBelow, 1);

@@ -6,83 +6,83 @@ import { TunnelMode } from '../tunnel/enums.ts';
 import type { SchemaSettings } from '../services.ts';
 
 const ClientCounts = builder.objectRef<CountsRow['clients']>('ClientCounts').implement({
-  description: 'How many clients there are.',
+  description: 'The number of clients, by state.',
   fields: (t) => ({
     total: t.exposeInt('total', { description: 'All clients.' }),
-    connected: t.exposeInt('connected', { description: 'Those whose agent is connected.' }),
-    neverSeen: t.exposeInt('neverSeen', { description: 'Those whose agent has never connected.' }),
-    disabled: t.exposeInt('disabled', { description: 'Those that are switched off.' }),
-    expired: t.exposeInt('expired', { description: "Those whose time, or whose owner's, has passed; an expiry counts within a minute." }),
+    connected: t.exposeInt('connected', { description: 'Clients whose agent is connected.' }),
+    neverSeen: t.exposeInt('neverSeen', { description: 'Clients whose agent has never connected.' }),
+    disabled: t.exposeInt('disabled', { description: 'Disabled ones.' }),
+    expired: t.exposeInt('expired', { description: 'Clients that have expired, or whose owner has. It can take up to a minute until an expiry counts.' }),
   }),
 });
 
 const TunnelModeCount = builder.objectRef<{ readonly mode: string; readonly total: number }>('TunnelModeCount').implement({
-  description: 'How many tunnels of a mode there are.',
+  description: 'The number of tunnels of one mode.',
   fields: (t) => ({
     mode: t.field({ type: TunnelMode, description: 'The mode.', resolve: ({ mode }) => stored(tunnelModes, mode) }),
-    total: t.exposeInt('total', { description: 'Its tunnels.' }),
+    total: t.exposeInt('total', { description: 'The number of tunnels.' }),
   }),
 });
 
 const TunnelCounts = builder.objectRef<CountsRow['tunnels']>('TunnelCounts').implement({
-  description: 'How many tunnels there are.',
+  description: 'The number of tunnels, by state and mode.',
   fields: (t) => ({
     total: t.exposeInt('total', { description: 'All tunnels.' }),
-    running: t.exposeInt('running', { description: 'Those that serve: the listener is open, or they need none.' }),
+    running: t.exposeInt('running', { description: 'Running tunnels: their listener is open, or they need none.' }),
     byMode: t.field({
       type: [TunnelModeCount], extensions: { items: tunnelModes.length },
-      description: 'The tunnels of each mode, also where there are none.', resolve: ({ byMode }) => tunnelModes.map((mode) => ({ mode, total: byMode.get(mode) ?? 0 })),
+      description: 'The number of tunnels of each mode, including 0.', resolve: ({ byMode }) => tunnelModes.map((mode) => ({ mode, total: byMode.get(mode) ?? 0 })),
     }),
   }),
 });
 
 const HostCounts = builder.objectRef<CountsRow['hosts']>('HostCounts').implement({
-  description: 'How many hosts there are.',
+  description: 'The number of hosts, by state.',
   fields: (t) => ({
     total: t.exposeInt('total', { description: 'All hosts.' }),
-    serving: t.exposeInt('serving', { description: "Those that are started and whose client's agent is connected." }),
-    disabled: t.exposeInt('disabled', { description: 'Those that are stopped.' }),
+    serving: t.exposeInt('serving', { description: "Hosts that are started and whose client's agent is connected." }),
+    disabled: t.exposeInt('disabled', { description: 'Stopped hosts.' }),
   }),
 });
 
 const UserCounts = builder.objectRef<NonNullable<CountsRow['users']>>('UserCounts').implement({
-  description: 'How many users there are.',
+  description: 'The number of users, by state.',
   fields: (t) => ({
     total: t.exposeInt('total', { description: 'All users.' }),
-    disabled: t.exposeInt('disabled', { description: 'Those that are switched off.' }),
-    expired: t.exposeInt('expired', { description: 'Those whose time has passed; an expiry counts within a minute.' }),
+    disabled: t.exposeInt('disabled', { description: 'Disabled ones.' }),
+    expired: t.exposeInt('expired', { description: 'Users that have expired. It can take up to a minute until an expiry counts.' }),
   }),
 });
 
 const Counts = builder.objectRef<CountsRow>('Counts').implement({
-  description: 'How many records there are of those that the caller may see.',
+  description: 'The number of records that the caller may see, by state.',
   fields: (t) => ({
     clients: t.field({ type: ClientCounts, description: 'The clients.', resolve: ({ clients }) => clients }),
     tunnels: t.field({ type: TunnelCounts, description: 'The tunnels.', resolve: ({ tunnels }) => tunnels }),
     hosts: t.field({ type: HostCounts, description: 'The hosts.', resolve: ({ hosts }) => hosts }),
-    users: t.field({ type: UserCounts, nullable: true, description: 'The users; null for all but administrators.', resolve: ({ users }) => users }),
+    users: t.field({ type: UserCounts, nullable: true, description: 'The users; null unless the caller is an administrator.', resolve: ({ users }) => users }),
   }),
 });
 
 const Server = builder.objectRef<SchemaSettings>('Server').implement({
-  description: 'The server that answers.',
+  description: 'Information about the server.',
   fields: (t) => ({
-    version: t.exposeString('version', { description: "The program's version." }),
-    bridgeType: t.string({ description: 'The transport that agents connect by.', resolve: () => 'tcp' }),
+    version: t.exposeString('version', { description: 'The version of the server program.' }),
+    bridgeType: t.string({ description: 'The transport that agents connect with.', resolve: () => 'tcp' }),
     bridgePort: t.field({ type: 'Port', description: 'The port that agents connect to.', resolve: ({ bridge }) => bridge.port }),
-    bridgeTlsPort: t.field({ type: 'Port', description: 'The port that agents connect to over TLS 1.3.', resolve: ({ bridge }) => bridge.tls.port }),
+    bridgeTlsPort: t.field({ type: 'Port', description: 'The port that agents connect to with TLS 1.3.', resolve: ({ bridge }) => bridge.tls.port }),
     bridgeTlsFingerprint: t.string({
-      description: 'SHA-256 of the certificate that agents see there, as 64 hex digits: what `adit agent --tls-fingerprint` pins.', resolve: ({ bridge }) => bridge.tls.fingerprint,
+      description: 'The SHA-256 fingerprint of the certificate of `bridgeTlsPort`, as 64 hex digits, for `adit agent --tls-fingerprint`.', resolve: ({ bridge }) => bridge.tls.fingerprint,
     }),
     publicAddress: t.string({
-      nullable: true, description: 'The name or address by which agents and visitors reach the server: the host of the server URL of the global settings, else of the setting `ADIT_PUBLIC_URL`; null = neither is set.',
+      nullable: true, description: 'The name or address where agents and visitors reach the server: the host of `serverUrl` in the global settings, or else of the setting `ADIT_PUBLIC_URL`; null = neither is set.',
       resolve: async (_settings, _args, context) => await context.serverName() || null,
     }),
-    hostHttpPort: t.field({ type: 'Port', nullable: true, description: 'The port where visitors reach hosts over HTTP; null = there is none.', resolve: ({ hostPorts }) => hostPorts.httpPort || null }),
-    hostHttpsPort: t.field({ type: 'Port', nullable: true, description: 'The port where visitors reach hosts over HTTPS; null = there is none.', resolve: ({ hostPorts }) => hostPorts.httpsPort || null }),
+    hostHttpPort: t.field({ type: 'Port', nullable: true, description: 'The port that serves hosts over HTTP; null = none.', resolve: ({ hostPorts }) => hostPorts.httpPort || null }),
+    hostHttpsPort: t.field({ type: 'Port', nullable: true, description: 'The port that serves hosts over HTTPS; null = none.', resolve: ({ hostPorts }) => hostPorts.httpsPort || null }),
     counts: t.field({
       type: Counts,
-      description: "How many records there are, and in which state. Ordinary users and the web logins of clients get the numbers of what is theirs. States are those of at most a second ago.",
+      description: 'The number of records, by state. Ordinary users and web logins of clients get the numbers of their own records. States can be up to a second old.',
       resolve: (_settings, _args, context) => context.counts(),
     }),
   }),
@@ -91,6 +91,6 @@ const Server = builder.objectRef<SchemaSettings>('Server').implement({
 builder.queryField('server', (t) => t.field({
   type: Server,
   authScopes: { clientLogin: true },
-  description: 'The server that answers.',
+  description: 'Information about the server.',
   resolve: (_root, _args, { settings }) => settings,
 }));

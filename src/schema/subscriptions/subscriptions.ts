@@ -6,30 +6,30 @@ import { Tunnel } from '../tunnel/type.ts';
 import type { LiveEvent } from './live.ts';
 import { idOf } from '../values/ids.ts';
 
-const gone = 'null = it was deleted, or is no longer yours.';
-const only = 'Only this one; absent = all that are yours.';
+const gone = 'null = it was deleted, or no longer belongs to the caller.';
+const only = "Only the record with this id; absent = all of the caller's.";
 
 const ClientEvent = builder.objectRef<LiveEvent<'client'>>('ClientEvent').implement({
-  description: 'A client that is another now: its agent came or went, or it was changed.',
+  description: 'A change of a client: its agent connected or disconnected, or it was edited.',
   fields: (t) => ({
     id: t.exposeID('id', { description: "The client's id." }),
-    client: t.field({ type: Client, nullable: true, description: `The client as it is now; ${gone}`, resolve: ({ row }) => row }),
+    client: t.field({ type: Client, nullable: true, description: `The client after the change; ${gone}`, resolve: ({ row }) => row }),
   }),
 });
 
 const TunnelEvent = builder.objectRef<LiveEvent<'tunnel'>>('TunnelEvent').implement({
-  description: 'A tunnel that is another now: its listener was opened, closed or failed, or it was changed.',
+  description: 'A change of a tunnel: its listener opened, closed or failed, or it was edited.',
   fields: (t) => ({
     id: t.exposeID('id', { description: "The tunnel's id." }),
-    tunnel: t.field({ type: Tunnel, nullable: true, description: `The tunnel as it is now; ${gone}`, resolve: ({ row }) => row }),
+    tunnel: t.field({ type: Tunnel, nullable: true, description: `The tunnel after the change; ${gone}`, resolve: ({ row }) => row }),
   }),
 });
 
 const HostEvent = builder.objectRef<LiveEvent<'host'>>('HostEvent').implement({
-  description: 'A host that is another now.',
+  description: 'A change of a host.',
   fields: (t) => ({
     id: t.exposeID('id', { description: "The host's id." }),
-    host: t.field({ type: Host, nullable: true, description: `The host as it is now; ${gone}`, resolve: ({ row }) => row }),
+    host: t.field({ type: Host, nullable: true, description: `The host after the change; ${gone}`, resolve: ({ row }) => row }),
   }),
 });
 
@@ -42,7 +42,7 @@ builder.subscriptionFields((t) => ({
   clientChanged: t.field({
     type: ClientEvent,
     authScopes: { clientLogin: true },
-    description: 'Clients whose agent comes or goes, or that are changed.',
+    description: "Emitted when a client's agent connects or disconnects, and when a client is edited.",
     args: { id: t.arg.id({ description: only }) },
     subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'client', idOf('id', id)),
     resolve: (event, _args, context) => context.forgetLookups(event),
@@ -50,7 +50,7 @@ builder.subscriptionFields((t) => ({
   tunnelChanged: t.field({
     type: TunnelEvent,
     authScopes: { clientLogin: true },
-    description: 'Tunnels whose listener is opened, closed or fails, or that are changed.',
+    description: "Emitted when a tunnel's listener opens, closes or fails, and when a tunnel is edited.",
     args: { id: t.arg.id({ description: only }) },
     subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'tunnel', idOf('id', id)),
     resolve: (event, _args, context) => context.forgetLookups(event),
@@ -58,7 +58,7 @@ builder.subscriptionFields((t) => ({
   hostChanged: t.field({
     type: HostEvent,
     authScopes: { clientLogin: true },
-    description: 'Hosts that are changed, started or stopped.',
+    description: 'Emitted when a host is edited, started or stopped.',
     args: { id: t.arg.id({ description: only }) },
     subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'host', idOf('id', id)),
     resolve: (event, _args, context) => context.forgetLookups(event),
@@ -66,7 +66,7 @@ builder.subscriptionFields((t) => ({
   auditAdded: t.field({
     type: AuditEntry,
     authScopes: { administrator: true },
-    description: 'Every new entry of the audit log.',
+    description: 'Emitted for each new entry of the audit log.',
     subscribe: (_root, _args, { live, caller }) => live.audit(caller),
     resolve: (entry) => entry,
   }),

@@ -8,14 +8,14 @@ import { TokenScope, MadeTokenType } from './type.ts';
 import { createToken, type MadeToken, revokeLegacyToken, revokeToken, tokenOwner, type TokenPlan } from './write.ts';
 
 const CreateApiTokenInput = builder.inputType('CreateApiTokenInput', {
-  description: 'What a new token is to be.',
+  description: 'The values of a new token.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'What it is for, at most 255 characters.' }),
-    readOnly: t.boolean({ defaultValue: false, description: 'It may read and change nothing.' }),
-    scope: t.field({ type: TokenScope, defaultValue: 'ALL', description: 'What it may use.' }),
-    secrets: t.boolean({ description: 'It sees verification keys, passwords of tunnels and headers of hosts, which are null for it otherwise. Absent = only if it may also change things.' }),
-    expiresAt: t.field({ type: 'DateTime', description: 'When it ends; null = never.' }),
-    userId: t.id({ description: 'The user that it authenticates; null = the caller. Only administrators may name another user.' }),
+    name: t.string({ required: true, description: 'The purpose of the token: at most 255 characters.' }),
+    readOnly: t.boolean({ defaultValue: false, description: 'The token may read, but not change anything.' }),
+    scope: t.field({ type: TokenScope, defaultValue: 'ALL', description: 'What the token gives access to.' }),
+    secrets: t.boolean({ description: 'The token may read verification keys, passwords of tunnels and headers of hosts; otherwise these are null. Default: true, unless the token is read-only.' }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When the token expires; null = never.' }),
+    userId: t.id({ description: 'The user that the token authenticates; null = the caller. Only administrators may set another user.' }),
   }),
 });
 
@@ -37,7 +37,7 @@ function createApiToken(context: Context, input: typeof CreateApiTokenInput.$inf
   });
 }
 
-const userId = 'The user; null = the caller. Only administrators may name another.';
+const userId = 'The user; null = the caller. Only administrators may set another user.';
 /** The name of tokens that the legacy API creates. */
 const legacyName = 'API key';
 
@@ -45,20 +45,20 @@ builder.mutationFields((t) => ({
   createApiToken: t.field({
     type: MadeTokenType,
     authScopes: { user: true },
-    description: 'Makes a token. A caller that came by a token may not.',
-    args: { input: t.arg({ type: CreateApiTokenInput, required: true, description: 'What it is to be.' }) },
+    description: 'Creates a token. Callers that authenticate with a token may not create tokens.',
+    args: { input: t.arg({ type: CreateApiTokenInput, required: true, description: 'The values of the new record.' }) },
     resolve: (_root, { input }, context) => createApiToken(context, input),
   }),
   revokeApiToken: t.id({
     authScopes: { user: true },
-    description: 'Ends a token at once. Answers the id.',
+    description: 'Revokes a token at once. Returns the id.',
     args: { id: t.arg.id({ required: true, description: "The token's id." }) },
     resolve: (_root, args, context) => revokeToken(context, idOf('id', args.id)),
   }),
   regenerateLegacyApiToken: t.field({
     type: MadeTokenType,
     authScopes: { user: true },
-    description: 'Makes the token of the legacy API, in place of the former one.',
+    description: 'Creates the token of the legacy API, and revokes the previous one.',
     args: { userId: t.arg.id({ description: userId }) },
     resolve: (_root, args, context) => createToken(context, new Problems(''), {
       name: legacyName, readOnly: false, secrets: true, wall: false, expiresAt: null, userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true,
@@ -66,7 +66,7 @@ builder.mutationFields((t) => ({
   }),
   revokeLegacyApiToken: t.id({
     authScopes: { user: true },
-    description: 'Ends the token of the legacy API. Answers the id.',
+    description: 'Revokes the token of the legacy API. Returns the id.',
     args: { userId: t.arg.id({ description: userId }) },
     resolve: (_root, args, context) => revokeLegacyToken(context, tokenOwner(context, idOf('userId', args.userId))),
   }),

@@ -3,13 +3,13 @@ import { idOf } from '../values/ids.ts';
 import { ApiToken } from './type.ts';
 import { tokenOwner } from './write.ts';
 
-const userId = 'The user; null = the caller. Only administrators may name another.';
+const userId = 'The user; null = the caller. Only administrators may set another user.';
 
 builder.queryFields((t) => ({
   apiTokens: t.field({
     type: [ApiToken],
     authScopes: { user: true },
-    description: "A user's tokens, or the administrators', by id.",
+    description: 'The tokens of a user, or of the administrators, sorted by id.',
     args: { userId: t.arg.id({ description: userId }) },
     resolve: (_root, args, context) => context.store.db.apiToken.findMany({ where: { userId: tokenOwner(context, idOf('userId', args.userId)) }, orderBy: { id: 'asc' } }),
   }),
@@ -17,7 +17,7 @@ builder.queryFields((t) => ({
     type: ApiToken,
     nullable: true,
     authScopes: { user: true },
-    description: 'The token that the legacy API made; null = none.',
+    description: 'The token that was created by the legacy API; null = none.',
     args: { userId: t.arg.id({ description: userId }) },
     resolve: (_root, args, context) => context.store.db.apiToken.findFirst({ where: { userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true } }),
   }),

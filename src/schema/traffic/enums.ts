@@ -1,16 +1,16 @@
 import { enumOf } from '../values/enum.ts';
 
 /** What bytes are counted for. */
-export const TrafficResource = enumOf('TrafficResource', 'What bytes are counted for.', {
-  client: 'A client: its tunnels and hosts together.',
+export const TrafficResource = enumOf('TrafficResource', 'What traffic is counted for.', {
+  client: 'A client: the sum over its tunnels and hosts.',
   tunnel: 'A tunnel.',
   host: 'A host.',
-  user: 'A user: the clients that were theirs at that time.',
+  user: 'A user: the sum over the clients that they owned at that time.',
 });
 
 /** The length of the buckets of a series. */
-export const TrafficStep = enumOf('TrafficStep', 'The length of the buckets of a series.', {
-  minute: 'A minute; kept for days.',
-  hour: 'An hour; kept for weeks.',
-  day: 'A day in UTC; kept for years.',
+export const TrafficStep = enumOf('TrafficStep', 'The interval between the samples of a series.', {
+  minute: 'One minute. Kept for days.',
+  hour: 'One hour. Kept for weeks.',
+  day: 'One day in UTC. Kept for years.',
 });

@@ -10,9 +10,9 @@ import { checkTrafficAccess, checkUserAccess } from './rules.ts';
 const mostSamples = 2000;
 
 const TrafficSample = builder.objectRef<SampleRow>('TrafficSample').implement({
-  description: 'The bytes of one bucket of a series.',
+  description: 'One sample of a traffic series.',
   fields: (t) => ({
-    at: t.field({ type: 'DateTime', description: 'When the bucket begins.', resolve: ({ at }) => new Date(at * 60_000) }),
+    at: t.field({ type: 'DateTime', description: "The start of the sample's interval.", resolve: ({ at }) => new Date(at * 60_000) }),
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors.' }),
   }),
@@ -22,13 +22,13 @@ builder.queryField('traffic', (t) => t.field({
   type: [TrafficSample],
   extensions: { items: mostSamples },
   authScopes: { clientLogin: true },
-  description: 'The traffic of a record over time, the oldest bucket first. Buckets without traffic are left out; the newest is at most 5 s behind.',
+  description: 'The traffic of a record over time, oldest sample first. Intervals without traffic have no sample. The newest sample can be up to 5 seconds behind.',
   args: {
-    resource: t.arg({ type: TrafficResource, required: true, description: 'What kind of record.' }),
+    resource: t.arg({ type: TrafficResource, required: true, description: 'The kind of record.' }),
     id: t.arg.id({ required: true, description: 'Its id.' }),
-    step: t.arg({ type: TrafficStep, required: true, description: 'The length of the buckets.' }),
-    from: t.arg({ type: 'DateTime', required: true, description: 'The first bucket is the one of this time.' }),
-    to: t.arg({ type: 'DateTime', description: 'The last bucket is the one of this time; absent = up to now.' }),
+    step: t.arg({ type: TrafficStep, required: true, description: 'The interval between samples.' }),
+    from: t.arg({ type: 'DateTime', required: true, description: 'The start of the series: the first sample is the one that contains this time.' }),
+    to: t.arg({ type: 'DateTime', description: 'The end of the series: the last sample is the one that contains this time; absent = now.' }),
   },
   resolve: async (_root, { resource, id: given, step, from, to }, context) => {
     const id = idOf('id', given);

@@ -11,13 +11,13 @@ interface Tick extends Traffic {
 }
 
 const TrafficTick = builder.objectRef<Tick>('TrafficTick').implement({
-  description: 'The traffic of a record.',
+  description: 'The current traffic of a record.',
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When this was so.' }),
-    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
-    connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
-    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since it was made; of several clients the sum.' }),
-    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since it was made; of several clients the sum.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When it was measured.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
+    connections: t.exposeInt('connections', { description: "The number of visitors' open connections." }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the record was created. For several clients, the sum.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the record was created. For several clients, the sum.' }),
   }),
 });
 
@@ -25,9 +25,9 @@ builder.subscriptionFields((t) => ({
   trafficEverySecond: t.field({
     type: TrafficTick,
     authScopes: { clientLogin: true },
-    description: 'What a client, a tunnel, a host or all clients of a user are moving, every second.',
+    description: 'The traffic of a client, a tunnel, a host, or all clients of a user, once a second.',
     args: {
-      resource: t.arg({ type: TrafficResource, required: true, description: 'What kind of record.' }),
+      resource: t.arg({ type: TrafficResource, required: true, description: 'The kind of record.' }),
       id: t.arg.id({ required: true, description: 'Its id.' }),
     },
     subscribe: async (_root, { resource, id: given }, context) => {
@@ -44,7 +44,7 @@ builder.subscriptionFields((t) => ({
   serverTrafficEverySecond: t.field({
     type: TrafficTick,
     authScopes: { administrator: true },
-    description: 'What all clients together are moving, every second. For administrators.',
+    description: 'The traffic of all clients together, once a second. For administrators.',
     subscribe: (_root, _args, context) => context.live.everySecond(context.caller, undefined, async () => tickOf(context, await context.engine.traffic())),
     resolve: (tick) => tick,
   }),

@@ -12,33 +12,33 @@ import type { columnsOfTunnel } from './columns.ts';
 
 /** The fields that both inputs of a tunnel share. */
 const tunnelFields = (t: InputFields) => ({
-  remark: t.string({ description: 'A note, at most 255 characters.' }),
-  port: t.field({ type: 'Port', description: 'The port of the server to listen on; null = a free one is assigned. SECRET and P2P listen on none.' }),
-  serverIp: t.string({ description: 'The address of the server to listen on; null = all.' }),
-  targets: t.stringList({ description: 'Where connections go, one after the other: host:port, [IPv6]:port, or a port alone, which means 127.0.0.1. For TCP, UDP, SECRET and P2P.' }),
-  localProxy: t.boolean({ description: 'The server dials the targets itself; stays off unless the server allows it.' }),
-  password: t.string({ description: 'The password that visitors prove, unique among SECRET and P2P tunnels. SECRET needs one; for P2P one is generated when there is none. Null removes it.' }),
-  localPath: t.string({ description: "The directory of the agent's machine to serve (FILE); null = none." }),
-  stripPrefix: t.string({ description: 'What to take off the beginning of the URL path (FILE); null = nothing.' }),
-  proxyProtocol: t.field({ type: ProxyProtocol, description: "The PROXY protocol header that tells the target the visitor's address; TCP and SECRET only." }),
+  remark: t.string({ description: 'A note: at most 255 characters.' }),
+  port: t.field({ type: 'Port', description: "The server's port to listen on; null = a free port is assigned. SECRET and P2P tunnels have no port." }),
+  serverIp: t.string({ description: "The server's address to listen on; null = all addresses." }),
+  targets: t.stringList({ description: 'The targets, used in round-robin order: host:port, [IPv6]:port, or just a port, which means 127.0.0.1. TCP, UDP, SECRET and P2P only.' }),
+  localProxy: t.boolean({ description: "The server dials the targets itself. Stays false unless the server's settings allow it." }),
+  password: t.string({ description: 'The password of visitor programs. Must be unique among SECRET and P2P tunnels. Required for SECRET; generated for P2P if absent. Null removes it.' }),
+  localPath: t.string({ description: "The directory on the agent's machine to serve; null = none. FILE only." }),
+  stripPrefix: t.string({ description: 'The prefix to remove from the URL path; null = none. FILE only.' }),
+  proxyProtocol: t.field({ type: ProxyProtocol, description: "The PROXY protocol header that carries the visitor's address to the target. TCP and SECRET only." }),
 });
 
 /** The input for a new tunnel. */
 export const CreateTunnelInput = builder.inputType('CreateTunnelInput', {
-  description: 'What a new tunnel is to be. A field that is absent or null takes its default.',
+  description: 'The values of a new tunnel. Fields that are absent or null get their default.',
   fields: (t) => ({
-    clientId: t.id({ required: true, description: 'The client that it leads through.' }),
-    mode: t.field({ type: TunnelMode, required: true, description: 'What it does with what arrives.' }),
+    clientId: t.id({ required: true, description: 'The client that the tunnel belongs to.' }),
+    mode: t.field({ type: TunnelMode, required: true, description: 'What the tunnel forwards or serves.' }),
     ...tunnelFields(t),
   }),
 });
 
 /** The input for a change of a tunnel. */
 export const UpdateTunnelInput = builder.inputType('UpdateTunnelInput', {
-  description: 'What is to change of a tunnel. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
+  description: 'The fields of a tunnel to change. Absent fields keep their value. Null clears a field; fields that cannot be cleared refuse null.',
   fields: (t) => ({
-    clientId: t.id({ description: 'The client that it leads through.' }),
-    mode: t.field({ type: TunnelMode, description: 'What it does with what arrives.' }),
+    clientId: t.id({ description: 'The client that the tunnel belongs to.' }),
+    mode: t.field({ type: TunnelMode, description: 'What the tunnel forwards or serves.' }),
     ...tunnelFields(t),
   }),
 });

@@ -14,8 +14,8 @@ builder.mutationFields((t) => ({
   createTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
-    description: 'Makes a tunnel and starts it.',
-    args: { input: t.arg({ type: CreateTunnelInput, required: true, description: 'What it is to be.' }) },
+    description: 'Creates a tunnel and starts it.',
+    args: { input: t.arg({ type: CreateTunnelInput, required: true, description: 'The values of the new record.' }) },
     resolve: (_root, { input }, context) => {
       const problems = new Problems();
       return createTunnel(context, problems, tunnelValues(problems, input));
@@ -24,15 +24,15 @@ builder.mutationFields((t) => ({
   copyTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
-    description: 'Makes a tunnel like another one, on a newly assigned port, and starts it.',
+    description: 'Creates a copy of a tunnel on a newly assigned port, and starts it.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => copyTunnel(context, idOf('id', args.id)),
   }),
   updateTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
-    description: 'Changes a tunnel. A stopped one stays stopped; the listener of a started one is reopened only if its port or address changes.',
-    args: { id: t.arg.id(id), input: t.arg({ type: UpdateTunnelInput, required: true, description: 'What is to change.' }) },
+    description: 'Changes a tunnel. A stopped tunnel stays stopped. The listener of a started tunnel is reopened only if its port or address changes.',
+    args: { id: t.arg.id(id), input: t.arg({ type: UpdateTunnelInput, required: true, description: 'The fields to change.' }) },
     resolve: (_root, args, context) => {
       const problems = new Problems();
       return updateTunnel(context, problems, idOf('id', args.id), tunnelValues(problems, args.input));
@@ -41,7 +41,7 @@ builder.mutationFields((t) => ({
   startTunnel: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
-    description: 'Starts a tunnel; nothing happens to one that runs.',
+    description: 'Starts a tunnel. Does nothing if it is already running.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => startTunnel(context, idOf('id', args.id)),
   }),
@@ -55,13 +55,13 @@ builder.mutationFields((t) => ({
   resetTunnelTraffic: t.field({
     type: Tunnel,
     authScopes: { clientLogin: true },
-    description: 'Makes the counters of a tunnel begin at 0. Those of its client stay, and so does `traffic`.',
+    description: 'Resets the traffic counters of a tunnel to 0. Those of its client, and `traffic`, do not change.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => resetTunnelTraffic(context, idOf('id', args.id)),
   }),
   deleteTunnel: t.id({
     authScopes: { clientLogin: true },
-    description: 'Stops and deletes a tunnel. Answers the id.',
+    description: 'Stops and deletes a tunnel. Returns the id.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => deleteTunnel(context, idOf('id', args.id)),
   }),

@@ -9,7 +9,7 @@ import { TunnelMode } from './enums.ts';
 import { Tunnel, TunnelPage } from './type.ts';
 
 const TunnelSortField = builder.enumType('TunnelSortField', {
-  description: 'What tunnels can be sorted by.',
+  description: 'The fields that tunnels can be sorted by.',
   values: {
     ID: { description: 'The id.' },
     CLIENT_ID: { description: "The client's id." },
@@ -18,15 +18,15 @@ const TunnelSortField = builder.enumType('TunnelSortField', {
     MODE: { description: 'The mode.' },
     TARGET: { description: 'The targets.' },
     VERIFY_KEY: { description: "The client's verification key." },
-    PASSWORD: { description: 'The key that visitors prove.' },
+    PASSWORD: { description: 'The password of secret and p2p tunnels.' },
     ENABLED: { description: 'Stopped ones first.' },
-    RUNNING: { description: 'Those whose listener is closed first.' },
-    CONNECTED: { description: "Those without the client's agent first." },
+    RUNNING: { description: 'Those that are not running first.' },
+    CONNECTED: { description: 'Those whose agent is not connected first.' },
   },
 });
 
 const TunnelSort = builder.inputType('TunnelSort', {
-  description: 'How tunnels are sorted.',
+  description: 'The order of a list of tunnels.',
   fields: (t) => ({
     field: t.field({ type: TunnelSortField, required: true, description: sortFields.field }),
     direction: t.field({ type: SortDirection, required: true, defaultValue: 'ASC', description: sortFields.direction }),
@@ -36,13 +36,13 @@ const TunnelSort = builder.inputType('TunnelSort', {
 const TunnelFilter = builder.inputType('TunnelFilter', {
   description: 'Selects tunnels that meet all conditions. A condition that is absent or null has no effect.',
   fields: (t) => ({
-    clientId: t.id({ extensions: { indexed: true }, description: 'Only those of this client.' }),
+    clientId: t.id({ extensions: { indexed: true }, description: 'Only those that belong to this client.' }),
     ownerId: t.id({ extensions: { indexed: true }, description: ownerFields.ownerId }),
     unassigned: t.boolean({ description: ownerFields.unassigned }),
-    mode: t.field({ type: TunnelMode, extensions: { indexed: true }, description: 'Only those of this mode.' }),
+    mode: t.field({ type: TunnelMode, extensions: { indexed: true }, description: 'Only those with this mode.' }),
     enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
-    connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others; as of a second ago at most." }),
-    running: t.boolean({ description: 'True = only those that serve: the listener is open, or they need none. False = only the others. As of a second ago at most.' }),
+    connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others. The state can be up to a second old." }),
+    running: t.boolean({ description: 'True = only running ones (their listener is open, or they need none), false = only the others. The state can be up to a second old.' }),
   }),
 });
 
@@ -51,7 +51,7 @@ builder.queryFields((t) => ({
     type: Tunnel,
     authScopes: { clientLogin: true },
     nullable: true,
-    description: 'One tunnel; null when there is none with this id.',
+    description: 'The tunnel with this id; null = no such tunnel.',
     args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
     resolve: async (_root, { id }, { caller, loaders }) => {
       const row = await loaders.tunnels.load(idOf('id', id));
@@ -62,7 +62,7 @@ builder.queryFields((t) => ({
   tunnels: t.field({
     type: TunnelPage,
     authScopes: { clientLogin: true },
-    description: 'The tunnels, by id unless `sort` says otherwise.',
+    description: 'The tunnels, sorted by id unless `sort` is set.',
     args: {
       filter: t.arg({ type: TunnelFilter, description: pageArgs.filter }),
       search: t.arg.string({ description: pageArgs.search }),

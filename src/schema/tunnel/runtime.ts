@@ -14,40 +14,40 @@ export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): Tunn
 }
 
 /** How a visitor's connections go. */
-const VisitorPath = enumOf('VisitorPath', "How a visitor's connections go.", {
+const VisitorPath = enumOf('VisitorPath', "The path of a visitor program's connections.", {
   relay: 'Through the server.',
-  direct: 'Past the server, over a direct path to the agent (P2P). Open ones may still go through the server.',
+  direct: 'Directly to the agent (P2P). Connections opened earlier may still go through the server.',
 });
 
 /** A program that is connected to a tunnel (`adit visit`). */
 const Visitor = builder.objectRef<VisitorState>('TunnelVisitor').implement({
-  description: 'A program that visits a tunnel (SECRET, P2P).',
+  description: 'A visitor program connected to a SECRET or P2P tunnel.',
   fields: (t) => ({
-    address: t.exposeString('address', { description: 'Its address as the server sees it.' }),
-    path: t.field({ type: VisitorPath, description: 'How its new connections go.', resolve: ({ path }) => path }),
+    address: t.exposeString('address', { description: "The program's address, as seen by the server." }),
+    path: t.field({ type: VisitorPath, description: 'The path of its new connections.', resolve: ({ path }) => path }),
     since: t.field({ type: 'DateTime', description: 'When it connected.', resolve: ({ since }) => new Date(since) }),
   }),
 });
 
 /** The running state of a tunnel. */
 export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').implement({
-  description: 'What a tunnel is doing now.',
+  description: 'The current state of a tunnel.',
   fields: (t) => ({
-    running: t.exposeBoolean('running', { description: 'It serves: its listener is open, or it needs none.' }),
-    error: t.string({ nullable: true, description: "Why it isn't although the tunnel is started; null = nothing is wrong.", resolve: (row) => textOrNull(row.error) }),
-    connections: t.exposeInt('connections', { description: 'Open connections of visitors.' }),
-    visitors: t.field({ type: [Visitor], description: 'The programs that visit it (SECRET, P2P).', resolve: ({ visitors }) => visitors }),
+    running: t.exposeBoolean('running', { description: 'Whether the tunnel serves: its listener is open, or it needs none.' }),
+    error: t.string({ nullable: true, description: 'Why a started tunnel does not run; null = no error.', resolve: (row) => textOrNull(row.error) }),
+    connections: t.exposeInt('connections', { description: "The number of visitors' open connections." }),
+    visitors: t.field({ type: [Visitor], description: 'The visitor programs that are connected (SECRET, P2P).', resolve: ({ visitors }) => visitors }),
     health: t.field({
-      type: Health, nullable: true, description: 'The health of its targets; null = they are not checked, or the agent is away.', resolve: ({ health }) => health,
+      type: Health, nullable: true, description: 'The health of the targets; null = they are not checked, or the agent is not connected.', resolve: ({ health }) => health,
     }),
     refusals: t.field({
       type: [Refusal],
-      description: "Visitors' connections that were refused since the server started, by cause.",
+      description: "Visitors' connections refused since the server started, by cause.",
       resolve: ({ refusals }) => refusalsOf(refusals),
     }),
-    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes moved in the last whole second, both directions.' }),
-    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the tunnel was made.' }),
-    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the tunnel was made.' }),
-    dropped: t.exposeFloat('dropped', { description: 'Datagrams that were dropped since the server started (UDP): too many waited, or their visitor was refused.' }),
+    rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
+    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the tunnel was created.' }),
+    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the tunnel was created.' }),
+    dropped: t.exposeFloat('dropped', { description: 'Datagrams dropped since the server started because a queue was full or the visitor was refused. UDP only.' }),
   }),
 });

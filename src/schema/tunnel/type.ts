@@ -16,36 +16,36 @@ import { numberOrNull, textOrNull } from '../values/empty.ts';
 
 /** A server-side port that forwards through a client (contract 1.3). */
 export const Tunnel = builder.prismaObject('Tunnel', {
-  description: 'A way into the network of a client: a port of the server, or a password that visitors prove.',
+  description: "A way into a client's network: through a port of the server or, for SECRET and P2P, with a password.",
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Names the tunnel in every call.' }),
-    mode: t.field({ type: TunnelMode, description: 'What it does with what arrives.', resolve: (row) => stored(tunnelModes, row.mode) }),
+    id: t.exposeID('id', { description: 'The id of the tunnel.' }),
+    mode: t.field({ type: TunnelMode, description: 'What the tunnel forwards or serves.', resolve: (row) => stored(tunnelModes, row.mode) }),
     remark: t.exposeString('remark', { description: 'A note.' }),
-    port: t.field({ type: 'Port', nullable: true, description: 'The port it listens on; null = none (SECRET, P2P).', resolve: (row) => numberOrNull(row.port) }),
-    serverIp: t.string({ nullable: true, description: 'The address it listens on; null = all.', resolve: (row) => textOrNull(row.serverIp) }),
+    port: t.field({ type: 'Port', nullable: true, description: 'The port that the tunnel listens on; null = none (SECRET, P2P).', resolve: (row) => numberOrNull(row.port) }),
+    serverIp: t.string({ nullable: true, description: 'The address that the tunnel listens on; null = all addresses.', resolve: (row) => textOrNull(row.serverIp) }),
     publicAddress: t.string({
-      nullable: true, description: 'Where visitors reach it, as host:port; null = it has no port, or it listens on all addresses and the server\'s `publicAddress` is not set.',
+      nullable: true, description: "Where visitors reach the tunnel, as host:port; null = it has no port, or it listens on all addresses and the server's `publicAddress` is not set.",
       resolve: async (row, _args, context) => publicAddress(row, await context.serverName()),
     }),
     targets: t.stringList({
-      description: 'The targets of connections, used in round-robin order: host:port, or a port alone, which means 127.0.0.1.',
+      description: 'The targets, used in round-robin order: host:port, or just a port, which means 127.0.0.1.',
       resolve: (row) => targetLines([row.target]),
     }),
-    localProxy: t.exposeBoolean('localProxy', { description: "The server dials the targets itself, not the client's agent." }),
-    password: t.string({ nullable: true, description: `The password that visitors prove (SECRET, P2P); null = none. ${nullWithoutSecrets}`, resolve: secretOf((row) => textOrNull(row.password)) }),
-    localPath: t.string({ nullable: true, description: "The directory of the agent's machine that is served (FILE); null = none.", resolve: (row) => textOrNull(row.localPath) }),
-    stripPrefix: t.string({ nullable: true, description: 'What is taken off the beginning of the URL path (FILE); null = nothing.', resolve: (row) => textOrNull(row.stripPrefix) }),
+    localProxy: t.exposeBoolean('localProxy', { description: 'Whether the server dials the targets itself, instead of the agent.' }),
+    password: t.string({ nullable: true, description: `The password of visitor programs (SECRET, P2P); null = none. ${nullWithoutSecrets}`, resolve: secretOf((row) => textOrNull(row.password)) }),
+    localPath: t.string({ nullable: true, description: "The directory on the agent's machine that is served (FILE); null = none.", resolve: (row) => textOrNull(row.localPath) }),
+    stripPrefix: t.string({ nullable: true, description: 'The prefix that is removed from the URL path (FILE); null = none.', resolve: (row) => textOrNull(row.stripPrefix) }),
     proxyProtocol: t.field({
       type: ProxyProtocol,
-      description: "The header that tells the target the visitor's address.",
+      description: "The PROXY protocol header that carries the visitor's address to the target.",
       resolve: (row) => stored(proxyProtocols, row.proxyProtocol),
     }),
-    enabled: t.exposeBoolean('enabled', { description: 'It is started; whether it runs, `runtime` says.' }),
-    noStore: t.exposeBoolean('noStore', { description: 'The agent brought it along, out of its configuration file: it goes when the agent goes, and is edited there.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    enabled: t.exposeBoolean('enabled', { description: 'Whether the tunnel is started. `runtime` contains whether it runs.' }),
+    noStore: t.exposeBoolean('noStore', { description: "Whether it comes from the agent's configuration file. Such a record is removed when the agent disconnects, and can only be edited in that file." }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     client: t.field({
       type: Client,
-      description: 'The client it leads through.',
+      description: 'The client that the tunnel belongs to.',
       resolve: async ({ clientId }, _args, { loaders }) => {
         const client = await loaders.clients.load(clientId);
         if (client === undefined) throw new Error(`tunnel of client ${clientId}, which was deleted while the answer was written`);
@@ -54,7 +54,7 @@ export const Tunnel = builder.prismaObject('Tunnel', {
     }),
     runtime: t.field({
       type: TunnelRuntime,
-      description: 'What it is doing now.',
+      description: 'The current state.',
       resolve: (row, _args, { loaders }) => loaders.tunnelStates.load(row.id).then((state) => tunnelRuntime(row, state)),
     }),
   }) satisfies ShownFields<typeof columnsOfTunnel>,
@@ -65,13 +65,13 @@ export const TunnelPage = builder.objectRef<Page<TunnelRow>>('TunnelPage').imple
   description: 'A page of a list of tunnels.',
   fields: (t) => ({
     rows: t.field({ type: [Tunnel], description: 'The tunnels on the page.', resolve: (page) => page.rows }),
-    total: t.exposeInt('total', { description: 'How many tunnels the whole list has.' }),
+    total: t.exposeInt('total', { description: 'The number of tunnels in the whole list.' }),
   }),
 });
 
 builder.prismaObjectField(Client, 'tunnels', (t) => t.field({
   type: TunnelPage,
-  description: 'Its tunnels, by id.',
+  description: "The client's tunnels, sorted by id.",
   args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
   resolve: async ({ id, tunnelCount, hostCount }, args, { loaders }) => ({
     rows: await loaders.tunnelsOfClients.load({ parentId: id, ...pageRange(args) }), total: tunnelCount - hostCount,

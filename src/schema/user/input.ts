@@ -10,28 +10,28 @@ import type { columnsOfUser } from './columns.ts';
 
 /** The fields that both inputs of a user share. */
 const userFields = (t: InputFields) => ({
-  remark: t.string({ description: 'A note for administrators, at most 255 characters.' }),
-  maxTunnels: t.int({ description: 'The most tunnels and hosts over all clients, at least 1; null = unlimited.' }),
-  maxClients: t.int({ description: 'The most clients, at least 1 and not less than the user has; null = unlimited.' }),
-  expiresAt: t.field({ type: 'DateTime', description: 'When account and clients stop working, not earlier than the expiry of a client; null = never.' }),
+  remark: t.string({ description: 'A note for administrators: at most 255 characters.' }),
+  maxTunnels: t.int({ description: 'The maximum number of tunnels and hosts of all clients together: at least 1; null = unlimited.' }),
+  maxClients: t.int({ description: 'The maximum number of clients: at least 1, and not less than the user already has; null = unlimited.' }),
+  expiresAt: t.field({ type: 'DateTime', description: 'When the account and its clients expire: not before one of the clients; null = never.' }),
 });
 
 /** The input for a new user. */
 export const CreateUserInput = builder.inputType('CreateUserInput', {
-  description: 'What a new user is to be. A field that is absent or null takes its default.',
+  description: 'The values of a new user. Fields that are absent or null get their default.',
   fields: (t) => ({
-    username: t.string({ required: true, description: 'The login name, unique.' }),
-    password: t.string({ required: true, description: 'The password, at least 6 characters.' }),
+    username: t.string({ required: true, description: 'The login name. Must be unique.' }),
+    password: t.string({ required: true, description: 'The password: at least 6 characters.' }),
     ...userFields(t),
   }),
 });
 
 /** The input for a change of a user. */
 export const UpdateUserInput = builder.inputType('UpdateUserInput', {
-  description: 'What is to change of a user. A field that is absent keeps its value; null clears it, and is refused where there is nothing to clear.',
+  description: 'The fields of a user to change. Absent fields keep their value. Null clears a field; fields that cannot be cleared refuse null.',
   fields: (t) => ({
-    username: t.string({ description: 'The login name, unique.' }),
-    password: t.string({ description: 'A new password, at least 6 characters.' }),
+    username: t.string({ description: 'The login name. Must be unique.' }),
+    password: t.string({ description: 'A new password: at least 6 characters.' }),
     ...userFields(t),
   }),
 });

@@ -6,23 +6,23 @@ import { User, UserPage } from './type.ts';
 import { idOf } from '../values/ids.ts';
 
 const UserSortField = builder.enumType('UserSortField', {
-  description: 'What users can be sorted by.',
+  description: 'The fields that users can be sorted by.',
   values: {
     ID: { description: 'The id.' },
     USERNAME: { description: 'The login name.' },
     REMARK: { description: 'The note.' },
-    ENABLED: { description: 'Those that were switched off or have expired first; an expiry counts within a minute.' },
+    ENABLED: { description: 'Disabled and expired ones first. It can take up to a minute until an expiry counts.' },
     MAX_TUNNELS: { description: 'The limit of tunnels and hosts.' },
     MAX_CLIENTS: { description: 'The limit of clients.' },
     CLIENT_COUNT: { description: 'The number of clients.' },
     TUNNEL_COUNT: { description: 'The number of tunnels and hosts.' },
-    EXPIRES_AT: { description: 'The expiry; those without one first.' },
-    CREATED_AT: { description: 'When the account was made.' },
+    EXPIRES_AT: { description: 'The expiry. Those that never expire come first.' },
+    CREATED_AT: { description: 'When the account was created.' },
   },
 });
 
 const UserSort = builder.inputType('UserSort', {
-  description: 'How users are sorted.',
+  description: 'The order of a list of users.',
   fields: (t) => ({
     field: t.field({ type: UserSortField, required: true, description: sortFields.field }),
     direction: t.field({ type: SortDirection, required: true, defaultValue: 'ASC', description: sortFields.direction }),
@@ -32,9 +32,9 @@ const UserSort = builder.inputType('UserSort', {
 const UserFilter = builder.inputType('UserFilter', {
   description: 'Selects users that meet all conditions. A condition that is absent or null has no effect.',
   fields: (t) => ({
-    enabled: t.boolean({ description: 'True = only those that may work, false = only those that were switched off or have expired; an expiry counts within a minute.' }),
-    expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `expiresAt` is before this moment, the expired ones too.' }),
-    usageAbovePercent: t.int({ description: 'Only those that use more than so many percent of a limit: of `maxClients`, or of `maxTunnels`. At least 0; what is unlimited is never above.' }),
+    enabled: t.boolean({ description: 'True = only enabled ones, false = only disabled and expired ones. It can take up to a minute until an expiry counts.' }),
+    expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `expiresAt` is before this time, including expired ones.' }),
+    usageAbovePercent: t.int({ description: 'Only those that use more than this percentage of `maxClients` or `maxTunnels`. At least 0. Unlimited values never match.' }),
   }),
 });
 
@@ -43,7 +43,7 @@ builder.queryFields((t) => ({
     type: User,
     nullable: true,
     authScopes: { user: true },
-    description: 'One user; null when there is none with this id. An ordinary user sees only themself.',
+    description: 'The user with this id; null = no such user. Ordinary users see only themselves.',
     args: { id: t.arg.id({ required: true, description: 'The id.' }) },
     resolve: async (_root, args, { caller, loaders }) => {
       const id = idOf('id', args.id);
@@ -54,7 +54,7 @@ builder.queryFields((t) => ({
   users: t.field({
     type: UserPage,
     authScopes: { administrator: true },
-    description: 'The users, by id unless `sort` says otherwise. For administrators.',
+    description: 'The users, sorted by id unless `sort` is set. For administrators.',
     args: {
       filter: t.arg({ type: UserFilter, description: pageArgs.filter }),
       search: t.arg.string({ description: pageArgs.search }),

@@ -10,19 +10,19 @@ import { numberOrNull } from '../values/empty.ts';
 export const User = builder.prismaObject('User', {
   description: 'An ordinary account that owns clients.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Names the user in every call.' }),
+    id: t.exposeID('id', { description: 'The id of the user.' }),
     username: t.exposeString('username', { description: 'The login name.' }),
     enabled: t.boolean({
-      description: 'False = no login, and no client of the user serves: switched off, or expired.',
+      description: 'False = the user is disabled or has expired: they cannot log in, and their clients do not serve.',
       resolve: (row, _args, context) => row.enabled && !isPast(row.expiresAt, context.now()),
     }),
-    remark: t.exposeString('remark', { authScopes: { administrator: true }, description: "The administrator's note. For administrators." }),
-    maxClients: t.int({ nullable: true, description: 'The most clients the user may own; null = unlimited.', resolve: (row) => numberOrNull(row.maxClients) }),
-    maxTunnels: t.int({ nullable: true, description: 'The most tunnels and hosts over all of the clients; null = unlimited.', resolve: (row) => numberOrNull(row.maxTunnels) }),
-    clientCount: t.exposeInt('clientCount', { description: 'How many clients the user owns.' }),
-    tunnelCount: t.exposeInt('tunnelCount', { description: 'How many tunnels and hosts they have together.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the account and its clients stop working; null = never.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was made.' }),
+    remark: t.exposeString('remark', { authScopes: { administrator: true }, description: 'A note. For administrators.' }),
+    maxClients: t.int({ nullable: true, description: 'The maximum number of clients; null = unlimited.', resolve: (row) => numberOrNull(row.maxClients) }),
+    maxTunnels: t.int({ nullable: true, description: 'The maximum number of tunnels and hosts of all clients together; null = unlimited.', resolve: (row) => numberOrNull(row.maxTunnels) }),
+    clientCount: t.exposeInt('clientCount', { description: 'The number of clients that the user owns.' }),
+    tunnelCount: t.exposeInt('tunnelCount', { description: 'The number of tunnels and hosts of these clients.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the account and its clients expire; null = never.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
   }) satisfies ShownFields<typeof columnsOfUser>,
 });
 
@@ -31,6 +31,6 @@ export const UserPage = builder.objectRef<Page<UserRow>>('UserPage').implement({
   description: 'A page of a list of users.',
   fields: (t) => ({
     rows: t.field({ type: [User], description: 'The users on the page.', resolve: (page) => page.rows }),
-    total: t.exposeInt('total', { description: 'How many users the whole list has.' }),
+    total: t.exposeInt('total', { description: 'The number of users in the whole list.' }),
   }),
 });
