@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { label } from './peer-text.ts';
 
-/** Minimum interval between overviews for an agent, in ms. */
+/** Minimum interval between overviews for an agent, in ms: a request that comes sooner waits for so long. */
 export const OVERVIEW_MS = 250;
 /** The most targets that are listed for each. */
 export const OVERVIEW_TARGETS = 10;

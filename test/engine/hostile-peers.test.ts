@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
 import { Frame } from '../../src/wire/frames.ts';
@@ -84,16 +84,17 @@ test('connections that a visitor opens in one packet begin in several iterations
   expect(Math.max(...seen.slice(1).map((count, index) => count - (seen[index] ?? 0)))).toBeLessThanOrEqual(10);
 });
 
-test('an overview is made as the agent reads it, and not again before that', async () => {
+/** An agent's session that is asked for overviews of so many rows. */
+function overviews(rows: number) {
   class Slow extends EmptySocket {
-    blocked = true;
+    blocked = false;
     override write(chunk: Buffer, taken?: () => void): boolean {
       super.write(chunk, taken);
       return !this.blocked;
     }
   }
   const socket = new Slow();
-  let made = 0;
+  const made = { rows: 0 };
   const row: OverviewRow = {
     kind: 'tunnel', id: 1, type: 'tcp', host: '', port: 1, targets: [], running: true, error: '', connections: 0, visitors: { relay: 0, direct: 0 }, health: null,
   };
@@ -101,22 +102,45 @@ test('an overview is made as the agent reads it, and not again before that', asy
     id: 'a', key: Buffer.alloc(32), clientId: 1, info: { version: '', localAddress: '', configFile: false, credit: true }, socket, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 },
     onTraffic: () => undefined, onHealth: () => undefined, records: undefined, onGone: () => undefined,
     * overview() {
-      for (let i = 0; i < 100_000; i++) {
-        made++;
+      for (let i = 0; i < rows; i++) {
+        made.rows++;
         yield row;
       }
     },
   });
   const ask = Buffer.from('{"type":"overview"}');
   const frame = Buffer.concat([Buffer.of(Frame.CONTROL, 0, 0, 0, 0, 0, 0, 0, ask.length), ask]);
-  for (let asked = 0; asked < 5; asked++) {
-    socket.sink?.onData(frame);
-    await new Promise((resolve) => { setTimeout(resolve, 300); });
-  }
-  expect(made).toBeLessThan(1000);
+  return { socket, session, made, ask: () => socket.sink?.onData(frame) };
+}
+
+test('an overview is made as the agent reads it, and not again before that', async () => {
+  const { socket, session, made, ask } = overviews(100_000);
+  socket.blocked = true;
+  const now = performance.now.bind(performance);
+  let later = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + later);
+  for (; later < 5000; later += 1000) ask();
+  clock.mockRestore();
+  expect(made.rows).toBeLessThan(1000);
   socket.blocked = false;
   socket.sink?.onDrain();
-  await eventually(() => made, (count) => count === 100_000);
+  await eventually(() => made.rows, (count) => count === 100_000);
+  session.close('shutdown');
+});
+
+test('requests for an overview soon after the last one are answered once, after a while', async () => {
+  const { session, made, ask } = overviews(10);
+  ask();
+  expect(made.rows).toBe(10);
+  // It is handed to the socket in the next iteration.
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => { setImmediate(resolve); });
+  const began = performance.now();
+  ask();
+  ask();
+  expect(made.rows).toBe(10);
+  await eventually(() => made.rows, (count) => count > 10);
+  expect(performance.now() - began).toBeGreaterThan(100);
+  expect(made.rows).toBe(20);
   session.close('shutdown');
 });
 

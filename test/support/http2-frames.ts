@@ -11,6 +11,7 @@ const RST_STREAM = 3;
 const SETTINGS = 4;
 const PING = 6;
 const GOAWAY = 7;
+const WINDOW_UPDATE = 8;
 const END_STREAM = 1;
 const END_HEADERS = 4;
 const ACK = 1;
@@ -45,6 +46,12 @@ export const frames = {
   begun: (stream: number, fields: readonly RawField[]): Buffer => frame(HEADERS, END_HEADERS, stream, block(fields)),
   /** A piece of a body, not the last one. */
   data: (stream: number, piece: string): Buffer => frame(DATA, 0, stream, Buffer.from(piece, 'latin1')),
+  /** @param stream 0 = the whole session */
+  window: (stream: number, bytes: number): Buffer => {
+    const more = Buffer.alloc(4);
+    more.writeUInt32BE(bytes);
+    return frame(WINDOW_UPDATE, 0, stream, more);
+  },
   /** @param code why; 8 = it is no longer wanted */
   reset: (stream: number, code = 8): Buffer => frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, code])),
 } as const;

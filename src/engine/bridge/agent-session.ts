@@ -36,6 +36,8 @@ export class AgentSession extends BridgeSession {
   #overviewAt = Number.NEGATIVE_INFINITY;
   /** Parts of an overview are still to be sent. */
   #overviewing = false;
+  /** An overview was requested too soon after the last one, and is sent when this timer fires. */
+  #overviewTimer: NodeJS.Timeout | undefined;
   /** The records that it has declared, by the kind and name of their entries: "tunnel ssh". */
   readonly #declared = new Map<string, { readonly kind: DeclaredKind; readonly id: number; readonly port: number }>();
   /** Declarations that aren't answered yet. */
@@ -108,11 +110,23 @@ export class AgentSession extends BridgeSession {
     this.mux.sendControl(answer);
   }
 
-  /** An overview costs a pass over all tunnels and hosts, so it is limited, and waits until the agent has read the last one. */
+  /**
+   * Sends an overview, unless one is being sent: that one answers both requests. An overview costs a pass over all tunnels and hosts, so a request that
+   * comes too soon after the last one is answered later.
+   */
   #sendOverview(): void {
-    const now = performance.now();
-    if (this.#overviewing || now - this.#overviewAt < OVERVIEW_MS) return;
-    this.#overviewAt = now;
+    if (this.#overviewing || this.#overviewTimer) return;
+    const early = this.#overviewAt + OVERVIEW_MS - performance.now();
+    if (early > 0) {
+      this.#overviewTimer = setTimeout(() => {
+        this.#overviewTimer = undefined;
+        this.#beginOverview();
+      }, early);
+    } else this.#beginOverview();
+  }
+
+  #beginOverview(): void {
+    this.#overviewAt = performance.now();
     this.#overviewing = true;
     this.#sendRows(overviewParts(this.#overview()));
   }
@@ -150,6 +164,7 @@ export class AgentSession extends BridgeSession {
 
   protected override onGone(atFault: boolean): void {
     this.#gone = true;
+    clearTimeout(this.#overviewTimer);
     this.#records?.close();
     this.#onGone(this, atFault);
   }

@@ -3,6 +3,7 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { covering } from '../certificates.ts';
 import { hashOf, payload } from '../payload.ts';
@@ -56,6 +57,8 @@ export function secureHostRequests(port: number, name: string): Traffic {
         await Promise.race([failed, Promise.all([seed, seed + 1].map((own) => post2(session, bytes, own)))]);
       } finally {
         failed.catch(() => undefined);
+        // Not in the callback of a stream that the server reset: Node would then write frames of that stream until there is no memory left (nodejs/node#52952).
+        await nextIteration();
         session.on('error', () => undefined).destroy();
       }
     },
