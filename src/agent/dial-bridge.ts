@@ -22,7 +22,7 @@ export interface BridgeConnection extends Proven {
 /**
  * Connects to a bridge and proves a key: the one way to it, for sessions and their data connections, of agents and visitors.
  * @throws the system's error when the server can't be reached
- * @throws {HandshakeError} when it doesn't let the connection in
+ * @throws {HandshakeError} if it refuses the connection
  */
 export async function dialBridge({ sockets, server, tls }: BridgeDialler, proof: Omit<ProveOptions, 'timeoutMs'>): Promise<BridgeConnection> {
   const socket = await sockets.connect({ ...server, trust: tls, timeoutMs: CONNECT_MS });

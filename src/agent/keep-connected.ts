@@ -19,7 +19,7 @@ const LONGEST_ASKED_MS = 60_000;
 export interface KeptSession {
   /** Resolves when it is over. */
   readonly ended: Promise<SessionEnd>;
-  /** Gives open connections `ms` to end, then ends it in good order. */
+  /** Gives open connections `ms` to end, then ends it cleanly. */
   close(ms: number): Promise<void>;
 }
 
@@ -135,7 +135,7 @@ export class KeptConnection<S extends KeptSession> {
 }
 
 /**
- * Runs an agent or a visitor as the program: SIGINT or SIGTERM stops it in good order, a second one at once. Ends the process: a
+ * Runs an agent or a visitor as the program: SIGINT or SIGTERM stops it cleanly, a second one at once. Ends the process: a
  * connection that is just being made would keep it for seconds.
  */
 export async function runUntilStopped(kept: { run(): Promise<void>; stop(): Promise<void> }, log: Logger): Promise<void> {

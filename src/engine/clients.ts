@@ -171,7 +171,7 @@ export class ClientEntry {
   }
 }
 
-/** The compiled access lists of a client's visitors: no connection has to wait for that. */
+/** The compiled access lists of a client's visitors, so that no connection waits for compiling. */
 interface VisitorLists {
   readonly white: AddressSet;
   readonly black: AddressSet;

@@ -2,7 +2,7 @@ import { type AuditEntry, Prisma } from './generated/sqlite/client.ts';
 import type { Page } from './hot/page.ts';
 import type { Reading } from './reading.ts';
 
-/** An entry that is to be written. */
+/** An entry without an id, to be written. */
 export type NewAuditEntry = Omit<AuditEntry, 'id'>;
 
 /** Which entries are wanted; absent = any. */

@@ -7,7 +7,7 @@ import { messageOf, StoreError } from './errors.ts';
 /** Advisory locks that servers on one database agree on: the one of the server that runs, and one that each connection of a server shares that may write. */
 const serverLock = 72707371;
 const writersLock = 72707372;
-/** How long a lock may take to come free, in ms: that of a server that was killed goes when its connection's end arrives. */
+/** How long to wait for a lock, in ms: that of a killed server is released when its connection ends. */
 const WAIT_MS = 2000;
 const RETRY_MS = 100;
 /** How long ended connections get to be gone, in ms, before they are looked at again. */
@@ -37,7 +37,7 @@ export interface DatabaseLockOptions {
   readonly onLost: (error: StoreError) => void;
 }
 
-/** The claim is another server's, or nobody's. */
+/** Another server holds the claim, or none does. */
 class NotClaimedError extends Error {
   /** PostgreSQL's code for a database that takes no connections at present. */
   readonly code = '57P03';

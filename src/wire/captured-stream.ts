@@ -22,7 +22,7 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
   #opening = true;
   #reading = false;
   #buffered = false;
-  /** Our direction: whether it is to end, the FIN is on its way to the kernel, is there. */
+  /** Our direction: open, ending after what is queued, its FIN passed to the kernel, or done. */
   #ending = false;
   #shutting = false;
   #finished = false;
@@ -40,9 +40,9 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
     this.parts = parts;
   }
 
-  /** Why the connection did not end in good order, though its handle says so. */
+  /** Why the connection did not end cleanly, though its handle says so. */
   protected abstract failureBehindEnd(): Error | undefined;
-  /** Closing tells the peer that our direction has ended in good order. */
+  /** Closing tells the peer that our direction has ended cleanly. */
   protected abstract get closeEnds(): boolean;
   /** Closes the socket at once. @see ByteSocket.destroy */
   protected abstract close(reset: boolean): void;

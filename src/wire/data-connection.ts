@@ -121,7 +121,7 @@ export class DataConnection implements SocketSink {
     this.#closed = true;
     if (error || !this.#readEnded) this.#reader?.onConnectionLost();
     if (error || !this.#writeEnded) this.#writer?.onConnectionLost();
-    // A direction that ended in good order before its MOVE arrived has to pass the end on to its stream.
+    // A direction that ended cleanly before its MOVE arrived has to pass the end on to its stream.
     if (error || this.#reader || this.#stash.length === 0) this.#onGone(this);
   }
 }

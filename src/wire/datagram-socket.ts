@@ -95,7 +95,7 @@ export class DatagramSocket implements ByteSocket {
     this.#flushSoon();
   }
 
-  /** Ends the session in good order. */
+  /** Ends the session cleanly. */
   close(): void {
     if (this.#ended) return;
     this.#flush();

@@ -45,7 +45,7 @@ class DelayedClose implements SocketSink {
   }
 
   onDrain(): void {
-    // Nothing more is to be written.
+    // Nothing more is written.
   }
 
   onClose(): void {

@@ -9,7 +9,7 @@ const one = Buffer.alloc(1);
  * The error behind the "end" of a socket. libuv before 1.52 reports only an end for a connection that was reset while its last bytes were still
  * unread, so a transfer that was cut off would look complete. A second query returns the kernel's error.
  * Relies on the descriptor of Node's handle, which Node does not document.
- * @returns the system's error; undefined = the peer did end its direction in good order
+ * @returns the system's error; undefined = the peer did end its direction cleanly
  */
 export function failureBehindEnd(socket: net.Socket): Error | undefined {
   // The bytes of the descriptor are TLS records.

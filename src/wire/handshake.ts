@@ -187,7 +187,7 @@ export interface ProveOptions {
   readonly info: object;
 }
 
-/** The server let the connection in. */
+/** The server accepted the connection. */
 export interface Proven {
   /** The body of the server's verdict; not yet validated. */
   readonly body: unknown;

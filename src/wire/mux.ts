@@ -151,7 +151,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#connections.failed(id);
   }
 
-  /** Ends the session in good order: what was queued is sent, streams are reset. */
+  /** Ends the session cleanly: what was queued is sent, streams are reset. */
   close(reason: string): void {
     if (this.#closed) return;
     this.#out.flush();

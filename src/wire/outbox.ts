@@ -46,7 +46,7 @@ export class Outbox {
     return size > CONGESTED_ALWAYS || (this.#blocked && size > CONGESTED_BLOCKED);
   }
 
-  /** The peer takes so little that no stream is to be opened. */
+  /** So much waits for the peer that no more streams are opened. */
   get full(): boolean {
     return this.#waiting > MOST_WAITING.forOpening;
   }

@@ -35,7 +35,7 @@ export class PullSocket implements SocketSink {
   #onGone: (() => void) | undefined;
   #onEnded: (() => void) | undefined;
 
-  /** @param takeMs how long the peer may take nothing of what is written, in ms; then it is disconnected. Absent = for ever */
+  /** @param takeMs how long the peer may take nothing of what is written, in ms; then it is disconnected. Absent = unlimited */
   constructor(socket: ByteSocket, takeMs?: number) {
     this.#socket = socket;
     this.#takeMs = takeMs;
@@ -97,7 +97,7 @@ export class PullSocket implements SocketSink {
 
   /**
    * Reads until `parse` makes something of the bytes, and no further; undefined = the peer ended its direction before.
-   * `parse` has to throw for what grows without end.
+   * `parse` must throw if the input grows too large.
    * @throws {SocketGoneError} and what `parse` throws
    */
   async parse<T extends { readonly length: number }>(parse: (bytes: Buffer) => T | undefined): Promise<T | undefined> {

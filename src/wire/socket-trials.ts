@@ -67,7 +67,7 @@ function awaited<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** What a connection ended with; undefined = in good order. */
+/** What a connection ended with; undefined = cleanly. */
 const lost = (socket: ByteSocket): Promise<Error | undefined> => new Promise((resolve) => socket.attach({ ...IDLE, onEnd: () => resolve(undefined), onClose: resolve }));
 
 const closed = (socket: ByteSocket): Promise<Error | undefined> => new Promise((resolve) => socket.attach({ ...IDLE, onClose: resolve }));

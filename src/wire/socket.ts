@@ -18,7 +18,7 @@ export interface SocketSink {
   onEnd(): void;
   /** Everything written was handed to the kernel, after a write() that answered false. */
   onDrain(): void;
-  /** The socket is gone. Called once, always last; `error` when it didn't end in good order. */
+  /** The socket is gone. Called once, always last; `error` when it didn't end cleanly. */
   onClose(error?: Error): void;
 }
 

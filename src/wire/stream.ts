@@ -30,7 +30,7 @@ export interface StreamHooks {
   readonly unread?: UnreadLedger | undefined;
   /** The initial credit that the peer announced, in bytes; absent = a whole window. */
   readonly credit?: number | undefined;
-  /** The stream is over; `error` when it didn't end in good order. Called once, always last. */
+  /** The stream is over; `error` when it didn't end cleanly. Called once, always last. */
   onClose?(error?: Error): void;
 }
 
@@ -223,7 +223,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   }
 
   /**
-   * Called by the mux: the peer's direction ended in good order; what it sent over a data connection may still be on its way. The end of that connection
+   * Called by the mux: the peer's direction ended cleanly; what it sent over a data connection may still be on its way. The end of that connection
    * alone proves nothing: a peer that was killed causes it, too.
    * @throws {ProtocolError}
    */

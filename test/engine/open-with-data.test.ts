@@ -23,7 +23,7 @@ class Writes extends EmptySocket {
   }
 }
 
-/** How a connection ends: the error's code, '' = in good order. */
+/** How a connection ends: the error's code, '' = cleanly. */
 function endOf(socket: net.Socket): Promise<string> {
   let code = '';
   return new Promise((resolve) => {

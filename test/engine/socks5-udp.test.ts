@@ -63,7 +63,7 @@ test('datagrams go to the address or name that the visitor gives, and answers co
   expect(server.engine.tunnelState(id)).toMatchObject({ connections: 1, dropped: 0 });
 });
 
-test('the association ends with its TCP connection, in good order or not, and its port is free again', async () => {
+test('the association ends with its TCP connection, cleanly or not, and its port is free again', async () => {
   const { server, port, id } = await startProxy();
   for (const end of [(socket: net.Socket) => socket.end(), (socket: net.Socket) => socket.resetAndDestroy()]) {
     const association = await associate(port);

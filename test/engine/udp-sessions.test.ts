@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { UdpSessions } from '../../src/engine/tunnels/udp-sessions.ts';
 import { DatagramBudget, DatagramSocket } from '../../src/wire/datagram-socket.ts';
 
-/** Adds a visitor's session; `ended` holds the ports of those that were ended in good order. */
+/** Adds a visitor's session; `ended` holds the ports of those that were ended cleanly. */
 function add(sessions: UdpSessions, port: number, ended: number[], address = '127.0.0.1'): void {
   const session = new DatagramSocket({
     remoteAddress: address, remotePort: port, budget: new DatagramBudget(),

@@ -18,7 +18,7 @@ import { hostOf } from '../support/vhost.ts';
 const STREAMS = sized(300, 5000);
 const AT_ONCE = 20;
 
-/** Connects, says what it has to, at most 300 ms long, and goes: in good order or not. */
+/** Connects, says what it has to, at most 300 ms long, and goes: cleanly or not. */
 function speak(port: number, bytes: Buffer, reset: boolean, secure: boolean): Promise<void> {
   return new Promise((resolve) => {
     const plain = net.connect({ port, host: '127.0.0.1' });

@@ -152,7 +152,7 @@ const parsers: readonly Parser[] = [...visitors, ...parameters, ...scalars, ...s
 // Most cases end in an error, and its stack is what takes longest.
 Error.stackTraceLimit = 0;
 
-/** @throws {Error} that names the parser and the text, when one is neither read nor refused in good order */
+/** @throws {Error} that names the parser and the text, when one is neither read nor refused cleanly */
 function readAll(texts: readonly string[], [name, read, refusal]: Parser): void {
   for (const text of texts) {
     try {

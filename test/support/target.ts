@@ -91,14 +91,14 @@ export async function readAll(socket: net.Socket): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Connects to a port of this machine and waits until the connection is closed, in good order or not. */
+/** Connects to a port of this machine and waits until the connection is closed, cleanly or not. */
 export async function visitUntilClosed(port: number): Promise<void> {
   const socket = net.connect({ port, host: '127.0.0.1' });
   remember(socket);
   await closed(socket);
 }
 
-/** Resolves when the socket is closed, in good order or not. */
+/** Resolves when the socket is closed, cleanly or not. */
 export function closed(socket: net.Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve();

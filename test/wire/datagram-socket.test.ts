@@ -60,7 +60,7 @@ test('a paused stream has 256 KB waiting at most, all sessions of a budget toget
   expect(peer.seen.dropped).toBe(2);
 });
 
-test('an end on either side closes both in good order', () => {
+test('an end on either side closes both cleanly', () => {
   const [near, far] = [open(), open()];
   near.socket.close();
   expect(near.seen).toMatchObject({ ended: 1, closed: 0 });

@@ -22,7 +22,7 @@ function pair(): { one: ByteSocket; other: ByteSocket; ones: Notes; others: Note
   return { one, other, ones, others };
 }
 
-test('both directions carry bytes and end by themselves; both ends close in good order', async () => {
+test('both directions carry bytes and end by themselves; both ends close cleanly', async () => {
   const { one, other, ones, others } = pair();
   expect(one).toMatchObject(origin);
   one.write(Buffer.from('question'));

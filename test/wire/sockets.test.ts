@@ -180,7 +180,7 @@ describe.each(backends)('sockets by $name', (backend) => {
   test.each([
     ['both directions are open', false],
     ['our direction has ended', true],
-  ])('a reset whose last bytes are still unread is no end in good order, when %s', async (_, ended) => {
+  ])('a reset whose last bytes are still unread is no end cleanly, when %s', async (_, ended) => {
     const { dialed, accepted } = await pair();
     let seen = 0;
     let saidEnd = false;
@@ -364,7 +364,7 @@ describe('the self-test', () => {
     ['end both directions at once', 'both directions, pauses, half close', (socket) => ({ end: () => socket.destroy() })],
     ['hide what is pending', 'back-pressure', () => ({ pending: 0 })],
     ['forget what was read too far', 'handing over', () => ({ unread: () => undefined })],
-    ['close in good order instead of a reset', 'resets', (socket) => ({ destroy: () => socket.destroy() })],
+    ['close cleanly instead of a reset', 'resets', (socket) => ({ destroy: () => socket.destroy() })],
   ])('finds out sockets that %s', async (_, trial, change) => {
     await expect(socketTrials[trial]?.(wrong(change))).rejects.toBeInstanceOf(Error);
   });

@@ -20,7 +20,7 @@ export interface CheckedEntry {
   readonly health: HealthSettings;
 }
 
-/** The health checks of an agent: for every target of the entries that ask for them, whether there is a session or not. */
+/** The health checks of an agent: for every target of the entries that configure them, with or without a session. */
 export class HealthChecks {
   readonly #entries = new Map<string, EntryChecks>();
   readonly #context: CheckContext;
@@ -50,7 +50,7 @@ export class HealthChecks {
     }
   }
 
-  /** The server has accepted the entry as it is now: its health is reported until the session is lost or the entry changes. */
+  /** The server has accepted the current entry: its health is reported until the session is lost or the entry changes. */
   established(name: string, ref: EntryRef, send: (message: HealthMessage) => void): void {
     this.#entries.get(name)?.established(ref, send);
   }

@@ -16,7 +16,7 @@ export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'f
   if (coded.at(-1) !== 'chunked' || coded.some((coding, index) => index < coded.length - 1 && !unspoken.has(coding))) {
     throw new HttpSyntaxError('the transfer coding leaves open where the body ends');
   }
-  if (coded.length > 1) throw new HttpSyntaxError('the only transfer coding that is spoken here is chunked', 501);
+  if (coded.length > 1) throw new HttpSyntaxError('the only supported transfer coding is chunked', 501);
   return { kind: 'chunked' };
 }
 

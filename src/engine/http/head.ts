@@ -73,7 +73,7 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
 
 /**
  * Whether a parser could say anything new about a head, the first `looked` bytes of which it found incomplete: the end has come, too much has, or something
- * malformed. Without asking, a head that comes byte by byte is read again for every byte.
+ * malformed. Otherwise, a head that arrives byte by byte would be parsed again for every byte.
  */
 export function isWorthReading(bytes: Buffer, looked: number, limits = HEAD_LIMITS): boolean {
   if (looked === 0 || bytes.length >= limits.bytes || bytes.includes(END, Math.max(0, looked - END.length + 1))) return true;
@@ -151,6 +151,6 @@ function split(bytes: Buffer, limits: HeadLimits): { readonly start: string; rea
 }
 
 function minorOf(major: string | undefined, minor: string | undefined): 0 | 1 {
-  if (major !== '1') throw new HttpSyntaxError('only HTTP/1.0 and HTTP/1.1 are spoken here', 505);
+  if (major !== '1') throw new HttpSyntaxError('only HTTP/1.0 and HTTP/1.1 are supported', 505);
   return minor === '0' ? 0 : 1;
 }

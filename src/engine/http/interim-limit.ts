@@ -4,7 +4,7 @@ import { HttpSyntaxError } from './syntax-error.ts';
 /** Interim responses (1xx) that a target may send before its response, and bytes that they may have together. */
 const MOST = { responses: 16, bytes: 64 * 1024 } as const;
 
-/** Counts the interim responses to one request: a target could send them without end. */
+/** Limits the interim responses to one request: a target could send any number. */
 export class InterimLimit {
   #responses = 0;
   #bytes = 0;

@@ -6,7 +6,7 @@ import type { RateParty } from '../limits/rate-limit.ts';
 import { RecentRate } from '../limits/recent-rate.ts';
 import { ByteQueue } from './byte-queue.ts';
 
-/** A writer has to wait while this many bytes are queued: half of a stream's credit, so that there is always more on the way. */
+/** A writer waits while this many bytes are queued: half of a stream's credit, so that there is always more on the way. */
 const HIGH_WATER = 512 * 1024;
 
 let lastId = 0;
@@ -48,7 +48,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
   #streamWaits = false;
   #inletEnded = false;
   #exportEnded = false;
-  /** The visitor's socket was closed in good order while bytes waited. */
+  /** The visitor's socket was closed cleanly while bytes waited. */
   #visitorClosed = false;
   #inletBytes = 0;
   #exportBytes = 0;

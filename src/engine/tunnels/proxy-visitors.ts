@@ -56,7 +56,7 @@ export class ProxyVisitor {
   readonly #context: TunnelContext;
   readonly #shares: ConnectionShares;
   readonly #onLeave: () => void;
-  /** Called when connections that carry nothing are to end. */
+  /** Called to close connections that carry nothing. */
   onDrain: (() => void) | undefined;
   #waiting = false;
 

@@ -22,7 +22,7 @@ const OWN_NAME = "its name is one of the server's own: only administrators give 
 /** The parts of an entry. */
 type HostParts = Pick<HostEntry, 'wanted' | 'meter' | 'connections' | 'certificate' | 'health'>;
 
-/** One host as it is routed to. A changed one is another entry with the same meter. */
+/** One host as it is routed to. After a change, a new entry with the same meter replaces it. */
 export class HostEntry implements HostRule {
   readonly wanted: WantedHost;
   readonly meter: Meter;

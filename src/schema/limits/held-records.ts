@@ -55,7 +55,7 @@ export class HeldByOperation {
     return share;
   }
 
-  /** Reports that so many more characters were read. */
+  /** Reports the number of characters that were read in addition. */
   add(characters: number): void {
     if (!this.#share || this.#ended) return;
     this.#characters += characters;

@@ -1,7 +1,7 @@
 import type { proxyProtocols, tunnelModes } from '../../rules/tunnel-mode.ts';
 import { enumOf } from '../values/enum.ts';
 
-/** What a tunnel does with what arrives. */
+/** What a tunnel forwards or serves. */
 export const TunnelMode = enumOf<typeof tunnelModes[number]>('TunnelMode', 'What a tunnel forwards or serves.', {
   tcp: 'Forwards TCP connections to the targets.',
   udp: 'Forwards UDP packets to the targets.',

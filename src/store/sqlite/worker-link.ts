@@ -32,7 +32,7 @@ export class WorkerLink<Asked extends AnyRequest> {
     this.#worker = new Worker(fileURLToPath(program), {
       workerData: { file, role, guard: this.#guard } satisfies WorkerSettings,
       name: `database ${role}`,
-      // The loaders and profilers of the main thread are none of its business.
+      // It doesn't need the loaders and profilers of the main thread.
       execArgv: [],
     });
     this.#started = new Promise((resolve, reject) => this.#waiting.set(0, { resolve: () => resolve(), reject }));

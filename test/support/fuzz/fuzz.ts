@@ -40,7 +40,7 @@ export interface ByteParser {
 }
 
 /**
- * Gives a parser its inputs: they are read or refused in good order, in less than a second, and with the same result however they are cut.
+ * Gives a parser its inputs: they are read or refused cleanly, in less than a second, and with the same result however they are cut.
  * @throws {Error} with the seed
  */
 export function fuzzed({ name, input, read, refusal, whole: oneOnly, found = [] }: ByteParser): void {

@@ -40,7 +40,7 @@ export async function checkHash(received: AsyncIterable<unknown> | Iterable<unkn
   }
   // Nothing at all and then the end is how a port says that nobody is there.
   if (came === 0 && bytes > 0) throw new Error('closed before a byte came');
-  if (came < bytes) throw new CutShort(`ended in good order after ${came} of ${bytes} bytes`);
+  if (came < bytes) throw new CutShort(`ended cleanly after ${came} of ${bytes} bytes`);
   if (came > bytes) throw new WrongBytes(`${came} instead of ${bytes} bytes`);
   if (hash.digest('hex') !== wanted) throw new WrongBytes(`${bytes} other bytes than were sent`);
 }

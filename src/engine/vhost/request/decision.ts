@@ -19,7 +19,7 @@ export interface Arrival {
   readonly isKept: (entry: HostEntry, address: string) => boolean;
 }
 
-/** What becomes of a request. */
+/** What is done with a request. */
 export type Decision = {
   readonly place: RequestPlace;
   /** The visitor's: behind a proxy not the peer's. */

@@ -277,7 +277,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     else this.#stream.once('finish', () => this.#stream.close(NGHTTP2_NO_ERROR));
   }
 
-  /** `close` with an error code would end the body in good order first, so that a truncated body would look complete. */
+  /** `close` with an error code would end the body cleanly first, so that a truncated body would look complete. */
   cutOff(): void {
     this.#cut = true;
     this.#stream.destroy(new Error('the answer was cut off'));

@@ -25,7 +25,7 @@ const MOST_AT_ONCE = 200;
 export interface Http2Timing {
   /** The idle timeout: without an open stream, whatever other frames arrive. */
   readonly idleMs: number;
-  /** From its end in good order until the visitor closes the connection. */
+  /** From its end cleanly until the visitor closes the connection. */
   readonly drainMs: number;
 }
 
@@ -224,7 +224,7 @@ export class Http2Session {
     this.#carrier._write('', 'latin1', (error) => { if (error) this.cutOff(); });
   }
 
-  /** Ends at once. A destroyed session alone leaves the socket open while something waits to be written, which is for ever when the visitor is gone. */
+  /** Ends at once. A destroyed session alone leaves the socket open while something waits to be written, which never ends if the visitor is gone. */
   cutOff(): void {
     this.#session.destroy();
     this.#socket.destroy();

@@ -44,7 +44,7 @@ export interface VisitorSide extends ResponseSide {
   resumeVisitor(): void;
   /** The target agreed to change the protocol: from here on bytes pass as they are. */
   upgraded(): void;
-  /** Sends a response of this server. @param last nothing after this request is to be trusted, or can be answered */
+  /** Sends a response of this server. @param last closes the connection: what follows this request can't be trusted or answered */
   answer(response: OwnResponse, last: boolean): void;
   /** The response is complete. @param whole the request was also complete; otherwise the rest of it is not read */
   answered(whole: boolean): void;

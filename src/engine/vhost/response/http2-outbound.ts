@@ -58,7 +58,7 @@ export class Http2Outbound implements UnreadHolder {
     this.#unread.close(this);
   }
 
-  /** Nothing more is to be handed over for now. */
+  /** Too much waits: nothing more may be handed over for now. */
   get full(): boolean {
     if (this.#bytes < MOST_WAITING || this.#session.destroyed) return false;
     if (this.#session.state.outboundQueueSize) return true;

@@ -16,14 +16,14 @@ const refusals = {
   tooMany: { status: 429, title: 'Too many connections', text: 'This site has as many visitors as it may have at once. Try again in a moment; its owner can raise the limit.' },
   tooManyTries: { status: 429, title: 'Too many tries', text: 'Wait a minute, then try again.' },
   tooLarge: { status: 431, title: 'The request is too long', text: 'Its head has too many or too long lines.' },
-  notSpoken: { status: 501, title: 'Not spoken here', text: 'The request asks for something that this server does not do.' },
+  notSpoken: { status: 501, title: 'Not implemented', text: 'The server does not support what the request asks for.' },
   refused: { status: 502, title: 'The site does not answer properly', text: 'The program behind this site refused the connection or broke it off. Its owner can fix this.' },
   offline: { status: 503, title: 'The site is away', text: 'The machine behind this site is not connected, or was switched off. Its owner can fix this.' },
   unread: { status: 503, title: 'Too much waits', text: 'More responses wait for your address than it reads. Try again when they have come.' },
   unhealthy: { status: 503, title: 'The site is out of order', text: 'No program behind this site passes its health checks at the moment. Its owner can fix this.' },
   exhausted: { status: 503, title: 'The site has used up its traffic', text: 'Its owner, or the operator of this server, can raise the limit.' },
   silent: { status: 504, title: 'The site does not answer', text: 'The program behind this site did not answer in time. Its owner can fix this.' },
-  version: { status: 505, title: 'Not spoken here', text: 'Only HTTP/1.0 and HTTP/1.1 are spoken here.' },
+  version: { status: 505, title: 'HTTP version not supported', text: 'Only HTTP/1.0 and HTTP/1.1 are supported.' },
 } as const;
 
 /** @see refusals */

@@ -74,7 +74,7 @@ export class TargetConnection implements SocketSink {
     this.#socket.end();
   }
 
-  /** Closes it: in good order, unless a request is under way. */
+  /** Closes it: cleanly, unless a request is under way. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -19,7 +19,7 @@ export class TargetPool {
     this.#idleMs = idleMs;
   }
 
-  /** Whether a request to a host can use one. A host that was changed meanwhile is another entry, and gets a new one. */
+  /** Whether a request to a host can use one. A host that was changed meanwhile has a new entry, and gets a new one. */
   has(entry: HostEntry, address: string): boolean {
     return this.#idle.some((target) => fits(target, entry, address));
   }

@@ -18,7 +18,7 @@ interface Shared {
 
 /** The certificates in use: hosts with the same one share it, as those of a platform domain do. */
 export class Certificates {
-  /** A certificate is another one, was refused, or has come of age. */
+  /** A certificate was replaced, was refused, or has become valid. */
   onChange: (certificate: Certificate) => void = () => undefined;
   /** What the sessions of all of them are resumed by. */
   readonly tickets = new TicketKeys();

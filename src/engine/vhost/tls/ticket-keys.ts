@@ -11,7 +11,7 @@ export class TicketKeys {
   #secret: Buffer = randomBytes(32);
   #version = 0;
 
-  /** Another number = the keys are others. */
+  /** A different number = the keys have changed. */
   get version(): number {
     return this.#version;
   }

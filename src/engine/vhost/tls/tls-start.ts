@@ -10,7 +10,7 @@ export interface TlsHello {
   readonly origin: PairOrigin | undefined;
 }
 
-/** How a connection begins that is to be TLS. */
+/** How a connection on a TLS port begins. */
 export type TlsStart =
   /** Read on. */
   | { readonly kind: 'incomplete' }

@@ -5,7 +5,7 @@ const answer = [origin.says(ok, 'ok'), visitor.sees(ok, 'ok')];
 const closing = head('HTTP/1.1 200 OK', 'Content-Length: 2', 'Connection: close');
 const get = (path: string) => [visitor.says(request(`GET ${path}`)), origin.sees(forwarded(`GET ${path}`)), ...answer];
 
-/** Several requests on a connection, and how it ends in good order. */
+/** Several requests on a connection, and how it ends cleanly. */
 export const connections: readonly Conversation[] = [
   { name: 'requests follow each other on one connection to the origin', steps: [...get('/1'), ...get('/2'), ...get('/3')] },
   {
@@ -160,7 +160,7 @@ export const aborts: readonly Conversation[] = [
     steps: [visitor.says(request('POST /', 'Transfer-Encoding: chunked'), chunk('abc')), origin.sees(forwarded('POST /', 'Transfer-Encoding: chunked'), chunk('abc')), visitor.ends, origin.seesReset, visitor.seesEnd],
   },
   { name: 'a visitor who ends his direction in the middle of a head reaches no origin', steps: [visitor.says('GET / HTTP/1.1\r\nHost: exam'), visitor.ends, visitor.seesEnd] },
-  { name: 'a visitor who leaves between two requests: the origin\'s connection is closed in good order', steps: [...get('/1'), visitor.ends, visitor.seesEnd, origin.seesEnd] },
+  { name: 'a visitor who leaves between two requests: the origin\'s connection is closed cleanly', steps: [...get('/1'), visitor.ends, visitor.seesEnd, origin.seesEnd] },
   { name: 'a visitor who breaks off between two requests: so is it then', steps: [...get('/1'), visitor.resets, origin.seesEnd] },
   { name: 'an origin that closes without an answer', steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.ends, visitor.isRefused(502), visitor.seesEnd] },
   { name: 'an origin that breaks off without an answer', steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.resets, visitor.isRefused(502), visitor.seesEnd] },
