@@ -2,7 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ClientEntry, visitorLists } from './clients.ts';
 import type { Environment } from './environment.ts';
 import type { WantedClient } from './face.ts';
-import { Account } from './limits/account.ts';
+import { ClientUsage } from './limits/client-usage.ts';
 import { Alarm } from './limits/alarm.ts';
 import { NO_BYTES, type StoredBytes } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
@@ -31,7 +31,7 @@ export class ClientChanges {
   /** Adds a client; its tunnels and hosts are added after it. */
   async add(client: WantedClient, stored: StoredBytes & { readonly lastAddress?: string }): Promise<void> {
     const { clients, ticker, admission } = this.#environment;
-    const account = new Account(ticker, client, stored, () => this.#environment.inBackground(async () => admission.enforce(entry)));
+    const account = new ClientUsage(ticker, client, stored, () => this.#environment.inBackground(async () => admission.enforce(entry)));
     const entry = new ClientEntry(client, await visitorLists(client), account, stored.lastAddress);
     // It has neither session nor tunnels yet that would have to be closed.
     entry.suspended = entry.blocked(this.#environment.now()) !== '';

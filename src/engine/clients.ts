@@ -8,7 +8,7 @@ import { ControlBudget } from '../wire/control-budget.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
 import { type ClientState, type ConnectionState, type RefusalCause, refusalCauses, type Refusals, type Traffic, type TunnelState, type WantedClient, type WantedTunnel } from './face.ts';
-import type { Account } from './limits/account.ts';
+import type { ClientUsage } from './limits/client-usage.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
 
 /** Sessions of one client: each costs lines of the log, events, and the connections of the one before. */
@@ -36,7 +36,7 @@ export class ClientEntry {
   #lists: VisitorLists;
   /** Addresses that gave the password; undefined = none did. */
   #allowedAddresses: AllowedAddresses | undefined;
-  readonly meter: Account;
+  readonly meter: ClientUsage;
   readonly tunnels = new Set<ClientTunnel>();
   session: AgentSession | undefined;
   /** It was cut off already because it may not serve. */
@@ -53,7 +53,7 @@ export class ClientEntry {
   #version = '';
 
   /** @param lastAddress the stored address at which its agent was last seen */
-  constructor(wanted: WantedClient, lists: VisitorLists, meter: Account, lastAddress = '') {
+  constructor(wanted: WantedClient, lists: VisitorLists, meter: ClientUsage, lastAddress = '') {
     this.#lastAddress = lastAddress;
     this.#wanted = wanted;
     this.#lists = lists;

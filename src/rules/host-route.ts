@@ -38,7 +38,7 @@ interface Bucket<Rule> {
   /** Length of the longest location: longer prefixes of a path need no lookup. */
   longest: number;
   /** Cached result of `secure`: of all rules, and of those that an administrator named; absent = not computed yet. */
-  secure?: { readonly any: Rule | undefined; readonly byAdmin: Rule | undefined } | undefined;
+  secure?: { readonly anyOwner: Rule | undefined; readonly byAdmin: Rule | undefined } | undefined;
 }
 
 /**
@@ -108,8 +108,8 @@ export class HostTable<Rule extends HostRule> {
     for (const pattern of patternsFor(host)) {
       const bucket = this.#buckets.get(pattern);
       if (bucket === undefined) continue;
-      const { any, byAdmin } = bucket.secure ??= this.#secureOf(bucket);
-      const rule = own ? byAdmin : any;
+      const { anyOwner, byAdmin } = bucket.secure ??= this.#secureOf(bucket);
+      const rule = own ? byAdmin : anyOwner;
       if (rule !== undefined) return rule;
     }
     return undefined;
@@ -117,7 +117,7 @@ export class HostTable<Rule extends HostRule> {
 
   #secureOf({ locations }: Bucket<Rule>): NonNullable<Bucket<Rule>['secure']> {
     const started = [...locations.values()].flat().filter(({ enabled, scheme }) => enabled && scheme !== 'http');
-    return { any: this.#best(started), byAdmin: this.#best(started.filter(({ namedByAdmin }) => namedByAdmin)) };
+    return { anyOwner: this.#best(started), byAdmin: this.#best(started.filter(({ namedByAdmin }) => namedByAdmin)) };
   }
 
   #best(rules: readonly Rule[]): Rule | undefined {

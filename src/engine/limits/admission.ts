@@ -2,13 +2,13 @@ import type { Opener } from '../../wire/stream.ts';
 import { AddressSet, addressSet } from '../../rules/ip-access.ts';
 import type { ClientEntry } from '../clients.ts';
 import type { RefusalCause } from '../face.ts';
-import type { Account } from './account.ts';
+import type { ClientUsage } from './client-usage.ts';
 import type { Visitors } from './visitors.ts';
 
 /** The session that carries a new connection, and the client that it counts for. */
 export interface Carrier {
   readonly session: Opener;
-  readonly client: Account;
+  readonly client: ClientUsage;
 }
 
 /** Admits visitors' connections, and closes those that a change no longer admits. */

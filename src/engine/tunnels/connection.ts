@@ -1,6 +1,6 @@
 import type { ByteSocket, SocketAddress, SocketSink } from '../../wire/socket.ts';
 import type { ConnectionState } from '../face.ts';
-import type { Account, OpenConnection } from '../limits/account.ts';
+import type { ClientUsage, OpenConnection } from '../limits/client-usage.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { RateParty } from '../limits/rate-limit.ts';
 import { RecentRate } from '../limits/recent-rate.ts';
@@ -14,7 +14,7 @@ let lastId = 0;
 /** The meters that the bytes of a connection count for. */
 export interface Counted {
   readonly tunnel: Meter;
-  readonly client: Account;
+  readonly client: ClientUsage;
 }
 
 /** The target's side of a connection. */

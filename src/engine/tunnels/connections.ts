@@ -2,7 +2,7 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import type { Opener } from '../../wire/stream.ts';
 import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { RefusalCause } from '../face.ts';
-import type { Account } from '../limits/account.ts';
+import type { ClientUsage } from '../limits/client-usage.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
 import { Connection } from './connection.ts';
@@ -38,7 +38,7 @@ export class Connections {
    * Connects `socket` with the target of `payload` through a session; the bytes count for the tunnel and for `client`. The socket is
    * reset if the session accepts no more streams, or if the client has reached its limit of connections.
    */
-  carry(socket: ByteSocket, session: Opener, client: Account, payload: Buffer, { dataFollows, credit, unread, onOver }: CarryOptions = NOTHING_SPECIAL): void {
+  carry(socket: ByteSocket, session: Opener, client: ClientUsage, payload: Buffer, { dataFollows, credit, unread, onOver }: CarryOptions = NOTHING_SPECIAL): void {
     const tunnel = this.#tunnel;
     const { remoteAddress: address } = socket;
     if (!this.#visitors.enter(address)) {
@@ -73,7 +73,7 @@ export class Connections {
     });
   }
 
-  #refuse(socket: ByteSocket, client: Account, cause: RefusalCause): void {
+  #refuse(socket: ByteSocket, client: ClientUsage, cause: RefusalCause): void {
     this.#visitors.trace?.say(socket, 'refused', { clientId: client.id, cause });
     this.#tunnel.countRefusal(cause);
     client.countRefusal(cause);

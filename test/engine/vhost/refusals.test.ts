@@ -51,8 +51,8 @@ const cases: Refused[] = [
   { name: 'name and password are missing', status: 401, title: /Name and password/, cause: 'login', client: { basicUser: 'name', basicPassword: 'word' } },
   { name: 'the request is malformed', status: 400, title: /Bad request/, request: `${get}\r\nContent-Length: x`, noJson: true },
   { name: 'the head is too long', status: 431, title: /too long/, request: `${get}\r\n${'X: y\r\n'.repeat(200)}Z: z`, noJson: true },
-  { name: 'the coding is unknown', status: 501, title: /Not spoken/, request: `${get}\r\nTransfer-Encoding: gzip, chunked`, noJson: true },
-  { name: 'the version is unknown', status: 505, title: /Not spoken/, request: 'GET / HTTP/2.0\r\nHost: example.test', noJson: true },
+  { name: 'the coding is unknown', status: 501, title: /Not implemented/, request: `${get}\r\nTransfer-Encoding: gzip, chunked`, noJson: true },
+  { name: 'the version is unknown', status: 505, title: /HTTP version not supported/, request: 'GET / HTTP/2.0\r\nHost: example.test', noJson: true },
   // Last, since the agent is cut off by them.
   { name: 'the client is disabled', status: 503, title: /The site is away/, cause: 'disabled', client: { enabled: false } },
   { name: 'the client has expired', status: 503, title: /The site is away/, cause: 'expired', client: { expiresAt: 1 } },

@@ -12,7 +12,7 @@ export interface OpenConnection {
 }
 
 /** What a client has used and may use. */
-export class Account extends Meter {
+export class ClientUsage extends Meter {
   /** What its connections share; undefined = unlimited. */
   rateLimit: RateLimit | undefined;
   /** Its visitors' connections, oldest first. */
