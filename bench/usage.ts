@@ -10,7 +10,7 @@ export const cpuSource = existsSync('/proc/self/schedstat')
   : `steps of ${1000 / ticksPerSecond} ms (/proc/PID/stat): this kernel has no schedstat`;
 
 /** The processes and all their descendants, by /proc. */
-export function processTree(roots: readonly number[]): number[] {
+function processTree(roots: readonly number[]): number[] {
   const children = new Map<number, number[]>();
   for (const entry of numbersIn('/proc')) {
     const parent = fields(entry)?.[1];

@@ -1,5 +1,5 @@
 /** Times of the reconnect policy, in ms. */
-export const RECONNECT = {
+const RECONNECT = {
   /** Upper bound of the first wait. */
   first: 500,
   /**

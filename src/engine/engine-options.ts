@@ -23,7 +23,7 @@ export interface EngineOptions {
   /** Ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
   readonly log: Logger;
-  /** Of agents and visitors' programs that connect; left out = `log`. */
+  /** Of agents and visitor programs that connect; left out = `log`. */
   readonly bridgeLog?: Logger;
   /** At level debug it follows every visitor's connection; left out = nothing does. */
   readonly visitorLog?: Logger;

@@ -1,5 +1,5 @@
 /** How a caller authenticated. */
-export type ProvenBy = 'signature' | 'session' | 'token' | 'password' | 'vkey';
+type ProvenBy = 'signature' | 'session' | 'token' | 'password' | 'vkey';
 
 /** Details of a caller in addition to the role, for the audit log and for the rules about reading and logging in. */
 export interface Credentials {

@@ -81,7 +81,7 @@ export function daysLeft(validTo: Date, now: number): number {
 }
 
 /** The statuses of a certificate, worst first. */
-export const certificateStatuses = ['missing', 'expired', 'notYetValid', 'notCovered', 'refused', 'expiring', 'valid'] as const;
+const certificateStatuses = ['missing', 'expired', 'notYetValid', 'notCovered', 'refused', 'expiring', 'valid'] as const;
 /** @see certificateStatuses */
 export type CertificateStatus = typeof certificateStatuses[number];
 

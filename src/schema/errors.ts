@@ -10,7 +10,7 @@ import { withoutValues } from './graphql-messages.ts';
 export type ErrorParams = Readonly<Record<string, string | number>>;
 
 /** A problem with the input: the code, message and parameters of its error, including `field`. */
-export type Problem = ErrorParams & { readonly code: ErrorCode; readonly message: string };
+type Problem = ErrorParams & { readonly code: ErrorCode; readonly message: string };
 
 /**
  * The only error that resolvers throw deliberately: callers get its text, while all other errors are masked.

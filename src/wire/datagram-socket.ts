@@ -11,7 +11,7 @@ const EMPTY = Buffer.alloc(0);
 /** The most bytes that wait, all those together that share a budget, before datagrams are dropped. */
 export const MAX_WAITING = 256 * 1024;
 /** Longest datagram that a stream carries, in bytes; UDP has none that is longer. */
-export const MAX_DATAGRAM = DROPPED - 1;
+const MAX_DATAGRAM = DROPPED - 1;
 
 /** How much of a tunnel's or an agent's datagrams may wait. */
 export class DatagramBudget {

@@ -1,6 +1,6 @@
 /**
  * Frames of the multiplexed connection: type u8, stream u32, length u32 (big endian), payload.
- * Stream 0 carries CONTROL and PING only; the server opens odd streams, a visitor's program even ones; an agent opens none.
+ * Stream 0 carries CONTROL and PING only; the server opens odd streams, a visitor program even ones; an agent opens none.
  */
 export const Frame = {
   /** Opens a stream; payload: what to connect it with. */

@@ -17,7 +17,7 @@ import { closeSoon } from './delayed-close.ts';
 import type { ByteSocket } from './socket.ts';
 
 /** Version of the wire protocol; both sides must speak the same. */
-export const PROTOCOL_VERSION = 1;
+const PROTOCOL_VERSION = 1;
 
 const MAGIC = Buffer.from('ADIT');
 /** What agents of the NPS family begin with. */

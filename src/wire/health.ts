@@ -7,7 +7,7 @@ export const HEALTH_TARGETS = 50;
 export const HEALTH_ERROR = 200;
 
 /** How the targets of a tunnel or host are checked. */
-export const healthSettings = z.object({
+const healthSettings = z.object({
   type: z.enum(['tcp', 'http']),
   /** From the start of one check of a target to the start of the next. */
   intervalMs: z.int().min(1).max(3_600_000),
@@ -21,7 +21,7 @@ export const healthSettings = z.object({
 export type HealthSettings = z.output<typeof healthSettings>;
 
 /** The results of the checks of a target. */
-export const targetHealth = z.object({
+const targetHealth = z.object({
   /** host:port */
   target: value(300),
   /** It gets connections. */

@@ -3,12 +3,12 @@ import { label } from './peer-text.ts';
 import { byeSchema, sessionWelcome } from './session-messages.ts';
 
 /** How a tunnel that visitors prove a password for is reached: through the server, or past it when a direct path opens. */
-export const visitTypes = ['secret', 'p2p'] as const;
+const visitTypes = ['secret', 'p2p'] as const;
 /** @see visitTypes */
 export type VisitType = (typeof visitTypes)[number];
 
 /** The path of a visitor's connections: through the server, or direct. */
-export const visitPaths = ['relay', 'direct'] as const;
+const visitPaths = ['relay', 'direct'] as const;
 /** @see visitPaths */
 export type VisitPath = (typeof visitPaths)[number];
 

@@ -22,7 +22,7 @@ async function flood(peer: RawPeer, write: Parameters<RawPeer['frames']>[0]): Pr
   }
 }
 
-test("a visitor's program that opens streams and reads nothing is cut off with the reason in the log, and others are served meanwhile", async () => {
+test("a visitor program that opens streams and reads nothing is cut off with the reason in the log, and others are served meanwhile", async () => {
   const server = await startEngine(both);
   await startAgent(server, { vkey: OTHER.vkey });
   const echo = await openTunnel(server, { clientId: OTHER.id, targets: [(await startEcho()).address] });

@@ -23,7 +23,7 @@ export interface GivenSession {
 }
 
 /** A session of an agent with everything that it needs. */
-export interface AgentSessionConfig extends GivenSession {
+interface AgentSessionConfig extends GivenSession {
   readonly server: HostPort;
   readonly vkey: string;
 }

@@ -4,7 +4,7 @@ import type { DirectRole, PathKey } from './path-key.ts';
 import type { Signal } from './signal.ts';
 
 /** Where a sender learns its public address. */
-export interface StunServer {
+interface StunServer {
   readonly host: string;
   /** 4 or 6: of `host`, and so of every candidate. */
   readonly family: number;

@@ -9,7 +9,7 @@ import { errnoOf, messageOf } from '../../wire/system-error.ts';
 const ownFaults: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
 /** A check could not be made because this machine lacks a resource. */
-export class CheckNotMadeError extends Error {
+class CheckNotMadeError extends Error {
   override readonly name = 'CheckNotMadeError';
 }
 

@@ -6,7 +6,7 @@ import { AcmeProblem } from './acme-problem.ts';
 import { AcmeFiles, type AcmeKeeping } from './files.ts';
 
 /** Times and limits, in ms. What authorities allow is more: 300 orders in 3 hours, 5 failures of a name in an hour. */
-export const ACME_TIMING = {
+const ACME_TIMING = {
   /** Before the second try; twice as long before each further one. */
   backoffMs: 5 * 60_000,
   longestBackoffMs: 24 * 3_600_000,

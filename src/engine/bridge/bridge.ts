@@ -98,7 +98,7 @@ export class Bridge {
   readonly #handshakeQueue = new HandshakeQueue();
   /** Connections that are being refused with a retry time. */
   #sendingAway = 0;
-  /** The fair queue of visitors' connections: a visitor's program can open thousands in one packet. */
+  /** The fair queue of visitors' connections: a visitor program can open thousands in one packet. */
   readonly #fairQueue = new FairQueue<string>(MAX_STREAMS);
   readonly #closed = new AbortController();
   readonly #npcNotice: NpcNotice;

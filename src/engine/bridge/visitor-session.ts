@@ -29,7 +29,7 @@ export interface VisitedTunnel {
   leave(session: VisitorSession): void;
   /** A visitor's connections take another path. */
   moved(): void;
-  /** A visitor's program opened more connections than it may: one of them was refused. */
+  /** A visitor program opened more connections than it may: one of them was refused. */
   tooMany(): void;
   /** Takes over a connection that a visitor opened. */
   onVisitor(socket: ByteSocket): void;

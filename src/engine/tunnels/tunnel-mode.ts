@@ -4,13 +4,13 @@ import type { DirectBytes } from '../limits/direct-traffic.ts';
 import type { UdpPort } from '../ports/udp-port.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 
-/** One running tunnel: serves connections to its port, or those of visitors' programs. */
+/** One running tunnel: serves connections to its port, or those of visitor programs. */
 export interface TunnelServer {
   /** Datagrams that were dropped since the server started. */
   readonly dropped?: number;
-  /** Takes over a visitor's connection: one that the TCP listener accepted, or that a visitor's program opened. */
+  /** Takes over a visitor's connection: one that the TCP listener accepted, or that a visitor program opened. */
   onSocket?(socket: ByteSocket): void;
-  /** Carries the signaling between a visitor's program and the agent for a direct path: `socket` leads to the program. */
+  /** Carries the signaling between a visitor program and the agent for a direct path: `socket` leads to the program. */
   onDirect?(socket: ByteSocket): Promise<void>;
   /** The part of an agent's report on direct paths that counts; absent = it has none. */
   believable?(reported: DirectBytes): DirectBytes;

@@ -148,7 +148,7 @@ export class TunnelRunner implements VisitedTunnel {
     return { ...this.#wanted, targets: healthyTargets(this.#health, this.#wanted.targets) };
   }
 
-  /** Takes over a connection of a visitor's program to a tunnel without a port. */
+  /** Takes over a connection of a visitor program to a tunnel without a port. */
   onVisitor(socket: ByteSocket): void {
     this.#accepted(socket);
     if (this.#running && this.#server?.onSocket) this.#server.onSocket(socket);

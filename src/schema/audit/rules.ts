@@ -35,10 +35,10 @@ export const hidden = '(hidden)';
 export const hiddenNew = '(hidden, changed)';
 
 /** A record in the form of the audit log. */
-export type Masked = Readonly<Record<string, unknown>>;
+type Masked = Readonly<Record<string, unknown>>;
 
 /** The record before and after a change, in the form of the audit log; null = it did not exist. */
-export function maskedChange(change: Change): { readonly before: Masked | null; readonly after: Masked | null } {
+function maskedChange(change: Change): { readonly before: Masked | null; readonly after: Masked | null } {
   const before = 'before' in change ? change.before : undefined;
   const after = 'after' in change ? change.after : undefined;
   switch (change.resource) {

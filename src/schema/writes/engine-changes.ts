@@ -35,7 +35,7 @@ export function wantedTunnel(row: Omit<StoredTunnel, keyof CountedBytes>): Wante
 }
 
 /** A stored host in the form of the engine. */
-export function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
+function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
   const { id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin } = row;
   return {
     id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin,

@@ -119,7 +119,7 @@ export async function rowsOf<Row extends { readonly id: number }>(reader: HotRea
 }
 
 /** The most rows that {@link readPages} reads at a time. */
-export const pagesRows = 100;
+const pagesRows = 100;
 
 /**
  * Reads a list of any length in pages of at most {@link pagesRows} rows, each on request. Which rows, and in which order, is determined

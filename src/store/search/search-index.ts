@@ -16,7 +16,7 @@ interface Held {
 }
 
 /** The most that all tables together may take in memory, in bytes. */
-export const INDEX_BYTES = 64 * 1024 * 1024;
+const INDEX_BYTES = 64 * 1024 * 1024;
 /** How long a table that was too large is searched in the database, before it is tried again, in ms. */
 const TRY_AGAIN_MS = 600_000;
 

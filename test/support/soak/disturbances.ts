@@ -24,7 +24,7 @@ export function disturbances(load: Load, restless: Site, steady: Site): readonly
     on(steady, 'compression off', () => steady.edit({ compress: 0 })),
     on(restless, 'tunnels and hosts stopped and started', () => restless.stopAndStart()),
     on(steady, 'encryption off', () => steady.edit({ crypt: 0 })),
-    on(restless, "visitors' programs killed and started", async () => {
+    on(restless, "visitor programs killed and started", async () => {
       await restless.restartVisitor(0, 'SIGKILL');
       await restless.restartVisitor(1, 'SIGTERM');
     }, 'secret'),

@@ -14,11 +14,11 @@ import { fileRequests, hostRequests, proxyRequests, secureHostRequests, webSocke
 /** Of programs that never find a direct path: that is tried elsewhere. */
 const relayed = { NODE_OPTIONS: `${observed.NODE_OPTIONS} --import ${pathToFileURL(path.join(import.meta.dirname, '../relay-only.mjs')).href}` };
 
-/** The types of tunnels that have a port; and those that a visitor's program leads to. */
+/** The types of tunnels that have a port; and those that a visitor program leads to. */
 const listening = ['tcp', 'udp', 'httpProxy', 'socks5', 'file'] as const;
 const visited = ['secret', 'p2p'] as const;
 
-/** A client with a tunnel of every type, two hosts, its agent and two visitors' programs, all of them processes of their own. */
+/** A client with a tunnel of every type, two hosts, its agent and two visitor programs, all of them processes of their own. */
 export class Site {
   readonly name: string;
   readonly clientId: number;
@@ -76,7 +76,7 @@ export class Site {
     return this.#agent;
   }
 
-  /** The visitors' programs. */
+  /** The visitor programs. */
   get visitors(): readonly Child[] {
     return this.#visitors.map(({ child }) => child);
   }
@@ -88,7 +88,7 @@ export class Site {
     this.#agent = await startAgent(this.#server, this.#vkey, relayed, 'plain', ['--allow-files', this.#directory]);
   }
 
-  /** Ends a visitor's program by a signal and starts it again on the same port. */
+  /** Ends a visitor program by a signal and starts it again on the same port. */
   async restartVisitor(index: 0 | 1, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const { child, port } = this.#visitors[index] ?? { child: undefined, port: 0 };
     child?.kill(signal);

@@ -7,7 +7,7 @@ import { echoThrough, type Traffic } from './transfer.ts';
 /** The longest that a connection may take to be made, in ms. */
 const TIMEOUT_MS = 15_000;
 
-/** Connections to a port at whose other end everything is sent back: a tcp tunnel's, or the local port of a visitor's program. */
+/** Connections to a port at whose other end everything is sent back: a tcp tunnel's, or the local port of a visitor program. */
 export function streams(name: string, port: number): Traffic {
   return { name, run: async (bytes, seed) => echoThrough(await connect(port), bytes, seed) };
 }

@@ -37,7 +37,7 @@ export const HTTP2_TIMING: Http2Timing = { idleMs: 60_000, drainMs: 30_000 };
  * @param ended it has no body
  * @returns a function to call when the stream is closed, with whether the visitor canceled the request; undefined = it was refused
  */
-export type OnHttp2Stream = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, ended: boolean) => (() => boolean) | undefined;
+type OnHttp2Stream = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, ended: boolean) => (() => boolean) | undefined;
 
 /** The dependencies of a session. */
 export interface Http2SessionOptions {

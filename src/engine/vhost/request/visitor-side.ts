@@ -7,7 +7,7 @@ import type { WaitState } from '../wait-state.ts';
 import type { TargetPool } from '../target/target-pool.ts';
 
 /** Takes the response of a target on its way to the visitor, and gives it the form of the visitor's protocol. */
-export interface ResponseSide {
+interface ResponseSide {
   /** 1xx; 101 only for an upgrade request. False = wait until the visitor takes bytes again. */
   interim(head: ResponseHead): boolean;
   /** @param requestOver the whole request was sent to the target */

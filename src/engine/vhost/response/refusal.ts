@@ -43,7 +43,7 @@ export function refusalOf({ status }: HttpSyntaxError): Refusal {
 export interface RefusalForm {
   /** Also in the log line that has the details. */
   readonly id: string;
-  /** The visitor's program prefers JSON to a page. */
+  /** The visitor program prefers JSON to a page. */
   readonly json: boolean;
   /** A HEAD request: the same head, no body. */
   readonly headOnly: boolean;
@@ -93,7 +93,7 @@ function page(title: string, text: string, id: string, form = ''): string {
 `;
 }
 
-/** Whether the visitor's program prefers JSON to a page. */
+/** Whether the visitor program prefers JSON to a page. */
 export function prefersJson(fields: readonly Field[]): boolean {
   const accept = valuesOf(fields, 'accept').join(',').toLowerCase();
   const json = accept.indexOf('json');
