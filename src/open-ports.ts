@@ -9,7 +9,7 @@ export interface Place {
 }
 
 /** A port of the server can't be opened. The message is one line for the operator, and names the settings of the port. */
-export class PortError extends Error {
+class PortError extends Error {
   override readonly name = 'PortError';
 }
 

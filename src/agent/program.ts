@@ -13,7 +13,7 @@ import { askAgents, serveStatus } from './status/status-socket.ts';
 import { statusText } from './status/status-text.ts';
 
 /** The configuration file is not usable. */
-export class ConfigError extends Error {
+class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
 

@@ -5,7 +5,7 @@ import type { Route } from './route.ts';
 import { shapes } from './shapes.ts';
 
 /** The JSON of an OpenAPI document. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 type JsonObject = { readonly [key: string]: Json };
 
 /**

@@ -22,7 +22,7 @@ export interface Boot {
 }
 
 /** One call of an endpoint. */
-export interface Call {
+interface Call {
   readonly request: Request;
   /** For setting cookies; the action returns the response itself. */
   readonly response: Response;
@@ -45,7 +45,7 @@ export class Redirect {
 export type Action = (call: Call) => object | Promise<object>;
 
 /** The format of a response (contract section 0); raw = a format of its own. */
-export type Envelope = 'write' | 'single' | 'list' | 'raw';
+type Envelope = 'write' | 'single' | 'list' | 'raw';
 
 /** The complete description of an endpoint. The router, the tests, the authorization matrix and the API description use it. */
 export interface Route {

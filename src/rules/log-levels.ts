@@ -2,7 +2,7 @@
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** A log level. */
-export type LogLevel = typeof logLevels[number];
+type LogLevel = typeof logLevels[number];
 
 /**
  * The modules with a log level of their own: `bridge` handles agents that connect, `visitors` follows the connections of visitors

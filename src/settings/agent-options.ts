@@ -8,7 +8,7 @@ import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
 /** The settings of an agent's session. The configuration file provides those that are undefined. */
-export interface SessionOptions {
+interface SessionOptions {
   /** The bridge to connect to. */
   readonly server: { readonly host: string; readonly port: number } | undefined;
   /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = any certificate. */

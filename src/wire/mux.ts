@@ -11,7 +11,7 @@ import { Stream, type StreamHost } from './stream.ts';
 import { UnreadBudget } from './unread-budget.ts';
 
 export type { Side } from './data-connections.ts';
-export type { Stream, StreamHooks } from './stream.ts';
+export type { Stream } from './stream.ts';
 
 /** Each side sends something every heartbeat. By default the peer counts as dead after this many heartbeats without a byte (15 s at most, timers included). */
 const DEAD_AFTER_HEARTBEATS = 2.4;

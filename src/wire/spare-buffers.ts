@@ -15,7 +15,7 @@ export function spareBuffer(): Buffer {
 }
 
 /** Gives back a spare buffer, or any part of it, once nobody needs its bytes. */
-export function recycle(bytes: Buffer): void {
+function recycle(bytes: Buffer): void {
   if (spare.length < MAX_SPARE) spare.push(Buffer.from(bytes.buffer, 0, BUFFER_BYTES));
 }
 

@@ -10,7 +10,7 @@ const TUNED = { highWaterMark: 64 * 1024 } as const;
 const EXPORTER = { label: 'EXPORTER-Channel-Binding', bytes: 32 } as const;
 
 /** The server showed another certificate than the pinned one. */
-export class FingerprintError extends Error {
+class FingerprintError extends Error {
   override readonly name = 'FingerprintError';
 }
 

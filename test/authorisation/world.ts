@@ -16,7 +16,7 @@ export type Target = keyof typeof targets;
 export const targetNames = ['own', "another's", 'unassigned', 'missing'] as const satisfies readonly Target[];
 
 /** What a call carries. */
-export interface Carried {
+interface Carried {
   readonly headers: Readonly<Record<string, string>>;
   /** Signature. */
   readonly parameters: Readonly<Record<string, string | number>>;

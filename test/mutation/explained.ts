@@ -12,7 +12,7 @@ export interface Explanation {
 }
 
 /** Survivors that were looked at one by one. */
-export const explanations: readonly Explanation[] = [];
+const explanations: readonly Explanation[] = [];
 
 /** Why a mutant survives. @param root of the repository */
 export function explanationOf({ file, line, change }: Mutant, root: string): Explanation | undefined {

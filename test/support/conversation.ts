@@ -1,7 +1,7 @@
 import type { WantedHost } from '../../src/engine/face.ts';
 
 /** Who of the two ends of a conversation. */
-export type Who = 'visitor' | 'origin';
+type Who = 'visitor' | 'origin';
 
 /** One thing that happens, or that has to be seen, at one end of a conversation. */
 export type Step =

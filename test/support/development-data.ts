@@ -23,7 +23,7 @@ export interface DevelopmentTargets {
 }
 
 /** What is wrong with a tunnel or host, by the gate of the diagnosis that stops it. */
-export interface Fault {
+interface Fault {
   readonly gate: 'ROUTE' | 'CERTIFICATE' | 'ENABLED' | 'OWNER' | 'QUOTA' | 'ACCESS' | 'AGENT' | 'TARGET';
   readonly tunnel?: number;
   readonly host?: string;

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 /** A request as a target saw it. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: http.IncomingHttpHeaders;

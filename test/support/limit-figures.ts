@@ -89,7 +89,7 @@ export async function isAllowedByPassword(port: number): Promise<boolean> {
 }
 
 /** Resolves when the socket is closed, for whatever reason. */
-export function gone(socket: net.Socket): Promise<void> {
+function gone(socket: net.Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve();
     socket.once('close', () => resolve()).once('end', () => socket.destroy()).resume();

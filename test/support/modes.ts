@@ -23,7 +23,7 @@ export interface Visit {
 }
 
 /** The lines of the shared suite that some mode cannot pass. */
-export type ModeLine = 'half close' | 'rate';
+type ModeLine = 'half close' | 'rate';
 
 /** What the shared suite has to know of a tunnel mode. */
 export interface ModeUnderTest {

@@ -15,7 +15,7 @@ import { FakeEngine } from './engine.ts';
 import { parseWithNumbers } from './record-ids.ts';
 
 /** An answer as a caller sees it. */
-export interface Answer {
+interface Answer {
   readonly data: unknown;
   /** Masked, as everywhere outside. */
   readonly errors: readonly { readonly message: string; readonly code: unknown; readonly extensions: Readonly<Record<string, unknown>> }[];

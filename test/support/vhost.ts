@@ -40,19 +40,6 @@ export async function startVhost(hosts: readonly WantedHost[], options: Partial<
   return started;
 }
 
-/** The same for all tests of a file. */
-export async function startLastingVhost(hosts: readonly WantedHost[], options: Partial<VhostOptions & VhostPolicy> = {}) {
-  const started = await start(hosts, options);
-  lasting.push(() => started.server.close());
-  return started;
-}
-
-const lasting: Array<() => Promise<unknown>> = [];
-
-afterAll(async () => {
-  for (const stop of lasting.splice(0)) await stop();
-});
-
 async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions & VhostPolicy>) {
   const log = new LogRecorder();
   let turn = 0;
@@ -90,6 +77,12 @@ async function join(far: ByteSocket, target: { readonly host: string; readonly p
 export function startRawOrigin(answer: (received: string, socket: net.Socket) => void) {
   return startOrigin(answer, running);
 }
+
+const lasting: Array<() => Promise<unknown>> = [];
+
+afterAll(async () => {
+  for (const stop of lasting.splice(0)) await stop();
+});
 
 /** The same for all tests of a file. */
 export function startLastingOrigin(answer: (received: string, socket: net.Socket) => void) {

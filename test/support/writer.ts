@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { call, type Parameters, type ServerProcess } from './processes.ts';
 
 /** A client or tunnel as a writer made it. Each write sets several fields to the same number, so that half a write shows. */
-export interface WrittenRecord {
+interface WrittenRecord {
   readonly n: number;
   readonly enabled: boolean;
   /** The key of a tunnel's client. */

@@ -19,7 +19,7 @@ export const fuzzRuns: fc.Parameters<unknown> = {
 export const FUZZ_MS = sized(60_000, 1_800_000);
 
 /** Bytes that come in pieces: how a parser sees a connection. */
-export interface Pieces {
+interface Pieces {
   readonly whole: Buffer;
   readonly pieces: readonly Buffer[];
 }
@@ -65,7 +65,7 @@ export function fuzzed({ name, input, read, refusal, whole: oneOnly, found = [] 
 }
 
 /** The bytes, and some way to cut them: into single ones, in two at any place, or anyhow. */
-export function inPieces(input: fc.Arbitrary<Buffer>): fc.Arbitrary<Pieces> {
+function inPieces(input: fc.Arbitrary<Buffer>): fc.Arbitrary<Pieces> {
   const cuts = fc.oneof(
     { weight: 1, arbitrary: fc.constant('bytes' as const) },
     { weight: 3, arbitrary: fc.array(fc.nat(), { minLength: 1, maxLength: 1 }) },

@@ -94,7 +94,7 @@ class Hang extends Error {
 }
 
 /** @throws {Hang} when it takes too long, whatever else goes on */
-export async function intime(work: Promise<unknown>, what = 'it'): Promise<void> {
+async function intime(work: Promise<unknown>, what = 'it'): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Hang(`${what} was not over after ${HANG_MS / 1000} s`)), HANG_MS);
