@@ -23,7 +23,7 @@ export function reloadOnHangup({ engine, settings, log, onBridge }: Reloaded): (
     try {
       onBridge(engine.renewBridge(await bridgeIdentity(settings)));
     } catch (error) {
-      log.error({ err: error }, 'the certificate of the bridge cannot be used: the one before stays');
+      log.error({ err: error }, 'the certificate of the bridge cannot be used: the previous one stays in use');
     }
   };
   let last: Promise<void> = Promise.resolve();

@@ -68,7 +68,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log: logs('store'), onLost: endAtOnce });
     opened.push(() => store.close());
     const sockets = await choosing;
-    log.info({ sockets: sockets.name }, 'how sockets are had');
+    log.info({ sockets: sockets.name }, 'socket backend');
     const identity = await bridgeIdentity(settings);
     const attempts = new Attempts();
     const engine = new Engine({

@@ -76,7 +76,7 @@ export class Link {
 
   #onControl(message: unknown): void {
     const { data } = serverMessageSchema.safeParse(message);
-    if (data?.type === 'drain') this.#options.log.info('the server is about to stop: open connections go on for a while, new ones do not come');
+    if (data?.type === 'drain') this.#options.log.info('the server is shutting down: open connections continue for a while, new ones are refused');
     else if (data?.type === 'targets') this.#direct.retarget(data.tunnelId, data.targets);
     else if (data?.type === 'declared') this.#options.onDeclared(data);
     else if (data?.type === 'overview') this.#options.onOverview(data);

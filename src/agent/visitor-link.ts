@@ -95,7 +95,7 @@ export class VisitorLink {
     if (data?.type === 'agent') this.#agentIs(data.online);
     else if (data?.type === 'drain') {
       this.#direct?.drain();
-      this.#log.info('the server is about to stop: open connections go on for a while, new ones are refused');
+      this.#log.info('the server is shutting down: open connections continue for a while, new ones are refused');
     }
     else this.#log.debug('the server sent a control message that this visitor does not know');
   }

@@ -144,6 +144,6 @@ export class Environment implements PortReserver {
 
   /** The same, without waiting for it; a failure is logged. */
   inBackground(work: () => Promise<void>): void {
-    this.inOrder(work).catch((error: unknown) => this.log.error({ err: error }, 'the engine failed to follow a change'));
+    this.inOrder(work).catch((error: unknown) => this.log.error({ err: error }, 'the engine failed to apply a change'));
   }
 }

@@ -89,7 +89,7 @@ export class StunServer {
       socket.once('error', reject);
       socket.bind({ port, address: host || undefined }, () => {
         socket.off('error', reject);
-        socket.on('error', (error) => log.warn({ err: error, port }, 'a p2p port has a fault'));
+        socket.on('error', (error) => log.warn({ err: error, port }, 'a p2p port failed'));
         resolve(socket.address().port);
       });
       socket.on('message', (message, from) => {

@@ -57,7 +57,7 @@ export class BadRecords {
   /** Logs new bad records in one line. */
   tell(log: Logger): void {
     if (this.#news.length === 0) return;
-    log.error({ err: this.#error, count: this.#news.length, records: this.#news.slice(0, MOST_NAMED) }, 'the counters of some records can not be stored; those of all others are');
+    log.error({ err: this.#error, count: this.#news.length, records: this.#news.slice(0, MOST_NAMED) }, 'the counters of some records cannot be stored; those of all others are stored');
     this.#news = [];
   }
 }

@@ -95,14 +95,14 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
   };
 
   const attempt = (): void => {
-    holding = claim().then(() => log.info('the database lock is held again'));
+    holding = claim().then(() => log.info('the database lock was reacquired'));
     holding.catch(async (error: unknown) => {
       if (released) return;
       if (error instanceof StoreError) {
         onLost(error);
         return;
       }
-      log.warn({ reason: messageOf(error) }, 'the database lock could not be got back; tried again in a second');
+      log.warn({ reason: messageOf(error) }, 'the database lock could not be reacquired; next attempt in a second');
       await setTimeout(RECONNECT_MS);
       if (!released) attempt();
     });

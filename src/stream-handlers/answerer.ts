@@ -58,7 +58,7 @@ export class Answerer {
       this.#answered(by);
       if (this.#followed) this.#log.debug({ stream: stream.id, by, kind: request.kind, ...('targets' in request && { targets: request.targets }) }, error === undefined ? 'target dialed' : 'no target answered');
       if (error === undefined) return;
-      this.#warn(error instanceof NoTargetError ? `no target answers: ${error.message}` : messageOf(error));
+      this.#warn(error instanceof NoTargetError ? `no target responds: ${error.message}` : messageOf(error));
       stream.reset();
     });
   }

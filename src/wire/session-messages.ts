@@ -66,7 +66,7 @@ export type ServerMessage = z.output<typeof serverMessageSchema>;
 /** Control messages from the agent. Unknown ones are ignored. */
 export const agentMessageSchema = z.discriminatedUnion('type', [
   byeSchema,
-  /** The agent is about to stop: no new streams, please. */
+  /** The agent is shutting down: open no new streams. */
   z.object({ type: z.literal('drain') }),
   /** Bytes that direct paths of a tunnel carried since the last message. */
   z.object({ type: z.literal('traffic'), tunnelId: z.int(), inlet: z.int().min(0), exported: z.int().min(0) }),

@@ -43,7 +43,7 @@ test('SIGTERM stops it gracefully: an open connection may finish, and no new one
   const socket = await visit(visitor.port);
   expect(await roundTrip(socket, 'hello')).toBe('hello');
   visitor.child.kill('SIGTERM');
-  await server.log.line(/the visitor is about to stop/);
+  await server.log.line(/the visitor program is shutting down/);
   await expect(visit(visitor.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   expect(await roundTrip(socket, 'still served')).toBe('still served');
   socket.end();

@@ -101,7 +101,7 @@ test('SIGHUP reloads the certificates of hosts and bridge, and ends nothing; wha
   };
 
   await put({ certificate: other.certificate, key: covering.key }, covering);
-  expect(await reload()).toMatch(/SIGHUP: reloading the certificates[^]*the certificate of the bridge cannot be used: the one before stays/);
+  expect(await reload()).toMatch(/SIGHUP: reloading the certificates[^]*the certificate of the bridge cannot be used: the previous one stays in use/);
 
   const fresh = await makeCertificate(['*.p.example.com', 'fresh.example.com']);
   await put(fresh, fresh);

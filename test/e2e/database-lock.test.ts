@@ -72,7 +72,7 @@ describeWith('initdb', 'a PostgreSQL database', () => {
   test('is claimed again by its server after all connections were cut', async () => {
     const url = await postgresql.createDatabase();
     const first = await startServer({ environment: { ADIT_DATABASE_URL: url, ADIT_LOG_LEVEL: 'info' } });
-    const regained = first.child.says(/the database lock is held again/);
+    const regained = first.child.says(/the database lock was reacquired/);
     await postgresql.cutConnections(url);
     await regained;
     expect(await startSecond(url)).toEqual({ code: 1, output: refusal });

@@ -9,7 +9,7 @@ test('open connections may finish, new ones are refused, the agent is notified',
   const visitor = await visit(port);
   await roundTrip(visitor, 'x');
   const drained = server.engine.drain(10_000);
-  await log.line(/the server is about to stop/);
+  await log.line(/the server is shutting down/);
   await expect(visit(port)).rejects.toThrow('ECONNREFUSED');
   expect((await launchAgent(server).log.line(/^refused by/)).msg).toMatch(/the server is shutting down/);
   expect(await roundTrip(visitor, 'still served')).toBe('still served');

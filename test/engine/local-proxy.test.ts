@@ -54,7 +54,7 @@ test('if the target refuses, the visitor\'s connection is closed and the reason 
   const server = await startEngine(local);
   const { port } = await openTunnel(server, { targets: [`127.0.0.1:${await refusedPort()}`], localProxy: true });
   await visitUntilClosed(port);
-  expect((await server.log.line(/no target answers/)).msg).toMatch(/ECONNREFUSED/);
+  expect((await server.log.line(/no target responds/)).msg).toMatch(/ECONNREFUSED/);
 });
 
 test('if the setting is off, neither the server nor an agent dials the target', async () => {

@@ -54,12 +54,12 @@ onEveryBackend(() => {
     expect(answers).toEqual(['one', 'two', 'two', 'one', 'two', 'two']);
   });
 
-  test('when no target answers the visitor is closed', async () => {
+  test('when no target responds the visitor is closed', async () => {
     const server = await startEngine();
     const { log } = await startAgent(server);
     const { port } = await openTunnel(server, { targets: [`127.0.0.1:${await refusedPort()}`] });
     await visitUntilClosed(port);
-    expect((await log.line(/no target answers/)).msg).toMatch(/ECONNREFUSED/);
+    expect((await log.line(/no target responds/)).msg).toMatch(/ECONNREFUSED/);
   });
 
   test('without an agent the visitor is closed at once', async () => {

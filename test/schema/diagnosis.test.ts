@@ -37,7 +37,7 @@ eachDialect('diagnosis', (databases) => {
       stoppedBy: null, probes: [{ target: '10.0.0.1:80', reached: false, error: '10.0.0.1:80: connection refused' }, { target: '127.0.0.1:81', reached: true, error: null }],
     });
     api.engine.unreachable.add('127.0.0.1:81');
-    expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({ matched: true, stoppedBy: { name: 'TARGET', explanation: 'no target answers: 10.0.0.1:80: connection refused' } });
+    expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({ matched: true, stoppedBy: { name: 'TARGET', explanation: 'no target responds: 10.0.0.1:80: connection refused' } });
   });
 
   test('reports which targets fail their health checks, and when none is left', async () => {

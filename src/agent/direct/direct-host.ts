@@ -140,7 +140,7 @@ class HostedPath {
         onClose: this.#options.hold(),
       });
     } catch (error) {
-      this.#options.log.warn(`no target answers: ${messageOf(error)}`);
+      this.#options.log.warn(`no target responds: ${messageOf(error)}`);
       stream.reset();
     } finally {
       this.#dials--;

@@ -77,7 +77,7 @@ export class DirectPaths {
     return true;
   }
 
-  /** The server is about to stop: nothing new goes over the path, and it ends with its last connection. */
+  /** The server is shutting down: nothing new goes over the path, and it ends with its last connection. */
   drain(): void {
     this.#draining = true;
     clearTimeout(this.#retry);

@@ -198,7 +198,7 @@ export class Acme {
     if (known && error.reason === 'rateLimited') this.#pausedUntil = this.#now() + Math.min(Math.max(retryAfterMs, this.#timing.backoffMs), HOUR_MS);
     const attempt = this.#afterFailure(wanted.failures, problem, retryAfterMs);
     Object.assign(wanted, attempt);
-    this.#log.warn({ name: wanted.name, failures: attempt.failures, nextAt: new Date(attempt.nextAt), err: known ? undefined : error }, `no certificate by ACME: ${problem}`);
+    this.#log.warn({ name: wanted.name, failures: attempt.failures, nextAt: new Date(attempt.nextAt), err: known ? undefined : error }, `no ACME certificate: ${problem}`);
     this.#files.saveAttempt(wanted.name, attempt);
   }
 

@@ -73,7 +73,7 @@ export class AcmeFiles {
       return coversHost(facts.x509, name) ? facts : undefined;
     } catch (error) {
       if (isMissing(error)) return undefined;
-      this.#log.error({ name, err: error }, 'a certificate by ACME cannot be used: a new one is ordered');
+      this.#log.error({ name, err: error }, 'an ACME certificate cannot be used: a new one is ordered');
       return undefined;
     }
   }
@@ -110,7 +110,7 @@ export class AcmeFiles {
       return schema.parse(JSON.parse(await readFile(path.join(this.#dir, file), 'utf8')));
     } catch (error) {
       // What zod or the parser quote could be a key.
-      if (!isMissing(error)) this.#log.error({ file }, 'a file of the certificates by ACME cannot be read, and is created again');
+      if (!isMissing(error)) this.#log.error({ file }, 'an ACME file cannot be read, and is created again');
       return undefined;
     }
   }

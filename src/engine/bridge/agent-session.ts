@@ -44,7 +44,7 @@ export class AgentSession extends BridgeSession {
   #declaring = 0;
   /** The log has a warning that it sends declarations which cannot be read. */
   #warned = false;
-  /** No new streams: the agent is about to stop. */
+  /** No new streams: the agent is shutting down. */
   #leaving = false;
   #gone = false;
 
@@ -85,7 +85,7 @@ export class AgentSession extends BridgeSession {
     if (data?.type === 'traffic') this.#onTraffic(data.tunnelId, data);
     else if (data?.type === 'health') this.#takeHealth(data);
     else if (data?.type === 'drain') {
-      if (!this.#leaving) this.log.info('the agent is about to stop: its open connections may end, new ones are refused');
+      if (!this.#leaving) this.log.info('the agent is shutting down: its open connections may end, new ones are refused');
       this.#leaving = true;
     } else if (data?.type === 'overview') this.#sendOverview();
     else if (this.#records && (data?.type === 'tunnel' || data?.type === 'host' || data?.type === 'withdraw')) {

@@ -157,7 +157,7 @@ export class Bridge {
     const { tls } = this.#address;
     if (fingerprint === tls.fingerprint) return this.#address;
     this.#secureServer.renew(identity);
-    this.#options.log.warn({ was: tls.fingerprint, now: fingerprint }, 'the bridge shows another certificate over TLS: agents that pin the one before are refused when they reconnect');
+    this.#options.log.warn({ was: tls.fingerprint, now: fingerprint }, 'the bridge uses a new TLS certificate: agents that pin the previous one will refuse it when they reconnect');
     return this.#address = { ...this.#address, tls: { ...tls, fingerprint } };
   }
 

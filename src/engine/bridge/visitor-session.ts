@@ -94,7 +94,7 @@ export class VisitorSession extends BridgeSession {
 
   protected override onControl(message: unknown): void {
     const { data } = fromVisitorSchema.safeParse(message);
-    if (data?.type === 'drain') this.log.debug('the visitor is about to stop');
+    if (data?.type === 'drain') this.log.debug('the visitor program is shutting down');
     else if (data?.type === 'path') this.#move(data.path);
     else this.log.debug('the visitor sent a control message that this server does not know');
   }

@@ -99,7 +99,7 @@ export class FileServer {
     const found = await servedPath(site, await this.#realRoots(), below);
     switch (found.kind) {
       case 'notAllowed':
-        this.#log.warn({ path: site.path }, 'a tunnel wants to serve a directory that is not there or not allowed: allow it with --allow-files DIR');
+        this.#log.warn({ path: site.path }, 'a tunnel is set to serve a directory that does not exist or is not allowed: allow it with --allow-files DIR');
         page(response, 403, 'The operator of this agent does not allow this directory to be served, or it is not there. It is allowed with --allow-files DIR.');
         return;
       case 'missing':

@@ -148,7 +148,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     const waits = (state: CertificateState, from: number) => (Number(state.acme?.nextAt) - from) / MINUTE;
     expect(waits(first, before)).toBeGreaterThanOrEqual(5);
     expect(waits(first, before)).toBeLessThan(7);
-    expect(await log.line(/^no certificate by ACME: .*refused/)).toMatchObject({ name: 'f.example.com', failures: 1 });
+    expect(await log.line(/^no ACME certificate: .*refused/)).toMatchObject({ name: 'f.example.com', failures: 1 });
     await expect(shown(httpsPort, 'f.example.com')).rejects.toThrow(/handshake failure/);
     await engine.close();
 

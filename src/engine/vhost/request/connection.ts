@@ -245,7 +245,7 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
     else this.#handler.expire();
   }
 
-  /** The server is about to stop: no further request. */
+  /** The server is shutting down: no further request. */
   drain(): void {
     const { waiting } = this.waitState;
     this.#keepsOpen = false;

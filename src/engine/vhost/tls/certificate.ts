@@ -131,7 +131,7 @@ export class Certificate {
   #recovered(): void {
     if (this.#problem === '') return;
     this.#problem = '';
-    this.#log.info('the files of a certificate are those in use again');
+    this.#log.info('the files of a certificate match the one in use again');
     this.#onChange();
   }
 
