@@ -51,7 +51,6 @@ async function lint() {
     run('The types of tests and benchmarks', 'tsc --project test/tsconfig.json'),
     run('oxlint', 'oxlint --type-aware --deny-warnings'),
     run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
-    run('The search for unused files, exports and packages', 'knip --no-progress --no-config-hints --include files,dependencies,exports,types,duplicates'),
   ]);
   const failed = checks.filter(({ status }) => status === 'rejected');
   if (failed.length > 0) throw new PrepareError(failed.map(({ reason }) => reason.message).join('\n'));
