@@ -350,14 +350,14 @@ test('--check prints what a file would do, or its problems', async () => {
   save('[tunnels.a]\ntype = "file"\nlocal_path = "x"\ntargets = []\nvkey_file = "/nowhere"\n');
   const wrong = adit('--check', '--config', file, '--json');
   expect(await wrong.exited).toMatchObject({ code: 1 });
-  const problems = [`${file}:6: tunnels.a.targets: is for tunnels of type tcp, udp, secret, p2p only`, `${file}:7: tunnels.a.vkey_file: is no known key`];
+  const problems = [`${file}:6: tunnels.a.targets: only for tunnels of type tcp, udp, secret, p2p`, `${file}:7: tunnels.a.vkey_file: unknown key`];
   expect(JSON.parse(wrong.output)).toEqual({ file, ok: false, problems });
   const forPeople = adit('--check', '--config', file);
   expect(await forPeople.exited).toMatchObject({ code: 1 });
   expect(forPeople.output).toBe(`${problems.join('\n')}\n`);
   const started = adit('--config', file);
   expect(await started.exited).toMatchObject({ code: 1 });
-  expect(started.output).toBe(`${file}:6: tunnels.a.targets: is for tunnels of type tcp, udp, secret, p2p only\n${file}:7: tunnels.a.vkey_file: is no known key\n`);
+  expect(started.output).toBe(`${file}:6: tunnels.a.targets: only for tunnels of type tcp, udp, secret, p2p\n${file}:7: tunnels.a.vkey_file: unknown key\n`);
 });
 
 test('declared records are deleted when the agent or the server is killed', async () => {

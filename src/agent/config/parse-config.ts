@@ -120,7 +120,7 @@ function faultsOf(tree: unknown, { path, message, ...issue }: z.core.$ZodIssue):
 /** A key may be known, but not for this type of tunnel: a UDP tunnel has no health checks, for example. */
 function unknownKey([kind, , ...below]: readonly PropertyKey[], name: string): string {
   const types = kind === 'tunnels' && below.length === 0 ? typesWith(name) : [];
-  return types.length === 0 ? 'is no known key' : `is for tunnels of type ${types.join(', ')} only`;
+  return types.length === 0 ? 'unknown key' : `only for tunnels of type ${types.join(', ')}`;
 }
 
 function at(tree: unknown, path: readonly PropertyKey[]): unknown {

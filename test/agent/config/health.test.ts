@@ -37,12 +37,12 @@ test.each([
   ['type = "http"\npath = "x"', 'a.toml:6: tunnels.web.health.path: must be a path such as "/healthz", without blanks'],
   ['type = "http"\npath = "/a b"', 'a.toml:6: tunnels.web.health.path: must be a path such as "/healthz", without blanks'],
   ['type = "http"\npath = "/a\\r\\nX: 1"', 'a.toml:6: tunnels.web.health.path: must be a path such as "/healthz", without blanks'],
-  ['retries = 1', 'a.toml:5: tunnels.web.health.retries: is no known key'],
+  ['retries = 1', 'a.toml:5: tunnels.web.health.retries: unknown key'],
 ])('%j is refused by the name of the field', (table, problem) => {
   expect(healthOf(table)).toEqual([problem]);
 });
 
 test('tunnels whose targets speak no TCP, or that have none, have no health checks', () => {
-  expect(healthOf('', '[tunnels.web]\ntype = "udp"\ntargets = ["53"]')).toEqual(['a.toml:4: tunnels.web.health: is for tunnels of type tcp, secret, p2p only']);
-  expect(healthOf('', '[tunnels.web]\ntype = "socks5"')).toEqual(['a.toml:3: tunnels.web.health: is for tunnels of type tcp, secret, p2p only']);
+  expect(healthOf('', '[tunnels.web]\ntype = "udp"\ntargets = ["53"]')).toEqual(['a.toml:4: tunnels.web.health: only for tunnels of type tcp, secret, p2p']);
+  expect(healthOf('', '[tunnels.web]\ntype = "socks5"')).toEqual(['a.toml:3: tunnels.web.health: only for tunnels of type tcp, secret, p2p']);
 });

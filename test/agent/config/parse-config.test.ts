@@ -36,7 +36,7 @@ describe('the text of an agent\'s configuration file', () => {
 
   test.each([
     ['a TOML error, without quoting the line', 'vkey = "abc', ['a.toml:1: Invalid TOML document: unfinished string']],
-    ['unknown keys', 'serverr = "a:1"\n[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\npassword = "p"', ['a.toml:5: tunnels.a.password: is for tunnels of type secret, p2p only', 'a.toml:1: serverr: is no known key']],
+    ['unknown keys', 'serverr = "a:1"\n[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\npassword = "p"', ['a.toml:5: tunnels.a.password: only for tunnels of type secret, p2p', 'a.toml:1: serverr: unknown key']],
     ['what is missing', '[tunnels.a]\ntype = "secret"\n', ['a.toml:1: tunnels.a.targets: is missing', 'a.toml:1: tunnels.a.password: is missing']],
     ['a wrong type', '[tunnels.a]\ntype = "ftp"', ['a.toml:2: tunnels.a.type: must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"']],
     ['a target that is none', '[hosts.a]\nhost = "a.example"\ntargets = ["1", "nope"]', ['a.toml:3: hosts.a.targets.1: must be host:port, [IPv6]:port or a port']],
