@@ -1,6 +1,7 @@
 // `npm start` and `npm test` on a fresh clone: installs, generates and compiles what is missing or stale, then does the task that the first
 // word names, with the words after it; without one it only prepares. Plain JavaScript without packages, because it runs before there are any.
 import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import process from 'node:process';
 import { PrepareError, root, run, say } from './prepare/run.mjs';
 import { prepare } from './prepare/steps.mjs';
@@ -27,9 +28,26 @@ async function runProgram(args) {
 }
 
 async function test(args) {
+  if (args.includes('--coverage')) return coverage(args.filter((word) => word !== '--coverage'));
   if (args.length > 0) say('running the named tests only, without the lint');
   else await lint();
   await jest(args);
+}
+
+/**
+ * Runs the suites, and writes which lines of src they run: .cache/coverage/index.html. Only within the suites' own processes: the servers and agents that they
+ * start run the bundled program, whose lines cannot be found reliably in the sources.
+ */
+async function coverage(args) {
+  const directory = `${root}.cache/coverage`;
+  rmSync(directory, { recursive: true, force: true });
+  process.env.NODE_V8_COVERAGE = `${directory}/processes`;
+  await jest(args);
+  delete process.env.NODE_V8_COVERAGE;
+  say('reading what was run ...');
+  const files = "--all --exclude-after-remap --include 'src/**/*.ts' --exclude 'src/**/generated/**'";
+  await run('c8', `c8 report --temp-directory ${directory}/processes --reports-dir ${directory} --reporter html --reporter text ${files} > ${directory}/report.txt`);
+  say(`the lines that were run: ${directory}/index.html, as text in report.txt`);
 }
 
 /** The suites of test/e2e at full length, with those only for this, one after another (some watch memory, some the clock), and the property tests of parsers with all their cases. */

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transformSync } from '@swc/core';
 
@@ -32,12 +33,17 @@ function compiled(file, source) {
   const kept = path.join(cache, `${path.relative(root, file)}.js`);
   const mark = `\n//${createHash('sha256').update(JSON.stringify(options)).update(source).digest('hex')}\n`;
   const before = readIfThere(kept);
-  if (before.endsWith(mark)) return before;
+  if (before.endsWith(mark)) return withMap(before, kept);
   const { code, map } = transformSync(source, { ...options, filename: file });
   mkdirSync(path.dirname(kept), { recursive: true });
   keep(`${kept}.map`, map);
   keep(kept, `${code}${mark}`);
-  return `${code}${mark}`;
+  return withMap(`${code}${mark}`, kept);
+}
+
+/** `npm test -- --coverage` finds the lines of the sources by the map. */
+function withMap(code, kept) {
+  return process.env.NODE_V8_COVERAGE === undefined ? code : `${code}//# sourceMappingURL=${pathToFileURL(`${kept}.map`).href}\n`;
 }
 
 /** Writes a file at once: another worker may be writing the same. */
