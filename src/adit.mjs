@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import process from 'node:process';
 
-/** `npx adit server | agent ...` in a checkout: prepares what is missing or stale, saying so on stderr, and runs the command. */
+/** `npx adit server | agent ...` in a checkout: prepares missing or outdated files, reports this on stderr, and runs the command. */
 if (process.env.npm_command === 'exec') endWithShell();
 process.argv.splice(2, 0, 'adit');
 await import('./prepare.mjs');
 
-/** npx runs this program in a shell; a signal to npx ends that shell, but not this program. */
+/** Ends this program with npx's shell, since a signal to npx ends only that shell. */
 function endWithShell() {
   const shell = process.ppid;
   const timer = setInterval(() => {

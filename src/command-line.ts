@@ -29,7 +29,7 @@ const server = program.command('server')
     + 'precedence.')
   .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
   .option('--print-config', 'print the effective settings, with secrets masked, and exit')
-  // Unknown flags and words are reported by the settings, together with everything else that is wrong.
+  // Reading the settings reports unknown flags and words together with all other problems.
   .allowUnknownOption()
   .allowExcessArguments()
   .action(async (options: unknown, command: Command) => {

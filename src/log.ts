@@ -8,7 +8,7 @@ const secretKeys = ['authKey', 'auth_key', 'authCryptKey', 'adminPassword', 'pas
 
 const entrySchema = z.looseObject({ time: z.string(), level: z.string(), msg: z.string().default(''), module: z.string().optional(), err: z.unknown().optional(), state: z.looseObject({}).optional() });
 
-/** Creates the log of a module, which names the module in its entries and has its level. */
+/** Creates the log of a module, with the module's name in its entries and the module's level. */
 export type Logs = (module: LogModule) => Logger;
 
 /**

@@ -1,5 +1,5 @@
-// `npm start` and `npm test` on a fresh clone: installs, generates and compiles what is missing or stale, then does the task that the first
-// word names, with the words after it; without one it only prepares. Plain JavaScript without packages, because it runs before there are any.
+// For `npm start`, `npm test` and others: installs, generates and compiles everything that is missing or outdated, then runs the task named by
+// the first argument with the remaining arguments, if any. Plain JavaScript without packages, because it runs before packages are installed.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import process from 'node:process';
@@ -20,10 +20,10 @@ try {
   process.exitCode = 1;
 }
 
-/** Runs the compiled program in this very process, so that signals reach it. */
+/** Runs the compiled program in this process, so that it receives signals. */
 async function runProgram(args) {
   process.argv = [process.execPath, `${root}dist/main.js`, ...args];
-  // Not as a literal: the type checker would read what the bundler made.
+  // Not a literal, since the type checker would then read the bundler's output.
   await import(new URL('../dist/main.js', import.meta.url).href);
 }
 
@@ -35,8 +35,8 @@ async function test(args) {
 }
 
 /**
- * Runs the suites, and writes which lines of src they run: .cache/coverage/index.html. Only within the suites' own processes: the servers and agents that they
- * start run the bundled program, whose lines cannot be found reliably in the sources.
+ * Runs the suites and reports their coverage of src in .cache/coverage/index.html. Only covers the suites' own processes: the servers and
+ * agents that they start run the bundled program, whose lines cannot be mapped reliably to the sources.
  */
 async function coverage(args) {
   const directory = `${root}.cache/coverage`;
@@ -50,14 +50,14 @@ async function coverage(args) {
   say(`the lines that were run: ${directory}/index.html, as text in report.txt`);
 }
 
-/** The suites of test/e2e at full length, with those only for this, one after another (some watch memory, some the clock), and the property tests of parsers with all their cases. */
+/** Runs sequentially (some tests measure memory or time): test/e2e at full length, endurance-only suites, and all cases of the parsers' property tests. */
 async function endurance(args) {
   process.env.ADIT_ENDURANCE = '1';
   const suites = args.length > 0 ? args : ['test/e2e', 'test/engine/http/', 'test/engine/socks/', 'test/fuzz/', 'test/project/outside-input', 'test/rules/', 'test/legacy/(input|parameters)', 'test/schema/host-parsers', 'test/wire/peer-text'];
   await jest(['--runInBand', '--testMatch', '**/test/**/*.(test|endurance).ts', '--', ...suites]);
 }
 
-/** Runs jest on our own terminal; its exit code becomes ours. */
+/** Runs jest in our terminal, and uses its exit code as ours. */
 async function jest(args) {
   const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', ...args], { cwd: root, stdio: 'inherit' });
   process.exitCode = await new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));

@@ -15,7 +15,7 @@ export interface Ready {
   readonly http: { readonly address: string; readonly port: number };
 }
 
-/** The message on stdout once all ports are open: every address in use, new secrets (only this once), and the next commands to run. */
+/** The message on stdout once all ports are open: every address in use, new secrets (shown only once), and the next commands to run. */
 export function readyMessage({ settings, generated, bridge, hosts, http }: Ready): string {
   const url = `http://${reachable(http.address)}:${http.port}${settings.basePath}`;
   return `

@@ -8,7 +8,7 @@ export interface Regular {
 }
 
 /**
- * Runs a task now and every `ms`, never two runs at once. A failure is logged, and the task runs again at the next time.
+ * Runs a task now and every `ms`, but never concurrently. A failure is logged, and the task runs again at the next interval.
  * @param failure the log message for a failure
  */
 export function regularly(ms: number, work: () => Promise<void>, log: Logger, failure: string): Regular {

@@ -53,7 +53,7 @@ const SWEEP_MS = 60_000;
 
 /**
  * Runs the server: starts settings, store, engine, schema and HTTP in this order, then prints the ready message on stdout. SIGHUP reloads
- * certificates. SIGTERM or SIGINT drains the server, and a second signal stops it at once. Resolves when it is drained.
+ * certificates. SIGTERM or SIGINT drains the server, and a second signal stops it immediately. Resolves when the server is drained.
  * @throws the error that prevents the start, such as a port in use; all ports are closed then
  */
 export async function runServer({ settings, generated, notices }: LoadedSettings): Promise<void> {
@@ -106,7 +106,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be published; tried again in a minute');
     opened.push(() => sweep.stop());
     const created = createHttp(settings, services, face, logs, stopping.signal);
-    // The bridge opens last: everything it needs is ready, and the event loop is free for many reconnecting agents.
+    // The bridge opens last, when everything it needs is ready, and the event loop is free for many reconnecting agents.
     bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
     const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
     opened.push(async () => stopReloading());
@@ -129,7 +129,7 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   }
 }
 
-/** The memory of this process may differ from the stored state. Only a restart, which reads the stored state, can recover. */
+/** Ends the process, since its memory may differ from the stored state. Only a restart, which reads the stored state, can recover. */
 function endAtOnce(error: Error): never {
   process.stderr.write(`adit: ${error.message}; this server ends\n`);
   process.exit(1);
@@ -183,7 +183,7 @@ function addressOf(server: http.Server): AddressInfo {
   return address;
 }
 
-/** Stops accepting connections, waits for requests under way, then closes the remaining connections. */
+/** Stops accepting connections, waits for requests in progress, then closes the remaining connections. */
 async function drain(server: http.Server, ms: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), ms);
   const closed = new Promise((resolve) => server.close(resolve));
@@ -199,7 +199,7 @@ async function close(server: http.Server): Promise<void> {
   await once(server, 'close');
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second signal ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT; a second signal ends the process immediately. */
 function stopSignal(log: Logger): Promise<void> {
   return new Promise((resolve) => {
     let stopping = false;

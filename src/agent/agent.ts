@@ -13,9 +13,9 @@ import { Overview } from './overview.ts';
 
 /** How an agent is started. */
 export interface AgentOptions {
-  /** The bridge. */
+  /** The bridge's address. */
   readonly server: { readonly host: string; readonly port: number };
-  /** `server` is the bridge's TLS port. Left out = plain, unless the server says that the client is served over TLS only. */
+  /** `server` is the bridge's TLS port. Absent = without TLS, unless the server demands TLS for the client. */
   readonly tls?: TlsTrust | undefined;
   /** The client's verification key; proven, never sent. */
   readonly vkey: string;
@@ -25,13 +25,13 @@ export interface AgentOptions {
   readonly sockets?: SocketBackend;
   /** Directories whose files tunnels may serve, with all below them. */
   readonly allowFiles?: readonly string[];
-  /** The declarer of its configuration file's entries; left out = there are none. */
+  /** The declarer for the entries of the configuration file; absent = there are no entries. */
   readonly declarer?: Declarer | undefined;
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
   readonly random?: () => number;
 }
 
-/** Keeps a session with the server and serves what it asks for. */
+/** Keeps a session with the server and answers its requests. */
 export class Agent {
   readonly #kept: KeptConnection<Link>;
   readonly #files: FileServer;
@@ -68,7 +68,7 @@ export class Agent {
     this.#kept.current?.send(message);
   }
 
-  /** The state of its session. */
+  /** The state of the agent's session. */
   get state(): ConnectionState {
     return this.#kept.state;
   }
@@ -86,7 +86,7 @@ export class Agent {
   }
 }
 
-/** This machine's addresses, the loopback left out; at most what the server takes. */
+/** This machine's addresses without loopback, limited to the number that the server accepts. */
 function localAddresses(): string {
   const all = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []);
   const own = all.filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address }) => address);

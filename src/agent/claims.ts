@@ -3,7 +3,7 @@ import type { DeclaredEntry } from '../wire/declared.ts';
 
 /**
  * The values of an entry that must be unique: its port, its password, its name. Two entries conflict when they have a text in common.
- * @param given the port that it got, when it asked for none
+ * @param given the port that the entry got when it requested any free port
  */
 export function claimsOf(entry: DeclaredEntry, given = 0): string[] {
   if (entry.kind === 'host') {
@@ -12,18 +12,18 @@ export function claimsOf(entry: DeclaredEntry, given = 0): string[] {
   }
   const { mode, password } = entry.tunnel;
   const port = entry.tunnel.port || given;
-  // For any address: an unnecessary order does no harm.
+  // Ignores the bind address: an unnecessary order does no harm.
   const ports = port === 0 ? [] : [`${transportOf(mode)} port ${port}`];
   return password === '' ? ports : [...ports, `password ${password}`];
 }
 
-/** The change of an entry: the unique values that it holds now, and those that it will hold. */
+/** The change of an entry: its current unique values and its new ones. */
 export interface Change {
   readonly holds: readonly string[];
   readonly claims: readonly string[];
 }
 
-/** @returns the changes, each after those that release what it claims; and those that have to be withdrawn first, since they wait for each other */
+/** @returns the changes, each after those that release its new values; and the entries to withdraw first, because they wait for each other */
 export function takingOrder(changes: ReadonlyMap<string, Change>): { readonly withdrawn: ReadonlySet<string>; readonly order: readonly string[] } {
   const givenUp = new Map<string, string>();
   for (const [key, { holds, claims }] of changes) {

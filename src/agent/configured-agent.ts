@@ -40,12 +40,12 @@ export class ConfiguredAgent {
     this.#health = new HealthChecks({ log: options.log });
   }
 
-  /** What it runs; undefined = nothing yet. */
+  /** The running plan; undefined = none yet. */
   get plan(): AgentPlan | undefined {
     return this.#plan;
   }
 
-  /** The problems of the current file; if there are any, the last good plan keeps running. */
+  /** The problems of the current file; if there are any, the last valid plan keeps running. */
   get problems(): readonly string[] {
     return this.#problems;
   }
@@ -60,7 +60,7 @@ export class ConfiguredAgent {
     return this.#visitors;
   }
 
-  /** Starts, and watches the file. @returns the file's problems; [] = none, and it runs */
+  /** Starts, and watches the file. @returns the file's problems; [] = none, and the agent runs */
   async start(): Promise<readonly string[]> {
     await this.#read();
     if (this.#plan === undefined) this.#watched.set([]);
@@ -115,7 +115,7 @@ export class ConfiguredAgent {
     else this.#agent?.agent.allowFiles(session.allowFiles);
     this.#health.set(plan.checks);
     for (const entry of plan.entries) {
-      // A change of the checks alone changes nothing for the server.
+      // If only the checks change, the entry isn't declared again.
       const state = this.#agent?.declarer.stateOf(entry);
       if (state) this.#checkedBy(entry, state);
     }

@@ -19,12 +19,12 @@ export class ConfiguredVisitor {
     this.visitor = new Visitor(options);
   }
 
-  /** Where it listens; "" = its port isn't open. */
+  /** Its listen address; "" = the port isn't open. */
   get address(): string {
     return this.#address;
   }
 
-  /** Why its port isn't open; "" = nothing is wrong. */
+  /** Why its port isn't open; "" = no problem. */
   get error(): string {
     return this.#error;
   }

@@ -9,7 +9,7 @@ const RETRY_MS = 30_000;
 /** The server's answer for an entry. */
 export type EntryState = Pick<Declared, 'id' | 'port' | 'error'>;
 
-/** What the server knows of an entry in this session. */
+/** The server's state of an entry in this session. */
 interface KnownEntry {
   readonly kind: DeclaredEntry['kind'];
   readonly name: string;
@@ -17,12 +17,12 @@ interface KnownEntry {
   entry: DeclaredEntry;
   /** The same as JSON; "" = withdrawn. */
   json: string;
-  /** Not answered yet. */
+  /** Waiting for the answer. */
   waiting: boolean;
   state: EntryState | undefined;
   /** The unique values (port, password, name) that its record holds. */
   holds: readonly string[];
-  /** It holds a value that another entry needs, and needs one that the other holds: it is withdrawn and then declared again. */
+  /** It holds a value that another entry needs, and needs one that the other entry holds: it is withdrawn and then declared again. */
   conflicting: boolean;
 }
 
@@ -48,7 +48,7 @@ export class Declarer {
   readonly #options: DeclarerOptions;
   #wanted = new Map<string, { readonly entry: DeclaredEntry; readonly json: string }>();
   readonly #known = new Map<string, KnownEntry>();
-  /** The entries that may differ from what is wanted. */
+  /** The entries that may differ from the configuration. */
   readonly #unsettled = new Set<string>();
   #send: ((message: Declaration) => void) | undefined;
   #waiting = 0;
@@ -111,7 +111,7 @@ export class Declarer {
   #established(key: string, known: KnownEntry, state: EntryState): void {
     known.holds = claimsOf(known.entry, state.port);
     const wanted = this.#wanted.get(key);
-    // Another version of it is on its way.
+    // The entry has changed again.
     if (wanted?.json !== known.json) return;
     const { entry } = wanted;
     const { kind, name } = entry;
@@ -142,7 +142,7 @@ export class Declarer {
       `${nameOf(known)}: the server refuses it: ${state.error}${kept}; trying again every ${RETRY_MS / 1000} s`);
   }
 
-  /** Finds what differs from what is wanted. Withdrawals come first, since they may free values; then each entry after those whose values it takes over. */
+  /** Finds entries that differ from the configuration. Withdrawals come first, since they may free values; then each entry after those whose values it takes over. */
   #compare(): void {
     if (!this.#send) return;
     this.#unsettled.clear();
@@ -163,7 +163,7 @@ export class Declarer {
   #next(): void {
     for (const key of this.#unsettled) {
       if (this.#waiting >= DECLARED_AT_ONCE) return;
-      // Its answer comes first.
+      // Wait for its previous answer.
       if (this.#known.get(key)?.waiting) continue;
       this.#unsettled.delete(key);
       this.#declare(key);

@@ -3,10 +3,10 @@ import type { ByteSocket, SocketBackend, TlsTrust } from '../wire/socket.ts';
 
 /** Timeout for connecting to the server, in ms: an agent soon dials again if the server was down. */
 const CONNECT_MS = 5_000;
-/** Timeout of each handshake, in ms: longer than the server delays an address that offered wrong keys, and longer than it needs for many handshakes at once. */
+/** Timeout of each handshake, in ms: longer than the server delays an address that offered wrong keys, and than it needs for many parallel handshakes. */
 const HANDSHAKE_MS = 15_000;
 
-/** Where a server's bridge is, and how to get there. */
+/** The address of a server's bridge and how to connect to it. */
 export interface BridgeDialler {
   readonly sockets: SocketBackend;
   readonly server: { readonly host: string; readonly port: number };
@@ -20,7 +20,7 @@ export interface BridgeConnection extends Proven {
 }
 
 /**
- * Connects to a bridge and proves a key: the one way to it, for sessions and their data connections, of agents and visitors.
+ * Connects to a bridge and proves a key. Used for all sessions and data connections of agents and visitors.
  * @throws the system's error when the server can't be reached
  * @throws {HandshakeError} if it refuses the connection
  */

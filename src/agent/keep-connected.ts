@@ -28,7 +28,7 @@ export interface ConnectionState {
   readonly connected: boolean;
   /** ms since the epoch. */
   readonly since: number;
-  /** The identity that it is connected with, or why it isn't connected. */
+  /** The identity of the session, or why there is no connection. */
   readonly text: string;
 }
 
@@ -135,8 +135,8 @@ export class KeptConnection<S extends KeptSession> {
 }
 
 /**
- * Runs an agent or a visitor as the program: SIGINT or SIGTERM stops it cleanly, a second one at once. Ends the process: a
- * connection that is just being made would keep it for seconds.
+ * Runs an agent or a visitor as the program: SIGINT or SIGTERM stops it cleanly, a second signal immediately. Ends the process, because a
+ * pending connection attempt would keep it running for seconds.
  */
 export async function runUntilStopped(kept: { run(): Promise<void>; stop(): Promise<void> }, log: Logger): Promise<void> {
   let signals = 0;

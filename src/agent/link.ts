@@ -22,7 +22,7 @@ export interface LinkOptions extends BridgeDialler {
   readonly log: Logger;
 }
 
-/** The agent's session with the server: answers what the server asks for on the streams that it opens. */
+/** The agent's session with the server: answers the server's requests on the streams that the server opens. */
 export class Link {
   readonly clientId: number;
   readonly #options: LinkOptions;

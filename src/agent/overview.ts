@@ -2,7 +2,7 @@ import type { OverviewPart, OverviewRow } from '../wire/overview.ts';
 
 /** Timeout of the server's answer, in ms. A server of an older version never answers. */
 const ANSWER_MS = 2000;
-/** Rows that are kept: an agent of a huge client shows the first. */
+/** Maximum rows that are kept: an agent of a huge client shows the first rows. */
 const MOST = 10_000;
 
 /** The server's list of a client's tunnels and hosts, assembled from its parts. */
@@ -11,7 +11,7 @@ export class Overview {
   #asked: Promise<readonly OverviewRow[] | undefined> | undefined;
   #answer: ((rows: readonly OverviewRow[] | undefined) => void) | undefined;
 
-  /** Asks, unless that was done already. @returns undefined when there is no answer */
+  /** Requests the list, unless a request is already pending. @returns undefined when there is no answer */
   ask(send: () => void): Promise<readonly OverviewRow[] | undefined> {
     this.#asked ??= new Promise((resolve) => {
       const timer = setTimeout(() => this.#answer?.(undefined), ANSWER_MS);

@@ -12,7 +12,7 @@ import { agentSnapshot, configuredSnapshot, type Snapshot } from './status/snaps
 import { askAgents, serveStatus } from './status/status-socket.ts';
 import { statusText } from './status/status-text.ts';
 
-/** The configuration file is not usable. */
+/** The configuration file can't be used. */
 class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -26,7 +26,7 @@ class ConfigError extends Error {
 /** How the program is started as an agent. */
 export interface AgentProgram {
   readonly session: GivenSession;
-  /** The configuration file. Without one, server and vkey of the session are known. */
+  /** The configuration file. Without one, server and vkey are given in `session`. */
   readonly config: string | undefined;
   readonly log: Logger;
   readonly version: string;
@@ -67,7 +67,7 @@ async function configured({ session, log, version, sockets }: AgentProgram, conf
   return { kept: agent, snapshot: () => configuredSnapshot({ pid: process.pid, version, config }, agent) };
 }
 
-/** Prints what an agent would do with a configuration file, or the file's problems. */
+/** Prints the effect of a configuration file on an agent, or the file's problems. */
 export async function checkConfig(file: string, given: GivenSession, json: boolean): Promise<{ readonly ok: boolean; readonly text: string }> {
   const read = await readAgentConfig(file, given);
   const ok = 'plan' in read;
@@ -97,7 +97,7 @@ function tunnelText({ mode, port, serverIp, localPath }: Extract<AgentPlan['entr
 
 /**
  * Prints the state of this user's running agents.
- * @param config only the one with this configuration file @returns undefined when none runs
+ * @param config only the agent with this configuration file @returns undefined when none is running
  */
 export async function agentStatus(config: string | undefined, json: boolean): Promise<string | undefined> {
   const all = await askAgents(runtimeDirectory(process.env));

@@ -3,16 +3,16 @@ const RECONNECT = {
   /** Upper bound of the first wait. */
   first: 500,
   /**
-   * The bound doubles with every failure up to this: after an outage of any length, an agent dials within this time of its end. A dial
+   * The bound doubles with every failure up to this: after an outage of any length, an agent dials within this time after its end. A dial
    * times out after 5 s (dial-bridge.ts).
    */
   longest: 4_000,
-  /** The bound while the server answers but refuses; only a change by its operator ends that. */
+  /** The bound while the server answers but refuses; only the server's operator can change that. */
   longestRefused: 30_000,
   /** A session that lasted at least this long resets the bound. */
   stable: 2_000,
   /**
-   * The bound after a shorter session: long enough not to dial a server all the time that drops each session at once; short enough that an agent
+   * The bound after a shorter session: long enough not to dial constantly when the server drops each session immediately; short enough that an agent
    * soon reaches a server that was killed twice.
    */
   unstable: 2_000,
@@ -28,7 +28,7 @@ export class ReconnectDelay {
     this.#random = random;
   }
 
-  /** ms until the next attempt. @param refused the server answered, and refused */
+  /** ms until the next attempt. @param refused the server answered with a refusal */
   next(refused = false): number {
     const delay = this.#random() * this.#bound;
     this.#bound = Math.min(this.#bound * 2, refused ? RECONNECT.longestRefused : RECONNECT.longest);

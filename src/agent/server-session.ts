@@ -10,18 +10,18 @@ import { type BridgeConnection, type BridgeDialler, dialBridge } from './dial-br
 /** The identity that a session is opened with. */
 export interface SessionStart<W extends SessionWelcome> extends BridgeDialler {
   readonly role: Exclude<Role, 'data'>;
-  /** Proven, never sent. */
+  /** The key, which is proven but never sent. */
   readonly key: string;
-  /** What this side sends about itself. */
+  /** This side's information about itself. */
   readonly info: object;
-  /** What the server answers. */
+  /** The schema of the server's answer. */
   readonly welcome: z.ZodType<W>;
   readonly log: Logger;
   /** Data connections are dialed after this many ms. */
   readonly dataAfterMs?: number;
 }
 
-/** A session that the server accepted and that has not begun. */
+/** A session that the server has accepted and that has not begun. */
 export interface AgreedSession<W extends SessionWelcome> {
   readonly start: SessionStart<W>;
   readonly connection: BridgeConnection;
@@ -45,8 +45,8 @@ export interface SessionEnd {
 }
 
 /**
- * Connects to the server and proves the key; a second time, over TLS, when the server asks for that. Make a `ServerSession` of the
- * answer at once.
+ * Connects to the server and proves the key; again over TLS if the server demands it. Create a `ServerSession` from the
+ * result synchronously.
  * @throws the system's error when the server can't be reached
  * @throws {HandshakeError} when the server refuses
  */
@@ -71,7 +71,7 @@ async function agree<W extends SessionWelcome>(start: SessionStart<W>): Promise<
 
 /** A session of an agent or visitor with the server: the multiplexed connection, its data connections, and its orderly end. */
 export class ServerSession {
-  /** The server's IP address; other addresses of its name may belong to other machines. */
+  /** The server's IP address; other addresses of its name may be other machines. */
   readonly address: string;
   /** Whether it runs over TLS. */
   readonly secure: boolean;

@@ -77,7 +77,7 @@ export class VisitorLink {
     return this.#session.ended;
   }
 
-  /** Carries a local connection by the best path there is; it is reset when the session takes no more. */
+  /** Carries a local connection by the best available path; resets it when the session accepts no more. */
   carry(socket: ByteSocket): void {
     if (this.#direct?.carry(socket, () => this.#session.hold())) return;
     const stream = this.#session.open(NO_PAYLOAD);

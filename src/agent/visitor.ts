@@ -31,7 +31,7 @@ export interface VisitorOptions {
   readonly halfClosedMs?: number | undefined;
 }
 
-/** Opens a local port that leads to the targets of a tunnel without a port of its own, while the server can be reached. */
+/** Opens a local port that leads to the targets of a secret or p2p tunnel, while the server is reachable. */
 export class Visitor {
   readonly #options: VisitorOptions;
   readonly #sockets: SocketBackend;

@@ -23,14 +23,14 @@ export class AgentReports {
       meter.countInlet(bytes.inlet);
       meter.countExport(bytes.exported);
     }
-    // Cuts the client off, direct paths too, when its limit is passed.
+    // Cuts off the client, direct paths included, if its limit is exceeded.
     entry.meter.mayPass();
   }
 
   /** The results of the checks of a tunnel or host. */
   onHealth(entry: ClientEntry, message: HealthMessage): void {
     const { hosts, now } = this.#environment;
-    // One of another client, or one that was deleted meanwhile, is ignored.
+    // Reports on another client's tunnel or host, or on a deleted one, are ignored.
     if (message.of === 'tunnel') {
       const runner = this.#tunnels.get(message.id);
       if (runner?.wanted.clientId === entry.wanted.id) runner.onHealth(message, now());

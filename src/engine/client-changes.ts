@@ -7,9 +7,9 @@ import { Alarm } from './limits/alarm.ts';
 import { NO_BYTES, type StoredBytes } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
-/** The longest interval between searches for expired clients, in ms (contract D13): the clock may be set. Every use checks too. */
+/** Maximum interval between checks for expired clients, in ms (contract D13), since the clock may be changed. Every use checks, too. */
 const SWEEP_MS = 60_000;
-/** Tunnels that are synchronized between two iterations of the event loop: a user may own thousands of clients, which expire together. */
+/** Tunnels that are synchronized per iteration of the event loop: a user may own thousands of clients that expire together. */
 const TOGETHER = 200;
 
 /**
@@ -33,7 +33,7 @@ export class ClientChanges {
     const { clients, ticker, admission } = this.#environment;
     const account = new ClientUsage(ticker, client, stored, () => this.#environment.inBackground(async () => admission.enforce(entry)));
     const entry = new ClientEntry(client, await visitorLists(client), account, stored.lastAddress);
-    // It has neither session nor tunnels yet that would have to be closed.
+    // A new client has no session or tunnels to close.
     entry.suspended = entry.blocked(this.#environment.now()) !== '';
     clients.add(entry);
     if (!entry.suspended) this.#awaitExpiry(entry);
@@ -60,7 +60,7 @@ export class ClientChanges {
     this.#awaitExpiry(entry);
   }
 
-  /** Applies what the client may do now to its session and listeners. */
+  /** Applies the client's current permissions to its session and listeners. */
   async sync(entry: ClientEntry): Promise<void> {
     const blocked = entry.blocked(this.#environment.now());
     entry.suspended = blocked !== '';
@@ -83,7 +83,7 @@ export class ClientChanges {
     ticker.forget(entry.meter);
   }
 
-  /** Cuts off the clients that have expired since the last time. */
+  /** Cuts off the clients that have expired since the last call. */
   async sweep(): Promise<void> {
     const now = this.#environment.now();
     for (const entry of this.#environment.clients.all()) {
@@ -92,7 +92,7 @@ export class ClientChanges {
     this.awaitExpiries();
   }
 
-  /** From now on clients are cut off when they expire. */
+  /** Starts to cut off clients when they expire. */
   awaitExpiries(): void {
     this.#expiry.within(SWEEP_MS);
     for (const entry of this.#environment.clients.all()) if (!entry.suspended) this.#awaitExpiry(entry);

@@ -11,10 +11,10 @@ import { type ClientState, type ConnectionState, type RefusalCause, refusalCause
 import type { ClientUsage } from './limits/client-usage.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
 
-/** Sessions of one client: each costs lines of the log, events, and the connections of the one before. */
+/** Sessions of one client: each costs log lines and events, and closes the connections of the previous session. */
 const SESSIONS = { atOnce: 60, perSecond: 1 } as const;
 
-/** How long no session of a client begins after one that ended because its agent broke the protocol, in ms. */
+/** How long new sessions of a client are refused after its agent violated the protocol, in ms. */
 const BROKEN_MS = 5000;
 
 /** A running tunnel of a client, which changes with its client. */
@@ -34,17 +34,17 @@ export class ClientEntry {
   #wanted: WantedClient;
   /** The compiled lists of `wanted`. */
   #lists: VisitorLists;
-  /** Addresses that gave the password; undefined = none did. */
+  /** Addresses that are allowed by the password; undefined = none. */
   #allowedAddresses: AllowedAddresses | undefined;
   readonly meter: ClientUsage;
   readonly tunnels = new Set<ClientTunnel>();
   session: AgentSession | undefined;
-  /** It was cut off already because it may not serve. */
+  /** The client may not serve, and was already cut off. */
   suspended = false;
   #lastOnlineAt: number | null = null;
   #address = '';
   #lastAddress: string;
-  /** Of all its sessions: a new one has no new budget. */
+  /** Shared by all its sessions: a new session does not reset it. */
   readonly controlBudget = new ControlBudget();
   readonly #pace = new Pace(SESSIONS);
   /** When a session last ended because its agent broke the protocol. */
@@ -60,14 +60,14 @@ export class ClientEntry {
     this.meter = meter;
   }
 
-  /** A session of its agent is to begin. @returns false = its sessions begin too often */
+  /** Called before a session of its agent begins. @returns false = sessions begin too often */
   maySession(now: number): boolean {
     // The clock may be set back.
     if (now >= this.#brokenAt && now - this.#brokenAt < BROKEN_MS) return false;
     return this.#pace.begin(now);
   }
 
-  /** A session of its agent has ended because that broke the protocol. */
+  /** Called when a session ended because the agent violated the protocol. */
   sessionBroken(now: number): void {
     this.#brokenAt = now;
   }
@@ -204,7 +204,7 @@ export class Clients {
     return this.#byId.values();
   }
 
-  /** The client that a visitor names by the digest of its key (contract 3.2), of those that accept visitors by a password. */
+  /** The client whose key has this digest (contract 3.2), if it accepts visitors by a password. */
   byVisitorKey(digest: string): ClientEntry | undefined {
     return this.#byVisitorKey.get(digest);
   }
@@ -235,7 +235,7 @@ export class Clients {
     this.#addKeys(entry);
   }
 
-  /** Applies new settings; the key before no longer leads to the client. */
+  /** Applies new settings; a replaced key no longer identifies the client. */
   update(entry: ClientEntry, wanted: WantedClient, lists: VisitorLists): void {
     this.#removeKeys(entry);
     entry.configure(wanted, lists);

@@ -18,21 +18,21 @@ export interface EngineOptions {
   readonly bridgePort: number;
   /** The bridge's second port, for TLS; 0 = ephemeral. */
   readonly bridgeTls: BridgePlaces['tls'];
-  /** The STUN port of p2p tunnels: UDP and TCP, and UDP on the next one; 0 = ephemeral. Opened when it is needed. */
+  /** The STUN port of p2p tunnels: UDP and TCP, plus UDP on the next port; 0 = ephemeral. Opened on demand. */
   readonly p2pPort: number;
   /** Ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
   readonly log: Logger;
-  /** Of agents and visitor programs that connect; left out = `log`. */
+  /** The log for agents and visitor programs; default: `log`. */
   readonly bridgeLog?: Logger;
-  /** At level debug it follows every visitor's connection; left out = nothing does. */
+  /** Traces every visitor's connection at level debug; default: no tracing. */
   readonly visitorLog?: Logger;
   readonly sockets?: SocketBackend;
-  /** Most visitor connections at once, all tunnels and hosts together. */
+  /** Maximum concurrent visitor connections, all tunnels and hosts together. */
   readonly visitorShares?: ShareLimits | undefined;
   /** How long a visitor's UDP session may be idle, in ms. */
   readonly udpIdleMs?: number;
-  /** How long one direction of a visitor's connection may be over while nothing moves in the other, in ms. */
+  /** Half-close timeout: how long a visitor's connection may be idle after one direction has ended, in ms. */
   readonly halfClosedMs?: number;
   /** The server may dial the targets of tunnels that ask for it (contract D15). Off unless given. */
   readonly allowLocalProxy?: boolean;
@@ -41,7 +41,7 @@ export interface EngineOptions {
   readonly vhostTiming?: Partial<VhostTiming>;
   /** Limits of the heads of requests to hosts. */
   readonly vhostHead?: HeadLimits;
-  /** Where hosts that ask for it get certificates by ACME; undefined = nowhere. */
+  /** ACME settings for hosts that request it; undefined = no ACME. */
   readonly acme?: AcmeOptions;
   /** Addresses and networks of trusted proxies in front of the hosts: their information about visitors is used. */
   readonly trustedProxies?: readonly string[];
@@ -56,7 +56,7 @@ export interface EngineOptions {
 /** Everything the store holds that the engine serves. */
 export interface StoredState {
   readonly clients: ReadonlyArray<WantedClient & StoredBytes & {
-    /** Where its agent was seen last; "" or absent = nowhere. */
+    /** The address at which its agent was last seen; "" or absent = never seen. */
     readonly lastAddress?: string;
   }>;
   readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;

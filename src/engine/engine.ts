@@ -51,7 +51,7 @@ export class Engine {
     });
   }
 
-  /** Loads the stored state at boot and opens the listeners. One that cannot be opened is tried again; see its tunnel's state. */
+  /** Loads the stored state at boot and opens the listeners. Those that fail are retried; see the tunnel's state. */
   async load(stored: StoredState): Promise<void> {
     await this.#environment.admission.setBlackIpList(stored.blackIpList);
     this.#environment.hosts.serverName = stored.serverName;
@@ -65,18 +65,18 @@ export class Engine {
     this.#changes.awaitExpiries();
   }
 
-  /** Opens the bridge; resolves to its address. @throws the system's error when one cannot be bound */
+  /** Opens the bridge; resolves to its address. @throws the system's error when a port cannot be bound */
   listen(): Promise<BridgeAddress> {
     const { bridgeHost, bridgePort, bridgeTls } = this.#environment.options;
     return this.#bridge.listen({ host: bridgeHost, port: bridgePort, tls: bridgeTls });
   }
 
-  /** Replaces the certificate for agents that connect over TLS. @throws OpenSSL's error when it can't be used: the one before stays */
+  /** Replaces the certificate for agents that connect over TLS. @throws OpenSSL's error when it can't be used; the previous one stays in use */
   renewBridge(identity: TlsIdentity): BridgeAddress {
     return this.#bridge.renew(identity);
   }
 
-  /** Reloads the certificate files of the hosts; if one can't be used, that is logged and the certificate before stays in use. */
+  /** Reloads the certificate files of the hosts; unusable files are logged, and the previous certificate stays in use. */
   reloadCertificates(): Promise<void> {
     return this.#environment.certificates.lookAtAll(true);
   }
@@ -104,7 +104,7 @@ export class Engine {
     return this.#environment.inOrder(() => this.#tunnels.reservePort(request));
   }
 
-  /** Gives the port of a lease back; nothing happens when a tunnel has taken it over. */
+  /** Releases the port of a lease; does nothing if a tunnel has taken it over. */
   releasePort(leaseId: number): Promise<void> {
     return this.#tunnels.releasePort(leaseId);
   }
@@ -202,18 +202,18 @@ export class Engine {
     this.#batches.restore(batch);
   }
 
-  /** Cuts off the clients that have expired since the last time. */
+  /** Cuts off the clients that have expired since the last call. */
   sweep(): Promise<void> {
     return this.#environment.inOrder(() => this.#changes.sweep());
   }
 
-  /** How many handshakes, sessions and visitors there are and were; for health and metrics. */
+  /** Current and total numbers of handshakes, sessions and visitors; for health and metrics. */
   get counts(): Bridge['counts'] & Certificates['counts'] & ReturnType<typeof countOut> & { readonly visitors: number; readonly hostConnections: number } {
     const out = countOut([...this.#tunnels.all(), ...this.#environment.hosts.all()]);
     return { ...out, ...this.#bridge.counts, ...this.#environment.certificates.counts, visitors: this.#environment.visitors.open, hostConnections: this.#vhost.connections };
   }
 
-  /** Refused connections since the start by cause, over all clients that there are now. */
+  /** Refused connections of all existing clients since the start, by cause. */
   refusals(): Refusals {
     return this.#environment.clients.refusals();
   }
@@ -234,7 +234,7 @@ export class Engine {
     return cut;
   }
 
-  /** Ends at once: listeners, sessions and connections are closed when it resolves. */
+  /** Stops immediately: listeners, sessions and connections are closed when it resolves. */
   async close(): Promise<void> {
     this.#environment.closing = true;
     this.#batches.stop();

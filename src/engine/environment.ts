@@ -24,8 +24,8 @@ import { Hosts } from './vhost/hosts.ts';
 const UDP_IDLE_MS = 60_000;
 
 /**
- * What the parts of the engine share: the settings, the clients and hosts, admission, the queue of changes, and the
- * events. The engine makes one, and passes it to every part.
+ * Shared by all parts of the engine: the settings, the clients and hosts, admission, the queue of changes, and the
+ * events. Created once by the engine.
  */
 export class Environment implements PortReserver {
   readonly options: EngineOptions;
@@ -53,11 +53,11 @@ export class Environment implements PortReserver {
   readonly certificates: Certificates;
   readonly hosts: Hosts;
   readonly stunServer: StunServer;
-  /** Whether an address is a proxy's that the operator named. */
+  /** Whether an address is that of a trusted proxy. */
   readonly trusts: (address: string) => boolean;
   /** The server is stopping: nothing is opened any more. */
   closing = false;
-  /** A client has expired before the sweep reached it. Called in the queue of changes. */
+  /** Called, in the queue of changes, when a client is found expired before the sweep. */
   onExpired: (entry: ClientEntry) => Promise<void> = () => Promise.resolve();
   readonly #watchers = new Set<(event: EngineEvent) => void>();
   /** The queue of changes, which are applied one after another. */
@@ -103,7 +103,7 @@ export class Environment implements PortReserver {
     return this.clients.get(clientId)?.session ? '' : 'the agent is not connected';
   }
 
-  /** Whether a new connection of a visitor is admitted, and the session that carries it; otherwise why not. @param address the visitor's, IPv4-mapped ones as IPv4 */
+  /** Admits a new connection of a visitor. @returns the session that carries it, or the cause of refusal @param address the visitor's, IPv4-mapped ones as IPv4 */
   admit({ clientId, localProxy }: Pick<WantedTunnel, 'clientId' | 'localProxy'>, address: string): Carrier | RefusalCause {
     const entry = this.clients.get(clientId);
     if (!entry) return 'disabled';
@@ -142,7 +142,7 @@ export class Environment implements PortReserver {
     return result;
   }
 
-  /** The same, without waiting for it; a failure is logged. */
+  /** Like `inOrder`, but without waiting; a failure is logged. */
   inBackground(work: () => Promise<void>): void {
     this.inOrder(work).catch((error: unknown) => this.log.error({ err: error }, 'the engine failed to apply a change'));
   }

@@ -22,15 +22,15 @@ export interface WantedClient {
   readonly basicPassword: string;
   /** All its traffic runs over TLS. */
   readonly crypt: boolean;
-  /** What its traffic carries is compressed. */
+  /** Its traffic is compressed. */
   readonly compress: boolean;
   /** Its agent may declare tunnels and hosts. */
   readonly configAllowed: boolean;
-  /** Bytes a second, all tunnels and hosts, both directions; 0 = unlimited. */
+  /** Bytes per second of all tunnels and hosts, both directions; 0 = unlimited. */
   readonly rateLimit: number;
-  /** Bytes in all, both directions; 0 = unlimited. */
+  /** Total bytes, both directions; 0 = unlimited. */
   readonly flowLimit: number;
-  /** Visitor connections at once; 0 = unlimited. */
+  /** Maximum concurrent visitor connections; 0 = unlimited. */
   readonly maxConnections: number;
   /** IP addresses and networks that are refused. */
   readonly blackIpList: readonly string[];
@@ -55,13 +55,13 @@ export interface WantedTunnel {
   readonly targets: readonly string[];
   /** The server dials the targets itself, where its settings allow that (contract D15). */
   readonly localProxy: boolean;
-  /** What visitors prove (secret, p2p). Never logged. */
+  /** The password that visitors must prove (secret, p2p). Never logged. */
   readonly password: string;
-  /** What is served of the agent's machine (file). */
+  /** The path on the agent's machine that is served (file). */
   readonly localPath: string;
-  /** What is taken off the beginning of the URL's path (file). */
+  /** The prefix that is removed from the URL's path (file). */
   readonly stripPrefix: string;
-  /** The PROXY protocol header that the target gets first; "" = none. */
+  /** The version of the PROXY protocol header that is sent to the target; "" = none. */
   readonly proxyProtocol: '' | 'V1' | 'V2';
 }
 
@@ -71,7 +71,7 @@ export interface WantedHost {
   readonly clientId: number;
   /** A name or address, or `*.` and a name, as rules/host-name.ts spells it. */
   readonly host: string;
-  /** The beginning of the paths it is for; "/" = all. */
+  /** The prefix of the paths that it serves; "/" = all. */
   readonly location: string;
   readonly scheme: 'all' | 'http' | 'https';
   /** False = stopped: it takes no requests. */
@@ -82,16 +82,16 @@ export interface WantedHost {
   readonly localProxy: boolean;
   /** Headers that are set on requests, each `Name: value`. */
   readonly headers: readonly string[];
-  /** The Host header that the target sees; "" = as it came. */
+  /** The Host header that the target sees; "" = unchanged. */
   readonly hostChange: string;
   /** Certificate and key, each as PEM text or as the path of a file; "" = none. The key is never logged. */
   readonly certificate: string;
   readonly privateKey: string;
-  /** HTTP requests are sent to HTTPS. */
+  /** HTTP requests are redirected to HTTPS. */
   readonly autoHttps: boolean;
-  /** Without a certificate it gets one by ACME, where the server does that. */
+  /** Without a certificate of its own, it gets one by ACME, if the server uses ACME. */
   readonly acme: boolean;
-  /** An administrator gave it its name: it may be one of the server's own. */
+  /** An administrator set its name, which may be one of the server's own. */
   readonly namedByAdmin: boolean;
 }
 
@@ -113,14 +113,14 @@ export type EngineChange =
   | { readonly kind: 'tunnelRemoved'; readonly id: number }
   | { readonly kind: 'host'; readonly host: WantedHost }
   | { readonly kind: 'hostRemoved'; readonly id: number }
-  /** Subtracts these bytes from its totals: what moved since they were read still counts. */
+  /** Subtracts these bytes from its totals: traffic since they were read still counts. */
   | ({ readonly kind: 'trafficReset'; readonly of: 'client' | 'tunnel' | 'host'; readonly id: number } & CountedBytes)
   /** IP addresses and networks that are refused everywhere. */
   | { readonly kind: 'blackIpList'; readonly list: readonly string[] }
   /** The server's own name or address, without a port; "" = unknown. Visitors whose TLS names no host get the host of this name. */
   | { readonly kind: 'serverName'; readonly name: string };
 
-/** What a tunnel of a mode with a listener wants to listen on. */
+/** The address and port that a tunnel requests for its listener. */
 export interface PortRequest {
   readonly mode: string;
   /** 0 = any free port among the allowed ones. */
@@ -130,7 +130,7 @@ export interface PortRequest {
   readonly replaces?: number;
 }
 
-/** A port that is bound already and waits for its tunnel, so that what can fail outside the database is tried first. */
+/** A port that is bound before its tunnel is stored, so that steps that can fail outside the database come first. */
 export interface PortLease {
   /** The id for `releasePort`, unique as long as the engine runs. */
   readonly id: number;
@@ -141,7 +141,7 @@ export interface PortLease {
 export interface PortRefusal {
   /** For the operator. */
   readonly unavailable: string;
-  /** The tunnel that has it; null = another program has it. Absent = it is not in use. */
+  /** The tunnel that uses the port; null = another program uses it; absent = not in use. */
   readonly holder?: number | null;
 }
 
@@ -179,14 +179,14 @@ export interface ClientState {
 export interface TunnelState {
   /** It serves: its listener is open, or it needs none. */
   readonly running: boolean;
-  /** Why it isn't although it is wanted; "" = nothing wrong. */
+  /** Why it isn't running although it is enabled; "" = no problem. */
   readonly error: string;
   readonly connections: number;
   readonly refusals: Refusals;
   readonly rate: number;
   readonly inletBytes: number;
   readonly exportBytes: number;
-  /** Datagrams that were dropped (udp) since the server started: too many waited, or the visitor was refused. */
+  /** Datagrams that were dropped (udp) since the server started: too many were queued, or the visitor was refused. */
   readonly dropped: number;
   /** The programs that visit it (secret, p2p). */
   readonly visitors: readonly VisitorState[];
@@ -194,7 +194,7 @@ export interface TunnelState {
   readonly health: HealthState | null;
 }
 
-/** How the targets of a tunnel or host are checked by its agent, and what that found. */
+/** How an agent checks the targets of a tunnel or host, and the results. */
 export interface HealthState {
   readonly type: 'tcp' | 'http';
   /** From the start of one check of a target to the start of the next. */
@@ -235,7 +235,7 @@ export interface VisitorState {
 export interface HostState extends Traffic {
   /** It serves: it is started, its client may serve, and its agent, or the server itself, can dial its targets. */
   readonly running: boolean;
-  /** Why it doesn't although it is started; "" = nothing wrong. */
+  /** Why it isn't served although it is enabled; "" = no problem. */
   readonly error: string;
   readonly refusals: Refusals;
   /** null = its targets are not checked, or its agent is away. */
@@ -255,7 +255,7 @@ export interface CertificateState {
 
 /** The state of the ACME orders of a certificate. */
 export interface AcmeState {
-  /** pending: an order is in progress or about to start; failed: the last one did, and the certificate before stays in use. */
+  /** pending: an order is in progress or about to start; failed: the last order failed, and the previous certificate stays in use. */
   readonly status: 'pending' | 'valid' | 'failed';
   /** Why the last order failed; "" = it didn't. */
   readonly problem: string;
@@ -268,7 +268,7 @@ export type Traffic = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 
 
 /** An open connection of a visitor. */
 export interface ConnectionState {
-  /** No other connection has it as long as the server runs. */
+  /** Unique as long as the server runs. */
   readonly id: number;
   readonly clientId: number;
   /** The tunnel or host that it uses. */
@@ -313,11 +313,11 @@ export interface CertificateQuestion {
  * what the engine doesn't know.
  */
 export interface EngineFace {
-  /** The tunnel modes it can serve; they stay the same. */
+  /** The tunnel modes that the engine serves; they never change. */
   readonly modes: readonly string[];
   /** Binds a port now. Release the lease in any case. */
   reservePort(request: PortRequest): Promise<PortLease | PortRefusal>;
-  /** Gives the port of a lease back; nothing happens when a tunnel has taken it over. */
+  /** Releases the port of a lease; does nothing if a tunnel has taken it over. */
   releasePort(leaseId: number): Promise<void>;
   /** Resolves when the change was applied to listeners and sessions. */
   apply(change: EngineChange): Promise<void>;
@@ -341,13 +341,13 @@ export interface EngineFace {
   /** Whether an address was allowed by the password and that has not expired. */
   isAllowedByPassword(clientId: number, address: string): Promise<boolean>;
   /**
-   * Calls `listener` with changes, several at once if they happened together, and possibly a little later. The function stays on
-   * the caller's side, only the events are sent across; it must not throw. @returns a function that unsubscribes
+   * Calls `listener` with changes, possibly batched and slightly delayed. The function stays on the caller's side, only the
+   * events are sent across; it must not throw. @returns a function that unsubscribes
    */
   watch(listener: (events: readonly EngineEvent[]) => void): () => void;
   /**
-   * Makes the client's agent dial a target (host:port) and close again, in at most `timeoutMs`. Resolves to why it failed, for
-   * people; "" = the target took the connection.
+   * Makes the client's agent dial a target (host:port) and close the connection, in at most `timeoutMs`. Resolves to the error
+   * as text for people; "" = the target accepted the connection.
    */
   probe(clientId: number, target: string, timeoutMs: number): Promise<string>;
 }
@@ -357,7 +357,7 @@ export type DeclaredOutcome = Pick<Declared, 'id' | 'port' | 'error'>;
 
 /** The tunnels and hosts that one agent declares, as long as its session lasts. */
 export interface AgentRecords {
-  /** Makes the entry's record or changes it. Never rejects. */
+  /** Creates or updates the entry's record. Never rejects. */
   declare(entry: DeclaredEntry): Promise<DeclaredOutcome>;
   /** Deletes the entry's record. Never rejects. */
   withdraw(kind: DeclaredKind, name: string): Promise<DeclaredOutcome>;

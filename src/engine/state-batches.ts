@@ -4,7 +4,7 @@ import type { CountedBytes, StateBatch } from './face.ts';
 import type { Meter } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
-/** Records between two iterations of the event loop: after a start, every tunnel's state has changed. */
+/** Records per iteration of the event loop: after a start, every tunnel's state has changed. */
 const TOGETHER = 2000;
 
 /** How often "last online" of connected clients is stored, in ms: after a crash it is at most this old. */
@@ -29,7 +29,7 @@ export class StateBatches {
     let taken = 0;
     for (const meter of this.#environment.ticker.takeChanged()) {
       if (++taken % TOGETHER === 0) await nextIteration();
-      // Late bytes of a record that was deleted meanwhile count for nothing.
+      // Late bytes of a deleted record are ignored.
       if (meter.owner === 'client') {
         const entry = this.#environment.clients.get(meter.id);
         if (entry?.meter === meter) clients.push({ id: meter.id, ...entry.state(this.#environment.now()) });

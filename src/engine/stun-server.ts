@@ -10,7 +10,7 @@ import { listenProblem } from './ports/listen-error.ts';
 
 /** Maximum number of answers per second, to one address (for IPv6, network) and in total, since requests are not authenticated. */
 const MOST_ANSWERS = { perAddress: 100, total: 5000 } as const;
-/** Addresses that are counted in a second; beyond them only known ones are answered. */
+/** Maximum addresses counted per second; beyond that, new addresses get no answer. */
 const MAX_ADDRESSES = 5000;
 /** TCP connections at once, and how long one may take, in ms: an attempt to open a direct path needs it for 3 s. */
 const CONNECTIONS: ShareLimits = { total: 256, perAddress: 32 };

@@ -8,7 +8,7 @@ import { hashOf } from './page.ts';
 
 /**
  * `/openapi.json`: the description of the legacy API, generated from its table of routes. `/api`: a page to try it, which only loads
- * that description, and makes calls as the logged-in user or with a token that the user enters.
+ * that description and sends calls as the logged-in user or with a token that the user enters.
  */
 export function apiDescriptionRoutes(options: { readonly basePath: string; readonly version: string }): RequestHandler {
   // Generated once, with its ETag, since it is public and may be requested any number of times.

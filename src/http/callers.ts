@@ -19,13 +19,13 @@ export interface CallerOptions {
 
 /** Authenticates the callers of both APIs. */
 export interface HttpCallers extends Callers {
-  /** Checks the administrator's name and password. @returns ms to wait after too many failures, or whether they are right */
+  /** Checks the administrator's name and password. @returns whether they are correct, or the ms to wait after too many failures */
   checkAdministrator(request: Request, username: string, password: string): number | boolean;
 }
 
 /**
  * Authenticates callers (contract 3.1, 3.3, D27). A token takes precedence over everything else, since it never has more permissions than a
- * signature. A valid signature takes precedence over a session; with an invalid signature the session counts.
+ * signature. A valid signature takes precedence over a session; with an invalid signature, the session is used.
  */
 export function createCallers({ services, settings }: CallerOptions): HttpCallers {
   const { attempts, now } = services;

@@ -9,7 +9,7 @@ export const answerNotFound: RequestHandler = (_request, response) => {
 
 /**
  * The response to a request that failed outside the API's own error handling: one line in the legacy format. Errors of
- * the server are logged with an id, and the caller only gets the id.
+ * the server are logged with an id, and the caller gets only the id.
  */
 export function answerError(log: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {

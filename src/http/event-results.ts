@@ -8,7 +8,7 @@ export const eventCostPerSecond = 10_000;
 
 /** Limits the cost of the events of each caller's subscriptions. */
 export class EventRate {
-  /** For each caller, the time in ms at which the cost of the events sent so far is paid. */
+  /** For each caller, the time in ms until which the events sent so far use up the limit. */
   readonly #paid = new Map<string, number>();
 
   /** Waits until the next event may be sent. @param cost of the event */
@@ -25,7 +25,7 @@ export class EventRate {
 interface EventResultsOptions {
   /** The response that receives the results. */
   readonly response: Response;
-  /** A reader that accepts nothing for this many ms is disconnected. Comments are sent more often than that, so a reader that reads is never idle. */
+  /** A reader that accepts no data for this many ms is disconnected. Comments are sent more often, so a working connection is never idle. */
   readonly stalledMs: number;
   /** Resolves when the next result may be computed. */
   readonly before: () => Promise<void>;
@@ -47,7 +47,7 @@ export class EventResults implements AsyncIterableIterator<ExecutionResult> {
     response.once('close', () => void this.return());
     // A reader that doesn't read would not receive the error either.
     if (events instanceof EventQueue) events.onOverflow = () => { if (response.writableNeedDrain) response.destroy(); };
-    // Yoga turns the timeout off when it begins to write.
+    // Yoga turns the timeout off before its first write.
     setImmediate(() => response.socket?.setTimeout(stalledMs));
   }
 

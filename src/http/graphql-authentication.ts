@@ -40,7 +40,7 @@ function signatureOf(request: Request): ReadonlyMap<string, string> {
   return parts;
 }
 
-/** Name and password of a Basic header; undefined = no such header. */
+/** The name and password in a Basic header; undefined = no such header. */
 function basicCredentials(header: string | undefined): { readonly username: string; readonly password: string } | undefined {
   const encoded = /^basic +([a-z0-9+/=]+)$/i.exec(header ?? '')?.[1];
   if (encoded === undefined) return undefined;

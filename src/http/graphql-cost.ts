@@ -62,7 +62,7 @@ export function costOf(schema: GraphQLSchema, document: DocumentNode, operation:
     return Object.hasOwn(variables, name) ? variables[name] : literal(defaults.get(name));
   }
 
-  /** Whether its filter has a condition that no index covers (a field without the extension `indexed`). */
+  /** Whether a list's filter has a condition that no index covers (a field without the extension `indexed`). */
   function looksAtAll(node: FieldNode, { args }: GraphQLField<unknown, unknown>): boolean {
     const type = getNullableType(args.find(({ name }) => name === 'filter')?.type);
     const filter = isInputObjectType(type) ? valueOf(node, 'filter') : undefined;

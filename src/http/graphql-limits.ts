@@ -10,7 +10,7 @@ export const limits = {
   depth: 10,
   aliases: 30,
   directives: 30,
-  /** Values that it may return; see graphql-cost.ts. */
+  /** Maximum values in the result; see graphql-cost.ts. */
   cost: 30_000,
   /** The same for each event of a subscription. */
   eventCost: 3000,
@@ -18,7 +18,7 @@ export const limits = {
   tokens: 1000,
 } as const;
 
-/** Refuses texts that are too large before any of it runs. graphql-operations.ts checks the cost. */
+/** Refuses operations whose text is too large. graphql-operations.ts checks the cost. */
 export const queryLimits: Plugin[] = [
   maxTokensPlugin({ n: limits.tokens }),
   maxDepthPlugin({ n: limits.depth }),

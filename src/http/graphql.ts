@@ -71,8 +71,8 @@ export function createGraphql({ services, settings, callers, stalledMs: ms = sta
 }
 
 /**
- * Refuses what another site made a browser send (browsers add Basic credentials by themselves). Together with the JSON body,
- * which a form can't send, no page elsewhere can run an operation.
+ * Refuses requests that a browser sends on behalf of another site (browsers add Basic credentials automatically). Since a form
+ * can't send a JSON body either, no page of another site can run an operation.
  */
 const requireOwnOrigin: RequestHandler = (request, response, next) => {
   if (request.method !== 'GET' && isForeign(request)) fail(response, 403, 'FOREIGN_ORIGIN');
@@ -89,7 +89,7 @@ function refuse(request: Request, response: Response, outcome: Exclude<Authentic
   fail(response, 401, 'UNAUTHENTICATED', outcome.reason);
 }
 
-/** @param message of an error without a fixed one, or one that says more than the table's */
+/** @param message for an error without a fixed message, or more specific than the table's message */
 function fail(response: Response, status: number, code: ErrorCode, message: string = errorCodes[code].message): void {
   response.status(status).json({ errors: [{ message, extensions: { code } }] });
 }
@@ -104,7 +104,7 @@ async function takeSlot({ slots }: Services, caller: Caller): Promise<(() => voi
   }
 }
 
-/** A body that is too large is none that GraphQL's own validation refuses: the caller learns how large it may be. */
+/** Masks errors, but for a request body that is too large, the message states the maximum size. */
 function sayingSize(maskError: (error: unknown) => GraphQLError): (error: unknown) => GraphQLError {
   return (error) => {
     if (!(error instanceof GraphQLError) || error.extensions['code'] !== 'REQUEST_ENTITY_TOO_LARGE') return maskError(error);
@@ -113,7 +113,7 @@ function sayingSize(maskError: (error: unknown) => GraphQLError): (error: unknow
   };
 }
 
-/** What validation says would get to the caller past the mask. */
+/** Masks validation errors, which would otherwise bypass the mask. */
 function maskedValidation(maskError: ReturnType<typeof createErrorMask>): Plugin {
   return {
     onValidate: () => ({ result, setResult }) => {

@@ -3,12 +3,12 @@ import { Socket } from 'node:net';
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
-/** The headers that Helmet sets. They are the same for every request; running its thirteen handlers each time would take as long as routing. */
+/** The headers that Helmet sets. They are the same for every request; running Helmet's thirteen handlers each time would take as long as routing. */
 const fields = Object.entries(helmetFields());
 
 /**
- * The security headers of every response: nothing may be loaded, and no site may frame it. Pages that need more override them. There is no header that
- * demands HTTPS, since only the proxy in front of the server knows whether it is reached over HTTPS.
+ * The security headers of every response: it may load nothing, and no site may frame it. Pages that need more override them. No header
+ * demands HTTPS, since only the proxy in front of the server knows whether the server is reached over HTTPS.
  */
 export const securityHeaders: RequestHandler = (_request, response, next) => {
   for (const [name, value] of fields) response.setHeader(name, value);

@@ -2,7 +2,7 @@ import { type RequestHandler, Router } from 'express';
 import type { Logger } from 'pino';
 import { AditError } from '../schema/errors.ts';
 
-/** Checks by name; each fails while a part of the server doesn't work. */
+/** Checks by name. A check fails while its part of the server doesn't work. */
 export type HealthChecks = Readonly<Record<string, () => void | Promise<void>>>;
 
 /** Timeout of a check, in ms. */
@@ -10,7 +10,7 @@ const timeoutMs = 2000;
 
 /**
  * `/healthz`: the process responds. `/readyz`: every check passes; a 503 names the checks that fail, with their error codes, and
- * the log has the reasons.
+ * the log contains the reasons.
  */
 export function healthRoutes(checks: HealthChecks, log: Logger): RequestHandler {
   return Router()

@@ -30,7 +30,7 @@ export function loginPage({ basePath }: { readonly basePath: string }): RequestH
 <p>Programs sign their calls with <code>auth_key</code> and <code>timestamp</code>, or bring a token.</p>`;
   const show = page('Log in', body, script);
   return Router().get('/login/index', (request, response, next) => {
-    // Without it, a browser that runs no script would not send the origin of the form.
+    // Without this header, browsers without scripts would not send the form's origin.
     response.set('Referrer-Policy', 'same-origin');
     return show(request, response, next);
   });

@@ -36,7 +36,7 @@ const counters = {
   dataConnections: 'Data connections that were accepted.',
 } as const;
 
-/** `/metrics` in Prometheus' text form, for administrators: by signature, token, session, or Basic name and password. */
+/** `/metrics` in Prometheus' text format, for administrators: by signature, token, session, or HTTP Basic. */
 export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, version: string): RequestHandler {
   const { registry, update } = metricsOf(version);
   return Router().get('/metrics', async (request, response) => {

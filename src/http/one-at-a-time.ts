@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 export const PIPELINED_MOST = 16;
 
 /**
- * Processes the requests of a connection one after another, each when the previous response is complete. With HTTP/1.1 pipelining, Node passes all requests
- * of a peer to the server at once and queues the responses, so a peer that reads nothing could fill the memory with
+ * Processes the requests of a connection one after another, each when the previous response is complete. With HTTP/1.1 pipelining, Node
+ * passes all requests of a peer to the server immediately and queues the responses, so a peer that reads nothing could fill the memory with
  * them. Also, a queued response gets no 'close' event when the connection ends, so its resources would never be released.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {

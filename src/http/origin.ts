@@ -12,8 +12,8 @@ export function isForeign(request: Request): boolean {
 }
 
 /**
- * Whether an origin is the one that the request was sent to. Host and scheme are those that a trusted proxy reports; forwarded.ts has removed
- * the reports of others. Without a report the scheme is unknown, since a proxy that the settings don't name may have terminated TLS.
+ * Whether a request was sent to this origin. A trusted proxy reports the host and scheme; forwarded.ts has removed the reports of other
+ * peers. Without a report the scheme is unknown, since a proxy that the settings don't name may have terminated TLS.
  */
 function isOwn(origin: string, request: Request): boolean {
   if (!URL.canParse(origin)) return false;

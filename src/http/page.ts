@@ -4,7 +4,7 @@ import type { RequestHandler } from 'express';
 const style = 'body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}';
 
 /**
- * A small page. It may use its own style and script, and call or send forms to this server. It may load nothing else.
+ * A small page. It may use its own style and script, call this server, and send forms to it. It may load nothing else.
  * @param body HTML
  * @param script JavaScript; blank = none, and the page may make no calls
  */

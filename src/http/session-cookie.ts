@@ -10,7 +10,7 @@ export class SessionCookie {
     this.#basePath = basePath;
   }
 
-  /** The session of a request. Where the server only sets the name that no other host can plant, other names are ignored. */
+  /** The session of a request. Over HTTPS, only the cookie name that no other host can set is read. */
   read(request: Request): string | undefined {
     const names = request.secure ? [sessionCookieName(true, this.#basePath)] : sessionCookieNames;
     return names.map((name) => cookieOf(request, name)).find((value) => value !== undefined);
@@ -37,7 +37,7 @@ export class SessionCookie {
 
 /**
  * Whether a browser sent the request over HTTPS: a trusted proxy reports it, or the browser's origin is an HTTPS page, which also
- * works behind a proxy that the settings don't name. A caller who forges it only affects their own cookie.
+ * works behind a proxy that the settings don't name. A caller who forges either only affects their own cookie.
  */
 function cameOverHttps(request: Request): boolean {
   return request.secure || /^https:/i.test(request.get('origin') ?? '');

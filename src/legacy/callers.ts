@@ -10,7 +10,7 @@ export interface Callers {
   /** Authenticates a request (contract 3.1, D1, D27). */
   identify(request: Request, input: Input): Identified | Promise<Identified>;
   /**
-   * Checks name and password, and sets the session cookie on success. @returns whether they are right
+   * Checks name and password, and sets the session cookie on success. @returns whether they are correct
    * @throws {AditError} FOREIGN_ORIGIN
    */
   logIn(request: Request, response: Response, username: string, password: string): Promise<boolean>;

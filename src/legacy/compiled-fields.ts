@@ -48,13 +48,13 @@ export function compileObject(compiling: Compiling, type: GraphQLObjectType, set
     scope[`given${n}`] = argumentsOf(field, node);
     scope[`info${n}`] = infoOf(compiling, type, field, nodes);
     // Waits for a promise before anything else can throw: otherwise its rejection would be unhandled and end the process.
-    // Once it has resolved, `made` is set, or the operation has failed.
+    // `made` is assigned before the promise resolves, unless the operation has failed.
     before.push(`const value${n} = resolve${n}(source, given${n}(execution), execution.context, info${n}), later${n} = isPromise(value${n});
       if (later${n}) execution.wait(value${n}, (value) => { made[${member}] = complete${n}(value, execution); });`);
     members.push(`${member}: later${n} ? null : complete${n}(value${n}, execution)`);
   }
   const body = `const { ${Object.keys(scope).join(', ')} } = scope; return (source, execution) => { ${before.join('\n')} const made = { ${members.join(',\n')} }; return made; };`;
-  // Built only from the names in our own documents and schema.
+  // Contains only names from our own documents and schema.
   // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-type-assertion
   return (new Function('scope', body) as (scope: Scope) => MakeObject)(scope);
 }
@@ -144,11 +144,11 @@ function ofType(compiling: Compiling, type: GraphQLOutputType, nodes: readonly F
     const texts = getNullableType(type.ofType) === GraphQLString;
     return (list, execution) => {
       if (!Array.isArray(list)) throw new Error(`${name} is no list`);
-      // A list of addresses may have 80,000.
+      // A list of addresses may have 80,000 items.
       const items: readonly unknown[] = list;
       if (texts && items.every(isText)) return items;
       const made: unknown[] = [];
-      // First attach to all promises, as for the fields of an object.
+      // Waits for all promises first, as for the fields of an object.
       for (const [index, item] of items.entries()) if (isPromise(item)) execution.wait(item, (value) => { made[index] = complete(value, execution); });
       for (const item of items) made.push(isPromise(item) ? null : complete(item, execution));
       return made;

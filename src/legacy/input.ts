@@ -10,7 +10,7 @@ import { bodyLimit, type LargeBodies, usualBody } from './large-bodies.ts';
 export interface Input extends ReadonlyMap<string, string> {
   /** The names that occurred more than once; absent = none. */
   readonly repeated?: ReadonlySet<string>;
-  /** Size of the body; absent = there was none. */
+  /** Size of the body; absent = no body. */
   readonly bodyBytes?: number;
 }
 
@@ -34,7 +34,7 @@ export class RequestAborted extends Error {
   override readonly name = 'RequestAborted';
 }
 
-/** The server reads and discards a body over the limit up to this size, so that most callers finish writing and read the response. */
+/** The server reads and discards an oversized body up to this size, so that most callers finish writing and read the response. */
 const discardLimit = 4 * 1024 * 1024;
 /** Maximum number of parameters, in the body and in the query string. */
 const parameterLimit = 200;
@@ -42,7 +42,7 @@ const parameterLimit = 200;
 /**
  * Reads and merges the parameters of a request. The body takes precedence over the query string, and the first of several values of
  * a parameter counts (contract section 0). A body in an unknown encoding is ignored if the query string contains the signature.
- * @param address the caller's
+ * @param address the caller's address
  * @param room the memory budget for large bodies
  * @throws {UnreadableRequest} 413 for a body over 3 MB, 503 if the budget is exhausted, 415 for an unknown encoding, 400 for a malformed body
  * @throws {RequestAborted}

@@ -1,11 +1,11 @@
-/** Maximum size of a body in bytes. An administrator's list of 1 MB fits, even with escaped line breaks and colons. */
+/** Maximum size of a body in bytes. Fits an administrator's list of 1 MB, even with escaped line breaks and colons. */
 export const bodyLimit = 3 * 1024 * 1024;
 /** Maximum size in bytes of a body that needs no budget: enough for everything except the longest lists. */
 export const usualBody = 256 * 1024;
 /** Budget in bytes for larger bodies whose sender is not authenticated yet. */
 const room = { perAddress: 6 * 1024 * 1024, inAll: 48 * 1024 * 1024 };
 
-/** The memory budget for large bodies: unauthenticated clients can exhaust neither the memory nor the budget of other addresses. */
+/** The memory budget for large bodies: unauthenticated callers can exhaust neither the memory nor the budget of other addresses. */
 export class LargeBodies {
   readonly #byAddress = new Map<string, number>();
   #inAll = 0;

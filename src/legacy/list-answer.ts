@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { OperationContext } from './operation.ts';
 
-/** Rows of the first part: the usual page of a panel, so that it is sent at once. */
+/** Rows of the first part: a panel's usual page, so that it is sent in one part. */
 const firstRows = 10;
 /** Maximum rows of a part, and of a list that is sent with a Content-Length. */
 const mostRows = 100;
@@ -32,8 +32,8 @@ export class ListAnswer {
 }
 
 /**
- * Sends a list while it is produced: up to a hundred rows at once with a Content-Length, a longer list in parts, each when the reader has
- * received the previous ones. If a list fails after its beginning was sent, its end is missing: the caller closes the connection.
+ * Sends a list while it is produced: up to a hundred rows in one piece with a Content-Length, a longer list in parts, each after the reader
+ * has received the previous ones. If a list fails after the first part, the response is truncated, and the caller closes the connection.
  */
 export async function sendList(response: Response, list: ListAnswer, context: OperationContext): Promise<void> {
   let endSlot: (() => void) | undefined;
@@ -43,7 +43,7 @@ export async function sendList(response: Response, list: ListAnswer, context: Op
     for (let count = firstRows; ;) {
       await context.nextSlice();
       const all = await list.next(count);
-      // The texts of a row may have 2 MB: making, writing and sending them are parts of their own.
+      // The texts of a row may have 2 MB, so reading and serializing each use a time slice of their own.
       await context.nextSlice();
       if (sent === 0 && list.ended) {
         response.end(JSON.stringify(all));

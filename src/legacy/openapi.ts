@@ -90,7 +90,7 @@ function pathItem(route: Route, path: string): JsonObject {
 }
 
 function queryParameters(route: Route): Json {
-  // A GET of a panel's route opens a page; the parameters are those of the POST.
+  // GET on a panel's route opens a page; the parameters belong to POST.
   if (route.panel) return [];
   return Object.entries(route.parameters).map(([name, parameter]) => ({
     name, in: 'query', required: parameter.required ?? false, description: parameter.description ?? '', schema: valueSchema(parameter),
@@ -152,7 +152,7 @@ function shapeOf({ answer: name }: Route): JsonObject {
   return name === undefined ? {} : reference(name);
 }
 
-/** Without the name of the dialect, which is OpenAPI's default. */
+/** Omits the name of the dialect, which is OpenAPI's default. */
 function schemaOf(shape: z.ZodType): JsonObject {
   const { $schema: _dialect, ...schema } = jsonObject.parse(z.toJSONSchema(shape, { io: 'input' }));
   return schema;

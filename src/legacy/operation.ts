@@ -34,7 +34,7 @@ export function compileOperation<Result, Variables extends object>(
   };
 }
 
-/** Starts an operation. If it throws, the error is reported when the fields that have begun are done. @returns its result, valid when it has ended */
+/** Starts an operation. If a resolver throws, the error is reported when all started fields are done. @returns the result, valid when the operation has ended */
 function start(compiled: MakeObject, execution: Execution): object | undefined {
   try {
     return compiled(undefined, execution);
@@ -55,9 +55,9 @@ function withoutAbsent(values: object): Record<string, unknown> {
 
 /** The part of the context that the legacy API uses. Resolvers use more of it. */
 export interface OperationContext {
-  /** Makes each further run of the operation return the next rows of its list. @param most maximum rows of all runs; undefined = all */
+  /** Makes each further run of the operation return the next rows of its list. @param most maximum rows of all runs together; undefined = all */
   walk(most: number | undefined): { readonly ended: boolean };
-  /** Waits for the next time slice; call it before each part of long work. @returns undefined = continue at once */
+  /** Waits for the next time slice; call it before each part of long work. @returns undefined = continue immediately */
   nextSlice(): Promise<void> | undefined;
   /** Waits until the caller may begin another long operation. @returns a function that ends it @throws {AditError} TOO_MANY_OPERATIONS */
   takeSlot(): Promise<() => void>;

@@ -59,7 +59,7 @@ export function id(resource: Resource): Parameter<number> {
   };
 }
 
-/** The id of a record that another record belongs to; absent, blank and 0 = none given. Malformed = no such record. */
+/** The id of a record that another record belongs to; absent, blank and 0 = not given. Malformed = no such record. */
 export function reference(resource: Resource): Parameter<number | undefined> {
   const named = id(resource);
   return {
@@ -221,7 +221,7 @@ export const listing = {
   },
 } satisfies Record<string, Parameter<unknown>>;
 
-/** The filters of a list in addition to its owner; undefined if there are none, so that nothing is checked. */
+/** The filter of a list by owner and other conditions; undefined = no filter, so nothing is checked. */
 export function listFilter<Others extends object>({ user_id: ownerId, unassigned }: OwnerValues, others?: Others): OwnerFilter | (OwnerFilter & Others) | undefined {
   // user_id 0 means records without an owner, and so does unassigned, with any user_id (contract 2.1).
   const owner: OwnerFilter | undefined = unassigned === true || ownerId === 0 ? { unassigned: true } : ownerId === undefined ? undefined : { ownerId };
@@ -275,7 +275,7 @@ function textsOf(table: ReadonlyMap<string, unknown>): string[] {
   return [...table.keys()].filter((name) => name !== '');
 }
 
-/** undefined unless it is an optional sign and digits. */
+/** undefined unless `text` consists of an optional sign and digits. */
 function integerOf(value: string): number | undefined {
   const trimmed = value.trim();
   return /^[+-]?\d+$/.test(trimmed) ? Number(trimmed) : undefined;

@@ -11,7 +11,7 @@ import { compileOperation, type OperationContext } from './operation.ts';
 import { readParameters, type Parameters, type Values } from './parameters.ts';
 import type { ShapeName } from './shapes.ts';
 
-/** What an endpoint gets when the server starts. */
+/** The dependencies of an endpoint. */
 export interface Boot {
   readonly schema: GraphQLSchema;
   readonly authKey: string;
@@ -44,7 +44,7 @@ export class Redirect {
 /** Returns the body of a successful response, or a list. @throws the operation's error */
 export type Action = (call: Call) => object | Promise<object>;
 
-/** The format of a response (contract section 0); raw = a format of its own. */
+/** The format of a response (contract section 0); raw = specific to the endpoint. */
 type Envelope = 'write' | 'single' | 'list' | 'raw';
 
 /** The complete description of an endpoint. The router, the tests, the authorization matrix and the API description use it. */
@@ -53,7 +53,7 @@ export interface Route {
   readonly path: string;
   readonly aliases: readonly string[];
   readonly methods: readonly ('GET' | 'POST')[];
-  /** Who may call it: anyone, or authenticated callers. */
+  /** Allowed callers: anyone, or authenticated callers. */
   readonly access: 'anyone' | 'caller';
   /** One line for the API description. */
   readonly summary: string;
@@ -65,9 +65,9 @@ export interface Route {
   readonly creates?: true;
   /** The shape of the response: a record, a row of the list, the fields of a write's response besides its text, or a raw response. */
   readonly answer?: ShapeName;
-  /** It responds with a redirect to a page. */
+  /** Whether the response redirects to a page. */
   readonly redirects?: true;
-  /** The GraphQL operation that it runs. */
+  /** The endpoint's GraphQL operation. */
   readonly operation?: DocumentNode;
   /** A GET opens a page of the panel instead (contract D3). */
   readonly panel?: true;
@@ -116,7 +116,7 @@ export function write<P extends Parameters, Result, Variables extends object>(ro
       const changes = getOperationAST(row.operation)?.operation === OperationTypeNode.MUTATION;
       return async ({ input, context, caller }) => {
         const values = readParameters(row.parameters, input, caller?.kind === 'admin');
-        // Before errors that only building the variables would find.
+        // Takes precedence over errors in the variables.
         if (changes && caller?.readOnly === true) throw new AditError('FORBIDDEN');
         const result = await run(context, variables(values));
         return { status: 1, msg: row.success, ...(createdId && { id: Number(createdId(result)) }), ...extra?.(result) };
@@ -125,7 +125,7 @@ export function write<P extends Parameters, Result, Variables extends object>(ro
   };
 }
 
-/** An endpoint for one record: `{code, data}`. `record` returns null if there is none. */
+/** An endpoint for one record: `{code, data}`. `record` returns null if not found. */
 export function single<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
   readonly variables: (values: Values<P>) => NoInfer<Variables>;
   readonly record: (result: Result) => object | null;
@@ -165,7 +165,7 @@ export function list<P extends Parameters, Result, Variables extends { readonly 
   };
 }
 
-/** An endpoint that reads, with a format of its own. */
+/** An endpoint that reads, with its own response format. */
 export function shaped<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
   readonly variables: (values: Values<P>) => NoInfer<Variables>;
   readonly shape: (result: Result) => object;
@@ -180,7 +180,7 @@ export function shaped<P extends Parameters, Result, Variables extends object>(r
   };
 }
 
-/** An endpoint without authentication, with a format of its own. */
+/** An endpoint without authentication, with its own response format. */
 export function raw(row: Described & Partial<Pick<Route, 'methods' | 'parameters' | 'operation' | 'perMinute' | 'redirects'>> & { readonly bind: (boot: Boot) => Action }): Route {
   return { aliases: [], methods: read, parameters: {}, ...row, access: 'anyone', envelope: 'raw' };
 }

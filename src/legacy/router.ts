@@ -21,7 +21,7 @@ export interface LegacyOptions {
   readonly contextFor: (caller: Caller, request: Request) => OperationContext;
   readonly settings: Pick<Settings, 'authKey' | 'authCryptKey' | 'apiAuthFailureStatus' | 'basePath'>;
   readonly callers: Callers;
-  /** Waits for a time slice for a call from an address. @returns undefined = continue at once */
+  /** Waits for a time slice for a call from an address. @returns undefined = continue immediately */
   readonly nextSlice: (address: string) => Promise<void> | undefined;
   /** ms since the epoch */
   readonly now?: () => number;
@@ -37,10 +37,10 @@ interface Endpoint {
 }
 
 /**
- * Makes the legacy API: the routes of the table at their paths, with and without trailing slash, in any case, further path
- * segments ignored (contract section 0). Paths that aren't in the table go on to the next handler. It is mounted at the base
+ * Creates the router of the legacy API: the routes of the table, case-insensitive, with and without trailing slash, further path
+ * segments ignored (contract section 0). Paths that aren't in the table are passed to the next handler. Mount it at the base
  * path, before anything that reads bodies.
- * @throws {Error} when an operation doesn't fit the schema
+ * @throws {Error} if an operation doesn't match the schema
  */
 export function createLegacyRouter({ schema, contextFor, settings, callers, nextSlice, now = Date.now, log }: LegacyOptions): RequestHandler {
   const endpoints = bindAll({ schema, now, callers, authKey: settings.authKey, authCryptKey: settings.authCryptKey });
@@ -70,13 +70,13 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, next
     else send(response, identified.status, { status: 0, msg: identified.msg });
   }
 
-  /** A person opens a page: the panel's page, or its login (contract D1, D3). */
+  /** Responds to a person with the panel's page, or its login (contract D1, D3). */
   async function open({ route, run }: Endpoint, request: Request, response: Response, next: () => void): Promise<void> {
     const input: Input = new Map();
     const identified = await callers.identify(request, input);
     if (!('caller' in identified)) return toLogin(response);
     if (!route.ownPage) return redirect(response, '/');
-    // A caller that may not read the record of the page doesn't get the page (contract D19).
+    // A caller who may not read the record of the page doesn't get the page (contract D19).
     const { caller } = identified;
     const answered = route.panel ? undefined : await run({ request, response, input, caller, context: contextFor(caller, request) });
     if (answered instanceof ListAnswer) await answered.next(1);

@@ -31,7 +31,7 @@ function withNone<T>(parameter: Parameter<T | undefined>, none: T): Parameter<T 
   };
 }
 
-/** The input that the parameters form: the fields that any of them sets. */
+/** The input that results from the parameters: all fields that one of them sets. */
 export type InputOf<P extends Parameters> = {
   readonly [Name in keyof P as P[Name] extends Setting<infer Field, unknown> ? Field : never]: P[Name] extends Parameter<infer T> ? T : never;
 };

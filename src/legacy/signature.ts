@@ -4,7 +4,7 @@ import type { Input } from './input.ts';
 /** Maximum difference between a timestamp and the server's time, in seconds, inclusive (contract 3.1). */
 const windowSeconds = 20;
 
-/** Returns what is wrong with a call's signature; undefined = it is valid, and the caller is an administrator. */
+/** Returns the problem with a call's signature; undefined = valid, and the caller is an administrator. */
 export type SignatureCheck = (input: Input) => string | undefined;
 
 /**

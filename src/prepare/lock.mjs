@@ -3,12 +3,12 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { say } from './run.mjs';
 
-/** A holder shows every 2 s that it is alive; one that was silent for this long has ended, or its id belongs to another. */
+/** A holder renews its lock every 2 s. After this many ms without renewal, the holder has ended, even if another process has its id. */
 const silentMs = 30_000;
 
 /**
- * Does something that two processes must not do to one checkout at a time, such as installing packages. Another process
- * that holds the lock, a directory, is waited for; that of a dead process is taken over. Node has no lock that ends with its process.
+ * Runs work that only one process may do in a checkout at a time, such as installing packages. Waits while another process holds
+ * the lock, which is a directory; takes over the lock of a dead process. Node has no lock that is released when its process ends.
  */
 export async function withLock(directory, work, { pollMs = 200, onWait = () => say('waiting for another adit command that prepares this checkout ...') } = {}) {
   for (let tries = 0; !take(directory); tries++) {
@@ -27,7 +27,7 @@ export async function withLock(directory, work, { pollMs = 200, onWait = () => s
 function take(directory) {
   mkdirSync(path.dirname(directory), { recursive: true });
   if (failure(() => mkdirSync(directory), 'EEXIST')) {
-    // Of several processes that find it stale, one succeeds in moving it away; then all try to take it again.
+    // If several processes find the lock stale, one succeeds in moving it; then all try again to take it.
     const away = `${directory}.${process.pid}`;
     if (isStale(directory) && !failure(() => renameSync(directory, away), 'ENOENT')) rmSync(away, { recursive: true, force: true });
     return false;
@@ -36,15 +36,15 @@ function take(directory) {
   return true;
 }
 
-/** Whether the holder of a lock is gone. Without a readable id, only its silence tells. */
+/** Whether a lock's holder has ended. Without a readable process id, only the last renewal counts. */
 export function isStale(directory, now = Date.now()) {
   const touched = statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? now;
-  let pid = 0; // just taken, half written or just given back
+  let pid = 0; // just taken or released, or partly written
   failure(() => { pid = Number(readFileSync(path.join(directory, 'pid'), 'utf8')); }, 'ENOENT');
   return now - touched > silentMs || (pid > 0 && failure(() => process.kill(pid, 0), 'ESRCH', 'EPERM') === 'ESRCH');
 }
 
-/** Which of these errors something failed with, if it did. */
+/** The error code of `work`, one of `codes`; undefined = no error. */
 function failure(work, ...codes) {
   try {
     work();

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Why a step has to run, or undefined when what it makes is there and was made from these very inputs. Contents decide, not times, so that
- * a fresh checkout of the same files counts as the same. Inputs and outputs are absolute paths.
+ * Why a step has to run; undefined = its outputs exist and were built from the current inputs. Compares contents instead of times, so that
+ * a fresh checkout of the same files counts as unchanged. Inputs and outputs are absolute paths.
  */
 export function staleReason(step, { root, stamps }) {
   const missing = step.outputs().find((file) => !existsSync(file));
@@ -15,9 +15,9 @@ export function staleReason(step, { root, stamps }) {
   return changed && `${changed}${more.length === 0 ? '' : ` and ${more.length} more`} changed`;
 }
 
-/** Runs a step and remembers what it was made from. */
+/** Runs a step and stores the hashes of its inputs. */
 export async function runStep(step, { root, stamps }) {
-  const made = hashes(step, root); // before the run: a file that is edited meanwhile makes it stale again
+  const made = hashes(step, root); // before the run, so that a file edited meanwhile counts as changed
   await step.run();
   mkdirSync(stamps, { recursive: true });
   writeFileSync(path.join(stamps, `${step.name}.json`), JSON.stringify(made));
@@ -31,6 +31,6 @@ function readStamp(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return {}; // missing, or cut off while it was written: everything counts as changed
+    return {}; // missing or truncated: every input counts as changed
   }
 }

@@ -9,7 +9,7 @@ import { runStep, staleReason } from './stamp.mjs';
 const cache = path.join(root, '.cache');
 const where = { root, stamps: path.join(cache, 'stamps') };
 
-/** What is made, in this order: the later ones are made from the earlier ones, and all by programs of packages. */
+/** The steps after installing packages, in this order: each uses the packages' programs and earlier outputs. */
 const steps = [
   step('prisma', 'generating the database clients', generateClients, () => files('prisma', /^[^/\\]+\.prisma$/),
     'src/store/generated/sqlite/client.ts', 'src/store/generated/postgresql/client.ts', 'src/schema/generated/pothos.ts'),
@@ -18,7 +18,7 @@ const steps = [
   step('build', 'compiling', build, () => [...files('src', /\.ts$/), ...inRoot('tsconfig.json', 'src/prepare/steps.mjs')], 'dist/main.js'),
 ];
 
-/** Installs, generates and compiles what is missing or stale, and says so. When nothing is, it costs a few milliseconds and says nothing. */
+/** Installs, generates and compiles everything that is missing or outdated, and reports it. If there is nothing to do, takes a few ms. */
 export async function prepare() {
   const all = [{ doing: 'installing packages', reason: () => installReason(root), run: install }, ...steps];
   if (all.every(({ reason }) => reason() === undefined)) return;
@@ -32,7 +32,7 @@ export async function prepare() {
   });
 }
 
-/** What is generated from files, and again when packages change. */
+/** A step that generates files. Also runs when packages change. */
 function step(name, doing, make, inputs, ...outputs) {
   const made = { name, run: make, inputs: () => [...inputs(), ...inRoot('package-lock.json')], outputs: () => inRoot(...outputs) };
   return { doing, reason: () => staleReason(made, where), run: () => runStep(made, where) };
@@ -40,7 +40,7 @@ function step(name, doing, make, inputs, ...outputs) {
 
 /**
  * Generates the clients for SQLite (with Pothos' types) and PostgreSQL. `prisma generate` downloads a schema engine that it does not
- * run, unless a setting names one: any existing file satisfies it, so that nothing but the npm registry is needed.
+ * run, unless a variable names one. Any existing file is accepted, so only the npm registry must be reachable.
  */
 async function generateClients() {
   const env = { PRISMA_SCHEMA_ENGINE_BINARY: path.join(root, 'package.json'), CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' };
@@ -51,24 +51,24 @@ async function generateClients() {
   }));
 }
 
-/** Packages that read files of their own, are made for one machine, or are loaded late by those who need them at all. */
+/** Packages that are not bundled: they read their own files, are specific to a platform, or are only loaded when needed. */
 const external = [
   '@photostructure/sqlite', '@node-rs/argon2', 'udx-native', 'pg-native', 'serve-index', 'acme-client', 'selfsigned', 'emitter',
   '@graphql-yoga/render-graphiql', '@prisma/client/runtime/query_compiler*',
 ];
 
-/** How esbuild puts the program into a few files of a directory. */
+/** The esbuild options: bundles the program into a few files. */
 export const bundling = (outdir) => ({
   absWorkingDir: root, entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts'], outbase: 'src', outdir, chunkNames: 'part-[name]-[hash]',
   bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', external, logLevel: 'error',
-  // Node keeps the text of what it runs. Names and lines stay, for stack traces.
+  // Minified, since Node keeps the source in memory. Names and lines stay for stack traces.
   minifySyntax: true, minifyWhitespace: true, lineLimit: 160, legalComments: 'external',
-  banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" }, // what packages of the older kind expect
+  banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" }, // for CommonJS packages
 });
 
 /**
- * Checks the types, and puts the program into a few files in place of the 1,300 of its own and of its packages: it starts in less than half
- * the time, and reads only what a command needs. The old dist stays until the new one is whole.
+ * Checks the types, and bundles the program's and its packages' 1,300 files into a few files. The program then starts in less than half
+ * the time and reads only the files that a command needs. The old dist stays until the new one is complete.
  */
 async function build() {
   await run('Compiling', 'tsc --noEmit --project tsconfig.json');
@@ -81,7 +81,7 @@ async function build() {
 
 const inRoot = (...names) => names.map((name) => path.join(root, name));
 
-/** The files below a directory whose path from there matches. */
+/** The files below a directory whose relative path matches. */
 function files(directory, pattern) {
   return readdirSync(path.join(root, directory), { recursive: true }).filter((name) => pattern.test(name)).map((name) => path.join(root, directory, name));
 }

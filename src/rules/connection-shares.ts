@@ -1,6 +1,6 @@
 import { networkOf } from './ip-address.ts';
 
-/** Prefix length that identifies the owner of IPv6 addresses. */
+/** Prefix length by which IPv6 addresses count as one owner. */
 export const NETWORK_BITS = 64;
 
 /** Maximum number of connections at once, in total and for one address. */

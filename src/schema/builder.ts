@@ -8,7 +8,7 @@ import { getDatamodel } from './generated/pothos.ts';
 
 /**
  * The authorization scopes of a field. Every root field has one of the first five (otherwise schema.ts refuses to start).
- * `access/records.ts` decides which records its callers see and change.
+ * `access/records.ts` decides which records its callers may see and change.
  */
 interface Scopes {
   /** Includes unauthenticated callers, through the public endpoints; excludes read-only tokens. */
@@ -29,8 +29,8 @@ interface Scopes {
 const noClient = { $connect: () => Promise.reject(new Error('Pothos has no client: load by the context')) };
 
 /**
- * The builder with which every type, query and mutation is declared. Both database clients have the same rows, so the types of
- * the SQLite client serve for both.
+ * The builder that declares every type, query and mutation. The rows of both database clients have the same types, so the types of
+ * the SQLite client are used for both.
  */
 export const builder = new SchemaBuilder<{
   Context: Context;
@@ -52,7 +52,7 @@ export const builder = new SchemaBuilder<{
   defaultFieldNullability: false,
   prisma: { client: noClient, dmmf: getDatamodel() },
   scopeAuth: {
-    // Once, at the beginning; a subscription ends when its caller loses access (subscriptions/live.ts).
+    // Checked once, when it begins; a subscription ends when its caller loses access (subscriptions/live.ts).
     authorizeOnSubscribe: true,
     authScopes: ({ caller: { kind, readOnly, wall } }) => ({
       anyone: readOnly !== true && wall !== true,

@@ -78,14 +78,14 @@ export class Context {
     return this.store.counts(caller.kind === 'user' ? { ownerId: caller.userId } : caller.kind === 'client' ? { clientId: caller.clientId } : {});
   }
 
-  /** Makes each further run of the operation return the next rows of its list. @param most maximum rows of all runs; undefined = all */
+  /** Makes each further run of the operation return the next rows of its list. @param most maximum rows of all runs together; undefined = all */
   walk(most: number | undefined): ListWalk {
     return this.#walk = new ListWalk(most);
   }
 
   /**
    * A page of a list, or the next rows of a walk.
-   * @param refine adds conditions that take time to compute; like searches, a caller can run one such list at a time
+   * @param refine adds conditions that take time to compute; as with searches, a caller can run one such list at a time
    */
   async list<Row extends Readonly<Record<string, unknown>>, Query extends { readonly limit: number; readonly search?: string; readonly conditions?: readonly Condition[] }>(
     wanted: Query, page: (query: Query) => Promise<Page<Row>>, pages: (query: Omit<Query, 'limit'> & { readonly limit?: number }) => AsyncGenerator<Page<Row>, void, undefined>,
@@ -103,7 +103,7 @@ export class Context {
     }
   }
 
-  /** Waits for the next time slice; call it before each part of long work. @returns undefined = continue at once */
+  /** Waits for the next time slice; call it before each part of long work. @returns undefined = continue immediately */
   nextSlice(): Promise<void> | undefined {
     return this.#services.timeSlices.next(shareOf(this.caller));
   }

@@ -1,11 +1,11 @@
 interface ErrorRow {
-  /** When it happens, for the documentation. */
+  /** When the error occurs, for the documentation. */
   readonly description: string;
-  /** The contract's English text where it has one (D26); `{name}` is replaced by a parameter. */
+  /** The contract's English text if the contract has one (D26); `{name}` is replaced by a parameter. */
   readonly message: string;
 }
 
-/** Every error the schema answers with. Closed: a resolver can throw no other. */
+/** All errors that the schema can return. Resolvers can throw no others. */
 export const errorCodes = {
   UNAUTHENTICATED: { description: 'The request has no valid credentials, or its address is locked out after too many failed attempts. The message tells which.', message: 'authentication required' },
   FORBIDDEN: { description: 'The caller does not have permission to do this.', message: 'permission denied' },
@@ -74,5 +74,5 @@ export const errorCodes = {
   INTERNAL: { description: 'An error in the server. `id` identifies its entry in the log.', message: 'internal error {id}' },
 } as const satisfies Record<string, ErrorRow>;
 
-/** The code of an error, in `extensions.code` of a GraphQL answer. */
+/** The code of an error, in `extensions.code` of a GraphQL response. */
 export type ErrorCode = keyof typeof errorCodes;

@@ -23,7 +23,7 @@ export class AditError extends Error {
   /** The extensions of the GraphQL error: code and parameters, and for errors caused by a field all problems of the input. */
   readonly extensions: Readonly<Record<string, unknown>> & { readonly code: ErrorCode };
 
-  /** @param message overrides the table's @param others further problems of the same input */
+  /** @param message overrides the table's message @param others further problems of the same input */
   constructor(code: ErrorCode, params: ErrorParams = {}, message = messageOf(code, params), others: readonly AditError[] = []) {
     super(message);
     this.code = code;

@@ -1,8 +1,8 @@
 import { GraphQLError } from 'graphql';
 
 /**
- * Messages of graphql-js that quote a value. The value may be a password, and error responses end up in the logs of
- * callers and proxies, so the replacement only contains the location and the rule.
+ * Messages of graphql-js that quote a value. The value may be a password, and callers and proxies log error responses,
+ * so the replacement contains only the location and the rule.
  */
 const quoting: readonly (readonly [message: RegExp, replacement: string])[] = [
   [/^(Syntax Error: .*?(?:String|BlockString|Name|Int|Float)) "[^]*$/, '$1.'],

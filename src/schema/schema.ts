@@ -33,7 +33,7 @@ import './wall/queries.ts';
 /** The GraphQL schema. Its text is `schema.graphql` next to this file, in the order of declaration. */
 export const schema = boundLists(scoped(builder.toSchema({ sortSchema: false })));
 
-/** Throws if a root field has no scope, so that a forgotten scope can't make it public. */
+/** Throws if a root field has no scope, so that no field is public by mistake. */
 function scoped(built: GraphQLSchema): GraphQLSchema {
   for (const type of [built.getQueryType(), built.getMutationType(), built.getSubscriptionType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {

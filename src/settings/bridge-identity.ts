@@ -20,7 +20,7 @@ export function bridgeIdentityFile(dataDir: string): string {
 }
 
 /**
- * The certificate of the bridge and its key: the operator's, or the pair that the first start generated in the data directory.
+ * The certificate of the bridge and its key: provided by the operator, or generated in the data directory at the first start.
  * @throws {SettingsError} if they can't be read, written or used
  */
 export async function bridgeIdentity(settings: Pick<Settings, 'dataDir' | 'bridgeTlsCert' | 'bridgeTlsKey'>): Promise<BridgeIdentity> {

@@ -22,7 +22,7 @@ A secret can also be read from a file: add \`-file\` to the flag, \`_FILE\` to t
 For the settings of the agent and the visitor, see [agent.md](agent.md).
 `;
 
-/** docs/settings.md: every setting with its names, its default and its description, as src/settings/settings.ts declares them. */
+/** docs/settings.md: every setting with its names, default and description, as declared in src/settings/settings.ts. */
 export function settingsDocument(): string {
   const rows = settingNames.map((name) => {
     const { value, help, secret = false } = infoOf(name);

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 
-/** Parses the value of a flag. @returns undefined = it is not valid, and `problems` says why */
+/** Parses the value of a flag. @returns undefined = invalid; the reason is added to `problems` */
 export type FlagCheck = <T>(flag: string, schema: z.ZodType<T>, value: unknown) => T | undefined;
 
-/** A check of flags that collects everything that is wrong with them. @param problems where it puts a line for each invalid flag */
+/** Creates a check of flags that collects all problems. @param problems receives a line for each invalid flag */
 export function flagCheck(problems: string[]): FlagCheck {
   return (flag, schema, value) => {
     const checked = schema.safeParse(value);

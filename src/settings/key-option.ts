@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A secret that a program is started with, and the ways to pass it. */
+/** A secret for starting a program, and the ways to pass it. */
 export interface KeyOption {
   /** Its name in messages: "key". */
   readonly what: string;
@@ -14,9 +14,9 @@ export interface KeyOption {
 }
 
 /**
- * Reads a key from a flag, a file or the environment, since every user of the machine can read the flags of a running program. Flags override
- * the environment. Each of them may give the key only once.
- * @param problems problems are added to it @returns undefined = there is a problem
+ * Reads a key from a flag, a file or the environment. (Every user of the machine can read the flags of a running program.) Flags override
+ * the environment. Each of the two may provide the key only once.
+ * @param problems receives the problems @returns undefined = there is a problem
  */
 export function readKeyOption(option: KeyOption, environment: NodeJS.ProcessEnv, problems: string[]): string | undefined {
   const { what, flag, variable, value, file } = option;

@@ -17,7 +17,7 @@ export function writePrivately(file: string, text: string): void {
   renameSync(temporary, file);
 }
 
-/** The same for a file that is written while the server runs: doesn't block on the disk. @throws the system's error */
+/** Asynchronous variant, for files that are written while the server runs. @throws the system's error */
 export async function keepPrivately(file: string, text: string): Promise<void> {
   const temporary = `${file}.${process.pid}`;
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });

@@ -37,7 +37,7 @@ export function storedSecrets(dataDir: string): StoredSecrets {
     return stored.data;
   } catch (error) {
     if (isMissing(error)) return {};
-    // A parser's message quotes the file, which contains secrets.
+    // The parser's message would quote the file, which contains secrets.
     const problem = error instanceof SyntaxError ? 'is not JSON' : error instanceof Error ? error.message : String(error);
     throw new SettingsError([`${file}: ${problem} (data directory)`]);
   }

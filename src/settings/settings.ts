@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { logLevels as logLevelNames, logModules } from '../rules/log-levels.ts';
 import { authFailureStatus, basePath, boolean, databaseUrl, email, filePath, host, httpsUrl, integer, logLevels, networks, oneOf, optionalFilePath, port, portRanges, secret, text, webUrl } from './values.ts';
 
-/** The texts of a setting; zod has its type and default. */
+/** The texts of a setting; zod contains its type and default. */
 export interface SettingInfo {
   /** The description in `--help` and docs/settings.md. */
   readonly help: string;
   /** The placeholder of its value in `--help`. */
   readonly value: string;
-  /** Never printed; can also be given as the name of a file that holds it. */
+  /** Never printed; the name of a file that contains it can be passed instead. */
   readonly secret?: boolean;
 }
 

@@ -101,7 +101,7 @@ export function readSource(source: Source, problems: string[]): GivenValue[] {
   return given;
 }
 
-/** The content of a secret's file without the final line break that editors add; undefined after a complaint. */
+/** The content of a secret's file without the final line break that editors add; undefined = problem reported. */
 function secretFromFile(file: unknown, complain: (problem: string) => void): string | undefined {
   if (typeof file !== 'string') {
     complain('must be the name of a file');

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { z } from 'zod';
 import { keepPrivately } from './private-file.ts';
 
-/** How long a secret is used, in ms. Somebody who obtains it can read the resumed TLS 1.2 connections of that period. */
+/** How long a secret is used, in ms. Anyone who obtains it can decrypt the resumed TLS 1.2 connections of that period. */
 export const TICKET_SECRET_MS = 24 * 60 * 60_000;
 const BYTES = 32;
 

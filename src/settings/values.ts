@@ -27,7 +27,7 @@ export const text = z.string('must be a text').min(1, 'must not be empty').max(2
 /** A file or directory; a relative path is resolved from the working directory. */
 export const filePath = z.string('must be a path').min(1, 'must not be empty').transform((file) => path.resolve(file));
 
-/** The same; "" = none. */
+/** An optional path, resolved likewise; "" = none. */
 export const optionalFilePath = z.union([z.literal(''), filePath], { error: 'must be a path' });
 
 /** An address or host name to listen on. */
@@ -53,7 +53,7 @@ export const basePath = z.string('must be a text').regex(/^(\/[\w.~-]+)*$/, 'mus
 /** IP addresses and networks (`10.0.0.0/8`): an array, or a text separated by commas. */
 export const networks = z.union([z.array(z.string()), z.string().transform(splitAtCommas)], { error: 'must be a list of IP addresses and networks' })
   .pipe(z.array(z.string()).refine((list) => list.every(isNetwork), {
-    // Only the first invalid item: complaining about a long list would take seconds.
+    // Only the first invalid item: reporting all items of a long list would take seconds.
     error: ({ input }) => `must be a list of IP addresses and networks like 10.0.0.0/8 (${JSON.stringify(z.array(z.string()).parse(input).find((item) => !isNetwork(item)))} is neither)`,
   }));
 

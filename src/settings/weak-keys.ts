@@ -2,7 +2,7 @@ import type { Settings } from './settings.ts';
 
 /**
  * Turns off the signed API if its key is well known (contract D30), and returns notices about weak keys. A well-known
- * auth_crypt_key is left to the operator: /auth/getauthkey uses whatever is set, and a start never generates such a key.
+ * auth_crypt_key stays in use: /auth/getauthkey uses any key that is set. Generated keys are never well known.
  * @returns the settings; authKey "" = no signed calls
  */
 export function withoutWeakKeys(settings: Settings): { settings: Settings; notices: string[] } {

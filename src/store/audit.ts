@@ -5,7 +5,7 @@ import type { Reading } from './reading.ts';
 /** An entry without an id, to be written. */
 export type NewAuditEntry = Omit<AuditEntry, 'id'>;
 
-/** Which entries are wanted; absent = any. */
+/** The wanted entries; absent = any. */
 export interface AuditQuery {
   readonly resource?: string;
   readonly resourceId?: string;
@@ -13,13 +13,13 @@ export interface AuditQuery {
   readonly callerKind?: string;
   readonly callerId?: number;
   readonly from?: Date;
-  /** Up to, but without this moment. */
+  /** The end of the range, exclusive. */
   readonly to?: Date;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** Writes entries, by a statement of our own: every write has one, and Prisma's takes twice the CPU. @returns them with their ids, in their order */
+/** Writes entries, by our own SQL: every write has one, and Prisma's would take twice the CPU. @returns the entries with their ids, in the same order */
 export async function addAuditEntries(tx: Prisma.TransactionClient, data: readonly NewAuditEntry[]): Promise<AuditEntry[]> {
   if (data.length === 0) return [];
   const rows = data.map((row) => Prisma.sql`(${row.at}, ${row.callerKind}, ${row.callerId}, ${row.method}, ${row.address}, ${row.resource}, ${row.resourceId}, ${row.action}, ${row.before}, ${row.after})`);
@@ -29,7 +29,7 @@ export async function addAuditEntries(tx: Prisma.TransactionClient, data: readon
   return data.map((row, index) => ({ id: ids[index] ?? 0, ...row }));
 }
 
-/** Reads entries, the newest first. The total of all is kept, that of a selection is counted. */
+/** Reads entries, newest first. The total of all entries is stored; with a filter they are counted. */
 export async function auditPage(db: Reading, { offset: skip, limit: take, from, to, ...equal }: AuditQuery): Promise<Page<AuditEntry>> {
   const where: Prisma.AuditEntryWhereInput = { ...equal, ...((from ?? to) && { at: { gte: from, lt: to } }) };
   const filtered = Object.values(where).some((value) => value !== undefined);

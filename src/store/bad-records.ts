@@ -11,7 +11,7 @@ export function namesOf({ clients, tunnels, hosts }: CounterBatch): string[] {
   return [...clients.map(({ id }) => `client ${id}`), ...tunnels.map(({ id }) => `tunnel ${id}`), ...hosts.map(({ id }) => `host ${id}`)];
 }
 
-/** A batch in two; [] = it has one record at most. */
+/** Splits a batch in two; [] = it has at most one record. */
 export function halvesOf(batch: CounterBatch): CounterBatch[] {
   const names = namesOf(batch);
   if (names.length < 2) return [];
@@ -32,14 +32,14 @@ export class BadRecords {
   #news: string[] = [];
   #error: unknown;
 
-  /** The records of a batch that were bad before, each by itself, and the others. */
+  /** The known bad records of a batch, each separately, and the others. */
   apart(batch: CounterBatch): { readonly others: CounterBatch; readonly bad: readonly CounterBatch[] } {
     if (this.#names.size === 0) return { others: batch, bad: [] };
     const bad = namesOf(batch).filter((name) => this.#names.has(name));
     return { others: only(batch, (name) => !this.#names.has(name)), bad: bad.map((one) => only(batch, (name) => name === one)) };
   }
 
-  /** One can't be stored, though the database is well. */
+  /** Adds records that can't be stored although the database works. */
   add(names: readonly string[], error: unknown): void {
     for (const name of names) {
       if (this.#names.has(name) || this.#names.size >= MOST) continue;
@@ -49,7 +49,7 @@ export class BadRecords {
     }
   }
 
-  /** Reports that records were stored, so they are no longer bad. */
+  /** The records were stored, so they are no longer bad. */
   stored(batch: CounterBatch): void {
     if (this.#names.size > 0) for (const name of namesOf(batch)) this.#names.delete(name);
   }

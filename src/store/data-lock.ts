@@ -19,7 +19,7 @@ export function lockDataDir(dataDir: string): () => Promise<void> {
   try {
     makePrivate(file);
     lock = openDatabase(file);
-    lock.exec('PRAGMA journal_mode = MEMORY'); // nothing is written, so no journal is to lie about
+    lock.exec('PRAGMA journal_mode = MEMORY'); // nothing is written, so no journal file is needed
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();

@@ -2,10 +2,10 @@ import { messageOf } from './errors.ts';
 import { primaryCode, sqliteCode, sqliteCodes } from './sqlite/codes.ts';
 import { StatementError, WorkerLostError } from './sqlite/worker-link.ts';
 
-/** Why a database fails: another program has its lock, its disk is full, or it does not answer. */
+/** Why a database can't be used: another program holds its lock, its disk is full, or it does not answer. */
 export type DatabaseFailure = 'DATABASE_BUSY' | 'DATABASE_FULL' | 'DATABASE_UNAVAILABLE';
 
-/** Says whether an error means that the database is not usable at present, and in which way; undefined = anything else. */
+/** Why an error means that the database is currently unusable; undefined = it doesn't mean that. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   if (error instanceof WorkerLostError) return 'DATABASE_UNAVAILABLE';
@@ -27,7 +27,7 @@ export function failureNote(error: unknown): { readonly code: DatabaseFailure; r
   return { code, reason: said.trim().split('\n').at(-1) ?? '' };
 }
 
-/** What Prisma wraps around the error of an adapter, in its errors and in those of a commit. */
+/** Prisma's wrapper for adapter errors, in its own errors and in those of a commit. */
 function ofAdapter(error: object): DatabaseFailure | undefined {
   const cause = causeOf(error);
   if (cause === undefined) return undefined;

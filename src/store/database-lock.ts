@@ -4,27 +4,27 @@ import type { Logger } from 'pino';
 import pg from 'pg';
 import { messageOf, StoreError } from './errors.ts';
 
-/** Advisory locks that servers on one database agree on: the one of the server that runs, and one that each connection of a server shares that may write. */
+/** Advisory locks shared by servers on one database: the lock of the running server, and the lock that all its writing connections share. */
 const serverLock = 72707371;
 const writersLock = 72707372;
 /** How long to wait for a lock, in ms: that of a killed server is released when its connection ends. */
 const WAIT_MS = 2000;
 const RETRY_MS = 100;
-/** How long ended connections get to be gone, in ms, before they are looked at again. */
+/** How long ended connections get to disappear, in ms, before the next check. */
 const TERMINATE_MS = 20;
 /** How often an unreachable database is tried again, in ms. */
 const RECONNECT_MS = 1000;
 
 /** This process's claim to a PostgreSQL database. */
 export interface DatabaseLock {
-  /** Resolves at once while the claim holds; waits for an attempt to get it back. @throws why that failed */
+  /** Resolves immediately while the claim holds, otherwise after an attempt to regain it. @throws why that failed */
   held(): Promise<void>;
   /**
-   * Lets a new connection write until another server claims the database, which ends it first. To be called before anything else runs on it.
-   * @throws why it may not: the claim was lost
+   * Lets a new connection write until another server claims the database, which first ends it. Call it before any other query on it.
+   * @throws why the connection may not write: the claim was lost
    */
   admit(connection: pg.ClientBase): Promise<void>;
-  /** Gives it back. */
+  /** Releases the claim. */
   release(): Promise<void>;
 }
 
@@ -37,9 +37,9 @@ export interface DatabaseLockOptions {
   readonly onLost: (error: StoreError) => void;
 }
 
-/** Another server holds the claim, or none does. */
+/** The claim was lost: another server holds it, or nobody does. */
 class NotClaimedError extends Error {
-  /** PostgreSQL's code for a database that takes no connections at present. */
+  /** PostgreSQL's code for a database that accepts no connections at present. */
   readonly code = '57P03';
 
   constructor() {
@@ -52,15 +52,15 @@ class NotClaimedError extends Error {
  * belongs to a dedicated connection, so it is released when the process ends, for any reason. If the connection is lost, the server
  * acquires the lock again on a new connection, as soon as the database is reachable.
  *
- * A server may notice late, or never, that the connection with its lock is lost. So each connection that may write shares a second lock, and is
- * only admitted while a third lock proves the claim. A server that claims the database ends the writing connections of any other server before
- * it reads: the database itself refuses what an earlier server still writes, and no write needs a check.
+ * A server may notice late, or never, that the connection with its lock is lost. So all writing connections share a second lock, and a connection is
+ * only admitted while a third lock proves the claim. A server that claims the database ends the writing connections of other servers before
+ * it reads anything: the database itself rejects late writes of an earlier server, so writes need no check.
  * @throws {StoreError} if another server holds the lock
  */
 export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): Promise<DatabaseLock> {
-  // The name identifies a connection of this server that the database still holds after it was lost.
+  // Identifies a connection of this server that the database still holds after it was lost.
   const name = `adit lock ${randomUUID()}`;
-  /** Locked as long as this server holds its claim, by the same connection. */
+  /** Held as long as this server's claim, by the same connection. */
   const ownLock = randomBytes(8).readBigInt64BE().toString();
   let claimedBefore = false;
   let connection: pg.Client | undefined;
@@ -69,7 +69,7 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
 
   const claim = async (): Promise<void> => {
     const client = new pg.Client({ connectionString: url, application_name: name, connectionTimeoutMillis: 5000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 });
-    // The database says that it ends a connection before it gives its locks to others.
+    // The database reports the end of a connection before it gives the connection's locks to others.
     client.on('error', () => lost(client));
     client.on('end', () => lost(client));
     try {
@@ -122,7 +122,7 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
     },
     async release() {
       released = true;
-      await holding.catch(() => undefined); // every write has failed with it already
+      await holding.catch(() => undefined); // every write has already failed with this error
       await connection?.end();
     },
   };
@@ -136,7 +136,7 @@ async function takeLock(client: pg.Client): Promise<void> {
   }
 }
 
-/** Ends the connections through which a server without a claim could still write. Its new connections are not admitted. */
+/** Ends the connections by which a server without the claim could still write. Its new connections are not admitted. */
 async function endOtherWriters(client: pg.Client): Promise<void> {
   const until = performance.now() + WAIT_MS;
   while (!await take(client, writersLock)) {
@@ -153,7 +153,7 @@ async function take(client: pg.Client, lock: number): Promise<boolean> {
   return rows[0]?.taken === true;
 }
 
-/** Whether nobody holds a lock. The lock is only acquired for this statement. */
+/** Whether nobody holds a lock. Acquires it for this statement only. */
 async function isFree(client: pg.ClientBase, lock: string): Promise<boolean> {
   const { rows } = await client.query<{ readonly free: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS free', [lock]);
   return rows[0]?.free === true;

@@ -6,7 +6,7 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-/** A search worked for as long as one may: its text, or the list that it is about, has to be narrower. */
+/** A search reached its time limit: its text or its list has to be narrower. */
 export class SearchTooBroadError extends Error {
   override readonly name = 'SearchTooBroadError';
 

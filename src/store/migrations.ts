@@ -35,7 +35,7 @@ export async function readMigrations(dialect: Dialect): Promise<readonly Migrati
 }
 
 /**
- * Brings a database to the program's state: all missing migrations, or, when one fails or the process dies, none. They are
+ * Migrates a database to the program's version: applies all missing migrations, or none if one fails or the process dies. They are
  * recorded as `prisma migrate deploy` records them, so that Prisma's own tools find a clean history.
  * @returns the names of the migrations that were applied now
  * @throws {StoreError} when the database is newer than the program, when a migration was edited after it was applied, or
@@ -66,12 +66,12 @@ async function applyOne(database: MigrationDatabase, migration: Migration): Prom
   await database.insert(insertHistory[database.dialect], [randomUUID(), checksum(migration), migration.name]);
 }
 
-/** The names of the applied migrations, all of them known and unchanged. */
+/** The names of the applied migrations, after checking that all are known and unchanged. */
 function checkHistory(rows: readonly Record<string, unknown>[], migrations: readonly Migration[]): ReadonlySet<string> {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
   const applied = new Set<string>();
   for (const row of rows) {
-    if (row['back'] !== null) continue; // Prisma's mark for "as if it had never been tried"
+    if (row['back'] !== null) continue; // Prisma's mark for a rolled-back migration
     const name = String(row['name']);
     if (row['finished'] === null) {
       throw new StoreError(`the database records migration ${name} as failed: restore a backup, or repair the database and delete the migration's row in _prisma_migrations`);

@@ -11,13 +11,13 @@ import { applyMigrations, readMigrations } from './migrations.ts';
 import type { MigrationDatabase } from './migrations.ts';
 import { clientOptions, LOCK_WAIT_MS } from './prisma-options.ts';
 
-/** The lock for migrations; Prisma's own tools take the same. */
+/** The lock for migrations; Prisma's own tools use the same. */
 const migrationLock = 72707369;
 
 /**
  * Connects to a PostgreSQL database, claims it for this process and migrates it.
  * @param url `postgresql://...`
- * @param onLost called when another server has got the database while its connection was lost
+ * @param onLost called when another server has claimed the database while the connection was lost
  * @throws {StoreError}
  */
 export async function openPostgresql(url: string, log: Logger, onLost: (error: Error) => void) {
@@ -27,20 +27,20 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
   const pool = new pg.Pool({
     ...shared,
     max: 10,
-    // A peer that vanished inside a transaction must not hold up the writers of the others.
+    // A peer that disappeared inside a transaction must not block other writers.
     idle_in_transaction_session_timeout: 30_000,
-    // Nor may a session that holds a lock.
+    // Neither must a session that holds a lock.
     lock_timeout: LOCK_WAIT_MS,
     verify: callbackify(async (connection: pg.PoolClient) => {
       if (lock === undefined) throw new StoreError('the database is not claimed yet');
       await lock.admit(connection);
     }),
   });
-  // Without a listener the loss of an idle connection would end the process; the pool replaces it.
+  // Without a listener the loss of an idle connection would end the process; the pool replaces the connection.
   const lost = (error: Error) => log.warn({ reason: error.message }, 'a connection to the database was lost');
   const adapter = new PrismaPg(pool, { disposeExternalPool: true, onPoolError: lost, onConnectionError: lost });
   pool.on('error', lost);
-  // Searches take none of the connections that other queries need.
+  // Searches use none of the connections that other queries need.
   const searchPool = new pg.Pool({ ...shared, max: 2, statement_timeout: searchMs });
   searchPool.on('error', lost);
   try {

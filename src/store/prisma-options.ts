@@ -2,7 +2,7 @@
 export const LOCK_WAIT_MS = 5000;
 
 /**
- * The options of both clients. A transaction waits for earlier ones and must then be fast, since nothing else can write
+ * The options of both clients. A transaction waits for earlier ones and must then be fast, since no other write can run
  * meanwhile. Errors contain no source code, because they are logged.
  */
 export const clientOptions = {

@@ -1,10 +1,10 @@
 import type { Prisma, PrismaClient } from './generated/sqlite/client.ts';
 
-/** What only reads, of all that Prisma does with a model. */
+/** The read-only operations of a Prisma model. */
 type Read = 'findUnique' | 'findUniqueOrThrow' | 'findFirst' | 'findFirstOrThrow' | 'findMany' | 'count' | 'aggregate' | 'groupBy';
 
 /**
- * The models, to read from. A transaction is one too, so a function that only reads takes this type and can be given either.
- * There is nothing here to write with: rows are written in a transaction, which the compiler enforces.
+ * The models, for reading. A transaction also has this type, so functions that only read accept both.
+ * There are no write operations here: rows are written in a transaction, which the compiler enforces.
  */
 export type Reading = { readonly [Name in Prisma.ModelName as Uncapitalize<Name>]: Pick<PrismaClient[Uncapitalize<Name>], Read> };

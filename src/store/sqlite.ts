@@ -26,7 +26,7 @@ const OPEN_MS = 5000;
 export async function openSqlite(dataDir: string, onLost: (error: Error) => void) {
   const file = path.join(dataDir, databaseFileName);
   try {
-    // It holds secrets. SQLite gives its -wal and -shm files the same mode.
+    // The file holds secrets. SQLite gives its -wal and -shm files the same mode.
     makePrivate(file);
     const applied = await migrateSqlite(file);
     const writer = new WorkerLink<WriterRequest>(file, 'writer', onLost);

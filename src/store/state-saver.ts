@@ -9,11 +9,11 @@ const SAVE_MS = 5000;
 /** How old the stored state may be for a list that is sorted by it, in ms. */
 const FRESH_MS = 1000;
 
-/** Who has something to save. */
+/** The source of the state to save. */
 export interface StateSource {
   /** What changed since the last call. */
   takeDirty(): Promise<CounterBatch>;
-  /** The batch was not stored: the next one has to hold it again. */
+  /** The batch was not stored: the next batch must contain it again. */
   restoreDirty(batch: CounterBatch): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export class StateSaver {
   readonly #reset = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
-  /** By the monotonic clock: when the batch that was written last, or is being written, was taken. */
+  /** By the monotonic clock: when the batch that was last written, or is being written, was collected. */
   #takenAt = -Infinity;
 
   constructor(source: StateSource, store: Pick<Store, 'saveCounters' | 'tryWrite'>, log: Logger) {
@@ -40,19 +40,19 @@ export class StateSaver {
     this.#timer = setInterval(() => void this.save(), SAVE_MS);
   }
 
-  /** Resolves when the store knows the state of at most a second ago; any number of callers cost one write a second. */
+  /** Resolves when the stored state is at most a second old; any number of callers cause one write a second. */
   fresh(): Promise<void> {
     return performance.now() - this.#takenAt < FRESH_MS ? this.#saving : this.save();
   }
 
-  /** Saves what there is now. A failure is logged, and the batch is saved again next time. */
+  /** Saves the current state. A failure is logged, and the batch is saved again next time. */
   save(): Promise<void> {
     this.#takenAt = performance.now();
     this.#saving = this.#saving.then(() => this.#write());
     return this.#saving;
   }
 
-  /** A record's traffic was reset, in its row and in the source: what was taken before is not to be written over it. */
+  /** A record's traffic was reset, in its row and in the source: counters collected earlier must not overwrite it. */
   trafficReset(resource: 'client' | 'tunnel' | 'host', id: number): void {
     this.#reset.add(`${resource} ${id}`);
   }

@@ -54,25 +54,25 @@ export interface Store {
   byIds<Table extends keyof TableRows>(table: Table, ids: readonly number[]): Promise<Array<TableRows[Table]>>;
   /** The same range of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
   childrenOf<Table extends keyof ChildRows>(table: Table, query: ChildrenQuery): Promise<Array<ChildRows[Table]>>;
-  /** How many records there are, and in which state. */
+  /** The number of records, by state. */
   counts(scope: CountScope): Promise<Counts>;
-  /** All that the engine has to know at start. */
+  /** Everything that the engine needs at start. */
   loadEngineState(): Promise<EngineState>;
-  /** Makes the lists' orders forget what ran when the program ended. For the start. */
+  /** Clears the running state of the last process, which lists can be sorted by. Called at start. */
   forgetRunningState(): Promise<void>;
-  /** Deletes declared records that agents left when the program ended. Called at start. */
+  /** Deletes agents' declared records from the program's last run. Called at start. */
   forgetDeclared(): Promise<void>;
-  /** Writes counters and last-seen facts and the traffic series that follow from them, all or none. */
+  /** Writes counters and last-seen data and the resulting traffic series, all or nothing. */
   saveCounters(batch: CounterBatch, isCurrent?: IsCurrent): Promise<void>;
-  /** Adds to the traffic series what a record's counters have more than its row, in bytes: before its row gets another value. */
+  /** Adds the bytes that a record's counters have beyond its row to the traffic series: call it before the row gets another value. */
   countTraffic(tx: Transaction, resource: 'client' | 'tunnel' | 'host', counters: Readonly<Record<'id' | 'inletBytes' | 'exportBytes', number>>): Promise<void>;
-  /** Writes something that changes nothing. @throws the database's error when it can't write at the moment */
+  /** Makes a write without effect. @throws the database's error when it can't write at the moment */
   tryWrite(): Promise<void>;
   /** A page of the audit log, the newest entry first. */
   auditPage(query: AuditQuery): Promise<Page<AuditEntry>>;
   /** Deletes what is older than the retention. */
   prune(retention: Retention): Promise<void>;
-  /** Resolves when the database answers, and takes writes as far as anybody knows. @throws its error */
+  /** Resolves when the database answers and, as far as known, accepts writes. @throws its error */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -97,15 +97,15 @@ export interface StoreOptions {
 }
 
 /**
- * Whether a generated client has the models that this program was compiled with: the clients of the two databases are of two types,
- * though they differ in nothing else that is used here.
+ * Whether a generated client has the models that this program was compiled with: the two databases' clients have two types,
+ * although everything used here is the same.
  */
 function hasAllModels(db: object): db is PrismaClient {
   return Object.values(Prisma.ModelName).every((name) => `${name.charAt(0).toLowerCase()}${name.slice(1)}` in db);
 }
 
 /**
- * Opens the database, makes it when it is new, and applies the migrations it lacks.
+ * Opens the database, creates it if necessary, and applies the missing migrations.
  * @throws {StoreError} with one line for the operator
  */
 export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreOptions): Promise<Store> {

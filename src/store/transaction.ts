@@ -6,7 +6,7 @@ import type { AuditEntry, Prisma, PrismaClient } from './generated/sqlite/client
 /** The client inside a transaction. */
 export type Transaction = Prisma.TransactionClient;
 
-/** What else a write wants. */
+/** Further options of a write. */
 export interface WriteOptions<T> {
   /** The audit entries of the write, stored in its transaction. */
   readonly entries?: (result: T) => readonly NewAuditEntry[];
@@ -23,14 +23,14 @@ export interface WriteOptions<T> {
 /** Runs a function in a transaction. */
 export type RunTransaction = <T>(run: (tx: Transaction) => Promise<T>, options?: WriteOptions<T>) => Promise<T>;
 
-/** How a part of a transaction is made to be undone by itself. One savepoint at a time, of the transaction that runs. */
+/** How to undo a part of a transaction separately. One savepoint at a time, in the running transaction. */
 export interface Savepoints {
   set(tx: Transaction): Promise<void>;
   /** Rolls back to the savepoint. */
   undo(tx: Transaction): Promise<void>;
 }
 
-/** By statements of their own. */
+/** By separate statements. */
 export const plainSavepoints: Savepoints = {
   async set(tx) {
     await tx.$executeRaw`SAVEPOINT write`;
@@ -40,7 +40,7 @@ export const plainSavepoints: Savepoints = {
   },
 };
 
-/** A write that waits, or is under way. Neither `publish` nor `fail` throws. */
+/** A write that is queued or running. Neither `publish` nor `fail` throws. */
 interface Job {
   readonly alone: boolean;
   readonly run: (tx: Transaction) => Promise<void>;
@@ -72,7 +72,7 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
   let running = false;
 
   const together = async (first: Job): Promise<void> => {
-    /** The writes of the transaction, without those that failed alone. */
+    /** The writes of the transaction, without those that were rolled back alone. */
     const jobs = new Set([first]);
     let entries: AuditEntry[];
     try {
@@ -94,12 +94,12 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
       inside.disable();
     }
     for (const job of jobs) {
-      if (job !== first) await setImmediate(); // the answers of many writes are not made in one go
+      if (job !== first) await setImmediate(); // spreads the answers of many writes over several iterations
       await job.publish(entries.splice(0, job.entries().length));
     }
   };
 
-  /** Makes a write part of a transaction, unless it fails by itself. */
+  /** Adds a write to a transaction, or rolls it back alone if it fails. */
   const join = async (jobs: Set<Job>, job: Job, tx: Transaction): Promise<void> => {
     jobs.add(job);
     await savepoints.set(tx);

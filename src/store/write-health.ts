@@ -9,10 +9,10 @@ const CHECK_MS = 1000;
 export class WriteHealth {
   readonly #tryWrite: () => Promise<void>;
   #error: unknown;
-  /** Runs transactions as the given one, and learns from them. */
+  /** Runs transactions, and records failures of the database. */
   readonly transaction: RunTransaction;
 
-  /** @param tryWrite a write without effect that fails if any table can't be written; other writes that succeed don't prove that */
+  /** @param tryWrite a write without effect that fails if any table can't be written; other successful writes don't prove that */
   constructor(transaction: RunTransaction, tryWrite: (transaction: RunTransaction) => Promise<void>) {
     this.#tryWrite = async () => {
       await tryWrite(this.transaction);

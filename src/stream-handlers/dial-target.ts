@@ -11,8 +11,8 @@ export class NoTargetError extends Error {
 }
 
 /**
- * Connects to the first of `targets` (host:port, [IPv6]:port, or a port of this machine) that answers. Uses callbacks instead of promises, because
- * an agent does this for every visitor.
+ * Connects to the first of `targets` (host:port, [IPv6]:port, or a port of this machine) that answers. Uses callbacks instead of promises, since
+ * an agent does this for every visitor's connection.
  * @param timeoutMs for each target
  * @param onDialled called once with the socket or a {NoTargetError}, possibly before this returns
  */

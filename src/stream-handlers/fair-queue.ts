@@ -1,4 +1,4 @@
-/** Tasks of one party that start per iteration of the event loop. */
+/** Tasks of one party that may start in one iteration of the event loop. */
 const AT_ONCE = 2;
 
 interface Party {
@@ -23,7 +23,7 @@ export class FairQueue<K extends string | number> {
   }
 
   /**
-   * Calls `work` at once if the party has started few tasks in this iteration, otherwise in a later one. It must not throw.
+   * Calls `work` synchronously if the party has started few tasks in this iteration, otherwise in a later one. `work` must not throw.
    * @returns false = the party's queue is full: `work` is never called
    */
   begin(key: K, work: () => void): boolean {

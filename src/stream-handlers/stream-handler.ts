@@ -7,9 +7,9 @@ import type { FileServer } from './files/file-server.ts';
 /** What a handler may use from the session of its stream. */
 export interface StreamContext {
   readonly sockets: SocketBackend;
-  /** What the datagrams of all its sessions may have waiting. */
+  /** Limits the queued datagrams of all the session's streams. */
   readonly datagrams: DatagramBudget;
-  /** Serves files of this machine; absent = none are served. */
+  /** Serves local files; absent = no files are served. */
   readonly files?: FileServer;
   /** Delays the session's close until the returned function is called, once. */
   readonly hold: () => () => void;
@@ -18,7 +18,7 @@ export interface StreamContext {
 }
 
 /**
- * To be called once: the stream is joined, or `error` says why that can't be. The stream is then reset, and the operator reads the error's
+ * Called once: the stream is joined, or `error` gives the reason why it can't be. The stream is then reset, and the operator sees the error's
  * message.
  */
 export type Answered = (error?: unknown) => void;
@@ -26,7 +26,7 @@ export type Answered = (error?: unknown) => void;
 /** Answers one kind of request: joins the stream with what was asked for. Requests are limited in number until they are `answered`. */
 export type StreamHandler<K extends OpenKind> = (request: OpenRequest<K>, stream: Joinable, context: StreamContext, answered: Answered) => void;
 
-/** Makes a handler of one that resolves when the stream is joined, for requests that are rarer than visitors' connections. */
+/** Creates a handler from one that resolves when the stream is joined, for requests that are rarer than visitors' connections. */
 export function awaited<K extends OpenKind>(
   answer: (request: OpenRequest<K>, stream: Joinable, context: StreamContext) => Promise<void>,
 ): StreamHandler<K> {

@@ -4,12 +4,12 @@ import { readSocksAddress, socksAddress } from '../wire/socks-address.ts';
 import { UdpSocket } from '../wire/udp-socket.ts';
 import { awaited } from './stream-handler.ts';
 
-/** How long a name's address is used without asking again, in ms. */
+/** How long a resolved name is cached, in ms. */
 const KEEP_MS = 30_000;
-/** Names that are remembered, the oldest forgotten first. */
+/** Maximum cached names; the oldest are dropped first. */
 const MAX_NAMES = 256;
 
-/** Datagrams that wait until the name they go to is known; more are dropped. */
+/** Maximum datagrams that wait for the resolution of their name; more are dropped. */
 const MAX_RESOLVING = 256;
 
 /**
@@ -46,16 +46,16 @@ export const answerUdpAny = awaited<'udpAny'>(async (_request, stream, { datagra
   stream.join(local);
 });
 
-/** Names that were resolved lately, and those that are being resolved. */
+/** Recently resolved names, and those that are being resolved. */
 class NameCache {
   readonly #names = new Map<string, { readonly address: Promise<string | undefined>; readonly until: number }>();
 
-  /** The address of a name; undefined = it has none. Asks once for all who want to know meanwhile. */
+  /** Resolves a name; undefined = no address. Concurrent callers share one lookup. */
   resolve(name: string): Promise<string | undefined> {
     const known = this.#names.get(name);
     const now = performance.now();
     if (known && known.until > now) return known.address;
-    // What is wrong with the name does not matter to anybody: a datagram is lost without a word.
+    // The reason for a failed lookup doesn't matter: the datagram is dropped without an error.
     const address = lookup(name).then((found) => found.address, () => undefined);
     this.#names.delete(name);
     this.#names.set(name, { address, until: now + KEEP_MS });

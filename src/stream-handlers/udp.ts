@@ -6,7 +6,7 @@ import { UdpSocket } from '../wire/udp-socket.ts';
 import { NoTargetError } from './dial-target.ts';
 import { awaited } from './stream-handler.ts';
 
-/** Joins the stream, which carries datagrams, with a UDP socket that speaks with one target. */
+/** Joins the stream, which carries datagrams, with a UDP socket connected to one target. */
 export const answerUdp = awaited<'udp'>(async ({ targets }, stream, { datagrams }) => {
   const { socket, address, port } = await connectUdp(targets);
   const local = new DatagramSocket({
@@ -17,16 +17,16 @@ export const answerUdp = awaited<'udp'>(async ({ targets }, stream, { datagrams 
   socket.serve({
     onDatagram: (bytes) => local.send(bytes),
     onDropped: () => local.drop(),
-    // Nobody listens there: the visitor's next datagram begins a session with the next target. Of a single one we wait for it.
+    // Nothing listens there: the visitor's next datagram begins a session with the next target. If there is only one target, we wait for it.
     onError: () => {
       if (targets.length > 1) local.destroy();
     },
   });
-  // Not held: a session ends only when nobody uses it any more, and an agent that is to stop does not wait for that.
+  // Doesn't delay the session's close: a UDP session only ends when it is idle, and a stopping agent doesn't wait for that.
   stream.join(local);
 });
 
-/** A UDP socket that speaks with a target. */
+/** A UDP socket that is connected to a target. */
 interface UdpConnection {
   readonly socket: UdpSocket;
   readonly address: string;
@@ -34,7 +34,7 @@ interface UdpConnection {
 }
 
 /**
- * Makes a UDP socket for the first of `targets` whose name is known; whether anybody listens there nobody can know.
+ * Creates a UDP socket for the first of `targets` whose name resolves; UDP can't tell whether anything listens there.
  * @throws {NoTargetError}
  */
 async function connectUdp(targets: readonly string[]): Promise<UdpConnection> {

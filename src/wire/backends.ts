@@ -9,7 +9,7 @@ export const BACKEND_NAMES = ['captured', 'onread', 'net'] as const;
 /** The name of a socket backend. */
 export type BackendName = (typeof BACKEND_NAMES)[number];
 
-/** The socket backend with a name. @throws for `captured`, if Node creates sockets in an unknown way */
+/** The socket backend with this name. @throws for `captured`, if this Node creates sockets in an unknown way */
 export async function socketsBy(name: BackendName): Promise<SocketBackend> {
   switch (name) {
     case 'captured': return capturedBackend();

@@ -19,7 +19,7 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
   abstract readonly remotePort: number;
   abstract readonly local: SocketAddress;
   abstract readonly pending: number;
-  /** How long one direction may be over while nothing moves in the other, in ms; then the socket is reset. */
+  /** How long one direction may have ended while no bytes move in the other, in ms; then the socket is reset. */
   halfClosedMs = Number.POSITIVE_INFINITY;
   watchPlace = NOT_WATCHED;
   iteration = -1;
@@ -27,7 +27,7 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
   level = 0;
   levelAt = 0;
   #sink: SocketSink | undefined;
-  /** What it reads into, unless that is the shared buffer. */
+  /** The buffer for reads; undefined = the shared one. */
   #large: LargeBuffer | undefined;
   #error: Error | undefined;
   #unread: Buffer | undefined;
@@ -37,7 +37,7 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
   #delivering = false;
   #ended = false;
   #closed = false;
-  /** Bytes that have moved, both directions together, at the last look at a half-closed socket, and since when there were no more. */
+  /** For a half-closed socket: bytes moved in both directions at the last check, and since when the number has not changed. */
   #moved = -1;
   #stillSince = 0;
 
@@ -45,15 +45,15 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
   abstract end(): void;
   abstract destroy(reset?: boolean): void;
 
-  /** From now on bytes that arrive are passed to `receive`. It may be reading already. */
+  /** Starts reading: arriving bytes are passed to `receive`. Reading may have started already. */
   protected abstract startReading(): void;
-  /** Stops reading until `startReading`; it may have stopped already. */
+  /** Stops reading until `startReading`; reading may have stopped already. */
   protected abstract stopReading(): void;
   /** Our direction was ended. */
   protected abstract readonly writableEnded: boolean;
   /** Bytes that have moved, both directions together. */
   protected abstract readonly moved: number;
-  /** Writes nothing, which fails when the peer has reset the connection, or has answered no keep-alive probe. Nothing waits to be written. */
+  /** An empty write, which fails if the peer has reset the connection or did not answer keep-alive probes. Called only when no write is pending. */
   protected abstract probe(): void;
 
   /** Whether `startReading` delivers nothing before a later iteration of the event loop. */
@@ -78,7 +78,7 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
     setImmediate(() => this.#handOver(sink));
   }
 
-  /** Nothing has happened that would have to be delivered to a new sink, and no delivery is in progress. */
+  /** Nothing has happened that must be delivered to a new sink, and no delivery is in progress. */
   get #clear(): boolean {
     return !this.#handingOver && !this.#delivering && !this.#unread && !this.#ended && !this.#closed;
   }
@@ -90,7 +90,7 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
     const unread = this.#unread;
     this.#unread = undefined;
     if (unread) sink.onData(unread);
-    // It may have handed the socket over already.
+    // The sink may already have handed the socket over.
     if (this.#sink !== sink) return;
     if (this.#ended) sink.onEnd();
     if (this.#closed) sink.onClose(this.#error);
@@ -105,7 +105,7 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
     this.#unread = this.#unread ? Buffer.concat([chunk, this.#unread]) : chunk;
   }
 
-  /** The backend: bytes were read. @param lent they are valid only until it returns */
+  /** Called by the backend: bytes were read. @param lent `chunk` is valid only until this returns */
   receive(chunk: Buffer, lent: boolean): void {
     if (this.#handingOver) {
       this.#unread = Buffer.concat(this.#unread ? [this.#unread, chunk] : [chunk]);
@@ -140,19 +140,19 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
     this.#readOn();
   }
 
-  /** The backend: the peer has ended its direction. */
+  /** Called by the backend: the peer has ended its direction. */
   protected receiveEnd(): void {
     this.#ended = true;
     socketWatch.add(this);
     if (!this.#handingOver) this.#sink?.onEnd();
   }
 
-  /** The backend: everything was written, after a `write` that answered false. */
+  /** Called by the backend: everything was written, after a `write` that returned false. */
   protected drained(): void {
     this.#sink?.onDrain();
   }
 
-  /** The backend: why the socket is about to close. */
+  /** Called by the backend: the reason why the socket is about to close. */
   protected failed(error: Error): void {
     this.#error = error;
   }
@@ -178,7 +178,7 @@ export abstract class BaseSocket implements ByteSocket, SliceReader, Watched {
     this.#readOn();
   }
 
-  /** While something waits to be written, the event loop itself detects that the peer is gone. */
+  /** While a write is pending, the event loop itself detects a lost peer. */
   look(now: number): boolean {
     const halfClosed = this.#ended || this.writableEnded;
     if (this.#closed || (!this.#paused && !halfClosed)) return false;

@@ -11,14 +11,14 @@ import { backend, timeoutError, TUNED } from './net-socket.ts';
 import type { ByteSocket, ConnectOptions, OnDialled, SocketBackend } from './socket.ts';
 import { errnoOf } from './system-error.ts';
 
-/** On Linux an accepted socket has the options of its listener, at no cost. */
+/** On Linux an accepted socket inherits the options of its listener, at no cost. */
 const INHERITS = process.platform === 'linux';
 const KEEP_ALIVE_S = TUNED.keepAliveInitialDelay / 1000;
 
 /**
- * Sockets on libuv handles, without a Node socket around each: a connection costs less CPU and memory (docs/performance.md). Node does not document its
- * handles: use this backend only after its self-test has passed.
- * @throws when this Node's sockets are made in another way than the known ones
+ * Sockets on libuv handles without a Node socket around each: a connection costs less CPU and memory (docs/performance.md). The handles are
+ * undocumented: use this backend only after its self-test has passed.
+ * @throws when this Node creates sockets in an unknown way
  */
 export async function capturedBackend(): Promise<SocketBackend> {
   const parts = await captureParts();

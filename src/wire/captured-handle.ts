@@ -23,21 +23,21 @@ export interface WriteRequest extends Request {
   readonly writeStatus?: number | null;
 }
 
-/** What Node's sockets, TLS ones too, do with a handle. Numbers that are returned: 0, or the system's error, negative. */
+/** What Node's sockets, including TLS sockets, call on a handle. Returned numbers: 0, or a negative system error. */
 export interface StreamHandle {
   [owner]?: HandleReader;
   onread: unknown;
   /** -1 = there is none (Windows). */
   readonly fd?: number;
   readonly bytesRead: number;
-  /** Those that are under way among them. */
+  /** Includes bytes that are still being written. */
   readonly bytesWritten: number;
   useUserBuffer(buffer: Buffer): void;
   readStart(): number;
   readStop(): number;
   writeBuffer(request: WriteRequest | null, bytes: Buffer): number | WriteRequest;
   writev(request: WriteRequest | null, chunks: Buffer[], allBuffers: true): number | WriteRequest;
-  /** 1 = it is done already. */
+  /** 1 = already done. */
   shutdown(request: Request): number;
 }
 
@@ -46,7 +46,7 @@ export interface Handle extends StreamHandle {
   connect(request: Request, address: string, port: number): number;
   connect6(request: Request, address: string, port: number): number;
   close(): void;
-  /** Closes, too. Not while `shutdown` is under way: it would fail, and the handle never close. */
+  /** Also closes the handle. Fails during `shutdown`, and the handle then never closes. */
   reset(): number;
   setNoDelay(on: boolean): number;
   setKeepAlive(on: boolean, seconds: number): number;
@@ -69,17 +69,17 @@ export function isHandle(value: unknown): value is Handle {
   return isStreamHandle(value) && METHODS.every((name) => typeof Reflect.get(value, name) === 'function');
 }
 
-/** Whether something makes handles. */
+/** Whether a value is a constructor of handles. */
 export function makesHandles(value: unknown): value is new (kind: number) => Handle {
   return typeof value === 'function' && value !== Object;
 }
 
-/** Whether something makes requests. */
+/** Whether a value is a constructor of requests. */
 export function makesRequests(value: unknown): value is new () => Request {
   return typeof value === 'function' && value !== Object;
 }
 
-/** Whether something makes requests to write. */
+/** Whether a value is a constructor of write requests. */
 export function makesWriteRequests(value: unknown): value is new () => WriteRequest {
   if (!makesRequests(value)) return false;
   const prototype: unknown = value.prototype;

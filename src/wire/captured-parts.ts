@@ -11,7 +11,7 @@ export interface CapturedParts {
   readonly Shutdown: new () => Request;
   /** The `onread` callback of a handle: notifies the handle's owner, and returns the buffer for the next read. */
   readonly onRead: (this: StreamHandle, bytes: unknown) => unknown;
-  /** Writes. @returns 0 = the kernel took everything; another number = the system's error, negative; else what is under way */
+  /** Writes. @returns 0 = the kernel took everything; another number = a negative system error; otherwise the request in progress */
   readonly write: (handle: StreamHandle, bytes: Buffer | Buffer[]) => number | WriteRequest;
 }
 
@@ -21,7 +21,7 @@ export const SOCKET = 0;
 const GIVEN_UP = -os.constants.errno.EPIPE;
 
 /**
- * Finds the internal parts of Node's sockets: passes handles that do nothing to `net.Socket` and records what it calls on them. It does not rely on
+ * Finds the internal parts of Node's sockets: passes handles that do nothing to `net.Socket` and records what it calls on them. Does not rely on
  * names inside Node or on Node's version, and refuses calls that it does not know.
  * @throws when this Node works in another way
  */
@@ -62,7 +62,7 @@ function withHandle(handle: object): net.SocketConstructorOpts {
   return options;
 }
 
-/** A handle as sockets have them, taken from a socket that waits for the lookup of its name, which never ends. */
+/** A handle as sockets use it, taken from a socket whose name lookup never ends. */
 function waitingHandle(): Handle | undefined {
   const waiting = new net.Socket().on('error', () => undefined).connect({ host: 'localhost', port: 1, lookup: () => undefined });
   const handle: unknown = Reflect.get(waiting, '_handle');
@@ -70,7 +70,7 @@ function waitingHandle(): Handle | undefined {
   return isHandle(handle) ? handle : undefined;
 }
 
-/** Up to Node 26.9 a write is given its request. */
+/** Up to Node 26.9 the caller passes the request to a write. */
 function writeByRequest(Write: new () => WriteRequest): CapturedParts['write'] {
   let spare: WriteRequest | undefined;
   return (handle, bytes) => {
@@ -79,13 +79,13 @@ function writeByRequest(Write: new () => WriteRequest): CapturedParts['write'] {
     const status = Array.isArray(bytes) ? handle.writev(request, bytes, true) : handle.writeBuffer(request, bytes);
     if (status !== 0) return typeof status === 'number' ? status : GIVEN_UP;
     if (request.getAsyncId() > 0) return request;
-    // Nothing is under way with it: it was not used.
+    // Written synchronously: the request was not used.
     spare = request;
     return 0;
   };
 }
 
-/** Since Node 26.10 a write makes its request when it needs one. */
+/** Since Node 26.10 a write creates its request only when it needs one. */
 function writeByCall(handle: StreamHandle, bytes: Buffer | Buffer[]): number | WriteRequest {
   const made = Array.isArray(bytes) ? handle.writev(null, bytes, true) : handle.writeBuffer(null, bytes);
   if (typeof made === 'number') return made;
@@ -95,8 +95,8 @@ function writeByCall(handle: StreamHandle, bytes: Buffer | Buffer[]): number | W
 }
 
 /**
- * A handle stores what it has read where only Node's own sockets can see it. So one of those sockets looks, and passes on the bytes instead of
- * processing them.
+ * A handle stores the bytes that it has read where only Node's own sockets can access them. So one such socket reads them, and passes them on
+ * instead of processing them.
  */
 class Translator extends net.Socket {
   #reader: HandleReader | undefined;
@@ -130,7 +130,7 @@ class Translator extends net.Socket {
     return this;
   }
 
-  /** What a handle is to call. @param handle that of this socket */
+  /** The `onread` callback. @param handle the socket's handle */
   onReadOf(handle: { readonly onread: unknown }): CapturedParts['onRead'] {
     const byNode: unknown = handle.onread;
     if (typeof byNode !== 'function') throw new Error('sockets of this Node read in another way');

@@ -8,7 +8,7 @@ import type { SocketAddress } from './socket.ts';
 import { socketWatch } from './socket-watch.ts';
 
 const NOTHING = Buffer.alloc(0);
-/** A first write of up to this many bytes is one packet on every path: there is nothing that Nagle's algorithm could hold back. */
+/** A first write of up to this many bytes fits into one packet on every path: Nagle's algorithm has nothing to delay. */
 const ONE_PACKET = 512;
 
 /** A ByteSocket on a libuv handle, without a Node socket around it. Its sink's `onClose` is called in a later iteration of the event loop. */
@@ -23,7 +23,7 @@ export class CapturedSocket extends CapturedStream<Handle> {
 
   /**
    * @param handle connected, not reading
-   * @param untuned it has no socket options yet: they are set when they start to matter, which short connections do not reach
+   * @param untuned socket options are not set yet: they are set when they start to matter, which short connections do not reach
    */
   constructor(parts: CapturedParts, handle: Handle, untuned: boolean) {
     super(parts);

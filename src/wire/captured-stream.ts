@@ -14,11 +14,11 @@ export function systemError(status: number, call: string, about = ''): Error {
   return Object.assign(new Error(`${call} ${code}${about && ` ${about}`}`), { errno: status, code, syscall: call });
 }
 
-/** Reads from a handle inside Node, writes to it, and ends its direction. A subclass adds how it is closed, and everything else. */
+/** Reads from a handle inside Node, writes to it, and ends its direction. Subclasses add everything else, such as closing. */
 export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket implements HandleReader {
   protected readonly parts: CapturedParts;
   #handle: H | undefined;
-  /** The handle is not there yet. */
+  /** The handle does not exist yet. */
   #opening = true;
   #reading = false;
   #buffered = false;
@@ -40,14 +40,14 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
     this.parts = parts;
   }
 
-  /** Why the connection did not end cleanly, though its handle says so. */
+  /** Why the connection did not end cleanly although its handle reports a clean end. */
   protected abstract failureBehindEnd(): Error | undefined;
   /** Closing tells the peer that our direction has ended cleanly. */
   protected abstract get closeEnds(): boolean;
   /** Closes the socket at once. @see ByteSocket.destroy */
   protected abstract close(reset: boolean): void;
 
-  /** Attaches the handle: from now on its reads arrive here, and what was requested before is done. */
+  /** Attaches the handle: from now on its reads arrive here, and earlier requests are carried out. */
   protected take(handle: H): void {
     this.#opening = false;
     this.#handle = handle;
@@ -58,17 +58,17 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
     if (this.#ending && !this.#sending) this.#shutDown();
   }
 
-  /** undefined = it is not there yet, or closed. */
+  /** undefined = not created yet, or closed. */
   protected get handle(): H | undefined {
     return this.#handle;
   }
 
-  /** Reading is wanted. */
+  /** Whether reading was requested. */
   protected get reading(): boolean {
     return this.#reading;
   }
 
-  /** The handle is about to be closed: nothing is read or written any more. */
+  /** The handle is about to be closed: no more reads and writes. */
   protected release(): void {
     this.#opening = false;
     this.#handle = undefined;
@@ -94,7 +94,7 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
     if (this.#handle) this.startHandle();
   }
 
-  /** Has the handle read. */
+  /** Starts reading from the handle. */
   protected startHandle(): void {
     const handle = this.#handle;
     if (!handle) return;
@@ -189,12 +189,12 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
     if (this.#ending || (!this.#handle && !this.#opening)) return;
     this.#ending = true;
     if (!this.#sending && !this.#opening) this.#shutDown();
-    // The handle may be gone by now.
+    // The handle may be closed by now.
     if (!this.ended) socketWatch.add(this);
   }
 
   #shutDown(): void {
-    // When both directions are over, closing says so.
+    // When both directions have ended, closing the socket tells the peer.
     if ((this.ended && this.closeEnds) || !this.#handle) {
       this.#finish();
       return;
@@ -203,7 +203,7 @@ export abstract class CapturedStream<H extends StreamHandle> extends BaseSocket 
     request.oncomplete = () => this.#finish();
     this.#shutting = true;
     const status = this.#handle.shutdown(request);
-    // 1 = it was done at once; a connection that is gone has no direction to end.
+    // 1 = already done; a lost connection has no direction to end.
     if (status === 1 || status === NOT_CONNECTED) this.#finish();
     else if (status !== 0) this.fail(systemError(status, 'shutdown'));
   }

@@ -19,7 +19,7 @@ export class CapturedTls extends CapturedStream<StreamHandle> {
   readonly channelSecret: () => Buffer | undefined;
   readonly #socket: TLSSocket;
   readonly #carrier: net.Socket;
-  /** Decrypted together with bytes from before a pause: TLS delivers all of a read at once. At most what one read brings. */
+  /** Decrypted together with bytes that were read before a pause: TLS delivers a whole read at once. At most one read. */
   #held: Buffer[] = [];
   #endHeld = false;
   #delivers = false;
@@ -119,7 +119,7 @@ export class CapturedTls extends CapturedStream<StreamHandle> {
     return false;
   }
 
-  /** Not passed on by TLS. */
+  /** TLS does not pass it on. */
   protected override probe(): void {
     this.#carrier.write(NOTHING);
   }

@@ -35,7 +35,7 @@ async function problemOf(name: BackendName, [program = '', ...args]: readonly st
     const said = await run(program, [...args, name], { timeout: SELF_TEST_MS, killSignal: 'SIGKILL' });
     return said.stdout === 'works' ? undefined : 'its self-test said something else';
   } catch (error) {
-    // Either this process may not start others (--permission), or the child process failed.
+    // This process may not start child processes (--permission), or the child process failed.
     return messageOf(error).trim();
   }
 }

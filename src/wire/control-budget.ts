@@ -1,5 +1,5 @@
 const EACH = 1024;
-/** The burst, and the rate per second: much more than declarations, health and traffic of the largest agent need. */
+/** The burst, and the rate per second: much more than the declarations, health reports and traffic reports of the largest agent need. */
 const MOST = { atOnce: 32 * 1024 * 1024, perSecond: 4 * 1024 * 1024 } as const;
 
 /** Bounds the work that a peer causes by control messages: each is parsed and validated on the thread that moves all bytes. */
@@ -23,12 +23,12 @@ export class ControlBudget {
   }
 }
 
-/** The cost of a control message: its bytes, and as much as 1 KB for what each costs. */
+/** The cost of a control message: its bytes, plus 1 KB of overhead for each message. */
 export function controlCost(bytes: number): number {
   return bytes + EACH;
 }
 
-/** What a message costs besides by the time that it took: 10 KB for each ms, so that messages nobody thought of are bounded too. */
+/** The extra cost of a message for its processing time: 10 KB for each ms, so that expensive messages that nobody foresaw are limited, too. */
 export function timeCost(ms: number): number {
   return ms * 10 * 1024;
 }

@@ -1,23 +1,23 @@
 import { Turns } from './turns.ts';
 
-/** A session whose control messages wait. */
+/** A session with queued control messages. */
 export interface QueuedSession {
-  /** Its messages wait for the most memory of all, and together they wait for too much: it has to end. */
+  /** The queue is over its total limit and this session's messages use the most of it: the session has to end. */
   onQueueFull(): void;
 }
 
-/** The costs of waiting messages (`controlCost`) beyond which nothing more is read, a session ends, and the session with the most waiting messages ends. */
+/** Limits for the costs (`controlCost`) of queued messages: beyond them reading stops, a session ends, or the session with the most queued messages ends. */
 const MOST = { reading: 256 * 1024, ofSession: 4 * 1024 * 1024, inAll: 64 * 1024 * 1024 } as const;
 /** How long messages of all sessions may take in one iteration of the event loop, in ms. */
 const ITERATION_MS = 4;
 
 /**
- * Begins the control messages of many sessions, a few in each iteration of the event loop: what their JSON and their validation cost depends on the peers. One read brings
- * thousands of messages, so pausing the peer doesn't bound what waits; the caps per session and for all sessions do.
+ * Processes the control messages of many sessions, a few in each iteration of the event loop, because peers determine the cost of parsing and
+ * validating them. One read can bring thousands of messages, so pausing the peer doesn't limit the queue; the caps per session and in total do.
  */
 export class ControlQueue {
   readonly #turns: Turns;
-  /** The cost of what waits, by session. */
+  /** The cost of the queued messages, by session. */
   readonly #waiting = new Map<QueuedSession, number>();
   #total = 0;
 
@@ -27,9 +27,9 @@ export class ControlQueue {
   }
 
   /**
-   * Begins a message, now or later. Those of one session begin in their order.
+   * Processes a message, now or later. Messages of one session are processed in order.
    * @param cost its `controlCost`
-   * @returns false = so much of the session waits that it has to end
+   * @returns false = the queue is over its limit: the session has to end
    */
   add(session: QueuedSession, cost: number, begin: () => void): boolean {
     const waiting = (this.#waiting.get(session) ?? 0) + cost;
@@ -44,19 +44,19 @@ export class ControlQueue {
     return true;
   }
 
-  /** Forgets what waits of a session that is over. */
+  /** Drops the queued messages of a session that is over. */
   drop(session: QueuedSession): void {
     this.#total -= this.#waiting.get(session) ?? 0;
     this.#waiting.delete(session);
     this.#turns.drop(session);
   }
 
-  /** Whether messages of a session wait. */
+  /** Whether a session has queued messages. */
   holds(session: QueuedSession): boolean {
     return this.#waiting.has(session);
   }
 
-  /** Whether so much of a session waits that nothing more should be read from its peer. */
+  /** Whether a session has so many queued messages that reading from its peer should stop. */
   isFull(session: QueuedSession): boolean {
     return (this.#waiting.get(session) ?? 0) > MOST.reading;
   }

@@ -8,7 +8,7 @@ export interface RawReader {
   onConnectionLost(): void;
 }
 
-/** The other half of it: the stream that writes. */
+/** The other half: the stream that writes. */
 export interface RawWriter {
   onRawDrain(): void;
   onConnectionLost(): void;
@@ -57,7 +57,7 @@ export class DataConnection implements SocketSink {
     this.#writer = writer;
   }
 
-  /** The peer's direction now belongs to `reader`, which first gets what has waited here. */
+  /** The peer's direction now belongs to `reader`, which first gets the bytes that have waited here. */
   claimReading(reader: RawReader): void {
     this.#reader = reader;
     const stash = this.#stash;
@@ -104,7 +104,7 @@ export class DataConnection implements SocketSink {
   onEnd(): void {
     this.#readEnded = true;
     if (this.#reader) this.#finishReading();
-    // A direction that moved here carries at least a byte: this one was idle, and something between us closed it.
+    // A direction that moved here carries at least one byte, so this connection was idle: something on the path closed it.
     else if (this.#stash.length === 0) this.#socket.destroy();
   }
 

@@ -5,7 +5,7 @@ import type { ByteSocket } from './socket.ts';
 /** Which end of the mux this is. The server opens odd streams, the agent even ones; data connections are divided the same way. */
 export type Side = 'server' | 'agent';
 
-/** Idle connections the agent keeps for each side's use, and the most it grows to while many are in use. */
+/** Idle connections that the agent keeps for each side, and the maximum that this grows to while many are in use. */
 const MIN_IDLE = 4;
 const MAX_IDLE = 32;
 /** Maximum data connections of a session, including busy ones: an agent cannot make a server hold more. */
@@ -33,7 +33,7 @@ export class DataConnections {
     this.#onWanted = onWanted;
   }
 
-  /** Adds a connection whose handshake is done. */
+  /** Adds a connection whose handshake is complete. */
   add(socket: ByteSocket, id: number): void {
     const known = this.#dialing.has(id);
     const waiting = this.#dialing.get(id);
@@ -67,7 +67,7 @@ export class DataConnections {
     return connection;
   }
 
-  /** The peer moved its direction of `stream` to connection `id`; undefined stream = it is over here already. @throws {ProtocolError} */
+  /** The peer moved its direction of `stream` to connection `id`; undefined stream = already over on this side. @throws {ProtocolError} */
   receiveMove(stream: Stream | undefined, id: number): void {
     stream?.receiveMove();
     this.#moveTo(stream, id);
@@ -86,7 +86,7 @@ export class DataConnections {
     this.refill();
   }
 
-  /** Agent: asks for as many connections as are missing, more while more are in use. */
+  /** Agent: requests the missing connections: the more are in use, the more are kept idle. */
   refill(): void {
     if (!this.#onWanted || this.#closed || performance.now() < this.#wantedFrom) return;
     const wanted: number[] = [];

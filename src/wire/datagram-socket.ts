@@ -1,30 +1,30 @@
 import type { ByteSocket, SocketSink } from './socket.ts';
 
-/** A length that no datagram has: a record of four more bytes, how many datagrams were dropped. */
+/** A length that no datagram has. It marks a record of four more bytes: the number of dropped datagrams. */
 const DROPPED = 0xffff;
 const LENGTH_BYTES = 2;
 const DROPPED_BYTES = LENGTH_BYTES + 4;
-/** This much is passed on at once, without waiting for the end of the event loop's iteration. */
+/** This many bytes are sent immediately, without waiting for the end of the event loop's iteration. */
 const BATCH = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 
-/** The most bytes that wait, all those together that share a budget, before datagrams are dropped. */
+/** Maximum queued bytes of all sockets that share a budget; beyond that, datagrams are dropped. */
 export const MAX_WAITING = 256 * 1024;
-/** Longest datagram that a stream carries, in bytes; UDP has none that is longer. */
+/** Longest datagram that a stream carries, in bytes; UDP has no longer ones. */
 const MAX_DATAGRAM = DROPPED - 1;
 
-/** How much of a tunnel's or an agent's datagrams may wait. */
+/** Limits the queued datagrams of a tunnel or an agent. */
 export class DatagramBudget {
   #waiting = 0;
 
-  /** False = it would be too much. */
+  /** False = over the limit. */
   take(bytes: number): boolean {
     if (this.#waiting + bytes > MAX_WAITING) return false;
     this.#waiting += bytes;
     return true;
   }
 
-  /** Bytes wait no longer. */
+  /** The bytes are no longer queued. */
   give(bytes: number): void {
     this.#waiting -= bytes;
   }
@@ -45,7 +45,7 @@ export interface DatagramSession {
 
 /**
  * The local end of a stream that carries datagrams and keeps their boundaries: each is a length (u16) and its bytes. Datagrams of one iteration of the
- * event loop are sent together. Nothing ever waits for it: a datagram that does not fit is dropped and counted, and the count is reported to the peer.
+ * event loop are sent together. There is no back-pressure: a datagram that does not fit is dropped and counted, and the count is reported to the peer.
  */
 export class DatagramSocket implements ByteSocket {
   readonly pending = 0;
@@ -53,12 +53,12 @@ export class DatagramSocket implements ByteSocket {
   #sink: SocketSink | undefined;
   #paused = false;
   #flushing = false;
-  /** Datagrams that wait, their lengths not yet before them. */
+  /** Queued datagrams, still without their length prefixes. */
   #queue: Buffer[] = [];
-  /** Bytes of the queue with their lengths. */
+  /** Bytes of the queue, including the length prefixes. */
   #queued = 0;
   #dropped = 0;
-  /** The beginning of a datagram whose rest is still to come. */
+  /** The beginning of a datagram that has not arrived completely. */
   #rest: Buffer = EMPTY;
   #ended = false;
   #closed = false;
@@ -145,7 +145,7 @@ export class DatagramSocket implements ByteSocket {
   }
 
   write(chunk: Buffer, taken?: () => void): boolean {
-    // What is lent is copied: the system may take datagrams later.
+    // Borrowed bytes are copied, since the system may take datagrams later.
     const bytes = this.#rest.length === 0 && !taken ? chunk : Buffer.concat([this.#rest, chunk]);
     taken?.();
     let at = 0;

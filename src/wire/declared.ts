@@ -3,7 +3,7 @@ import { label, value, values } from './peer-text.ts';
 
 /** The most tunnels and hosts that one agent may declare. */
 export const MAX_DECLARED = 1000;
-/** Declarations of one session that wait for their answer: the agent sends no more, the server takes some more. */
+/** Unanswered declarations of one session: the agent sends no more than this, the server accepts some more. */
 export const DECLARED_AT_ONCE = 16;
 /** Maximum size of an entry as JSON in bytes: the whole message must fit into a control message. */
 export const MAX_ENTRY_BYTES = 60_000;
@@ -16,7 +16,7 @@ const name = z.string().min(1).max(64).pipe(label(64));
 /** A tunnel of an agent's configuration file, as declared to the server, which validates it. */
 export const declaredTunnel = z.object({
   mode: z.enum(['tcp', 'udp', 'httpProxy', 'socks5', 'secret', 'p2p', 'file']),
-  /** 0 = a free one; an entry that has one keeps it then. */
+  /** 0 = any free port; an entry that already has a port keeps it. */
   port: z.int().min(0).max(65535),
   serverIp: text,
   targets: texts,
@@ -44,22 +44,22 @@ export const declaredHost = z.object({
   certificate: text,
   privateKey: text,
   autoHttps: z.boolean(),
-  /** It gets its certificate by ACME, where the server does that. */
+  /** The host gets its certificate by ACME, if the server supports that. */
   acme: z.boolean(),
   remark,
 });
 /** @see declaredHost */
 export type DeclaredHost = z.output<typeof declaredHost>;
 
-/** What an entry is. */
+/** The kind of an entry. */
 export type DeclaredKind = 'tunnel' | 'host';
 
-/** An entry of an agent's configuration file: it is recognized by its kind and name. */
+/** An entry of an agent's configuration file, identified by its kind and name. */
 export type DeclaredEntry =
   | { readonly kind: 'tunnel'; readonly name: string; readonly tunnel: DeclaredTunnel }
   | { readonly kind: 'host'; readonly name: string; readonly host: DeclaredHost };
 
-/** Control messages of an agent in configuration-file mode: it has this entry; it has it no more. Each is answered. */
+/** Control messages of an agent in configuration-file mode: an entry was added or changed, or was removed. Each gets an answer. */
 export const declarationSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('tunnel'), name, tunnel: declaredTunnel }),
   z.object({ type: z.literal('host'), name, host: declaredHost }),
@@ -74,15 +74,15 @@ const declarationName = z.union([
   z.object({ type: z.literal('withdraw'), kind: z.enum(['tunnel', 'host']), name }).transform(({ kind, name: entry }) => ({ kind, name: entry })),
 ]);
 
-/** A declaration with a field that this version does not know, or that lacks one: the agent may have another version. */
+/** A declaration with an unknown or a missing field: the agent may have another version. */
 export interface UnreadableDeclaration {
-  /** The first field at fault and what is wrong with it, without its value. */
+  /** The first invalid field and its problem, without its value. */
   readonly problem: string;
-  /** Whose declaration it is; undefined = that cannot be read either. */
+  /** The declared entry; undefined = that can't be read either. */
   readonly entry: { readonly kind: DeclaredKind; readonly name: string } | undefined;
 }
 
-/** Reads what it can of a message that is no {@link declarationSchema}. @returns undefined = it is something other than a declaration */
+/** Reads as much as possible of a message that doesn't match {@link declarationSchema}. @returns undefined = not a declaration */
 export function readUnreadable(message: unknown): UnreadableDeclaration | undefined {
   if (!declarationType.safeParse(message).success) return undefined;
   const [issue] = declarationSchema.safeParse(message).error?.issues ?? [];
@@ -95,11 +95,11 @@ export const declaredSchema = z.object({
   type: z.literal('declared'),
   kind: z.enum(['tunnel', 'host']),
   name,
-  /** The record; 0 = there is none. With an error: the one before, which stays as it was. */
+  /** The record; 0 = none. With an error: the previous record, which is unchanged. */
   id: z.int().min(0),
   /** Its port; 0 = it has none. */
   port: z.int().min(0).max(65535),
-  /** Why it is not as declared; "" = it is. */
+  /** Why it differs from the declaration; "" = it doesn't. */
   error: label(1000),
 });
 /** @see declaredSchema */

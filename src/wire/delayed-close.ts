@@ -1,8 +1,8 @@
 import type { ByteSocket, SocketSink } from './socket.ts';
 
-/** How long a peer that has taken everything may take to read it and close. */
+/** How long a peer that has received everything may take to read it and close. */
 const CLOSE_DELAY_MS = 1000;
-/** A peer that takes none of what is still to be sent is disconnected after this many intervals. */
+/** A peer that accepts none of the pending bytes is disconnected after this many intervals. */
 const STALLED_INTERVALS = 30;
 
 /**

@@ -3,7 +3,7 @@ import { errnoOf } from './system-error.ts';
 /** The results of a dial. The wire uses their index, so new ones are added at the end. */
 const results = ['connected', 'refused', 'host-unreachable', 'network-unreachable', 'timeout', 'unknown-name', 'forbidden', 'failed'] as const;
 
-/** What became of a dial: the first byte that the agent sends on a stream which was opened with the request `dial`. */
+/** The result of a dial: the first byte that the agent sends on a stream opened with the request `dial`. */
 export type DialResult = (typeof results)[number];
 
 const byErrno: Readonly<Record<string, DialResult>> = {
@@ -12,7 +12,7 @@ const byErrno: Readonly<Record<string, DialResult>> = {
   ENOTFOUND: 'unknown-name', ENODATA: 'unknown-name', EAI_AGAIN: 'unknown-name', EACCES: 'forbidden', EPERM: 'forbidden',
 };
 
-/** Why a dial failed, by the system's error. When a name has several addresses, what happened with the first of them. */
+/** Why a dial failed, by the system's error. When a name has several addresses, the error of the first one counts. */
 export function dialFailure(error: unknown): DialResult {
   return byErrno[errnoOf(error)] ?? 'failed';
 }
@@ -22,7 +22,7 @@ export function encodeDialResult(result: DialResult): Buffer {
   return Buffer.of(results.indexOf(result));
 }
 
-/** Reads the byte; one of a newer agent is a failure. */
+/** Reads the byte; an unknown one, from a newer agent, is a failure. */
 export function decodeDialResult(byte: number | undefined): DialResult {
   return results[byte ?? -1] ?? 'failed';
 }

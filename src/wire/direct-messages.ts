@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-/** Candidates that one side may name: what it can make the other send packets to. */
+/** Maximum candidates of one side, which the other side sends packets to. */
 export const MAX_CANDIDATES = 8;
 
-/** By what a direct path is opened. */
+/** The transports that can open a direct path. */
 export const directWays = ['udp', 'tcp'] as const;
 /** @see directWays */
 export type DirectWay = (typeof directWays)[number];
@@ -17,16 +17,16 @@ export const directMessageSchema = z.discriminatedUnion('type', [
   /** First, from both sides. */
   z.object({
     type: z.literal('hello'),
-    /** Goes into the key of this path: 32 bytes in hex. */
+    /** Part of the key material of this path: 32 bytes in hex. */
     nonce: z.string().regex(/^[0-9a-f]{64}$/),
-    /** What this side is able to do; the visitor's is used if the agent can do it too, the best one first. */
+    /** The transports that this side supports, best first; the visitor's first one that the agent also supports is used. */
     ways: z.array(z.enum(directWays)).min(1).max(directWays.length),
     /** Names this side's end of a UDP stream in its packets. */
     streamId: z.int().min(1).max(0x7fff_ffff),
     /** The server's ports that tell a sender its public address; the agent knows them from the server. */
     stunPorts: z.array(z.int().min(1).max(65_535)).max(2).default([]),
   }),
-  /** Where this side can perhaps be reached. */
+  /** Addresses at which this side may be reachable. */
   z.object({
     type: z.literal('candidates'),
     candidates: z.array(z.object({ host: z.string().max(45).refine((host) => isIP(host) !== 0), port: z.int().min(1).max(65_535) })).max(MAX_CANDIDATES),

@@ -20,7 +20,7 @@ export function failureBehindEnd(socket: net.Socket): Error | undefined {
   return typeof descriptor === 'number' ? failureOf(descriptor) : undefined;
 }
 
-/** The same of a socket's descriptor; without one (-1, Windows) the end is believed. */
+/** The same for a socket's descriptor; without a descriptor (-1, Windows) the end counts as clean. */
 export function failureOf(descriptor: number): Error | undefined {
   if (descriptor < 0) return undefined;
   try {

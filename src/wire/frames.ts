@@ -8,17 +8,17 @@ export const Frame = {
   DATA: 2,
   /** The sender's direction has ended. */
   FIN: 3,
-  /** The stream is over in both directions. */
+  /** The stream has ended in both directions. */
   RST: 4,
-  /** u32: that many bytes of this stream were taken; the sender may send as many more. */
+  /** u32: this many bytes of the stream were consumed; the other side may send as many more. */
   WINDOW: 5,
-  /** u32: the sender's direction goes on, raw, on the data connection with this number. */
+  /** u32: the sender's direction continues, without frames, on the data connection with this number. */
   MOVE: 6,
-  /** Sign of life, sent every heartbeat by both sides. */
+  /** Keep-alive, sent every heartbeat by both sides. */
   PING: 7,
   /** JSON on stream 0. */
   CONTROL: 8,
-  /** DATA with the flag 0x80: its payload is compressed, to at most as many bytes as a plain one may have. */
+  /** DATA with the flag 0x80: its payload is compressed. The compressed size has the same limit as a plain payload. */
   PACKED: 0x82,
 } as const;
 
@@ -40,13 +40,13 @@ export class ProtocolError extends Error {
 export interface FrameSink {
   /** A piece of a DATA payload: a frame may come in several. A slice of the chunk that was pushed. */
   onDataFrame(stream: number, piece: Buffer): void;
-  /** Any other frame, whole. */
+  /** Any other frame, complete. */
   onFrame(type: FrameType, stream: number, payload: Buffer): void;
 }
 
 const EMPTY = Buffer.alloc(0);
 
-/** Cuts the byte stream of a mux connection into frames, independent of the chunks' boundaries. */
+/** Splits the byte stream of a mux connection into frames, independent of chunk boundaries. */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #header = Buffer.alloc(HEADER_BYTES);

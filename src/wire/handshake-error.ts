@@ -5,9 +5,9 @@ import { label } from './peer-text.ts';
 export const refusalSchema = z.object({
   code: label(64),
   text: label(1000),
-  /** Ms to wait before the next try. */
+  /** Ms to wait before the next attempt. */
   retryAfterMs: z.number().int().min(0).optional(),
-  /** Come back over TLS: at this port of the same server, which shows the certificate with this SHA-256 fingerprint. */
+  /** Reconnect over TLS: the port on the same server, and the SHA-256 fingerprint of the certificate there. */
   tls: z.object({ port: z.number().int().min(1).max(65_535), fingerprint: z.string().regex(/^[0-9a-f]{64}$/) }).optional(),
 });
 /** @see refusalSchema */
@@ -17,14 +17,14 @@ export type Refusal = z.infer<typeof refusalSchema>;
 export type HandshakeErrorCode =
   /** Not our protocol. */
   | 'garbage'
-  /** That of the agents of the NPS family. */
+  /** The protocol of NPS-family agents. */
   | 'npc'
-  /** Another version of it. */
+  /** Another version of our protocol. */
   | 'version'
   | 'timeout'
   /** The connection ended. */
   | 'closed'
-  /** The server said no: see `refusal`. */
+  /** The server refused the connection: see `refusal`. */
   | 'refused'
   /** The server does not know the key. */
   | 'impostor';

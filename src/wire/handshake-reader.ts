@@ -25,7 +25,7 @@ export class HandshakeReader implements SocketSink {
     return this.#take(length);
   }
 
-  /** Reads one of these texts. Fails at the first byte that matches none, instead of waiting for the rest. @throws {HandshakeError} */
+  /** Reads one of these texts. Fails at the first byte that matches none of them, without waiting for the rest. @throws {HandshakeError} */
   async readOneOf(texts: readonly Buffer[]): Promise<Buffer> {
     for (;;) {
       const possible = texts.filter((text) => text.subarray(0, this.#buffered.length).equals(this.#buffered.subarray(0, text.length)));

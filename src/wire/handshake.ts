@@ -1,12 +1,12 @@
 /**
- * Challenge and response before the first frame. The key itself never travels: both sides prove it by an HMAC over everything
- * said so far, and derive the session's key, with which later data connections prove that they belong to it.
+ * Challenge and response before the first frame. The key itself is never sent: both sides prove it by an HMAC over all messages
+ * so far, and derive the session's key. Later data connections use that key to prove that they belong to the session.
  *
  *   agent -> HELLO      "ADIT" version role key-id[16] nonce[32] connection-number u32
  *         <- CHALLENGE  "ADIT" version nonce[32]
  *         -> PROOF      hmac[32] length u16 info (JSON)
  *         <- VERDICT    1 hmac[32] length u16 body (JSON)   or
- *                       0 length u16 refusal (JSON), to one that proved nothing   or   2 hmac[32] length u16 refusal (JSON)
+ *                       0 length u16 refusal (JSON), if nothing was proven   or   2 hmac[32] length u16 refusal (JSON)
  *
  * Over TLS the HMACs also cover a secret of the connection, so a man in the middle with a certificate of its own cannot relay them.
  */
@@ -20,7 +20,7 @@ import type { ByteSocket } from './socket.ts';
 const PROTOCOL_VERSION = 1;
 
 const MAGIC = Buffer.from('ADIT');
-/** What agents of the NPS family begin with. */
+/** The first bytes that NPS-family agents send. */
 const NPC_MAGIC = Buffer.from('TST');
 const NONCE_BYTES = 32;
 const KEY_ID_BYTES = 16;
@@ -31,10 +31,10 @@ const CHALLENGE_BYTES = MAGIC.length + 1 + NONCE_BYTES;
 const VERDICT = { refused: 0, accepted: 1, provenRefusal: 2 } as const;
 const ROLES = ['mux', 'data', 'visit'] as const;
 
-/** What a connection is for: the multiplexed one of an agent's session or of a visitor's, or a data connection of one of them. */
+/** The purpose of a connection: the mux of an agent's or a visitor's session, or a data connection of such a session. */
 export type Role = (typeof ROLES)[number];
 
-/** The name under which the server finds a vkey or a tunnel's password; says nothing else about it. 32 hex digits. */
+/** The id by which the server finds a vkey or a tunnel's password without revealing anything else about it. 32 hex digits. */
 export function keyIdOf(key: string): string {
   return createHash('sha256').update('adit key id\0').update(key).digest().subarray(0, KEY_ID_BYTES).toString('hex');
 }
@@ -89,12 +89,12 @@ async function readMagic(reader: HandshakeReader): Promise<Buffer> {
   return Buffer.concat([magic, version]);
 }
 
-/** What the server has learned before it decides. */
+/** What the server knows about a connection before it decides. */
 export interface Offer {
   readonly role: Role;
   /** Key id of the client (mux) or the tunnel (visit), or id of the session (data). */
   readonly keyId: string;
-  /** The connection knows the key that belongs to keyId. */
+  /** The peer has proven the key that belongs to keyId. */
   readonly proven: boolean;
   /** The information that the agent sent; not yet validated. */
   readonly info: unknown;

@@ -24,27 +24,27 @@ export type HealthSettings = z.output<typeof healthSettings>;
 const targetHealth = z.object({
   /** host:port */
   target: value(300),
-  /** It gets connections. */
+  /** The target gets connections. */
   healthy: z.boolean(),
-  /** Checks that failed in a row. */
+  /** Failed checks in a row. */
   failures: z.int().min(0).max(1e9),
-  /** How long it has been healthy, or not, in ms. */
+  /** How long the target has been in this state, in ms. */
   ageMs: z.int().min(0).max(1e12),
-  /** Of the last check that failed; "" = none has. */
+  /** Error of the last failed check; "" = none has failed. */
   error: label(HEALTH_ERROR),
 });
 /** @see targetHealth */
 export type TargetHealthReport = z.output<typeof targetHealth>;
 
 /**
- * What an agent reports about its checks of one tunnel or host. Targets that no message has mentioned are healthy; of the others the last one
- * counts.
+ * What an agent reports about its checks of one tunnel or host. Targets that no message has mentioned are healthy; for the others the last
+ * report counts.
  */
 export const healthMessage = z.object({
   type: z.literal('health'),
   of: z.enum(['tunnel', 'host']),
   id: z.int(),
-  /** The checks begin, and nothing of before counts; null = they have ended. Absent = they go on. */
+  /** Checks begin, and earlier reports are void; null = checks have ended. Absent = no change. */
   check: healthSettings.nullable().optional(),
   targets: z.array(targetHealth).max(HEALTH_TARGETS),
 });

@@ -3,7 +3,7 @@ import { writeLent } from './spare-buffers.ts';
 import { type Joinable, type StreamHooks, StreamResetError } from './stream.ts';
 
 /**
- * A stream whose two ends are both in this process, each joined with a socket of its own. Once both ends are joined, bytes pass between the
+ * A stream with both ends in this process, each joined with its own socket. Once both ends are joined, bytes pass between the
  * sockets, with back-pressure and half close.
  */
 export function joinedEnds(): [Joinable, Joinable] {

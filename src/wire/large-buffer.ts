@@ -1,12 +1,12 @@
 import type { ByteSocket } from './socket.ts';
 
-/** What a socket that carries much reads at once. */
+/** How much a bulk socket reads at once. */
 const LARGE_BYTES = 256 * 1024;
-/** The same while others wait for it. */
+/** The same while other sockets wait. */
 const PART_BYTES = 64 * 1024;
-/** Maximum large buffers of the process, including those that pending writes hold. Without one, a socket reads less at once, and the bytes are copied. */
+/** Maximum large buffers of the process, including those held by pending writes. Sockets without one read less at once, and their bytes are copied. */
 const MOST = 64;
-/** A read of this much gets its socket a large buffer, one of less than that little takes it back. */
+/** A read of MUCH bytes gives the socket a large buffer; a read of less than LITTLE takes it away again. */
 const MUCH = 32 * 1024;
 const LITTLE = 4 * 1024;
 /** Less than this is copied: a write that has to wait would keep the whole buffer. */
@@ -19,13 +19,13 @@ const WORTH_KEEPING = 64 * 1024;
 export class LargeBuffer {
   static readonly #spare: LargeBuffer[] = [];
   static #made = 0;
-  /** Writes of a connection that was lost may never say that they are done with theirs. */
+  /** Writes on a lost connection may never report completion. */
   static readonly #lost = new FinalizationRegistry<undefined>(() => { LargeBuffer.#made--; });
   static #lent: LargeBuffer | undefined;
 
-  /** What is read into. */
+  /** The buffer for reads. */
   readonly bytes: Buffer = Buffer.allocUnsafeSlow(LARGE_BYTES);
-  /** Its beginning, to be read into while others wait. */
+  /** The beginning of the buffer, used for reads while other sockets wait. */
   readonly part: Buffer = this.bytes.subarray(0, PART_BYTES);
   #writes = 0;
   #left = false;
@@ -56,24 +56,24 @@ export class LargeBuffer {
     return made;
   }
 
-  /** Sets the buffer that the following bytes are in; undefined = none of these. */
+  /** Sets the buffer of the bytes delivered next; undefined = none of these. */
   static lend(buffer: LargeBuffer | undefined): void {
     LargeBuffer.#lent = buffer;
   }
 
-  /** The buffer that is lent and holds these bytes, if keeping it for them is worth it. */
+  /** The lent buffer, if it contains these bytes and they are worth keeping it. */
   static of(bytes: Buffer): LargeBuffer | undefined {
     const lent = LargeBuffer.#lent;
     return bytes.length >= WORTH_KEEPING && lent?.bytes.buffer === bytes.buffer ? lent : undefined;
   }
 
-  /** Its socket reads into it no more. */
+  /** The socket no longer reads into this buffer. */
   leave(): void {
     this.#left = true;
     this.#recycle();
   }
 
-  /** Writes a part of it, and keeps it for as long as that takes. @returns as `ByteSocket.write` */
+  /** Writes a part of the buffer, which is kept until the write is done. @returns as `ByteSocket.write` */
   write(socket: ByteSocket, part: Buffer): boolean {
     let taken = false;
     let kept = false;
@@ -83,7 +83,7 @@ export class LargeBuffer {
       this.#writes--;
       this.#recycle();
     });
-    // Node reports bytes as taken later than the kernel took them.
+    // Node reports completion later than the kernel took the bytes.
     if (!taken && socket.pending > 0) {
       kept = true;
       this.#writes++;

@@ -5,7 +5,7 @@ export function unmapped(address: string): string {
   return address.startsWith(PREFIX) ? address.slice(PREFIX.length) : address;
 }
 
-/** An IPv4 address as a socket wants it that speaks IPv6. */
+/** An IPv4 address in the form that an IPv6 socket needs. */
 export function mapped(address: string): string {
   return PREFIX + address;
 }

@@ -4,8 +4,8 @@ import type { ByteSocket, SocketSink } from './socket.ts';
 const MAX_MESSAGE = 16 * 1024;
 
 /**
- * The local end of a stream that carries one message each way instead of the bytes of a socket: sends its own and ends, collects the
- * peer's until that ends.
+ * The local end of a stream that carries one message each way instead of a socket's bytes: sends its message and ends, and collects the
+ * peer's until the peer ends.
  */
 export class MessageSocket implements ByteSocket {
   readonly remoteAddress = '';

@@ -18,9 +18,9 @@ const DEAD_AFTER_HEARTBEATS = 2.4;
 const DEFAULT_HEARTBEAT_MS = 5000;
 /** Maximum streams of one session: limits what an agent or its visitors can make the peer hold. */
 const MAX_STREAMS = 65_536;
-/** Of all sessions of this process. */
+/** Shared by all sessions of this process. */
 const sharedControlQueue = new ControlQueue();
-/** How long the peer may take to close after the end of the session was sent, in ms. */
+/** How long the peer may take to close the connection after we ended the session, in ms. */
 const CLOSE_DELAY_MS = 1000;
 
 /** Callbacks of a mux's owner. */
@@ -29,9 +29,9 @@ export interface MuxHandlers {
   onOpen(stream: Stream, payload: Buffer): void;
   /** A control message, parsed from JSON and not yet validated. @throws {ProtocolError} to end the session */
   onControl(message: unknown): void;
-  /** The session is over; every stream was reset already, `cut` of them by this. `atFault`: the peer broke the protocol, or reads nothing. Called once, always last. */
+  /** The session is over and every stream was reset, `cut` of them because it ended. `atFault`: the peer broke the protocol, or doesn't read. Called once, always last. */
   onClose(reason: string, cut: number, atFault: boolean): void;
-  /** Agent: dial data connections with these numbers and say addDataConnection or dataConnectionFailed for each. */
+  /** Agent: dial data connections with these numbers and call addDataConnection or dataConnectionFailed for each. */
   onDataConnectionsWanted?(ids: number[]): void;
 }
 
@@ -40,21 +40,21 @@ export interface MuxOptions {
   readonly heartbeatMs?: number;
   /** The peer is considered dead after this many ms without a byte; detected at most half a heartbeat later. */
   readonly silenceMs?: number;
-  /** When a sign of life of the peer last came another way than on this connection, by performance.now(). */
+  /** When the peer was last heard from on a path other than this connection, by performance.now(). */
   readonly heardOutOfBand?: () => number;
   /** Agent: delay before data connections are dialed, in ms. */
   readonly dataAfterMs?: number;
   /** Whether sent data is compressed initially; `compress` switches it later. Received data may be compressed at any time. */
   readonly compress?: boolean;
-  /** Bounds the control messages of the peer, also those of its sessions before; absent = of this session alone. */
+  /** Limits the peer's control messages, including those of its earlier sessions; absent = a budget for this session only. */
   readonly controlBudget?: ControlBudget;
-  /** What begins control messages; absent = the queue of all sessions of the process. */
+  /** Schedules control messages; absent = the queue shared by all sessions of the process. */
   readonly controlQueue?: ControlQueue;
 }
 
 /** The multiplexed connection of a session, after its handshake: streams, control messages, heartbeats, data connections. */
 export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
-  /** Whether data is compressed before it is sent. Streams stay on the mux as long as that gains something. */
+  /** Whether data is compressed before it is sent. While compression saves bytes, streams stay on the mux. */
   compress: boolean;
   readonly borrows = true;
   readonly shared = true;
@@ -72,7 +72,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
   readonly #controlBudget: ControlBudget;
   readonly #controlQueue: ControlQueue;
   #nextId: number;
-  /** Nothing is read from the peer. */
+  /** Reading from the peer is paused. */
   #paused = false;
   #closed = false;
   #lastHeard = performance.now();
@@ -93,7 +93,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#heardOutOfBand = options.heardOutOfBand ?? (() => 0);
     this.#heartbeat = setInterval(() => this.#tick(), heartbeatMs / 2);
     socket.attach(this);
-    // Later with a heartbeat.
+    // Otherwise a later heartbeat does.
     if (handlers.onDataConnectionsWanted && !options.dataAfterMs) setImmediate(() => this.#connections.refill());
   }
 
@@ -136,17 +136,17 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#out.urgentFrame(Frame.CONTROL, 0, json);
   }
 
-  /** Calls `next` once when the connection has taken all that was sent. Never when the session is over. */
+  /** Calls `next` once when the connection has accepted everything sent so far. Never called after the end of the session. */
   whenTaken(next: () => void): void {
     if (!this.#closed) this.#out.whenTaken(next);
   }
 
-  /** Takes in a data connection of this session, after its handshake. */
+  /** Adds a data connection of this session, after its handshake. */
   addDataConnection(socket: ByteSocket, id: number): void {
     this.#guard(() => this.#connections.add(socket, id));
   }
 
-  /** Agent: a data connection could not be opened; dialed again with the next heartbeat. */
+  /** Agent: a data connection could not be opened; it is dialed again with the next heartbeat. */
   dataConnectionFailed(id: number): void {
     this.#connections.failed(id);
   }
@@ -251,7 +251,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#guard(() => this.#reader.push(chunk));
   }
 
-  /** A peer that breaks the protocol loses its session, and nothing else happens. */
+  /** A peer that breaks the protocol loses its session, and nothing else. */
   #guard(work: () => void): void {
     try {
       work();
@@ -270,7 +270,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
   }
 
   onDataFrame(id: number, piece: Buffer): void {
-    // Late frames of a stream that is over here are normal.
+    // Late frames for a stream that is already over here are normal.
     if (!this.#closed) this.#streams.get(id)?.receive(piece);
   }
 
@@ -315,7 +315,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     else if (!this.#closed) this.#socket.resume();
   }
 
-  /** The connection is over: the session ends after the messages that came before. */
+  /** The connection is lost: the session ends after the messages that arrived before. */
   #over(reason: string): void {
     if (!this.#controlQueue.holds(this)) this.#fail(reason);
     else this.#controlQueue.add(this, 0, () => this.#fail(reason));

@@ -7,13 +7,13 @@ import type { ByteSocket, ConnectOptions, ListenOptions, OnDialled, SocketAddres
 import { socketWatch } from './socket-watch.ts';
 import { channelSecretOf, secureAccepted, secureDialled, serverContext } from './tls.ts';
 
-/** Options of every socket. Keep-alive finds peers that vanished without a word, and keeps idle connections in the tables of NATs. */
+/** Options of every socket. Keep-alive detects peers that disappeared silently, and keeps idle connections in the tables of NATs. */
 export const TUNED = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000, highWaterMark: 64 * 1024 } as const;
 /** Visitors come in bursts; the kernel caps this at net.core.somaxconn. */
 const BACKLOG = 4096;
 const NOTHING = Buffer.alloc(0);
 
-/** A ByteSocket on a socket of Node's. Made by a backend, which decides how it reads. */
+/** A ByteSocket on a Node socket. Created by a backend, which decides how the socket reads. */
 export class NetSocket extends BaseSocket {
   readonly channelSecret?: () => Buffer | undefined;
   readonly #socket: net.Socket;
@@ -22,7 +22,7 @@ export class NetSocket extends BaseSocket {
   #attached = false;
 
   /**
-   * @param lends its bytes don't come as 'data' events, but by `receive`, in a buffer that is used again
+   * @param lends bytes arrive by `receive`, in a reused buffer, instead of as 'data' events
    * @param carrier the socket below TLS
    */
   constructor(socket: net.Socket, { lends = false, carrier = socket }: { readonly lends?: boolean; readonly carrier?: net.Socket } = {}) {
@@ -36,7 +36,7 @@ export class NetSocket extends BaseSocket {
     socket.on('drain', () => this.drained());
   }
 
-  /** An accepted socket requests it at once and caches it; for dialed sockets it is rarely used. */
+  /** Accepted sockets request it immediately, and Node caches it; for dialed sockets it is rarely used. */
   override get remoteAddress(): string {
     return unmapped(this.#socket.remoteAddress ?? '');
   }
@@ -93,7 +93,7 @@ export class NetSocket extends BaseSocket {
     return this.#socket.bytesRead + this.#socket.bytesWritten - this.#socket.writableLength;
   }
 
-  /** TLS would not pass it on. */
+  /** TLS would not send the empty write. */
   protected override probe(): void {
     this.#carrier.write(NOTHING);
   }
@@ -115,26 +115,26 @@ export interface Plain {
   readonly dial: SocketBackend['dial'];
   /** Hands the ByteSocket of every connection that the server accepts to `onSocket`. The server is listening, its sockets are paused. */
   readonly accept: (server: net.Server, onSocket: (socket: BaseSocket) => void) => void;
-  /** Makes a ByteSocket on a TLS socket of Node's. */
+  /** Creates a ByteSocket on a Node TLS socket. */
   readonly secured: (socket: TLSSocket, options: SecuredOptions) => BaseSocket;
 }
 
-/** What is known of a TLS socket. */
+/** State of a TLS socket. */
 export interface SecuredOptions {
   /** The socket below it. */
   readonly carrier: net.Socket;
-  /** Its handshake was completed in this iteration of the event loop; otherwise it has not begun. */
+  /** The handshake completed in this iteration of the event loop; otherwise it has not begun. */
   readonly handshakeDone: boolean;
 }
 
-/** Sockets as the backend gets them; the handshake of TLS is Node's everywhere. */
+/** A backend from its sockets without TLS; Node does the TLS handshake in every backend. */
 export function backend(name: string, plain: Plain): SocketBackend {
   const dialAny: SocketBackend['dial'] = (options, onDialled) => {
     try {
       if (options.trust) dial(options, onDialled, { secured: plain.secured });
       else plain.dial(options, onDialled);
     } catch (error) {
-      // What Node takes for no address, or no port.
+      // Node throws if the address or port is invalid.
       setImmediate(onDialled, error instanceof Error ? error : new Error(String(error)));
     }
   };
@@ -153,16 +153,16 @@ export function backend(name: string, plain: Plain): SocketBackend {
   };
 }
 
-/** How a socket of Node's is dialed that its ByteSocket doesn't read by events. */
+/** How to dial a Node socket whose ByteSocket doesn't read by events. */
 export interface Dialing {
   readonly onread?: net.OnReadOpts;
   /** Makes the ByteSocket on the connected socket. */
   readonly wrap?: (socket: net.Socket) => NetSocket;
-  /** The same on one with TLS. */
+  /** The same for a TLS socket. */
   readonly secured?: Plain['secured'];
 }
 
-/** Dials a socket of Node's. @see SocketBackend.dial */
+/** Dials a Node socket. @see SocketBackend.dial */
 export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled: OnDialled, { onread, wrap, secured = securedByEvents }: Dialing = {}): void {
   const socket = net.connect({ host, port, ...TUNED, ...onread && { onread } });
   const timer = setTimeout(() => socket.destroy(timeoutError(host, port, timeoutMs)), timeoutMs);
@@ -178,7 +178,7 @@ export function dial({ host, port, timeoutMs, trust }: ConnectOptions, onDialled
   });
 }
 
-/** What connecting that takes longer than it may ends with. */
+/** The error of a connection attempt that timed out. */
 export function timeoutError(host: string, port: number, timeoutMs: number): Error {
   return Object.assign(new Error(`no connection to ${host}:${port} within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
 }
@@ -229,10 +229,10 @@ export function byteSocket(socket: net.Socket, carrier = socket, halfClosedMs = 
   return made;
 }
 
-/** For backends that read TLS as Node gives it. */
+/** For backends that read TLS sockets by Node's events. */
 export const securedByEvents: Plain['secured'] = (socket, { carrier }) => new NetSocket(socket, { carrier });
 
-/** Sockets by Node's public API alone: works everywhere, and what every other backend falls back to. */
+/** Sockets by Node's public API alone: works everywhere, and is the fallback for all other backends. */
 export const netBackend: SocketBackend = backend('net', {
   dial,
   accept: (server, onSocket) => server.on('connection', (socket) => onSocket(new NetSocket(socket))),

@@ -20,8 +20,8 @@ function reading(): Required<Pick<Dialing, 'onread' | 'wrap'>> {
 }
 
 /**
- * Node has no option for how an accepted socket reads, so its handle is taken before Node makes a socket on it: what it makes otherwise would
- * be thrown away.
+ * Node has no option for how an accepted socket reads, so this takes the handle before Node creates a socket on it, which would have to be
+ * thrown away.
  */
 function accept(server: net.Server, onSocket: (socket: NetSocket) => void): void {
   const listener: unknown = Reflect.get(server, '_handle');
@@ -40,7 +40,7 @@ function accepted(handle: unknown): NetSocket {
   const { noDelay, keepAlive, keepAliveInitialDelay, ...rest } = TUNED;
   const options = { ...rest, handle, pauseOnCreate: true, onread };
   const socket = new net.Socket(options);
-  // Node sets these only for the sockets that it has made itself.
+  // Node sets these options only on sockets that it creates itself.
   socket.setNoDelay(noDelay).setKeepAlive(keepAlive, keepAliveInitialDelay);
   return wrap(socket);
 }

@@ -1,34 +1,34 @@
 import { z } from 'zod';
 
-/** The tunnel or host that asks ("tunnel 5"): new requests of all of them start in round-robin order (stream-handlers/fair-queue.ts). */
+/** The tunnel or host of the request ("tunnel 5"): new requests of different tunnels and hosts start in round-robin order (stream-handlers/fair-queue.ts). */
 const by = z.string().max(24).optional();
 
 const openRequest = z.discriminatedUnion('kind', [
   /** Connect with the first target that answers. */
   z.object({ kind: z.literal('tcp'), by, targets: z.array(z.string().max(300)).min(1).max(5000) }),
-  /** Dial a target, close it again, and answer with a message: why it failed, "" = it took the connection. */
+  /** Dial a target, close the connection, and answer with a message: why the dial failed, "" = it succeeded. */
   z.object({ kind: z.literal('probe'), target: z.string().max(300), timeoutMs: z.int().min(1).max(60_000) }),
-  /** Exchange datagrams (`datagram-socket.ts`) with the first target whose name is known. */
+  /** Exchange datagrams (`datagram-socket.ts`) with the first target whose name resolves. */
   z.object({ kind: z.literal('udp'), by, targets: z.array(z.string().max(300)).min(1).max(5000) }),
   /** Exchange datagrams with any address: each begins with its destination or source address (`socks-address.ts`). */
   z.object({ kind: z.literal('udpAny'), by }),
   /**
    * Connect with the first target that answers, with `timeoutMs` for each, and send the result first (wire/dial-result.ts). `credit`: bytes that
-   * may be sent before some of them were consumed; absent = a whole window.
+   * may be sent before the first credit is returned; absent = a whole window.
    */
   z.object({
     kind: z.literal('dial'), by, targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000),
     credit: z.int().min(16 * 1024).max(1024 * 1024).optional(),
   }),
   /**
-   * Open a direct path with the visitor at the other end of this stream (direct-messages.ts). It is proven with the tunnel's password; the
-   * visitor's connections on it go to the targets. `stunPorts`: the server's, for the public address.
+   * Open a direct path with the visitor at the other end of this stream (direct-messages.ts). Both sides prove the tunnel's password; the
+   * visitor's connections on it go to the targets. `stunPorts`: the server's ports for STUN.
    */
   z.object({
     kind: z.literal('direct'), tunnelId: z.int(), password: z.string().max(1024), targets: z.array(z.string().max(300)).min(1).max(5000),
     stunPorts: z.array(z.int().min(1).max(65_535)).max(2),
   }),
-  /** Speak HTTP and serve the files below a directory; `stripPrefix` is taken off the beginning of the URL's path. */
+  /** Speak HTTP and serve the files below a directory; `stripPrefix` is removed from the beginning of the URL's path. */
   z.object({ kind: z.literal('file'), by, path: z.string().max(4096), stripPrefix: z.string().max(1024) }),
 ]);
 
@@ -43,13 +43,13 @@ export function encodeOpen(request: OpenRequest): Buffer {
   return Buffer.from(JSON.stringify(request));
 }
 
-/** A cache of parsed requests by payload: all visitors of a tunnel share a few. */
+/** Parsed requests by payload: all visitors of a tunnel share a few. */
 const known = new Map<string, OpenRequest>();
 const MAX_KNOWN = 256;
 /** Longer payloads are parsed each time instead of cached: the map stays below a megabyte. */
 const MAX_KNOWN_BYTES = 1024;
 
-/** Reads the payload of OPEN; undefined = it isn't one, or one of a newer server. The same payload may give the same object. */
+/** Parses the payload of OPEN; undefined = not a request, or one of a newer server. Equal payloads may return the same object. */
 export function decodeOpen(payload: Buffer): OpenRequest | undefined {
   if (payload.length > MAX_KNOWN_BYTES) return readOpen(payload);
   const text = payload.toString('latin1');

@@ -3,15 +3,15 @@ import { HEADER_BYTES, type FrameType } from './frames.ts';
 import type { ByteSocket } from './socket.ts';
 import { writeSpare } from './spare-buffers.ts';
 
-/** Readers wait when this much is unsent while the connection takes no more, or this much in any case. */
+/** Unsent bytes at which readers wait: while the connection is blocked, and in any case. */
 const CONGESTED_BLOCKED = 256 * 1024;
 const CONGESTED_ALWAYS = 1024 * 1024;
-/** Readers that resume in one iteration of the event loop: each may bring 64 KB before it sees that there is no more space. */
+/** Readers that resume in one iteration of the event loop: each may add 64 KB before it notices that the outbox is full again. */
 const WOKEN_AT_ONCE = 16;
-/** Bytes of frames other than data that wait for a peer that reads nothing: beyond the first no stream is opened, beyond the second the session ends. */
+/** Queued bytes of non-data frames for a peer that doesn't read: beyond the first limit no stream is opened, beyond the second the session ends. */
 export const MOST_WAITING = { forOpening: 1024 * 1024, inAll: 4 * 1024 * 1024 } as const;
 
-/** Someone who stopped reading because the outbox is congested. */
+/** A reader that is paused because the outbox is congested. */
 export interface Parked {
   wake(): void;
 }
@@ -34,19 +34,19 @@ export class Outbox {
   #flushingNext = false;
   #closed = false;
 
-  /** @param onOverflow called when more control bytes wait than may, with their number; may be called again */
+  /** @param onOverflow called with the number of queued control bytes when it exceeds the limit; may be called again */
   constructor(socket: ByteSocket, onOverflow: (bytes: number) => void) {
     this.#socket = socket;
     this.#onOverflow = onOverflow;
   }
 
-  /** So much is unsent that readers are to park. */
+  /** Too many bytes are unsent: readers have to park. */
   get congested(): boolean {
     const { size } = this.#batch;
     return size > CONGESTED_ALWAYS || (this.#blocked && size > CONGESTED_BLOCKED);
   }
 
-  /** So much waits for the peer that no more streams are opened. */
+  /** Too many bytes wait for the peer: no more streams are opened. */
   get full(): boolean {
     return this.#waiting > MOST_WAITING.forOpening;
   }
@@ -62,7 +62,7 @@ export class Outbox {
     this.#flushSoon();
   }
 
-  /** Sends another frame after all those before it. The payload is copied. */
+  /** Sends another frame, in order with the frames before it. The payload is copied. */
   frame(type: FrameType, stream: number, payload?: Uint8Array): void {
     this.#batch.frame(type, stream, payload);
     this.#count(payload?.length ?? 0);
@@ -70,8 +70,8 @@ export class Outbox {
   }
 
   /**
-   * The same for a frame that data follows, most likely in the next iteration of the event loop: it waits for that iteration, so that one write takes both.
-   * Anything else that is sent before takes it along.
+   * The same for a frame that data follows, most likely in the next iteration of the event loop: waits for that iteration, so that one write
+   * sends both. An earlier flush sends it, too.
    */
   frameBeforeData(type: FrameType, stream: number, payload: Uint8Array): void {
     this.#batch.frame(type, stream, payload);
@@ -93,7 +93,7 @@ export class Outbox {
     this.#flushSoon();
   }
 
-  /** Sends a frame before all data that waits: WINDOW, PING, CONTROL. */
+  /** Sends a frame ahead of all queued data: WINDOW, PING, CONTROL. */
   urgentFrame(type: FrameType, stream: number, payload?: Uint8Array): void {
     this.#urgent.frame(type, stream, payload);
     this.#count(payload?.length ?? 0);
@@ -112,7 +112,7 @@ export class Outbox {
     if (this.#waiting > MOST_WAITING.inAll && !this.#closed) this.#onOverflow(this.#waiting);
   }
 
-  /** Calls `next` once when the connection has taken all that waits now. */
+  /** Calls `next` once when the connection has accepted everything queued now. */
   whenTaken(next: () => void): void {
     this.#onTaken.push(next);
     this.#flushSoon();
@@ -133,7 +133,7 @@ export class Outbox {
     if (!writeSpare(this.#socket, bytes)) this.#blocked = true;
   };
 
-  /** Hands everything to the socket, unless it takes no more at the moment. */
+  /** Passes everything to the socket, unless the socket is blocked. */
   flush(): void {
     if (this.#closed || this.#blocked) return;
     this.#urgent.drainTo(this.#write);
@@ -154,7 +154,7 @@ export class Outbox {
     setImmediate(this.#wakeMore);
   }
 
-  /** What the woken ones have read is here by now. */
+  /** By now, the bytes of the resumed readers are queued. */
   readonly #wakeMore = (): void => {
     this.#waking = false;
     this.#wakeParked();

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { label } from './peer-text.ts';
 
-/** Minimum interval between overviews for an agent, in ms: a request that comes sooner waits for so long. */
+/** Minimum interval between overviews for an agent, in ms: an earlier request is delayed until then. */
 export const OVERVIEW_MS = 250;
-/** The most targets that are listed for each. */
+/** Maximum targets listed for each tunnel or host. */
 export const OVERVIEW_TARGETS = 10;
 /** The most bytes of the rows of one part. */
 const OVERVIEW_BYTES = 40_000;
@@ -17,20 +17,20 @@ const overviewRow = z.object({
   host: label(600),
   /** 0 = it has none. */
   port: z.int(),
-  /** The first of them. */
+  /** The first targets. */
   targets: z.array(label(300)).max(OVERVIEW_TARGETS),
-  /** It serves. */
+  /** Whether it serves visitors. */
   running: z.boolean(),
-  /** Why it doesn't; "" = nothing is wrong. */
+  /** Why it doesn't serve; "" = no problem. */
   error: label(1000),
   /** Open connections. */
   connections: z.int(),
-  /** Of the programs that visit it, how many new connections go through the server, and past it. */
+  /** Visitor programs whose new connections use the server, and those whose new connections use a direct path. */
   visitors: z.object({ relay: z.int(), direct: z.int() }),
   /** How many of its targets are healthy, and how many there are; null = they aren't checked. */
   health: z.object({ healthy: z.int(), targets: z.int() }).nullable(),
 });
-/** A tunnel or host as the server tells its agent of it. */
+/** A tunnel or host as the server reports it to its agent. */
 export type OverviewRow = z.output<typeof overviewRow>;
 
 /** A part of the overview of an agent's tunnels and hosts. */
@@ -38,7 +38,7 @@ export const overviewSchema = z.object({ type: z.literal('overview'), rows: z.ar
 /** @see overviewSchema */
 export type OverviewPart = z.output<typeof overviewSchema>;
 
-/** Cuts rows into parts that fit a control message each. */
+/** Splits rows into parts that each fit into a control message. */
 export function* overviewParts(rows: Iterable<OverviewRow>): Generator<OverviewPart, undefined> {
   let part: OverviewRow[] = [];
   let bytes = 0;

@@ -8,13 +8,13 @@ const LONGEST_PAUSE = 64;
 /** The fastest setting: among those that were measured, it saves the most bytes for its time. */
 const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 0 } } as const;
 
-/** Compresses the payloads of one direction of a stream, as long as that gains something. Each payload is compressed by itself. */
+/** Compresses the payloads of one direction of a stream, as long as that saves bytes. Each payload is compressed separately. */
 export class Packer {
-  /** Payloads still to be let through unlooked at. */
+  /** Payloads that are still skipped before the next try. */
   #pause = 0;
   #nextPause = 1;
 
-  /** Nothing has shrunk for a long time (some MB of large payloads), and nothing is expected to. */
+  /** Nothing has shrunk for a long time (some MB of large payloads), so compression is unlikely to help. */
   get givenUp(): boolean {
     return this.#nextPause === LONGEST_PAUSE;
   }

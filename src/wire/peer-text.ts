@@ -9,7 +9,7 @@ export function cleanText(text: string, most: number): string {
   return (text.length > most ? text.slice(0, most).replace(/[\ud800-\udbff]$/, '') : text).replace(unfit, replacement);
 }
 
-/** A text by which a peer describes itself or something, for people. Never refused. @see cleanText */
+/** A text with which a peer describes itself or something else, for people. Never refused. @see cleanText */
 export function label(most: number): z.ZodPipe<z.ZodString, z.ZodTransform<string, string>> {
   return z.string().transform((text) => cleanText(text, most));
 }

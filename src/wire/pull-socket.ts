@@ -4,7 +4,7 @@ import type { ByteSocket, SocketSink } from './socket.ts';
 /** Bytes kept unread before the socket is paused. */
 const HIGH_WATER = 64 * 1024;
 
-/** The connection is gone, or what was waited for did not come in time (`timeout`). */
+/** The connection is lost, or the awaited bytes did not arrive in time (`timeout`). */
 export class SocketGoneError extends Error {
   override readonly name = 'SocketGoneError';
   readonly timeout: boolean;
@@ -35,7 +35,7 @@ export class PullSocket implements SocketSink {
   #onGone: (() => void) | undefined;
   #onEnded: (() => void) | undefined;
 
-  /** @param takeMs how long the peer may take nothing of what is written, in ms; then it is disconnected. Absent = unlimited */
+  /** @param takeMs the peer is disconnected if it accepts no written bytes for this many ms. Absent = unlimited */
   constructor(socket: ByteSocket, takeMs?: number) {
     this.#socket = socket;
     this.#takeMs = takeMs;
@@ -52,22 +52,22 @@ export class PullSocket implements SocketSink {
     return this.#failure !== undefined;
   }
 
-  /** Open in both directions, and nothing has come that was not read. */
+  /** Open in both directions, without unread bytes. */
   get idle(): boolean {
     return !this.#ended && !this.#failure && this.#unread.length === 0;
   }
 
-  /** Called once when the connection is lost or timed out; undefined = no more. */
+  /** Called once when the connection is lost or timed out; undefined = no callback. */
   set onGone(listener: (() => void) | undefined) {
     this.#onGone = listener;
   }
 
-  /** Called once when the peer ends its direction; undefined = no more. */
+  /** Called once when the peer ends its direction; undefined = no callback. */
   set onEnded(listener: (() => void) | undefined) {
     this.#onEnded = listener;
   }
 
-  /** What has arrived, or will next; undefined = the peer has ended its direction. @throws {SocketGoneError} */
+  /** The next bytes, as soon as there are any; undefined = the peer has ended its direction. @throws {SocketGoneError} */
   async read(): Promise<Buffer | undefined> {
     for (;;) {
       const chunk = this.arrived();
@@ -78,7 +78,7 @@ export class PullSocket implements SocketSink {
     }
   }
 
-  /** The next piece of what has arrived; undefined = nothing has. */
+  /** The next chunk that has already arrived; undefined = none. */
   arrived(): Buffer | undefined {
     const chunk = this.#unread.shift();
     if (chunk) {
@@ -88,7 +88,7 @@ export class PullSocket implements SocketSink {
     return chunk;
   }
 
-  /** Gives bytes back that were read too far. */
+  /** Puts back bytes that were read too far. */
   unread(chunk: Buffer): void {
     if (chunk.length === 0) return;
     this.#unread.unshift(chunk);
@@ -96,7 +96,7 @@ export class PullSocket implements SocketSink {
   }
 
   /**
-   * Reads until `parse` makes something of the bytes, and no further; undefined = the peer ended its direction before.
+   * Reads until `parse` returns a result, and no further; undefined = the peer ended its direction before.
    * `parse` must throw if the input grows too large.
    * @throws {SocketGoneError} and what `parse` throws
    */
@@ -129,13 +129,13 @@ export class PullSocket implements SocketSink {
     if (this.#failure) throw this.#failure;
   }
 
-  /** Gives the connection up unless `deadline` is called again within `ms`; undefined = no limit any more. */
+  /** Closes the connection unless `deadline` is called again within `ms`; undefined = no deadline. */
   deadline(ms: number | undefined): void {
     clearTimeout(this.#timer);
     this.#timer = ms === undefined ? undefined : setTimeout(() => this.#fail(new SocketGoneError(`nothing came within ${ms} ms`, { timeout: true })), ms);
   }
 
-  /** Hands the socket over to the next sink that attaches; what was not read goes with it. */
+  /** Hands the socket, including unread bytes, over to the sink that attaches next. */
   release(): ByteSocket {
     const unread = Buffer.concat(this.#unread);
     this.#leave('the connection was handed over');

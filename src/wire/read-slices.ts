@@ -3,7 +3,7 @@
  * other sockets wait for each slice, so slices are smaller while there are any.
  */
 const SHARE = { alone: 512 * 1024, amongOthers: 64 * 1024 } as const;
-/** A socket that reads more than `bytes` faster than `perMs` is a bulk socket: it waits for those that are not. */
+/** A socket that reads more than `bytes` faster than `perMs` is a bulk socket: it waits for the other sockets. */
 const MUCH = { bytes: 256 * 1024, perMs: 10 * 1024 } as const;
 /** A socket counts as active for this many ms after its last read. */
 const COUNT_MS = 5;
@@ -24,7 +24,7 @@ export interface SliceReader {
   /** A leaky bucket of the bytes that it read, and when the level was last updated, in ms. */
   level: number;
   levelAt: number;
-  /** Called after its slice was used up, when it may read again. */
+  /** Called when the socket may read again after it used up its slice. */
   resumeReading(): void;
 }
 
@@ -34,7 +34,7 @@ export class ReadSlices {
   /** When this iteration began, in ms: exact enough, and cheaper than the clock on every read. */
   #now = 0;
   #ending = false;
-  /** Whether a socket that is not bulk has read in this iteration, and when one last did, in ms. */
+  /** Whether a socket that is not bulk has read in this iteration, and when such a socket last read, in ms. */
   #others = false;
   #othersAt = Number.NEGATIVE_INFINITY;
   /** Bulk sockets that used up their slice, first come, first served. */

@@ -11,7 +11,7 @@ export const agentInfoSchema = z.object({
   localAddress: label(255).default(''),
   /** It runs in configuration-file mode: it declares tunnels and hosts. */
   configFile: z.boolean().default(false),
-  /** It goes by the credit that a request gives it to begin with. */
+  /** It respects the initial credit in a request (`OpenRequest.credit`). */
   credit: z.boolean().default(false),
 });
 /** @see agentInfoSchema */
@@ -21,7 +21,7 @@ export type AgentInfo = z.output<typeof agentInfoSchema>;
 export const sessionWelcome = z.object({
   /** Names the session in the handshakes of its data connections. */
   sessionId: z.string().regex(/^[0-9a-f]{32}$/),
-  /** Both sides give a sign of life this often, in ms. */
+  /** Interval of the keep-alive of both sides, in ms. */
   heartbeatMs: z.number().int().min(10).max(60_000),
   /** Both sides compress what they send. */
   compress: z.boolean().default(false),
@@ -43,7 +43,7 @@ export const byeSchema = z.object({
   text: label(1000),
 });
 
-/** From now on both sides compress what they send, or no longer do. */
+/** From now on both sides compress the data that they send, or stop doing so. */
 const compress = z.object({ type: z.literal('compress'), on: z.boolean() });
 
 /** Control messages from the server in every session, of agents and visitors. */
@@ -53,7 +53,7 @@ export const sessionMessageSchema = z.discriminatedUnion('type', [byeSchema, com
 export const serverMessageSchema = z.discriminatedUnion('type', [
   byeSchema,
   compress,
-  /** No new streams come; open ones may end by themselves until the server closes the session. */
+  /** The server opens no new streams; open ones may finish until it closes the session. */
   z.object({ type: z.literal('drain') }),
   /** The targets of a tunnel that direct paths lead to have changed. */
   z.object({ type: z.literal('targets'), tunnelId: z.int(), targets: values(5000, 300) }),

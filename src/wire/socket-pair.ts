@@ -1,9 +1,9 @@
 import type { ByteSocket, SocketAddress, SocketSink } from './socket.ts';
 
-/** Bytes that wait for one end before the other has to pause. */
+/** Maximum queued bytes for one end before the other end has to pause. */
 const HIGH_WATER = 64 * 1024;
 
-/** Who is at the far side of a pair, as its second end says it. */
+/** The peer of a pair, as its second end reports it. */
 export interface PairOrigin {
   readonly remoteAddress: string;
   readonly remotePort: number;
@@ -30,14 +30,14 @@ class PairedSocket implements ByteSocket {
   #flowing = false;
   #paused = false;
   #delivering = false;
-  /** On its way to this end. */
+  /** Bytes on the way to this end. */
   #queue: Buffer[] = [];
   #queued = 0;
   /** `write` has returned false to the other end. */
   #blocking = false;
   /** Our direction ended. */
   #ended = false;
-  /** The peer's direction ended, and the sink knows. */
+  /** The peer's direction ended, and the sink was notified. */
   #sawEnd = false;
   #closed = false;
   #error: Error | undefined;
@@ -114,7 +114,7 @@ class PairedSocket implements ByteSocket {
       this.#blocking = false;
       this.peer.#sink?.onDrain();
     }
-    // The peer may have written more, paused us with that, and ended: the end comes after it.
+    // The peer may have written more, which paused us, and then ended: the end follows those bytes.
     if (this.#drained && this.peer.#ended && !this.#sawEnd) {
       this.#sawEnd = true;
       sink?.onEnd();
@@ -126,7 +126,7 @@ class PairedSocket implements ByteSocket {
     return this.#flowing && !this.#paused && !this.#closed;
   }
 
-  /** All that came so far was delivered, and more would be. */
+  /** Everything so far was delivered, and delivery is open. */
   get #drained(): boolean {
     return this.#open && this.#queued === 0;
   }
@@ -156,7 +156,7 @@ class PairedSocket implements ByteSocket {
     this.#queue = [];
     this.#queued = 0;
     const sink = this.#sink;
-    // A sink that isn't flowing yet gets it when it is.
+    // A sink that isn't flowing yet is notified when it is.
     if (sink && this.#flowing) setImmediate(() => sink.onClose(error));
   }
 }

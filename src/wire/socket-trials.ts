@@ -61,7 +61,7 @@ function whole(socket: ByteSocket, { slow = false, borrows }: { readonly slow?: 
   }));
 }
 
-/** A promise that is awaited later: another failure may come first. */
+/** A promise that is awaited later: another one may fail first. */
 function awaited<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

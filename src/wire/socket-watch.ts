@@ -1,14 +1,14 @@
-/** A socket that nothing is read from at the moment, or whose one direction has ended. */
+/** A socket that is not being read, or that has one direction ended. */
 export interface Watched {
-  /** The watch's own: where it has the socket; NOT_WATCHED to begin with. */
+  /** Used by the watch: the socket's index in it; initially NOT_WATCHED. */
   watchPlace: number;
-  /** Looks after itself. @param now by the monotonic clock. @returns false = it needs no more of this */
+  /** Checks itself. @param now by the monotonic clock. @returns false = no more checks needed */
   look(now: number): boolean;
 }
 
-/** What `watchPlace` of a socket is that is not watched. */
+/** `watchPlace` of a socket that is not watched. */
 export const NOT_WATCHED = -1;
-/** Each watched socket is looked at this often, in ms. */
+/** How often each watched socket is checked, in ms. */
 export const LOOK_MS = 3000;
 /** The number of steps of a round over all sockets, so that no step blocks the event loop for long. */
 const STEPS = 15;
@@ -21,14 +21,14 @@ const STEPS = 15;
  * iterated retains deleted members until the iteration continues, which made garbage collection the larger part of the cost.
  */
 export class SocketWatch {
-  /** Those before `#next` were looked at in this round. */
+  /** Those before `#next` were checked in this round. */
   readonly #watched: Watched[] = [];
   #next = 0;
   /** How many sockets each step of this round checks. It does not shrink with the number of sockets, or closing many dead ones would get slower and slower. */
   #quota = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** It may be watched already. */
+  /** The socket may be watched already. */
   add(socket: Watched): void {
     if (socket.watchPlace !== NOT_WATCHED) return;
     socket.watchPlace = this.#watched.length;
@@ -36,7 +36,7 @@ export class SocketWatch {
     this.#timer ??= setInterval(() => this.#step(), LOOK_MS / STEPS).unref();
   }
 
-  /** It may not be watched. */
+  /** The socket need not be watched. */
   delete(socket: Watched): void {
     let place = socket.watchPlace;
     if (place === NOT_WATCHED) return;
@@ -79,5 +79,5 @@ export class SocketWatch {
   }
 }
 
-/** The one watch of this process. */
+/** The process's only watch. */
 export const socketWatch = new SocketWatch();

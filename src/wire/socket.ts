@@ -2,21 +2,21 @@ import type net from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 /**
- * The one interface between the engine's byte paths and the sockets of the machine. Everything that moves bytes (mux, streams,
- * data connections, handshake) is written against it, so that a faster backend changes one file.
+ * The only interface between the engine's byte paths and the machine's sockets. Everything that moves bytes (mux, streams,
+ * data connections, handshake) uses it, so that a faster backend changes one file.
  */
 
 /** Receives what happens on a socket. */
 export interface SocketSink {
-  /** Chunks may be lent: they are valid only until onData returns, and copied when they are needed longer. Absent = each is the sink's own. */
+  /** Chunks may be lent: valid only until onData returns, so the sink copies them to keep them. Absent = the sink owns each chunk. */
   readonly borrows?: true;
-  /** Many streams come from it: it neither waits for other sockets nor lets those that carry much wait. */
+  /** The socket carries many streams: it neither waits for other sockets nor makes bulk sockets wait. */
   readonly shared?: true;
   /** Bytes arrived. */
   onData(chunk: Buffer): void;
   /** The peer ended its direction; no more onData. */
   onEnd(): void;
-  /** Everything written was handed to the kernel, after a write() that answered false. */
+  /** Everything written was passed to the kernel, after a write() that returned false. */
   onDrain(): void;
   /** The socket is gone. Called once, always last; `error` when it didn't end cleanly. */
   onClose(error?: Error): void;
@@ -24,17 +24,17 @@ export interface SocketSink {
 
 /** One end of a connection. */
 export interface SocketAddress {
-  /** IPv4-mapped IPv6 addresses are given as IPv4. "" = the connection is gone already. */
+  /** IPv4-mapped IPv6 addresses are given as IPv4. "" = the connection is already lost. */
   readonly address: string;
   readonly port: number;
 }
 
-/** How long one direction of a visitor's connection may be over while nothing moves in the other, in ms, unless the settings say otherwise. */
+/** How long one direction of a visitor's connection may have ended while no bytes move in the other, in ms, unless the settings differ. */
 export const HALF_CLOSED_MS = 300_000;
 
 /** A connected byte stream with half close and back-pressure. */
 export interface ByteSocket {
-  /** The peer's address; IPv4-mapped IPv6 addresses are given as IPv4. "" when the peer is gone already. */
+  /** The peer's address; IPv4-mapped IPv6 addresses are given as IPv4. "" = the connection is already lost. */
   readonly remoteAddress: string;
   readonly remotePort: number;
   /** Our address that the peer connected to. Absent = it is not an address of this machine. */
@@ -51,10 +51,10 @@ export interface ByteSocket {
    * connection): no byte is lost or seen twice.
    */
   attach(sink: SocketSink): void;
-  /** Gives bytes back that were read too far; the next attached sink sees them first. */
+  /** Puts back bytes that were read too far; the next attached sink gets them first. */
   unread(chunk: Buffer): void;
   /**
-   * Queues bytes. They must not be changed until `taken` is called, once, if ever. False = the high-water mark is passed: wait for
+   * Queues bytes. Don't change them until `taken` is called, at most once. False = above the high-water mark: wait for
    * onDrain.
    */
   write(chunk: Buffer, taken?: () => void): boolean;
@@ -63,7 +63,7 @@ export interface ByteSocket {
   resume(): void;
   /** Ends our direction (FIN) once everything written is sent. */
   end(): void;
-  /** Closes at once; `reset` sends RST instead of FIN, to signal an error to the peer. */
+  /** Closes immediately; `reset` sends RST instead of FIN, to signal an error to the peer. */
   destroy(reset?: boolean): void;
 }
 
@@ -71,18 +71,18 @@ export interface ByteSocket {
 export interface SocketServer {
   readonly host: string;
   readonly port: number;
-  /** Stops accepting; the port is free when it resolves. Accepted sockets live on. */
+  /** Stops accepting; the port is free when it resolves. Accepted sockets stay open. */
   close(): Promise<void>;
   /**
-   * Shows another certificate from now on, to those who connect after it. For listeners with an identity only.
-   * @throws OpenSSL's error when certificate and key don't belong together: the one before stays
+   * Replaces the certificate for new connections. Only for listeners with an identity.
+   * @throws OpenSSL's error when certificate and key don't match: the old certificate stays in use
    */
   renew(identity: TlsIdentity): void;
 }
 
-/** What a TLS server shows of itself: PEM texts. */
+/** The identity of a TLS server, as PEM texts. */
 export interface TlsIdentity {
-  /** With the chain below it, if there is one. */
+  /** Followed by its chain, if there is one. */
   readonly certificate: string;
   readonly key: string;
 }
@@ -99,11 +99,11 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 = ephemeral. */
   readonly port: number;
-  /** Makes it TLS 1.3. Sockets come before their TLS handshake, which the first one who reads waits for. */
+  /** Enables TLS 1.3. `onSocket` gets sockets before their handshake; the first read waits for it. */
   readonly identity?: TlsIdentity | undefined;
-  /** A socket is reset when one of its directions is over and nothing has moved in the other for this many ms; absent = never. */
+  /** Resets a socket when one of its directions has ended and no bytes have moved in the other for this many ms; absent = never. */
   readonly halfClosedMs?: number | undefined;
-  /** A connection was accepted. Not called for those that were reset before. */
+  /** A connection was accepted. Not called for connections that were reset before. */
   readonly onSocket: (socket: ByteSocket) => void;
   /** An accept failed (for example, out of file descriptors); the listener continues. */
   readonly onError: (error: Error) => void;
@@ -115,17 +115,17 @@ export interface ConnectOptions {
   readonly port: number;
   /** Timeout in ms, DNS and TLS included. */
   readonly timeoutMs: number;
-  /** Makes it TLS 1.3. */
+  /** Enables TLS 1.3. */
   readonly trust?: TlsTrust | undefined;
 }
 
-/** Called once, in a later iteration of the event loop: the connected socket, or why there is none. */
+/** Called once, in a later iteration of the event loop: with the connected socket, or the error. */
 export type OnDialled = (outcome: ByteSocket | Error) => void;
 
-/** One way to get sockets from the machine. */
+/** One way to create sockets. */
 export interface SocketBackend {
   readonly name: string;
-  /** `connect` without a promise: microtasks are a good part of what a connection costs an agent. */
+  /** `connect` without a promise: microtasks are a large part of an agent's cost per connection. */
   dial(options: ConnectOptions, onDialled: OnDialled): void;
   /** Rejects with the system's error (its `code` is the errno name), a timeout (`ETIMEDOUT`) or a {FingerprintError}. */
   connect(options: ConnectOptions): Promise<ByteSocket>;

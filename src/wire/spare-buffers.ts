@@ -14,17 +14,17 @@ export function spareBuffer(): Buffer {
   return spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
 }
 
-/** Gives back a spare buffer, or any part of it, once nobody needs its bytes. */
+/** Returns a spare buffer, or any part of it, when its bytes are no longer needed. */
 function recycle(bytes: Buffer): void {
   if (spare.length < MAX_SPARE) spare.push(Buffer.from(bytes.buffer, 0, BUFFER_BYTES));
 }
 
-/** Writes a part of a spare buffer, which comes back when the socket has taken it. @returns as `ByteSocket.write` */
+/** Writes a part of a spare buffer, which is reused when the socket has taken it. @returns as `ByteSocket.write` */
 export function writeSpare(socket: ByteSocket, bytes: Buffer): boolean {
   return socket.write(bytes, () => recycle(bytes));
 }
 
-/** Writes bytes that may change right afterwards: a copy, or the buffer that they were read into is kept. @returns as `ByteSocket.write` */
+/** Writes bytes that may change afterwards: copies them, or keeps the buffer that they were read into. @returns as `ByteSocket.write` */
 export function writeLent(socket: ByteSocket, bytes: Buffer): boolean {
   const large = LargeBuffer.of(bytes);
   if (large) return large.write(socket, bytes);

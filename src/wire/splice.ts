@@ -1,12 +1,12 @@
 import type { ByteSocket, SocketSink } from './socket.ts';
 
-/** Connects two sockets: bytes both ways with back-pressure, each direction ending by itself, a reset of one passed on to the other. */
+/** Connects two sockets: bytes in both directions with back-pressure; directions end separately; a reset of one socket resets the other. */
 export function splice(one: ByteSocket, other: ByteSocket): void {
   one.attach(new Half(one, other));
   other.attach(new Half(other, one));
 }
 
-/** Moves what is read from one socket to the other. */
+/** Moves bytes from one socket to the other. */
 class Half implements SocketSink {
   readonly #from: ByteSocket;
   readonly #to: ByteSocket;

@@ -6,16 +6,16 @@ import type { ByteSocket, SocketSink } from './socket.ts';
 import { writeLent } from './spare-buffers.ts';
 import type { UnreadHolder, UnreadLedger } from './unread-budget.ts';
 
-/** Bytes a direction may have under way on the mux before the receiver's socket took them. */
+/** Bytes of a direction that may be in flight on the mux before the receiver's socket takes them. */
 export const WINDOW = 1024 * 1024;
 /**
  * The initial window of a host's stream, if its agent supports it (`OpenRequest.credit`). The window grows as the visitor reads, up to WINDOW, so a
  * visitor that reads nothing causes at most this much to be held.
  */
 export const START_CREDIT = 128 * 1024;
-/** Credit for bytes that were taken is returned in steps of this fraction of the window: a short stream needs no WINDOW frame at all. */
+/** Credit for consumed bytes is returned in steps of this fraction of the window: a short stream needs no WINDOW frame at all. */
 const GRANT_SHARE = 1 / 4;
-/** The window of each stream, and the step, while the streams of a session hold much together. A socket that takes more than the difference at once reports when it took it. */
+/** The window of each stream, and the step, while the session's streams hold many bytes. A socket that takes more than the difference at once reports when it took it. */
 const TIGHT = { window: 256 * 1024, step: 64 * 1024 } as const;
 /** A direction that carried this much on the mux moves to a data connection. */
 const PROMOTE_AFTER = 512 * 1024;
@@ -26,7 +26,7 @@ export interface StreamHooks {
   onSent?(bytes: number): void;
   /** Bytes received from the peer, toward the local socket. */
   onReceived?(bytes: number): void;
-  /** What waits for the local socket counts there, too, in addition to the session's own budget. */
+  /** A further budget for the bytes that wait for the local socket, in addition to the session's own. */
   readonly unread?: UnreadLedger | undefined;
   /** The initial credit that the peer announced, in bytes; absent = a whole window. */
   readonly credit?: number | undefined;
@@ -63,9 +63,9 @@ const NO_HOOKS: StreamHooks = {};
 export interface Joinable {
   /** Of a stream, in its session: the other end has the same. Absent = there is no session. */
   readonly id?: number;
-  /** Joins it with its local socket: when one ends, the other ends too. */
+  /** Joins this end with its local socket: when one ends, the other ends too. */
   join(local: ByteSocket, hooks?: StreamHooks): void;
-  /** Ends both directions at once, here and at the other end. */
+  /** Ends both directions immediately, here and at the other end. */
   reset(): void;
   /** The stream has ended: a socket that was to be joined with it is no longer needed. */
   readonly over: boolean;
@@ -75,7 +75,7 @@ export interface Joinable {
 export interface Opener {
   /**
    * undefined = it accepts no more streams.
-   * @param dataFollows the visitor most likely sends first, and at once: its bytes are sent together with the payload
+   * @param dataFollows the visitor most likely sends first, without a delay: its bytes are sent together with the payload
    * @param credit the initial credit that the payload gives the peer, in bytes; undefined = a whole window
    */
   open(payload: Buffer, dataFollows?: boolean, credit?: number): Joinable | undefined;
@@ -87,8 +87,8 @@ export class StreamResetError extends Error {
 }
 
 /**
- * One visitor connection on the mux, joined with a local socket: bytes both ways with back-pressure from end to end. Each
- * direction ends by itself, and moves to a data connection when it carries much.
+ * One visitor connection on the mux, joined with a local socket: bytes in both directions with end-to-end back-pressure. Each
+ * direction ends separately, and moves to a data connection when it carries much.
  */
 export class Stream implements Joinable, SocketSink, RawReader, RawWriter, UnreadHolder {
   readonly borrows = true;
@@ -114,25 +114,25 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   #outDone = false;
 
   // Peer -> local socket
-  /** Arrived before the local socket was there. */
+  /** Arrived before the local socket was joined. */
   #early: Buffer[] = [];
-  /** Bytes the peer may have under way and waiting here: those that it may still send, and those not yet given back. */
+  /** Bytes that the peer may have in flight and waiting here: those that it may still send, and those not yet returned as credit. */
   #window: number;
   /** Bytes the peer may still send. */
   #allowance: number;
-  /** Received and not yet given back as credit. */
+  /** Received and not yet returned as credit. */
   #ungranted = 0;
   /** Bytes that wait for the local socket, as last reported to the mux. */
   #reported = 0;
   #inbound: DataConnection | undefined;
-  /** The peer's direction goes on over a data connection, which may not be there yet. */
+  /** The peer's direction continues on a data connection, which may not have arrived yet. */
   #inMoved = false;
-  /** Of a direction that moved: its end was announced on the mux; its data connection has ended. Both are needed. */
+  /** For a moved direction: its end was announced on the mux; its data connection has ended. Both are needed. */
   #inFin = false;
   #inRawEnd = false;
   #inDone = false;
 
-  /** @param window what the peer may send to begin with, in bytes */
+  /** @param window the initial credit of the peer, in bytes */
   constructor(id: number, host: StreamHost, window: number = WINDOW) {
     this.id = id;
     this.#host = host;
@@ -165,14 +165,14 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     return this.#closed;
   }
 
-  /** Ends both directions at once, here and at the peer. */
+  /** Ends both directions immediately, here and at the peer. */
   reset(): void {
     if (this.#closed) return;
     this.#host.sendReset(this.id);
     this.#abort('the stream was reset');
   }
 
-  /** The mux: bytes for the local socket. @throws {ProtocolError} */
+  /** Called by the mux: bytes for the local socket. @throws {ProtocolError} */
   receive(piece: Buffer): void {
     if (this.#inDone || this.#inMoved) throw new ProtocolError(`data after the end of stream ${this.id}`);
     this.#allowance -= piece.length;
@@ -207,7 +207,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#grant();
   }
 
-  /** Gives credit back for what the local socket took. */
+  /** Returns credit for the bytes that the local socket took. */
   #grant(): void {
     if (this.#inDone || this.#inMoved) return;
     const tight = this.#host.tight || this.#hooks.unread?.tight === true;
@@ -239,12 +239,12 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#finishWhenDone();
   }
 
-  /** The mux: the peer cut the stream off. */
+  /** Called by the mux: the peer reset the stream. */
   receiveReset(): void {
     this.#abort('the peer reset the stream');
   }
 
-  /** The mux: the peer took bytes. @throws {ProtocolError} */
+  /** Called by the mux: the peer returned credit. @throws {ProtocolError} */
   receiveWindow(bytes: number): void {
     this.#credit += bytes;
     if (this.#credit > WINDOW) throw new ProtocolError(`more credit on stream ${this.id} than was used`);
@@ -255,13 +255,13 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#regulate();
   }
 
-  /** The mux: the peer's direction goes on over a data connection. @throws {ProtocolError} */
+  /** Called by the mux: the peer's direction continues on a data connection. @throws {ProtocolError} */
   receiveMove(): void {
     if (this.#inDone || this.#inMoved) throw new ProtocolError(`stream ${this.id} moved after its end`);
     this.#inMoved = true;
   }
 
-  /** After `receiveMove`: the data connection is there. */
+  /** After `receiveMove`: the data connection has arrived. */
   moveInbound(connection: DataConnection): void {
     this.#inbound = connection;
     connection.claimReading(this);
@@ -273,7 +273,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#regulate();
   }
 
-  /** The mux: the session is over. */
+  /** Called by the mux: the session is over. */
   lost(reason: string): void {
     this.#abort(reason);
   }
@@ -282,7 +282,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
 
   onData(chunk: Buffer): void {
     this.#hooks.onSent?.(chunk.length);
-    // Only with a byte in hand: a data connection that ends without one was idle.
+    // Only with at least one byte: a data connection that ends without any was idle.
     if (this.#sent >= this.#moveAt && !this.#outbound && !this.#held) this.#promote();
     if (this.#outbound) {
       if (!this.#outbound.write(chunk)) this.#outboundBlocked = true;
@@ -323,7 +323,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#moveAt = this.#sent + PROMOTE_AFTER;
   }
 
-  /** Reads from the local socket only what can go on. */
+  /** Reads from the local socket only as much as can be sent. */
   #regulate(): void {
     const pause = this.#outbound
       ? this.#outboundBlocked

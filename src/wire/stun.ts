@@ -38,7 +38,7 @@ export function stunRequest(): Buffer {
   return request;
 }
 
-/** The answer to a message from `from`; undefined = it is not one of our requests and gets none. Never longer than the message. */
+/** The answer to a message from `from`; undefined = not one of our requests, which gets no answer. Never longer than the message. */
 export function stunResponse(message: Buffer, from: Endpoint): Buffer | undefined {
   if (message.length < LARGEST_RESPONSE || message.readUInt16BE(0) !== REQUEST || message.readUInt32BE(4) !== COOKIE) return undefined;
   if (message.readUInt16BE(2) !== message.length - HEADER_BYTES) return undefined;
@@ -55,7 +55,7 @@ export function stunResponse(message: Buffer, from: Endpoint): Buffer | undefine
   return response;
 }
 
-/** The address in the answer to this request; undefined = not such an answer. */
+/** The address in the answer to this request; undefined = not an answer to it. */
 export function stunMapped(message: Buffer, request: Buffer): Endpoint | undefined {
   if (message.length < HEADER_BYTES + 12 || message.readUInt16BE(0) !== RESPONSE) return undefined;
   if (!message.subarray(4, HEADER_BYTES).equals(request.subarray(4, HEADER_BYTES))) return undefined;

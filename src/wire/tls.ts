@@ -4,7 +4,7 @@ import type net from 'node:net';
 import tls from 'node:tls';
 import type { TlsIdentity, TlsTrust } from './socket.ts';
 
-/** As for plain sockets (net-socket.ts): the mux counts on writing this much at once. */
+/** As for plain sockets (net-socket.ts): the mux relies on writing this much at once. */
 const TUNED = { highWaterMark: 64 * 1024 } as const;
 /** RFC 9266, `tls-exporter`. */
 const EXPORTER = { label: 'EXPORTER-Channel-Binding', bytes: 32 } as const;
@@ -23,12 +23,12 @@ function sha256(der: Buffer): string {
   return createHash('sha256').update(der).digest('hex');
 }
 
-/** @throws when certificate and key are no PEM, or don't belong together */
+/** @throws when certificate and key are not PEM, or don't match */
 export function serverContext({ certificate, key }: TlsIdentity): tls.SecureContext {
   return tls.createSecureContext({ cert: certificate, key, minVersion: 'TLSv1.3' });
 }
 
-/** The server's end of TLS on a socket just accepted. Its handshake begins at once; a failed one destroys it with the error. */
+/** The server's end of TLS on a socket just accepted. Its handshake begins immediately; a failed handshake destroys it with the error. */
 export function secureAccepted(socket: net.Socket, secureContext: tls.SecureContext): tls.TLSSocket {
   const secured = new tls.TLSSocket(socket, { ...TUNED, isServer: true, secureContext });
   // Without a tls.Server, nothing else closes a connection that was tampered with after its handshake.

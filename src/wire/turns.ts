@@ -1,28 +1,28 @@
-/** How much begins in one iteration of the event loop, and how much waits. */
+/** Limits for the tasks of each iteration of the event loop and for the queue. */
 export interface TurnLimits {
-  /** How long all of it may take, in ms. */
+  /** Time for all tasks in one iteration, in ms. */
   readonly ms: number;
-  /** The most that waits of one connection. */
+  /** Maximum queued tasks of one connection. */
   readonly waiting: number;
 }
 
-/** What waits of one connection. */
+/** The queued tasks of one connection. */
 interface Waiting {
   readonly all: Set<() => void>;
-  /** Finds the next one without passing those that were taken before. Never asked while there is none, after which it would find nothing more. */
+  /** Finds the next task without iterating over those already taken. Never called while the queue is empty: an exhausted iterator would find no later tasks. */
   readonly order: Iterator<() => void, undefined>;
 }
 
 /**
- * Begins what the peers of many connections cause: at once as long as it takes little time, else some in each iteration of the event loop, connections in
- * round-robin order. One read brings hundreds of requests or messages of a connection, and one iteration reads from all connections.
+ * Starts tasks that the peers of many connections cause: immediately while they take little time, otherwise some in each iteration of the event loop, in
+ * round-robin order of the connections. One read can bring hundreds of requests or messages, and one iteration reads from all connections.
  */
 export class Turns {
   readonly #limits: TurnLimits;
   readonly #now: () => number;
-  /** What waits, by connection, in order. */
+  /** Queued tasks, by connection, in order. */
   readonly #waiting = new Map<object, Waiting>();
-  /** What was spent in this iteration, in ms. */
+  /** Time spent in this iteration, in ms. */
   #spent = 0;
   #scheduled = false;
 
@@ -33,9 +33,9 @@ export class Turns {
   }
 
   /**
-   * Begins something, now or later. What is of one connection begins in its order.
-   * @param connection whose it is
-   * @returns false = so much of the connection waits that this is not taken
+   * Starts a task, now or later. Tasks of one connection start in order.
+   * @param connection the task's connection
+   * @returns false = the connection's queue is full, and the task was not added
    */
   add(connection: object, begin: () => void): boolean {
     const others = this.#waiting.get(connection)?.all;
@@ -47,13 +47,13 @@ export class Turns {
     return true;
   }
 
-  /** Forgets what was canceled, if it waits. */
+  /** Removes a canceled task, if it is queued. */
   withdraw(connection: object, begin: () => void): void {
     const others = this.#waiting.get(connection)?.all;
     if (others?.delete(begin) && others.size === 0) this.#waiting.delete(connection);
   }
 
-  /** Forgets all that waits of a connection. */
+  /** Drops all queued tasks of a connection. */
   drop(connection: object): void {
     this.#waiting.delete(connection);
   }
@@ -79,14 +79,14 @@ export class Turns {
     for (const [connection, own] of this.#waiting) {
       if (this.#spent >= this.#limits.ms) break;
       const { value: begin } = own.order.next();
-      // The next one of it comes after those of the others.
+      // Its next task follows those of the others.
       this.#waiting.delete(connection);
       if (!begin) continue;
       own.all.delete(begin);
       if (own.all.size > 0) this.#waiting.set(connection, own);
       this.#run(begin);
     }
-    // Once more, to reset the time that was spent.
+    // Even if the queue is empty, to reset the time.
     this.#scheduled = false;
     if (this.#spent > 0 || this.#waiting.size > 0) this.#schedule();
   }

@@ -5,9 +5,9 @@ import { errnoOf } from './system-error.ts';
 
 /** Bytes that may wait for the kernel to take them before further datagrams are dropped. */
 const MAX_UNSENT = 256 * 1024;
-/** Asked of the kernel, which gives what its limits allow: datagrams that arrive while the event loop is busy wait here. */
+/** Requested from the kernel, which may limit it: datagrams that arrive while the event loop is busy wait here. */
 const RECEIVE_BUFFER = 1024 * 1024;
-/** What a machine without IPv6 answers. */
+/** The errors of a machine without IPv6. */
 const NO_IPV6: readonly string[] = ['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EPROTONOSUPPORT', 'EINVAL'];
 
 /** The address and port of a datagram's other end. */
@@ -21,9 +21,9 @@ export interface UdpAddress {
 export interface UdpHandlers {
   /** A datagram arrived; the receiver owns `bytes`. IPv4-mapped addresses are as the system gives them. */
   onDatagram(bytes: Buffer, from: UdpAddress): void;
-  /** One that was sent did not leave: too many waited, or the system refused it. */
+  /** A sent datagram was dropped: too many waited, or the system refused it. */
   onDropped?(): void;
-  /** The system reports an error; for a connected socket mostly that no program listens at the other end. The socket stays open. */
+  /** The system reports an error; for a connected socket it mostly means that no program listens at the other end. The socket stays open. */
   onError?(error: Error): void;
   /** It was closed. */
   onClose?(): void;
@@ -34,7 +34,7 @@ const NOBODY: UdpHandlers = { onDatagram: () => undefined };
 /** Node looks up addresses in a later iteration of the event loop, but IP addresses need no lookup. Node passes the family and ignores it in the result. */
 const asGiven: dgram.SocketOptions['lookup'] = (address, _options, callback) => callback(null, address, 0);
 
-/** A UDP socket that never blocks and never grows: what the machine does not take is dropped. */
+/** A UDP socket that never blocks and has a bounded queue: datagrams that the system does not take are dropped. */
 export class UdpSocket {
   /** The bound address. */
   readonly local: UdpAddress;
@@ -69,7 +69,7 @@ export class UdpSocket {
   }
 
   /**
-   * Makes a socket that speaks with one address only.
+   * Creates a socket that exchanges datagrams with one address only.
    * @throws the system's error, its `code` the errno name
    */
   static async connect({ address, port }: UdpAddress): Promise<UdpSocket> {
@@ -106,11 +106,11 @@ export class UdpSocket {
 
   #failed(error: Error): void {
     this.#handlers.onDropped?.();
-    // An error of an earlier datagram, which the kernel reports with this one.
+    // The error of an earlier datagram, which the kernel reports for this one.
     if (errnoOf(error) === 'ECONNREFUSED') this.#handlers.onError?.(error);
   }
 
-  /** Frees the port, which is free when it resolves. */
+  /** Closes the socket; the port is free when it resolves. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

@@ -1,6 +1,6 @@
-/** A stream, or something else that holds bytes for a reader that does not take them, as a budget sees it. */
+/** Something that holds bytes for a slow reader, such as a stream, as a budget sees it. */
 export interface UnreadHolder {
-  /** The peer of the stream: the streams of the peer that holds most are reset first. */
+  /** The stream's peer: the streams of the peer with the most held bytes are reset first. */
   readonly peer: string;
   /** Bytes that it holds now. Reports the change since the last call to all its budgets. */
   recount(): number;
@@ -10,21 +10,21 @@ export interface UnreadHolder {
 
 /** Counts the bytes that are held for a reader. */
 export interface UnreadLedger {
-  /** Whether so much is held that no stream should get more credit than it needs to go on. */
+  /** So many bytes are held that streams should only get the credit that they need to make progress. */
   readonly tight: boolean;
-  /** From now on the holder counts, with what it adds. */
+  /** Starts counting a holder and the bytes that it reports. */
   open(holder: UnreadHolder): void;
   /** The bytes of a holder have changed by this number. */
   add(bytes: number): void;
-  /** The holder has ended, and has reported that it holds nothing. */
+  /** The holder has ended, after reporting that it holds nothing. */
   close(holder: UnreadHolder): void;
 }
 
 /** What may be held, in bytes. */
 export interface UnreadLimits {
-  /** Beyond it each stream gets less credit. */
+  /** Above this, each stream gets less credit. */
   readonly tight: number;
-  /** Beyond that, the streams that hold most are reset: first of the peer that holds most. */
+  /** Above this, the streams with the most held bytes are reset: first those of the peer with the most. */
   readonly most: number;
 }
 
@@ -53,7 +53,7 @@ export class UnreadBudget {
     return this.#bytes;
   }
 
-  /** So much waits that no stream should get more credit than it needs to go on. */
+  /** So many bytes are held that streams should only get the credit that they need to make progress. */
   get tight(): boolean {
     return this.#bytes > this.#limits.tight;
   }
@@ -74,7 +74,7 @@ export class UnreadBudget {
     this.#counting = false;
   }
 
-  /** Down to three quarters, so that this is not repeated for the next few bytes. */
+  /** Resets streams down to three quarters of the limit, so that a few bytes don't repeat this. */
   #end(held: Array<{ readonly holder: UnreadHolder; readonly unread: number }>): void {
     const ofPeer = new Map<string, number>();
     for (const { holder: { peer }, unread } of held) ofPeer.set(peer, (ofPeer.get(peer) ?? 0) + unread);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { label } from './peer-text.ts';
 import { byeSchema, sessionWelcome } from './session-messages.ts';
 
-/** How a tunnel that visitors prove a password for is reached: through the server, or past it when a direct path opens. */
+/** How visitors reach a tunnel that requires a password: through the server only, or by a direct path when one can be opened. */
 const visitTypes = ['secret', 'p2p'] as const;
 /** @see visitTypes */
 export type VisitType = (typeof visitTypes)[number];

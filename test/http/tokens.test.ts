@@ -119,6 +119,21 @@ eachDialect('API tokens', (databases) => {
     ] } });
   });
 
+  test('do not see a stored password in the error that it is taken, unless they see secrets', async () => {
+    const { id } = z.object({ id: z.int() }).parse((await api.signed('/index/add/', { client_id: 1, type: 'secret', password: 'aliceskey', target: '127.0.0.1:1' })).body);
+    const alice = await logIn('alice', 'alices password');
+    const without = bearer(await tokenOf('secrets: false', alice));
+    const change = (mutation: string, headers: Record<string, string>) => graphql(`mutation { ${mutation} { id } }`, headers);
+    expect(await change(`copyTunnel(id: ${id})`, bearer(await tokenOf('', alice)))).toMatchObject({ errors: [{ message: 'secret mode keys aliceskey must be unique' }] });
+    const answers = [await change(`copyTunnel(id: ${id})`, without), await api.call('/index/copy/', { id }, { headers: without })];
+    await change(`updateTunnel(id: ${id}, input: { mode: TCP })`, without);
+    const copied = z.object({ data: z.object({ copyTunnel: z.object({ id: z.int() }) }) }).parse(await change(`copyTunnel(id: ${id})`, without)).data.copyTunnel.id;
+    await change(`updateTunnel(id: ${id}, input: { mode: SECRET })`, without);
+    answers.push(await change(`updateTunnel(id: ${copied}, input: { mode: SECRET })`, without), await api.call('/index/edit/', { id: copied, type: 'secret' }, { headers: without }));
+    expect(answers.map((answer) => /must be unique/.test(JSON.stringify(answer)))).toEqual([true, true, true, true]);
+    expect(JSON.stringify(answers)).not.toContain('aliceskey');
+  });
+
   test('for a wall reach one query and nothing else, over both APIs', async () => {
     const alice = await logIn('alice', 'alices password');
     const administrator = await logIn('admin', testAdminPassword);

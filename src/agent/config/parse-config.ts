@@ -8,7 +8,7 @@ import { type HostTable, hostTable } from './host-table.ts';
 import { type ConfigProblem, KeyLines } from './problem.ts';
 import { localPath, type TunnelTable, tunnelTable, typesWith } from './tunnel-table.ts';
 
-/** Characters of a file: a thousand entries of usual length fit. */
+/** Maximum characters of a file: enough for a thousand entries of usual length. */
 const MAX_TEXT = 256 * 1024;
 /** The most problems that are reported at once. */
 const MAX_PROBLEMS = 20;
@@ -81,17 +81,17 @@ const configSchema = z.strictObject({
 /** An agent's configuration file, with its paths as written. Flags and environment take precedence over its session settings. */
 export type AgentConfig = z.output<typeof configSchema>;
 
-/** A configuration, or all that is wrong with it. */
+/** A configuration, or all its problems. */
 export type ParsedConfig = { readonly config: AgentConfig } | { readonly problems: readonly ConfigProblem[] };
 
-/** Reads the text of an agent's configuration file (docs/agent.md). Pure: touches no file. Never throws. */
+/** Parses the text of an agent's configuration file (docs/agent.md). Pure: accesses no files. Never throws. */
 export function parseAgentConfig(text: string): ParsedConfig {
   if (text.length > MAX_TEXT) return { problems: [{ line: undefined, field: '', text: 'is too long to be a configuration file' }] };
   let tree: unknown;
   try {
     tree = parse(text);
   } catch (error) {
-    // Further lines of the message quote the text, secrets included. Nesting that overflows the stack is no configuration either.
+    // Further lines of the message quote the text, including secrets. Nesting that overflows the stack is reported as invalid, too.
     if (error instanceof TomlError) return { problems: [{ line: error.line, field: '', text: error.message.split('\n')[0] ?? '' }] };
     if (error instanceof RangeError) return { problems: [{ line: undefined, field: '', text: 'is nested too deeply' }] };
     throw error;
@@ -129,7 +129,7 @@ function at(tree: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** Values that two entries share although they must be unique: found here, so that `--check` reports them. */
+/** Values that two entries share although they must be unique: detected here so that `--check` reports them. */
 function clashes({ tunnels, hosts, visitors }: { readonly tunnels: Record<string, TunnelTable>; readonly hosts: Record<string, HostTable>; readonly visitors: Record<string, VisitorTable> }): Fault[] {
   const seen = new Map<string, string>();
   const found: Fault[] = [];

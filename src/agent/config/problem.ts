@@ -1,4 +1,4 @@
-/** What is wrong with a configuration file. */
+/** A problem of a configuration file. */
 export interface ConfigProblem {
   /** Counted from 1; undefined = the problem has no single line. */
   readonly line: number | undefined;
@@ -8,7 +8,7 @@ export interface ConfigProblem {
   readonly text: string;
 }
 
-/** A problem as its operator reads it: `adit-agent.toml:12: tunnels.web.port: must be ...`. @param file its path */
+/** A problem for the operator: `adit-agent.toml:12: tunnels.web.port: must be ...`. @param file its path */
 export function problemLine(file: string, { line, field, text }: ConfigProblem): string {
   // A key may contain terminal control characters.
   return `${file}${line === undefined ? '' : `:${line}`}: ${field === '' ? '' : `${field}: `}${text}`.replace(/\p{Cc}/gu, '?');
@@ -33,7 +33,7 @@ export class KeyLines {
     }
   }
 
-  /** The line of a key, or, if there is no such key, of the table that would have it; undefined = not even its first part is there. */
+  /** The line of a key or, if the key is missing, of the table that should contain it; undefined = not even its first part exists. */
   of(path: readonly PropertyKey[]): number | undefined {
     let found: { readonly line: number; readonly length: number } | undefined;
     for (const { keys, line } of this.#keys) {

@@ -36,7 +36,7 @@ export interface AgentPlan {
   /** undefined = there are visitors only. */
   readonly session: AgentSessionConfig | undefined;
   readonly entries: readonly DeclaredEntry[];
-  /** Those of the entries whose targets are checked. */
+  /** The entries with health checks. */
   readonly checks: readonly CheckedEntry[];
   readonly visitors: ReadonlyMap<string, VisitorTable>;
 }
@@ -88,7 +88,7 @@ class Reader {
     const entries: DeclaredEntry[] = [];
     const checks: CheckedEntry[] = [];
     const check = (kind: string, name: string, table: object & { readonly targets?: readonly string[]; readonly health?: CheckedEntry['health'] | undefined }): void => {
-      // In the server's spelling: health reports name targets by it.
+      // In the server's spelling, because health reports name targets by it.
       if (table.health && table.targets) checks.push({ name: `${kind} ${name}`, targets: dialTargets(table.targets.join('\n')), health: table.health });
     };
     for (const [name, table] of Object.entries(config.tunnels)) {
@@ -128,7 +128,7 @@ class Reader {
     }
   }
 
-  /** "" = it can't be read, which is a problem already. */
+  /** "" = the file can't be read, which is already reported. */
   async #textOf(at: readonly string[], name: string): Promise<string> {
     const file = this.#resolve(name);
     this.#files.push(file);

@@ -3,13 +3,13 @@ import os from 'node:os';
 import { MAX_CANDIDATES } from '../../wire/direct-messages.ts';
 import type { Endpoint } from '../../wire/stun.ts';
 
-/** Addresses that are never candidates: loopback, multicast and broadcast, the unspecified address, and those that need a zone id. */
+/** Addresses that are never candidates: loopback, multicast, broadcast and unspecified addresses, and those that need a zone id. */
 const forbidden4 = new BlockList();
 forbidden4.addSubnet('0.0.0.0', 8, 'ipv4');
 forbidden4.addSubnet('127.0.0.0', 8, 'ipv4');
 forbidden4.addSubnet('169.254.0.0', 16, 'ipv4');
 forbidden4.addSubnet('224.0.0.0', 3, 'ipv4');
-/** A separate list: in one with IPv4 rules the rule for mapped addresses would match all of IPv4. */
+/** A separate list: in a list with IPv4 rules the rule for mapped addresses would match all of IPv4. */
 const forbidden6 = new BlockList();
 forbidden6.addSubnet('::', 127, 'ipv6');
 forbidden6.addSubnet('::ffff:0:0', 96, 'ipv6');

@@ -9,9 +9,9 @@ import { dial } from '../../stream-handlers/dial-target.ts';
 import { openPath } from './open-path.ts';
 import { Signal } from './signal.ts';
 
-/** Direct paths of one agent, attempts included: each costs a socket. */
+/** Maximum direct paths of one agent, including attempts: each uses a socket. */
 const MAX_PATHS = 1000;
-/** Targets being dialed for one path at once. */
+/** Targets that are dialed concurrently for one path. */
 const MAX_DIALS = 1024;
 /** How often the traffic of direct paths is reported to the server, in ms. */
 const REPORT_MS = 1000;
@@ -23,11 +23,11 @@ export interface DirectHostOptions {
   /** The server's address. */
   readonly server: string;
   readonly send: (message: AgentMessage) => void;
-  /** Makes the session wait with its close until the returned function is called. */
+  /** Delays the session's close until the returned function is called. */
   readonly hold: () => () => void;
 }
 
-/** The agent's ends of direct paths, on which visitors reach the targets of their tunnel without the server. */
+/** The agent's ends of direct paths, by which visitors reach a tunnel's targets without the server. */
 export class DirectHost {
   readonly #options: DirectHostOptions;
   readonly #paths = new Set<HostedPath>();
@@ -117,7 +117,7 @@ class HostedPath {
     }
   }
 
-  /** What was carried since the last call. */
+  /** Bytes carried since the last call. */
   takeBytes(): { readonly inlet: number; readonly exported: number } {
     const bytes = { inlet: this.#inlet, exported: this.#exported };
     this.#inlet = 0;

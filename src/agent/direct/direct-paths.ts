@@ -49,7 +49,7 @@ export class DirectPaths {
     this.#wait = this.#waits.first;
   }
 
-  /** Tries now, if there is no path and no attempt already. */
+  /** Tries immediately, unless there is a path or an attempt already. */
   start(): void {
     if (this.#closed || this.#draining || this.#signal) return;
     clearTimeout(this.#retry);
@@ -63,7 +63,7 @@ export class DirectPaths {
     clearTimeout(this.#retry);
   }
 
-  /** Carries a local connection if a path is open; false = it isn't. @param hold as that of the session */
+  /** Carries a local connection if a path is open; false = no path. @param hold as for the session */
   carry(socket: ByteSocket, hold: () => () => void): boolean {
     const stream = this.#draining ? undefined : this.#mux?.open(NO_PAYLOAD);
     if (!stream) return false;
@@ -77,7 +77,7 @@ export class DirectPaths {
     return true;
   }
 
-  /** The server is shutting down: nothing new goes over the path, and it ends with its last connection. */
+  /** The server is shutting down: the path takes no new connections and ends with its last one. */
   drain(): void {
     this.#draining = true;
     clearTimeout(this.#retry);
@@ -145,7 +145,7 @@ export class DirectPaths {
   #tellFailure(reason: string): void {
     if (this.#closed) return;
     const text = `no direct path: ${reason}`;
-    // At info level once until the state changes: attempts never end.
+    // At info level only once until the state changes: attempts never stop.
     if (this.#failureReported) this.#options.log.debug(text);
     else this.#options.log.info(`${text}; connections go through the server, and a direct path is tried again from time to time`);
     this.#failureReported = true;

@@ -47,7 +47,7 @@ export interface OpenPath {
 
 /**
  * Agrees with the peer on a direct path and opens it.
- * @throws {Error} when there is none; the message says why
+ * @throws {Error} when no path could be opened; the message gives the reason
  */
 export async function openPath(options: PathOptions): Promise<OpenPath> {
   const { role, password, signal, stunPorts, preferred } = options;

@@ -26,11 +26,11 @@ export const Probe = {
 export type ProbeKind = (typeof Probe)[keyof typeof Probe];
 
 /**
- * The key of one direct path: from the tunnel's password and a nonce of either side. Probes and TLS on the path are proven with it, so
- * nobody without the password can be taken for the peer.
+ * The key of one direct path: derived from the tunnel's password and a nonce from each side. It authenticates probes and TLS on the path, so
+ * nobody without the password can impersonate the peer.
  */
 export class PathKey {
-  /** Of TLS: 32 bytes. */
+  /** The TLS key: 32 bytes. */
   readonly psk: Buffer;
   readonly #role: DirectRole;
   readonly #tags: Buffer;

@@ -6,21 +6,23 @@ import { isUsable, ownCandidates } from './candidates.ts';
 import { Probe, PROBE_BYTES, type ProbeKind } from './path-key.ts';
 import { NoPathError, type Punched, type PunchOptions } from './punch.ts';
 
-/** Between two tries to connect with a candidate, in ms: both sides have to try at the same time. */
+/** Delay between two attempts to connect to a candidate, in ms: both sides have to try at the same time. */
 const RETRY_MS = 20;
 
 /**
- * Opens a TCP connection from both sides at once, each from the port whose public address it learned from the server. Used where UDP is blocked.
+ * Opens a TCP connection from both sides simultaneously, each from the port whose public address it learned from the server. Used where UDP is blocked.
  * @throws {NoPathError}
  */
 export async function punchTcp(options: PunchOptions): Promise<Punched> {
   const { signal, stun, timeoutMs } = options;
-  const over = new AbortController();
+  // Not AbortSignal.any with AbortSignal.timeout: Node 20 forgets that timeout when garbage is collected.
+  const attempt = new AbortController();
+  const timer = setTimeout(() => attempt.abort(), timeoutMs);
+  const give = attempt.signal;
   const sockets = new Set<net.Socket>();
-  const give = AbortSignal.any([over.signal, AbortSignal.timeout(timeoutMs)]);
   let raw: net.Socket | undefined;
   try {
-    // Bound by name, not by the connect: only then other sockets may be bound to its port as well.
+    // Bound to an address, not by the connect: only then can other sockets bind to its port, too.
     const anchor = openSocket(sockets, { host: stun.host, port: stun.ports[0] ?? 0, localAddress: stun.family === 4 ? '0.0.0.0' : '::' });
     const mapped = await within(give, askAddress(anchor));
     const localPort = anchor.localPort ?? 0;
@@ -33,7 +35,8 @@ export async function punchTcp(options: PunchOptions): Promise<Punched> {
   } catch (error) {
     throw new NoPathError(give.aborted ? 'no TCP connection of the peer arrives' : error instanceof AggregateError ? 'the peer named no address' : String(error), { cause: error });
   } finally {
-    over.abort();
+    clearTimeout(timer);
+    attempt.abort();
     for (const socket of sockets) socket.destroy();
   }
 }
@@ -62,7 +65,7 @@ async function askAddress(socket: net.Socket): Promise<Endpoint> {
   });
 }
 
-/** Tries one candidate again and again, until it is chosen. Rejects on the timeout. */
+/** Tries one candidate repeatedly until it is chosen. Rejects on the timeout. */
 async function meet(options: PunchOptions, sockets: Set<net.Socket>, candidate: Endpoint, localPort: number, give: AbortSignal): Promise<net.Socket> {
   for (;;) {
     give.throwIfAborted();
@@ -72,14 +75,14 @@ async function meet(options: PunchOptions, sockets: Set<net.Socket>, candidate: 
       await agree(options, socket);
       return socket;
     } catch {
-      // Refused, or not the peer's connection: try again until the timeout.
+      // Refused, or another program's connection: try again until the timeout.
       socket.destroy();
     }
     await delay(RETRY_MS, undefined, { signal: give });
   }
 }
 
-/** Makes sure that the peer is there, and that both take this connection: the visitor says which. */
+/** Verifies the peer, and that both sides choose this connection: the visitor decides. */
 async function agree({ role, key }: PunchOptions, socket: net.Socket): Promise<void> {
   socket.write(key.probe(Probe.ASK));
   await expectProbe(socket, key, Probe.ASK);

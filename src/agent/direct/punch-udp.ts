@@ -14,7 +14,7 @@ const TICK_MS = 50;
 /**
  * Punches a hole for UDP: both sides learn their public address from the server, exchange their candidates, and send probes to every candidate
  * until one is answered. The visitor chooses the pair, and repeats its choice until the agent has confirmed it. While the path is open, both sides send
- * keep-alive packets outside the stream, where everything waits behind a lost packet, for seconds if many are lost.
+ * keep-alive packets outside the stream, because packets in the stream can wait for seconds behind lost ones.
  * @throws {NoPathError}
  */
 export async function punchUdp(udx: UDX, ids: StreamIds, aliveMs: number, options: PunchOptions): Promise<Punched & Required<Pick<MuxOptions, 'heardOutOfBand'>>> {
@@ -37,14 +37,14 @@ class UdpPunch {
   readonly #options: PunchOptions;
   readonly #family: number;
   readonly #socket: UdxSocket;
-  /** One for each of the server's ports: a NAT that gives them different ports can't be punched by most. */
+  /** One request for each of the server's ports: a NAT that maps them to different ports usually can't be punched. */
   readonly #requests: { readonly port: number; readonly request: Buffer; mapped?: Endpoint }[];
   readonly #candidates: Endpoint[] = [];
-  /** The visitor: what answered first. */
+  /** The visitor: the first address that answered. */
   #choice: Endpoint | undefined;
   #reported = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Where the open path leads to. */
+  /** The peer's address on the open path. */
   #peer: Endpoint | undefined;
   /** When the last keep-alive arrived, by performance.now(). */
   heardAt = 0;
@@ -61,7 +61,7 @@ class UdpPunch {
     this.#socket.on('message', (message, from) => this.#onMessage(message, from));
   }
 
-  /** Resolves to the socket, and where on the peer it leads to. */
+  /** Resolves to the socket and the peer's address. */
   async run(): Promise<{ readonly socket: UdxSocket; readonly peer: Endpoint }> {
     return { peer: await this.#search(), socket: this.#socket };
   }
@@ -107,7 +107,7 @@ class UdpPunch {
     this.#socket.trySend(this.#key.probe(kind), to.port, to.host);
   }
 
-  /** An address to try: named by the peer, or one that a packet came from. */
+  /** Adds an address to try: named by the peer, or the source of a packet. */
   #add(candidate: Endpoint): boolean {
     const known = this.#candidates.some(({ host, port }) => host === candidate.host && port === candidate.port);
     if (known || this.#candidates.length >= 2 * MAX_CANDIDATES || !isUsable(candidate, this.#family)) return false;
@@ -121,7 +121,7 @@ class UdpPunch {
     if (!kind) this.#onMapped(message);
     else if (kind === Probe.ASK) {
       this.#send(Probe.ANSWER, from);
-      // A NAT may have given the peer a port that it didn't know of when it named its candidates.
+      // A NAT may have mapped the peer to a port that the peer didn't know when it named its candidates.
       if (this.#add(from)) this.#send(Probe.ASK, from);
     } else if (this.#role === 'agent' && kind === Probe.CHOOSE) {
       this.#send(Probe.CHOSEN, from);

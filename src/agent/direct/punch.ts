@@ -11,7 +11,7 @@ interface StunServer {
   readonly ports: readonly number[];
 }
 
-/** What a hole is punched with. */
+/** Options for punching a hole. */
 export interface PunchOptions {
   readonly role: DirectRole;
   readonly key: PathKey;
@@ -21,13 +21,13 @@ export interface PunchOptions {
   readonly timeoutMs: number;
 }
 
-/** A way to the peer, not yet encrypted. */
+/** A connection to the peer, not yet encrypted. */
 export interface Punched {
   readonly raw: Duplex;
   readonly peer: Endpoint;
 }
 
-/** No direct path could be opened; the message says why, as far as this side can tell. */
+/** No direct path could be opened; the message gives the reason, as far as this side can tell. */
 export class NoPathError extends Error {
   override readonly name = 'NoPathError';
 }

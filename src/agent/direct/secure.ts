@@ -2,12 +2,12 @@ import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import type { DirectRole } from './path-key.ts';
 
-/** TLS 1.3 with a key that both sides have, and a fresh exchange on top: what is recorded stays secret when the password leaks. */
+/** TLS 1.3 with a shared key and a fresh key exchange: recorded traffic stays secret even if the password leaks. */
 const OPTIONS = { ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3', highWaterMark: 64 * 1024 } as const;
 
 /**
- * Encrypts a direct path; either side proves the key.
- * @throws {Error} when the peer has another key, or is silent for `timeoutMs`; the path is closed then
+ * Encrypts a direct path; both sides prove the key.
+ * @throws {Error} when the peer has another key, or doesn't answer for `timeoutMs`; the path is closed then
  */
 export async function secureDirect(raw: Duplex, role: DirectRole, psk: Buffer, timeoutMs: number): Promise<tls.TLSSocket> {
   const accepting = { ...OPTIONS, isServer: true, secureContext: tls.createSecureContext(OPTIONS), pskCallback: () => psk };

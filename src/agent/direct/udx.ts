@@ -3,7 +3,7 @@ import type UDX from 'udx-native';
 import type { UdxSocket } from 'udx-native';
 import type { Endpoint } from '../../wire/stun.ts';
 
-/** As for TCP sockets: the mux counts on writing this much at once. */
+/** As for TCP sockets: the mux relies on writing this much at once. */
 const HIGH_WATER = 64 * 1024;
 let lastStreamId = 0;
 
@@ -15,7 +15,7 @@ export function loadUdx(): Promise<UDX | undefined> {
   return loading;
 }
 
-/** A number for a stream, by which this process tells its packets from those of its other streams. */
+/** A stream id, by which this process distinguishes its streams' packets. */
 export function newStreamId(): number {
   lastStreamId = (lastStreamId % 0x7fff_ffff) + 1;
   return lastStreamId;
@@ -27,7 +27,7 @@ export interface StreamIds {
   readonly theirs: number;
 }
 
-/** Makes a stream to a peer over a socket whose hole is punched. */
+/** Creates a stream to a peer over a socket whose hole is punched. */
 export function udxDuplex(udx: UDX, socket: UdxSocket, ids: StreamIds, peer: Endpoint): Duplex {
   const stream = udx.createStream(ids.ours);
   stream.connect(socket, ids.theirs, peer.port, peer.host);

@@ -11,7 +11,7 @@ export interface HealthCounts {
   readonly all: number;
 }
 
-/** Writes a line for each change of health while there are few: a hundred flapping targets must not fill a disk overnight. */
+/** Logs each health change while there are few: a hundred flapping targets must not fill a disk overnight. */
 export class ChangeLog {
   readonly #log: Logger;
   readonly #counts: () => HealthCounts;
@@ -41,7 +41,7 @@ export class ChangeLog {
     this.#log.error(text);
   }
 
-  /** The window is over, or everything is. */
+  /** The window is over. */
   #close(): void {
     this.stop();
     if (this.#more > 0) {

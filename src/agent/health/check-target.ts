@@ -5,7 +5,7 @@ import { parseTarget, type Target } from '../../rules/targets.ts';
 import type { HealthSettings } from '../../wire/health.ts';
 import { errnoOf, messageOf } from '../../wire/system-error.ts';
 
-/** Errors of this machine, which are no evidence about the target. */
+/** Errors of this machine, which prove nothing about the target. */
 const ownFaults: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
 /** A check could not be made because this machine lacks a resource. */
@@ -16,7 +16,7 @@ class CheckNotMadeError extends Error {
 /**
  * Checks a target (host:port) once.
  * @returns what is wrong, for people; "" = the target is healthy, or `stopped` was aborted meanwhile
- * @throws {CheckNotMadeError} when this machine has no socket left, say
+ * @throws {CheckNotMadeError} when this machine lacks a resource, such as a free socket
  */
 export async function checkTarget({ type, path, timeoutMs }: Omit<HealthSettings, 'intervalMs' | 'maxFailed'>, text: string, stopped: AbortSignal): Promise<string> {
   const target = parseTarget(text);
@@ -49,7 +49,7 @@ async function connect(target: Target, signal: AbortSignal): Promise<void> {
   socket.on('error', () => undefined).destroy();
 }
 
-/** The status of the answer to a GET; its body is not waited for. */
+/** The status of the response to a GET; doesn't wait for the body. */
 function statusOf(target: Target, path: string, signal: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = http.get({ ...target, path, signal, agent: false, headers: { 'User-Agent': 'adit-agent (health check)' } }, (response) => {

@@ -8,7 +8,7 @@ import { Slots } from './slots.ts';
 import { type CheckContext, TargetCheck } from './target-check.ts';
 import type { Checked, TargetHealth } from './target-health.ts';
 
-/** Checks that run at once, of all entries together. */
+/** Maximum concurrent checks, of all entries together. */
 const AT_ONCE = 256;
 
 /** An entry of the configuration file whose targets are checked. */
@@ -20,7 +20,7 @@ export interface CheckedEntry {
   readonly health: HealthSettings;
 }
 
-/** The health checks of an agent: for every target of the entries that configure them, with or without a session. */
+/** The health checks of an agent: of all targets whose entries configure checks, with or without a session. */
 export class HealthChecks {
   readonly #entries = new Map<string, EntryChecks>();
   readonly #context: CheckContext;
@@ -34,7 +34,7 @@ export class HealthChecks {
     this.#log = new ChangeLog(log, () => this.#counts());
   }
 
-  /** Replaces the entries to check. Unchanged checks go on; a target that stays keeps its state. */
+  /** Replaces the entries to check. Unchanged checks continue; a target that remains keeps its state. */
   set(entries: readonly CheckedEntry[]): void {
     const wanted = new Map(entries.map((entry) => [entry.name, entry]));
     for (const [name, checks] of this.#entries) {

@@ -1,9 +1,9 @@
 import { HEALTH_TARGETS, type HealthMessage, type HealthSettings, type TargetHealthReport } from '../../wire/health.ts';
 import type { Checked, TargetHealth } from './target-health.ts';
 
-/** A change is reported at once, but no more often than this, in ms. */
+/** Minimum interval of reports, in ms: after it, a change is reported immediately. */
 const CHANGE_MS = 1000;
-/** Counts and errors without effect are reported after this many ms at most. */
+/** Counts and errors that don't change the rotation are reported after this many ms at most. */
 const COUNT_MS = 30_000;
 
 /** The record on the server of an entry of the configuration file. */
@@ -39,7 +39,7 @@ export class HealthReport {
     this.#timer = setTimeout(() => this.#flush(), dueAt - now).unref();
   }
 
-  /** The checks have ended, and the session goes on. */
+  /** The checks have ended, but the session continues. */
   end(): void {
     this.stop();
     this.#send({ type: 'health', ...this.#ref, check: null, targets: [] });

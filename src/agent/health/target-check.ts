@@ -7,18 +7,18 @@ const FIRST_MS = 5000;
 
 /** What the checks of targets share. */
 export interface CheckContext {
-  /** Checks a target once; resolves to what is wrong, "" = nothing. Rejects when the check can't be made, which says nothing of the target. */
+  /** Checks a target once; resolves to the problem, "" = none. Rejects when the check can't be made, which proves nothing about the target. */
   readonly check: (how: HealthSettings, target: string, stopped: AbortSignal) => Promise<string>;
   readonly slots: Slots;
   /** Yields 0 <= x < 1: spreads the checks of many targets. */
   readonly random: () => number;
-  /** ms, never set back */
+  /** ms of a monotonic clock */
   readonly now: () => number;
   /** A check couldn't be made. */
   readonly onFault: (target: string, error: unknown) => void;
 }
 
-/** Checks one target again and again, never twice at once, until it is stopped. */
+/** Checks one target repeatedly, one check at a time, until it is stopped. */
 export class TargetCheck {
   readonly health: TargetHealth;
   readonly #context: CheckContext;
@@ -36,7 +36,7 @@ export class TargetCheck {
     this.#timer = this.#after(context.random() * Math.min(how.intervalMs, FIRST_MS));
   }
 
-  /** No more checks; one that is under way is broken off. */
+  /** Stops the checks; a running check is aborted. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#stop.abort();

@@ -6,7 +6,7 @@ export type Checked = 'same' | 'counted' | 'rotation';
 
 /**
  * Whether a target is in rotation: until `maxFailed` checks in a row have failed, and again from the first one that succeeds.
- * So a short failure does not remove a target, and a target that works again does not wait.
+ * So a short failure does not remove a target, and a recovered target is used again immediately.
  */
 export class TargetHealth {
   readonly target: string;
@@ -42,7 +42,7 @@ export class TargetHealth {
     return this.#error;
   }
 
-  /** Takes the outcome of a check, "" = it succeeded. */
+  /** Processes the result of a check, "" = it succeeded. */
   checked(problem: string, now: number): Checked {
     if (problem === '' && this.#failures === 0) return 'same';
     this.#failures = problem === '' ? 0 : this.#failures + 1;

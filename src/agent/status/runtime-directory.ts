@@ -11,7 +11,7 @@ export function runtimeDirectory(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Makes the directory, for this user alone.
+ * Creates the directory, accessible to this user only.
  * @throws {Error} when another user has made it, which is possible in a temporary directory
  */
 export async function makeRuntimeDirectory(directory: string): Promise<void> {

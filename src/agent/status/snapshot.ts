@@ -6,9 +6,9 @@ import { nameOf } from '../declarer.ts';
 
 const row = z.object({
   kind: z.enum(['tunnel', 'host']),
-  /** In the configuration file; "" = it isn't from there. */
+  /** The name in the configuration file; "" = not from there. */
   name: z.string(),
-  /** On the server; 0 = it has none of it. */
+  /** The id of its record; 0 = none. */
   id: z.int(),
   /** A tunnel's type; of a host its scheme. */
   type: z.string(),
@@ -19,7 +19,7 @@ const row = z.object({
   /** The first ten. */
   targets: z.array(z.string()),
   running: z.boolean(),
-  /** Why it doesn't serve, or isn't as the file says; "" = nothing is wrong. */
+  /** Why it doesn't serve, or differs from the file; "" = no problem. */
   error: z.string(),
   connections: z.int(),
   /** The number of its visitors whose new connections go through the server, and of those that use a direct path. */
@@ -52,18 +52,18 @@ export const snapshotSchema = z.object({
   version: z.string(),
   /** The configuration file; "" = it runs without one. */
   config: z.string(),
-  /** The problems of the current file, while the agent keeps running the one before. */
+  /** The problems of the current file; meanwhile the agent keeps running the previous one. */
   problems: z.array(z.string()),
   /** null = it has visitors only. */
   session: session.nullable(),
-  /** The client's tunnels and hosts; null = the server can't be asked. */
+  /** The client's tunnels and hosts; null = the server is not reachable. */
   entries: z.array(row).nullable(),
   visitors: z.array(visitor),
 });
 /** @see snapshotSchema */
 export type Snapshot = z.output<typeof snapshotSchema>;
 
-/** What is the same for as long as an agent runs. */
+/** The part that stays the same while an agent runs. */
 export type Identity = Pick<Snapshot, 'pid' | 'version' | 'config'>;
 
 /** The snapshot of an agent without a configuration file. */

@@ -42,7 +42,7 @@ export async function serveStatus(directory: string, snapshot: () => Promise<Sna
   try {
     if (!onWindows) {
       await makeRuntimeDirectory(directory);
-      // Left behind by a process that had this id.
+      // Left behind by an earlier process with this id.
       await rm(place, { force: true });
     }
     server.listen(place);
@@ -60,7 +60,7 @@ export async function serveStatus(directory: string, snapshot: () => Promise<Sna
   };
 }
 
-/** Asks all agents of this user that run. */
+/** Requests the snapshots of all running agents of this user. */
 export async function askAgents(directory: string): Promise<Snapshot[]> {
   const answers = await Promise.all((await places(directory)).map(ask));
   return answers.filter((answer) => answer !== undefined).toSorted((one, other) => one.pid - other.pid);
@@ -90,7 +90,7 @@ async function ask(place: string): Promise<Snapshot | undefined> {
   } catch (error) {
     const gone = errnoOf(error) === 'ECONNREFUSED' || errnoOf(error) === 'ENOENT';
     if (!gone) throw error;
-    // Its process was killed.
+    // The agent's process was killed.
     if (!onWindows) await rm(place, { force: true });
     return undefined;
   }

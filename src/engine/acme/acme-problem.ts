@@ -2,13 +2,13 @@ import { z } from 'zod';
 
 /** An error type of RFC 8555, 6.7. */
 const TYPE = 'urn:ietf:params:acme:error:';
-/** Texts of an authority are cut to this length. */
+/** Error texts of an authority are truncated to this length. */
 const MAX_TEXT = 500;
 
-/** What a certificate authority answered instead of what was asked for. */
+/** An error response of the certificate authority. */
 export class AcmeProblem extends Error {
   override readonly name = 'AcmeProblem';
-  /** Such as `rateLimited`; "" = not said. */
+  /** The error type, such as `rateLimited`; "" = not given. */
   readonly reason: string;
   /** Retry-After, in ms; 0 = not given. */
   readonly retryAfterMs: number;
@@ -24,8 +24,8 @@ export class AcmeProblem extends Error {
 const body = z.object({ type: z.string().default(''), detail: z.string().default('') });
 
 /**
- * The answer that an error of the library's HTTP client holds.
- * @throws {AcmeProblem} unless it is the expected answer, or an error that the library handles itself
+ * The response in an error of the library's HTTP client.
+ * @throws {AcmeProblem} unless the response is the expected one, or an error that the library handles itself
  */
 export function answerOf(error: unknown): object {
   if (!(error instanceof Error)) throw error;

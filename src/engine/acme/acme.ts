@@ -5,16 +5,16 @@ import { CertificateAuthority, type AuthorityOptions } from './certificate-autho
 import { AcmeProblem } from './acme-problem.ts';
 import { AcmeFiles, type AcmeKeeping } from './files.ts';
 
-/** Times and limits, in ms. What authorities allow is more: 300 orders in 3 hours, 5 failures of a name in an hour. */
+/** Times in ms, and limits. Authorities allow more: 300 orders in 3 hours, 5 failures per name and hour. */
 const ACME_TIMING = {
-  /** Before the second try; twice as long before each further one. */
+  /** The delay before the second attempt; it doubles for each further attempt. */
   backoffMs: 5 * 60_000,
   longestBackoffMs: 24 * 3_600_000,
-  /** Orders that are under way. */
+  /** Maximum concurrent orders. */
   atOnce: 4,
-  /** Orders that are begun in an hour. */
+  /** Maximum orders started per hour. */
   perHour: 60,
-  /** The clock is read again after this long at most: it may have been set. */
+  /** Maximum interval between checks of the clock, which may be changed. */
   lookMs: 60_000,
 } as const;
 
@@ -36,7 +36,7 @@ interface Wanted {
   readonly over: AbortController;
   facts: CertificateFacts | undefined;
   failures: number;
-  /** Of the last order; "" = it did not fail. */
+  /** Why the last order failed; "" = it did not. */
   problem: string;
   /** When the next order is due, ms since the epoch; undefined = the stored files were not read yet. */
   nextAt: number | undefined;
@@ -59,7 +59,7 @@ export class Acme {
   readonly #timing: AcmeTiming;
   readonly #wanted = new Map<string, Wanted>();
   readonly #orders = new Set<Promise<void>>();
-  /** When orders were begun in the last hour. */
+  /** Start times of the orders of the last hour. */
   #begun: number[] = [];
   /** The authority's Retry-After: no order starts before. */
   #pausedUntil = 0;
@@ -90,7 +90,7 @@ export class Acme {
     await Promise.all(this.#orders);
   }
 
-  /** A host has this name. `unwant` must follow. */
+  /** Adds a name that a host needs. `unwant` must follow. */
   want(name: string): void {
     const wanted: Wanted = { name, over: new AbortController(), facts: undefined, failures: 0, problem: '', nextAt: undefined, ordering: false, answers: new Map() };
     this.#wanted.set(name, wanted);
@@ -103,7 +103,7 @@ export class Acme {
     this.#wanted.delete(name);
   }
 
-  /** The file that the certificate of a name is in, with its key, once there is one. */
+  /** The path of the file with the certificate and key of a name; it may not exist yet. */
   fileOf(name: string): string {
     return this.#files.certificateFile(name);
   }
@@ -121,7 +121,7 @@ export class Acme {
     return this.#wanted.get(name)?.answers.get(token);
   }
 
-  /** Begins the orders that are due, as many as may be; its own timer calls it, too. */
+  /** Starts as many due orders as the limits allow; also called by a timer. */
   look(): void {
     if (!this.#running) return;
     const now = this.#now();
@@ -158,7 +158,7 @@ export class Acme {
     wanted.facts = facts;
     wanted.failures = attempt?.failures ?? 0;
     wanted.problem = attempt?.problem ?? '';
-    // A clock that was wrong then must not put off the order for years.
+    // If the clock was wrong then, the order must not be delayed for years.
     wanted.nextAt = attempt ? Math.min(attempt.nextAt, this.#now() + this.#timing.longestBackoffMs) : renewalOf(facts, this.#now());
     this.onChange(wanted.name);
     this.look();
@@ -170,7 +170,7 @@ export class Acme {
     wanted.ordering = true;
     this.onChange(name);
     try {
-      // Stored before it begins: a server that crashes again and again must not order again and again.
+      // Stored before the order starts, so that a server in a crash loop doesn't order again and again.
       this.#files.saveAttempt(name, this.#afterFailure(before.failures, 'the order was broken off', 0));
       const { key, chain } = await this.#authority.order(name, (token, answer) => wanted.answers.set(token, answer), signal);
       signal.throwIfAborted();
@@ -179,7 +179,7 @@ export class Acme {
       Object.assign(wanted, { failures: 0, problem: '', nextAt: renewalOf(wanted.facts, this.#now()) });
       this.#log.info({ name, expiresAt: wanted.facts.validTo }, 'a certificate was issued by ACME');
     } catch (error) {
-      // A server that is stopped gracefully continues the order at the next start. If the name is no longer needed, the wait applies if it returns.
+      // After a graceful stop, the next start repeats the order. If the name was removed, the wait applies when it is added again.
       if (!signal.aborted) await this.#failed(wanted, error);
       else if (!this.#running) await this.#restore(name, before);
     } finally {
@@ -194,7 +194,7 @@ export class Acme {
     const retryAfterMs = known ? error.retryAfterMs : 0;
     const problem = error instanceof Error ? error.message : String(error);
     if (known && error.reason === 'accountDoesNotExist') await this.#authority.forgetAccount();
-    // It may be about this name only, so the others don't wait for long.
+    // The limit may be for this name only, so the other names wait for an hour at most.
     if (known && error.reason === 'rateLimited') this.#pausedUntil = this.#now() + Math.min(Math.max(retryAfterMs, this.#timing.backoffMs), HOUR_MS);
     const attempt = this.#afterFailure(wanted.failures, problem, retryAfterMs);
     Object.assign(wanted, attempt);
@@ -219,7 +219,7 @@ export class Acme {
   }
 }
 
-/** When a certificate is due: at two thirds of its lifetime; at once where there is none. */
+/** When to order a certificate: at two thirds of the lifetime; immediately if there is none. */
 function renewalOf(facts: CertificateFacts | undefined, now: number): number {
   if (!facts) return now;
   const from = facts.validFrom.getTime();

@@ -9,7 +9,7 @@ import type { AcmeFiles } from './files.ts';
 const ANSWER_MS = 20_000;
 /** Timeout of a whole order, in ms. */
 const ORDER_MS = 5 * 60_000;
-/** The first and the longest wait between looks at an order, in ms. */
+/** The first and the longest interval between polls of an order, in ms. */
 const POLL_MS = { first: 250, longest: 5000 } as const;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
@@ -19,7 +19,7 @@ export interface AuthorityOptions {
   readonly directory: string;
   /** The contact address for the authority; "" = none. */
   readonly email: string;
-  /** PEM of the authority that its own TLS certificate comes from; undefined = those that Node knows. */
+  /** PEM of the CA that issued the authority's own TLS certificate; undefined = Node's default CAs. */
   readonly ca?: string;
 }
 
@@ -43,9 +43,22 @@ export class CertificateAuthority {
    * @throws {AcmeProblem} the authority's answer; another error if it could not be reached
    */
   async order(name: string, present: Present, stopped: AbortSignal): Promise<{ readonly key: string; readonly chain: string }> {
+    // Not AbortSignal.any with AbortSignal.timeout: Node 20 forgets that timeout when garbage is collected.
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    const timer = setTimeout(end, ORDER_MS);
+    stopped.addEventListener('abort', end);
+    if (stopped.aborted) end();
+    try {
+      return await this.#order(name, present, await this.#client(stopped), ended.signal);
+    } finally {
+      clearTimeout(timer);
+      stopped.removeEventListener('abort', end);
+    }
+  }
+
+  async #order(name: string, present: Present, client: Client, signal: AbortSignal): Promise<{ readonly key: string; readonly chain: string }> {
     const { crypto } = await import('acme-client');
-    const client = await this.#client(stopped);
-    const signal = AbortSignal.any([stopped, AbortSignal.timeout(ORDER_MS)]);
     const order = await client.createOrder({ identifiers: [{ type: 'dns', value: name }] });
     for (const authorization of await client.getAuthorizations(order)) {
       if (authorization.status === 'valid') continue;
@@ -63,7 +76,7 @@ export class CertificateAuthority {
     return { key: key.toString(), chain: await client.getCertificate(done) };
   }
 
-  /** Made at the first order; when that fails the next one tries again. */
+  /** Created at the first order; if that fails, the next order tries again. */
   async #client(stopped: AbortSignal): Promise<Client> {
     this.#opening ??= this.#open(stopped);
     try {
@@ -94,19 +107,19 @@ export class CertificateAuthority {
     return client;
   }
 
-  /** Ends what is asked of the authority at once. */
+  /** Aborts all requests to the authority. */
   close(): void {
     this.#closing.abort();
   }
 
-  /** The authority doesn't know the account any more: the next order makes another one. */
+  /** Forgets an account that the authority no longer knows: the next order creates a new one. */
   async forgetAccount(): Promise<void> {
     this.#opening = undefined;
     await this.#files.forgetAccount();
   }
 }
 
-/** Waits until an order is what it should be. @throws {AcmeProblem} when it never will */
+/** Waits until an order has one of the `wanted` statuses. @throws {AcmeProblem} when the order is invalid */
 async function settled(client: Client, order: Order, wanted: readonly Order['status'][], signal: AbortSignal): Promise<Order> {
   for (let ms: number = POLL_MS.first; ; ms = Math.min(2 * ms, POLL_MS.longest)) {
     const now = await client.getOrder(order);

@@ -22,8 +22,8 @@ export interface AcmeKeeping {
 }
 
 /**
- * The files of one directory: the account, of each name NAME.pem with key and chain, and, while orders fail, NAME.json. Another directory
- * has other files, so that a change of the setting does not mix them.
+ * The files for one ACME directory: the account, NAME.pem with key and chain for each name, and NAME.json while its orders fail. Each ACME directory
+ * has its own files, so that a change of the setting does not mix them.
  */
 export class AcmeFiles {
   readonly #dir: string;
@@ -109,7 +109,7 @@ export class AcmeFiles {
     try {
       return schema.parse(JSON.parse(await readFile(path.join(this.#dir, file), 'utf8')));
     } catch (error) {
-      // What zod or the parser quote could be a key.
+      // Error messages of zod or the parser could quote a key.
       if (!isMissing(error)) this.#log.error({ file }, 'an ACME file cannot be read, and is created again');
       return undefined;
     }

@@ -34,15 +34,15 @@ export class AgentSession extends BridgeSession {
   readonly #records: AgentRecords | undefined;
   readonly #overview: AgentSessionStart['overview'];
   #overviewAt = Number.NEGATIVE_INFINITY;
-  /** Parts of an overview are still to be sent. */
+  /** An overview is being sent. */
   #overviewing = false;
   /** An overview was requested too soon after the last one, and is sent when this timer fires. */
   #overviewTimer: NodeJS.Timeout | undefined;
-  /** The records that it has declared, by the kind and name of their entries: "tunnel ssh". */
+  /** The records that the agent has declared, by kind and name of their entries: "tunnel ssh". */
   readonly #declared = new Map<string, { readonly kind: DeclaredKind; readonly id: number; readonly port: number }>();
   /** Declarations that aren't answered yet. */
   #declaring = 0;
-  /** The log has a warning that it sends declarations which cannot be read. */
+  /** The log already warns that the agent sends unreadable declarations. */
   #warned = false;
   /** No new streams: the agent is shutting down. */
   #leaving = false;
@@ -61,7 +61,7 @@ export class AgentSession extends BridgeSession {
   }
 
   /**
-   * Opens a stream at once, without waiting for the agent; undefined = the session ends or has too many streams.
+   * Opens a stream without waiting for the agent; undefined = the session is ending or has too many streams.
    * @param dataFollows as for `Opener.open`
    * @param credit as for `Opener.open`. An agent of an older version takes a whole window and ignores the payload's credit
    */
@@ -69,13 +69,13 @@ export class AgentSession extends BridgeSession {
     return this.#leaving || this.streamCount >= MAX_STREAMS ? undefined : this.mux.open(payload, dataFollows, this.info.credit ? credit : undefined);
   }
 
-  /** Direct paths to a tunnel lead to other targets from their next connection on. */
+  /** Sets the targets of a tunnel's direct paths, from their next connection on. */
   retarget(tunnelId: number, targets: readonly string[]): void {
     const message: ServerMessage = { type: 'targets', tunnelId, targets: [...targets] };
     this.mux.sendControl(message);
   }
 
-  /** No tunnel mode lets agents open streams, and none ever did. */
+  /** Agents have never been allowed to open streams, in any tunnel mode. */
   protected override onOpen(): void {
     throw new ProtocolError('an agent opens no streams');
   }
@@ -93,7 +93,7 @@ export class AgentSession extends BridgeSession {
     } else this.#takeUnreadable(message);
   }
 
-  /** A declaration that cannot be read is answered, so that the agent says so and tries again; anything else unknown is ignored. */
+  /** Answers an unreadable declaration, so that the agent reports it and tries again; other unknown messages are ignored. */
   #takeUnreadable(message: unknown): void {
     const unreadable = this.#records && readUnreadable(message);
     if (!unreadable) {
@@ -101,7 +101,7 @@ export class AgentSession extends BridgeSession {
       return;
     }
     const { problem, entry } = unreadable;
-    // One line for a session: an agent of another version may have a thousand of them.
+    // One warning per session: an agent of another version may send a thousand such declarations.
     this.log[this.#warned ? 'debug' : 'warn']({ version: this.info.version, entry, problem }, 'the agent declares an entry that this server cannot read; it may have another version');
     this.#warned = true;
     if (!entry) return;

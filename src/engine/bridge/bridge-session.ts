@@ -5,15 +5,15 @@ import type { ByteSocket, SocketAddress } from '../../wire/socket.ts';
 import { type Reason, reasons } from './reasons.ts';
 
 /**
- * Most streams of one session. With the credit of 1 MB a stream, agents and visitors that stop reading could make the server hold
- * that much for each. Beyond this limit one client's visitors are refused; others are not affected.
+ * Maximum streams of one session. Each has 1 MB of credit, which the server may have to buffer when agents or visitors stop reading. Beyond this limit,
+ * the visitors of this client are refused; other clients are not affected.
  */
 export const MAX_STREAMS = 20_000;
 
 /** How a session begins. */
 export interface SessionStart {
   readonly id: string;
-  /** Proves that a data connection belongs to it. */
+  /** Proves that a data connection belongs to the session. */
   readonly key: Buffer;
   readonly socket: ByteSocket;
   readonly log: Logger;
@@ -27,7 +27,7 @@ export abstract class BridgeSession {
   /** The address of the agent or visitor as the bridge sees it. */
   readonly address: string;
   readonly port: number;
-  /** What it has connected with. */
+  /** The server's address that the peer connected to. */
   readonly local: SocketAddress | undefined;
   /** It runs over TLS. */
   readonly secure: boolean;
@@ -35,7 +35,7 @@ export abstract class BridgeSession {
   protected readonly log: Logger;
   #ending = false;
 
-  /** @param who what the log calls it: "agent" */
+  /** @param who the peer's name in the log: "agent" */
   protected constructor({ id, key, socket, log, mux }: SessionStart, who: string) {
     this.id = id;
     this.key = key;
@@ -87,7 +87,7 @@ export abstract class BridgeSession {
     this.mux.sendControl({ type: 'drain' });
   }
 
-  /** Ends the session and all its streams at once, and sends the peer the reason. */
+  /** Ends the session and all its streams immediately, and sends the peer the reason. */
   close(reason: Reason, text: string = reasons[reason]): void {
     if (this.#ending) return;
     this.#ending = true;

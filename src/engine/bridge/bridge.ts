@@ -1,5 +1,5 @@
-// Longer than 300 lines: the whole admission of a connection, from its first byte to its session, is in one place, where each refusal can be
-// seen before the session that it protects.
+// Longer than 300 lines: the whole admission of a connection, from first byte to session, is in one place, so that each refusal can be seen before
+// the session that it protects.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -25,21 +25,21 @@ import { NpcNotice } from './npc-notice.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
 
-/** What tests shorten. */
+/** Timing that tests shorten. */
 export interface BridgeTiming {
-  /** ms a connection may take to prove itself. */
+  /** The timeout for the authentication of a connection, in ms. */
   readonly handshakeMs: number;
   /** ms between keep-alive frames, on both sides; three missing ones end a session. */
   readonly heartbeatMs: number;
-  /** For unfinished handshakes. */
+  /** Limits of unfinished handshakes. */
   readonly places: PlaceLimits;
 }
 
 const TIMING: BridgeTiming = { handshakeMs: 5000, heartbeatMs: 5000, places: PLACE_LIMITS };
 
-/** The most connections that are being refused with a retry time; further ones are reset. */
+/** Maximum connections being refused with a retry time; further ones are reset. */
 const MOST_SENT_AWAY = 512;
-/** The retry time of refused connections, in ms: spread, so that they don't all reconnect at once. */
+/** The retry time of refused connections, in ms: randomized, so that they don't all reconnect at the same time. */
 const CROWDED_MS = { least: 1000, most: 5000 } as const;
 /** The retry time of an address that tries too many keys, in ms. */
 const BUSY_MS = 5000;
@@ -115,7 +115,7 @@ export class Bridge {
     this.#options = options;
     this.#timing = { ...TIMING, ...options.timing };
     this.#places = new HandshakePlaces(this.#timing.places);
-    // Every handshake that has to wait listens to it.
+    // Every waiting handshake listens to this signal.
     setMaxListeners(0, this.#closed.signal);
     this.#npcNotice = new NpcNotice(options.log);
   }
@@ -128,7 +128,7 @@ export class Bridge {
       visits: this.#visits.size,
       /** Unfinished. */
       handshakes: this.#places.size,
-      /** Connections that did not speak the protocol, or not in time. */
+      /** Connections with an invalid or late handshake. */
       garbage: this.#garbage,
       /** Data connections that were accepted. */
       dataConnections: this.#dataConnections,
@@ -148,7 +148,7 @@ export class Bridge {
   }
 
   /**
-   * Replaces the certificate for new connections. Agents that pin the one before need the new fingerprint.
+   * Replaces the certificate for new connections. Agents that pin the previous one need the new fingerprint.
    * @throws OpenSSL's error when certificate and key don't belong together
    */
   renew(identity: TlsIdentity): BridgeAddress {
@@ -205,7 +205,7 @@ export class Bridge {
       });
   }
 
-  /** The queue of handshakes is full: refuses with a retry time, unless there are too many connections for that, too. */
+  /** There are too many handshakes: refuses with a retry time, or resets the connection if too many are being refused already. */
   #sendAway(socket: ByteSocket): void {
     if (this.#closed.signal.aborted || this.#sendingAway >= MOST_SENT_AWAY) {
       socket.destroy(true);
@@ -263,7 +263,7 @@ export class Bridge {
       this.#refuse(offer, 'unknown-key');
       return;
     }
-    // Raw bytes over TLS also end when an attacker truncates them, so streams stay on the mux, where their end is a frame.
+    // An attacker can truncate raw bytes over TLS unnoticed, so streams stay on the mux, where a frame marks their end.
     if (session.secure || socket.channelSecret) {
       this.#refuse(offer, 'no-data-connections');
       return;

@@ -14,7 +14,7 @@ export const PLACE_LIMITS: PlaceLimits = { total: 4096, perAddress: 1024, minAge
 
 /** A place for an unfinished handshake. */
 export interface Place {
-  /** The peer's, of IPv6 its network. */
+  /** The peer's address; for IPv6, its network. */
   readonly address: string;
   /** When it was taken, by the given clock. */
   readonly since: number;
@@ -23,8 +23,8 @@ export interface Place {
 }
 
 /**
- * Counts unfinished handshakes, and refuses those beyond the limit. Agents answer at once, so when all places are taken the handshake that has kept
- * the server waiting longest is evicted: an attacker would have to reopen all places all the time to keep agents out.
+ * Counts unfinished handshakes, and refuses those beyond the limit. Agents answer immediately, so when all places are taken, the handshake that has
+ * kept the server waiting longest is evicted: to keep agents out, an attacker would have to reopen all places continuously.
  */
 export class HandshakePlaces {
   readonly #limits: PlaceLimits;
@@ -35,7 +35,7 @@ export class HandshakePlaces {
   readonly #waitingOf = new Map<string, Set<Place>>();
   readonly #byAddress = new Map<string, number>();
 
-  /** @param now ms by a clock that never goes back */
+  /** @param now ms of a monotonic clock */
   constructor(limits: PlaceLimits = PLACE_LIMITS, now: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#now = now;
@@ -76,7 +76,7 @@ export class HandshakePlaces {
     return false;
   }
 
-  /** The peer has sent everything: from now on it waits for the server. */
+  /** The peer has sent its whole handshake, and now waits for the server. */
   said(place: Place): void {
     this.#waiting.delete(place);
     const ofAddress = this.#waitingOf.get(place.address);

@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import { FailureLimit } from '../../rules/failure-limit.ts';
 
 const HOUR_MS = 3_600_000;
-/** Lines that one address causes: such an agent tries again every 5 s. */
+/** Log lines per address: such an agent reconnects every 5 s. */
 const perAddress = { allowed: 1, windowMs: HOUR_MS, sources: 1000 };
-/** Lines that all addresses cause together. */
+/** Log lines for all addresses together. */
 const inAll = { allowed: 60, windowMs: HOUR_MS, sources: 1 };
 
 /** Logs that agents of the NPS family connect, which this bridge does not serve, and what to do about it. */
@@ -17,7 +17,7 @@ export class NpcNotice {
     this.#log = log;
   }
 
-  /** One has connected. @param now ms since the epoch */
+  /** Called when such an agent connects. @param now ms since the epoch */
   connected(address: string, now: number): void {
     if (this.#byAddress.wait(address, now) > 0 || this.#all.wait('', now) > 0) return;
     this.#byAddress.add(address, now);

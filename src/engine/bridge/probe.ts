@@ -3,14 +3,14 @@ import { encodeOpen } from '../../wire/open.ts';
 import { cleanText } from '../../wire/peer-text.ts';
 import type { AgentSession } from './agent-session.ts';
 
-/** How much longer than the dial the answer may take, in ms: the round trip to the agent. */
+/** Added to the dial timeout for the round trip to the agent, in ms. */
 const WAY_MS = 2000;
-/** The most of an agent's answer that is shown, in characters. */
+/** Maximum length of an agent's answer that is shown, in characters. */
 const ANSWER_LENGTH = 1000;
 
 /**
- * Has an agent dial a target and close again. @param session undefined = the agent is not connected
- * @returns why it failed, for people; "" = the target took the connection
+ * Makes an agent dial a target and close the connection. @param session undefined = the agent is not connected
+ * @returns the error as text for people; "" = the target accepted the connection
  */
 export function probeThrough(session: AgentSession | undefined, target: string, timeoutMs: number): Promise<string> {
   if (!session) return Promise.resolve('the agent is not connected');

@@ -1,4 +1,4 @@
-/** Why the server ends or refuses a session: the code an agent acts on, and what its operator reads. */
+/** Why the server ends or refuses a session: the code for the agent, and the text for its operator. */
 export const reasons = {
   'unknown-key': 'the server does not know this vkey',
   busy: 'too many wrong keys came from this address: try again later',

@@ -6,7 +6,7 @@ import { ASK_DIRECT, fromVisitorSchema, type ToVisitor, type VisitPath, type Vis
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
 import type { Reason } from './reasons.ts';
 
-/** Changes of its path that are logged of one visitor's session. */
+/** Maximum path changes that are logged for one visitor's session. */
 const LOGGED_MOVES = 100;
 
 /** Why a visitor is refused. */
@@ -20,16 +20,16 @@ export interface VisitedTunnel {
   readonly id: number;
   /** Whether its agent is connected, and how its visitors have to connect. */
   readonly client: { readonly online: boolean; readonly crypt: boolean; readonly compress: boolean };
-  /** What visitors prove. Never logged. */
+  /** The password that visitors must prove. Never logged. */
   readonly password: string;
   /** Why a visitor that proved the password is refused; undefined = it is accepted. */
   refusal(type: VisitType): VisitRefusal | undefined;
-  /** A visitor was accepted; it stays for the time of its session. */
+  /** Adds an accepted visitor, until its session ends. */
   enter(session: VisitorSession): void;
   leave(session: VisitorSession): void;
-  /** A visitor's connections take another path. */
+  /** Called when a visitor's connections switch to another path. */
   moved(): void;
-  /** A visitor program opened more connections than it may: one of them was refused. */
+  /** Called when a visitor program's connection is refused because it has too many. */
   tooMany(): void;
   /** Takes over a connection that a visitor opened. */
   onVisitor(socket: ByteSocket): void;
@@ -103,7 +103,7 @@ export class VisitorSession extends BridgeSession {
     if (path === this.#path) return;
     this.#path = path;
     this.#moves++;
-    // A visitor that switches all the time would fill the log.
+    // A visitor that switches constantly would flood the log.
     this.log[this.#moves <= LOGGED_MOVES ? 'info' : 'debug']({ path }, "the visitor's connections take another path");
     this.#tunnel.moved();
   }

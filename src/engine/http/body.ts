@@ -4,12 +4,12 @@ import { Field, listOf, valuesOf } from './field.ts';
 import { formatTrailer, MAX_FIELDS, type RequestHead, type ResponseHead } from './head.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
-/** How the end of a message's body is known; `close` = by the end of the connection. */
+/** How the end of a message's body is determined; `close` = by the end of the connection. */
 export type Framing = { readonly kind: 'length'; readonly bytes: number } | { readonly kind: 'chunked' } | { readonly kind: 'close' };
 
 const EMPTY: Framing = { kind: 'length', bytes: 0 };
 
-/** How long the body of a request is. @throws {HttpSyntaxError} when there could be two opinions about it */
+/** How long the body of a request is. @throws {HttpSyntaxError} when the length is ambiguous */
 export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'fields'>): Framing {
   const coded = codings(minor, fields);
   if (coded.length === 0) return declaredLength(fields, canonicalLength) ?? EMPTY;
@@ -20,10 +20,10 @@ export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'f
   return { kind: 'chunked' };
 }
 
-/** Codings that exist (RFC 9112, 7). Anything else is an attempt at request smuggling. */
+/** Known, unsupported transfer codings (RFC 9112, 7). All others are attempts at request smuggling. */
 const unspoken = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress']);
 
-/** How long the body of a response to a request of that method is. @throws {HttpSyntaxError} when there could be two opinions about it */
+/** How long the body of a response to a request of that method is. @throws {HttpSyntaxError} when the length is ambiguous */
 export function responseFraming({ status, minor, fields }: Pick<ResponseHead, 'status' | 'minor' | 'fields'>, method: string): Framing {
   const coded = codings(minor, fields);
   const length = declaredLength(fields, /^\d{1,15}$/);
@@ -38,14 +38,14 @@ function codings(minor: 0 | 1, fields: readonly Field[]): string[] {
   const sent = valuesOf(fields, 'transfer-encoding');
   if (sent.length === 0) return [];
   const coded = listOf(fields, 'transfer-encoding');
-  // `chunked,` is a list of two to some programs.
+  // Some programs read `chunked,` as a list of two.
   if (coded.length !== sent.join(',').split(',').length) throw new HttpSyntaxError('Transfer-Encoding has an empty element');
   if (valuesOf(fields, 'content-length').length > 0) throw new HttpSyntaxError('both Content-Length and Transfer-Encoding');
   if (minor === 0) throw new HttpSyntaxError('HTTP/1.0 knows no Transfer-Encoding');
   return coded;
 }
 
-/** What a client has to send: programs differ about leading zeros, some read them as octal. */
+/** The only accepted form: programs interpret leading zeros differently, some as octal. */
 const canonicalLength = /^(?:0|[1-9]\d{0,14})$/;
 
 function declaredLength(fields: readonly Field[], syntax: RegExp): Framing | undefined {
@@ -63,7 +63,7 @@ const LF = 0x0a;
 
 /**
  * Fields that are not allowed in a trailer: routing, framing, authentication, and what the server adds about a visitor
- * (RFC 9110, 6.5.1). A program that adds the trailer to the head would take it for a part of that. In the spelling of `Field.variable`.
+ * (RFC 9110, 6.5.1). A program that merges the trailer into the head would treat them as header fields. In the spelling of `Field.variable`.
  */
 const notInTrailers = new Set([
   'host', 'content-length', 'transfer-encoding', 'trailer', 'te', 'connection', 'keep-alive', 'upgrade', 'http2-settings', 'expect', 'proxy',
@@ -71,7 +71,7 @@ const notInTrailers = new Set([
   'forwarded', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host',
 ]);
 
-/** The fields of a trailer to pass on, of one that came in other ways than as bytes. @throws {HttpSyntaxError} when it is too long */
+/** The fields to pass on of a trailer that was not received as HTTP/1.1 bytes. @throws {HttpSyntaxError} when it is too long */
 export function passedTrailer(fields: readonly Field[]): Field[] {
   if (fields.length > MAX_FIELDS) throw new HttpSyntaxError('the trailer has too many fields');
   let bytes = 0;
@@ -86,28 +86,28 @@ function mayTrail({ variable }: Field): boolean {
 
 /** Some bytes of a body. */
 export interface BodyPiece {
-  /** How many of the bytes that came belong to the body. */
+  /** How many of the received bytes belong to the body. */
   readonly taken: number;
-  /** What to pass on of them: all as they came, but for the trailer, which is passed on when it is complete, without what must not be in it. */
+  /** The bytes to pass on: unchanged, except that the trailer is passed on once it is complete, without forbidden fields. */
   readonly passed: Buffer;
 }
 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Finds the end of a body in what arrives. Of chunks it changes no byte; sizes, line ends and trailer are checked as strictly as a head
- * is, before anything is passed on.
+ * Finds the end of a body in the received bytes. Chunks are not changed; sizes, line ends and trailer are checked as strictly as a head
+ * before anything is passed on.
  */
 export class BodyEnd {
   readonly #framing: Framing;
   #state: 'size' | 'data' | 'dataEnd' | 'trailer' | 'over';
-  /** Bytes of the body, or of the present chunk, still to come. */
+  /** Bytes of the body, or of the current chunk, that have not arrived. */
   #missing = 0;
   /** The line being read: a chunk's size, or one of the trailer. */
   #line = '';
   #trailerBytes = 0;
   #trailerFields = 0;
-  /** Those to pass on. */
+  /** The trailer's fields to pass on. */
   readonly #trailer: Field[] = [];
 
   constructor(framing: Framing) {
@@ -155,7 +155,7 @@ export class BodyEnd {
       }
       chunks = at;
     }
-    // Without a trailer the end is as it came.
+    // Without a trailer, the end is passed on unchanged.
     if (this.over && this.#trailerFields === 0 && !begun) return { taken: at, passed: bytes.subarray(0, at) };
     const passed = bytes.subarray(0, chunks);
     return { taken: at, passed: this.over ? Buffer.concat([passed, formatTrailer(this.#trailer)]) : passed };
@@ -166,7 +166,7 @@ export class BodyEnd {
     return this.#state === 'trailer';
   }
 
-  /** Goes on with the present line; when it is whole it has its effect. */
+  /** Continues the current line, and processes it when it is complete. */
   #takeLine(bytes: Buffer, from: number): number {
     if (this.#state === 'size' && this.#line === '') {
       const after = afterPlainChunks(bytes, from);
@@ -211,7 +211,7 @@ export class BodyEnd {
 }
 
 /**
- * What of a message goes to the other connection first: its head, and what of the body has already come, since each piece costs system calls at both ends.
+ * The first bytes of a message for the other connection: its head, with the part of the body that has arrived, since each write costs system calls.
  * @param head as the other connection gets it
  * @throws {HttpSyntaxError} when this part of the body is malformed
  */
@@ -221,7 +221,7 @@ export function beginMessage(from: PullSocket, head: Buffer, body: BodyEnd): Buf
 }
 
 /**
- * Moves the rest of a body from one connection to the other, no byte further, as fast as both can.
+ * Moves the rest of a body from one connection to the other, and nothing after it, with back-pressure.
  * @throws {HttpSyntaxError} when it is malformed or ends too early
  * @throws {SocketGoneError}
  */
@@ -237,7 +237,7 @@ export async function moveBody(from: PullSocket, to: PullSocket, body: BodyEnd):
   }
 }
 
-/** What of a chunk is passed on; what doesn't belong to the body is left to be read. @throws {HttpSyntaxError} */
+/** The part of a chunk to pass on; bytes after the body stay unread. @throws {HttpSyntaxError} */
 function passedOf(chunk: Buffer, from: PullSocket, body: BodyEnd): Buffer {
   const { taken, passed } = body.take(chunk);
   if (taken < chunk.length) from.unread(chunk.subarray(taken));

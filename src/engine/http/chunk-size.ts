@@ -8,7 +8,7 @@ const DIGITS = Uint8Array.from({ length: 256 }, (_, code) => {
   return /[0-9A-Fa-f]/.test(digit) ? Number.parseInt(digit, 16) : 255;
 });
 
-/** Where those chunks end that begin at a place, are all there, not empty, and as {@link plainChunkSize} takes them. */
+/** The end of the complete, non-empty chunks that start at an offset and have the form that {@link plainChunkSize} accepts. */
 export function afterPlainChunks(bytes: Buffer, at: number): number {
   for (let next = at; ;) {
     const chunk = plainChunkSize(bytes, next);
@@ -39,7 +39,7 @@ export function plainChunkSize(bytes: Buffer, at: number): ChunkSize | undefined
   return end > at && isLineEnd(bytes, end) ? { size, end: end + 2 } : undefined;
 }
 
-/** Whether CR LF are at a place. */
+/** Whether CR LF is at an offset. */
 export function isLineEnd(bytes: Buffer, at: number): boolean {
   return bytes[at] === CR && bytes[at + 1] === LF;
 }

@@ -40,7 +40,7 @@ export class Dechunker {
     return joined ? joined.subarray(0, length) : content;
   }
 
-  /** @returns where it goes on */
+  /** @returns the offset at which to continue */
   #takeLine(bytes: Buffer, from: number): number {
     if (this.#line === '') {
       const size = this.#state === 'size' ? plainChunkSize(bytes, from) : undefined;

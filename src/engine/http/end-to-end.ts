@@ -11,8 +11,8 @@ const needed = new Set([
 const CHUNKED = Field.of('Transfer-Encoding', 'chunked');
 
 /**
- * The fields of a message that go on to the next connection, in the one form that leaves nothing to interpret: without those of one
- * connection, without `Proxy` (CGI programs take it for the proxy to use), and with canonical framing.
+ * The fields of a message that are passed on to the next connection, in an unambiguous form: without hop-by-hop fields,
+ * without `Proxy` (CGI programs mistake it for the proxy to use), and with canonical framing.
  * @param fields of a message whose framing was read (requestFraming, responseFraming)
  */
 export function endToEnd(fields: readonly Field[]): Field[] {
@@ -22,7 +22,7 @@ export function endToEnd(fields: readonly Field[]): Field[] {
     const name = field.variable;
     if (hopByHop.has(name) || name === 'proxy' || (named.length > 0 && named.includes(field.lower))) continue;
     if (name === 'transfer-encoding' || name === 'content-length') {
-      // `Content_Length` is no length, but some programs take it for one.
+      // `Content_Length` is not a length, but some programs treat it as one.
       if (field.lower === name) passed.push(name === 'content-length' ? lengthOf(field) : codingOf(field));
     } else {
       passed.push(field);
@@ -44,7 +44,7 @@ function codingOf(field: Field): Field {
 
 /**
  * The fields of a response that go on to a visitor. A response without a body has no fields that describe one: 1xx and 204 no length, 304 no coding
- * (RFC 9110, 8.6; RFC 9112, 6.1); and HTTP/1.0 knows no codings.
+ * (RFC 9110, 8.6; RFC 9112, 6.1); and HTTP/1.0 has no transfer codings.
  * @param minor the y of HTTP/1.y that the visitor speaks
  */
 export function endToEndOfResponse(fields: readonly Field[], { status, minor }: { readonly status: number; readonly minor: 0 | 1 }): Field[] {

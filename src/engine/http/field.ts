@@ -2,7 +2,7 @@ import { remember } from '../../rules/remember.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** No control characters but the tab, and nothing that is longer than a byte. */
+/** No control characters except the tab, and no characters beyond one byte. */
 const printable = /^[\t\x20-\x7e\x80-\xff]*$/;
 const unprintable = /[^\t\x20-\x7e\x80-\xff]/g;
 
@@ -13,7 +13,7 @@ const unprintable = /[^\t\x20-\x7e\x80-\xff]/g;
 export class Field {
   readonly name: string;
   readonly value: string;
-  /** Being private it makes the type nominal: an object that merely looks like a field is none. */
+  /** A private member makes the type nominal: an object of the same shape is not a field. */
   readonly #lower: string;
 
   private constructor(name: string, lower: string, value: string) {
@@ -27,16 +27,16 @@ export class Field {
     return this.#lower;
   }
 
-  /** The name as CGI and its kin know it, where `X_Real_IP` and `X-Real-IP` are the same variable: in lower case, with `-` for `_`. */
+  /** The name as CGI and similar interfaces see it, where `X_Real_IP` and `X-Real-IP` are the same variable: in lower case, with `-` for `_`. */
   get variable(): string {
     return variableName(this.#lower);
   }
 
-  /** Reads one line of a head or trailer, without its line end; the value loses the blanks around it. @throws {HttpSyntaxError} */
+  /** Parses one line of a head or trailer, without its line end; spaces around the value are removed. @throws {HttpSyntaxError} */
   static parse(line: string): Field {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0));
-    // Blanks before the colon, and lines that continue the one before, fail here too.
+    // This also rejects spaces before the colon, and continuation lines.
     const lower = lowerCase(name);
     if (lower === '') throw new HttpSyntaxError('a header field is malformed');
     const value = trim(line, colon + 1);
@@ -92,7 +92,7 @@ export function listOf(fields: readonly Field[], name: string): string[] {
 }
 
 /**
- * Cuts spaces and tabs off both ends of the rest of a line: no other blanks, which String.trim knows and other programs don't, and
+ * Removes spaces and tabs from both ends of the rest of a line: no other whitespace, which String.trim removes but other programs don't, and
  * not in quadratic time, as a regular expression may.
  */
 function trim(line: string, from: number): string {

@@ -13,7 +13,7 @@ export const MAX_HEAD = 32 * 1024;
 /** Most fields of a head, and of a trailer. */
 export const MAX_FIELDS = 128;
 
-/** What every head is held to, unless the settings say otherwise. */
+/** The limits of every head, unless the settings specify others. */
 export const HEAD_LIMITS: HeadLimits = { bytes: MAX_HEAD, fields: MAX_FIELDS };
 
 interface Head {
@@ -39,13 +39,13 @@ export interface ResponseHead extends Head {
 
 const END = Buffer.from('\r\n\r\n');
 const CR = 0x0d;
-/** A CR or LF that is none of a line's end, or a NUL. The last byte may be the CR of an LF that is still to come. */
+/** A CR or LF outside a line end, or a NUL. A CR as the last byte is allowed: its LF may not have arrived yet. */
 const stray = /(?<!\r)\n|\r(?!\n|$)|\0/;
 const requestLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e\x80-\xff]+) HTTP\/(\d)\.(\d)$/;
 const statusLine = /^HTTP\/(\d)\.(\d) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 
 /**
- * Reads the head of a request at the beginning of `bytes` (RFC 9112, and nothing that it only tolerates).
+ * Parses the head of a request at the beginning of `bytes` (RFC 9112, without the leniency that it permits).
  * @returns undefined while its end is missing
  * @throws {HttpSyntaxError}
  */
@@ -72,7 +72,7 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
 }
 
 /**
- * Whether a parser could say anything new about a head, the first `looked` bytes of which it found incomplete: the end has come, too much has, or something
+ * Whether to parse a head again of which the first `looked` bytes were incomplete: its end has arrived, or it is too long or
  * malformed. Otherwise, a head that arrives byte by byte would be parsed again for every byte.
  */
 export function isWorthReading(bytes: Buffer, looked: number, limits = HEAD_LIMITS): boolean {
@@ -93,7 +93,7 @@ export function asItGrows<Parsed>(parse: (bytes: Buffer) => Parsed | undefined):
 }
 
 /**
- * The bytes of a head: its first line, its fields, its empty line, and behind it those of a body. All heads are written here.
+ * The bytes of a head: its first line, its fields and its empty line, followed by those of a body. All heads are written here.
  * @param start the first line
  */
 export function formatHead(start: string, fields: readonly Field[], body?: Buffer): Buffer {
@@ -133,7 +133,7 @@ function split(bytes: Buffer, limits: HeadLimits): { readonly start: string; rea
   const at = end + END.length > limits.bytes ? -1 : end;
   const text = bytes.toString('latin1', 0, at < 0 ? Math.min(bytes.length, limits.bytes) : at);
   if (at < 0) {
-    // Of a whole head the lines tell.
+    // Complete heads are checked line by line.
     if (stray.test(text)) throw new HttpSyntaxError('a line ends in another way than by CR LF, or holds a NUL');
     if (bytes.length >= limits.bytes) throw new HttpSyntaxError(`the head is longer than ${limits.bytes} bytes`, 431);
     return undefined;

@@ -4,7 +4,7 @@ import { formatHead } from './head.ts';
 
 /** How an answer is given. */
 export interface AnswerOptions {
-  /** Of the request: HEAD gets no page. */
+  /** The request's method: HEAD gets no page. */
   readonly method?: string | undefined;
   /** The connection ends with it. */
   readonly closes: boolean;

@@ -27,7 +27,7 @@ function beginningsWith(target: string): readonly Beginning[] {
   return methods.map((method) => ({ method, start: Buffer.from(`${method} ${target}`) }));
 }
 
-/** A head of the plain kind: of HTTP/1.1, with its lines as byte ranges. Its fields are made on demand. */
+/** A plain head of HTTP/1.1, with its lines as byte ranges. Its fields are created on demand. */
 abstract class PlainHead {
   readonly minor = 1;
   readonly #bytes: Buffer;
@@ -43,7 +43,7 @@ abstract class PlainHead {
     return this.#lines.length;
   }
 
-  /** Connection says that no further message follows. */
+  /** The message has `Connection: close`. */
   get closes(): boolean {
     return this.#lines.closes;
   }
@@ -57,7 +57,7 @@ abstract class PlainHead {
   }
 
   /**
-   * The head as it is passed on, without Host and what concerns one connection only.
+   * The head as it is passed on, without Host and hop-by-hop fields.
    * @param before lines that come first
    * @param after lines that come last, with the empty line
    * @param body what is sent with it
@@ -107,13 +107,13 @@ export class PlainRequestHead extends PlainHead implements RequestHead {
     return this.bytes.toString('latin1', this.lines.hostFrom, this.lines.hostTo);
   }
 
-  /** As `requestFraming` has it. */
+  /** The same as `requestFraming` returns. */
   get framing(): Framing {
     return this.lines.chunked ? CHUNKED : ofLength(this.lines.contentLength) ?? EMPTY;
   }
 }
 
-/** A plain response: none of those that have no body by their status. */
+/** A plain response, with a status that allows a body. */
 export class PlainResponseHead extends PlainHead implements ResponseHead {
   readonly status: number;
   #parsed: ResponseHead | undefined;
@@ -135,7 +135,7 @@ export class PlainResponseHead extends PlainHead implements ResponseHead {
     return this.#parsed ??= parseResponseHead(this.bytes.subarray(0, this.length));
   }
 
-  /** As `responseFraming` has it. @param method of the request */
+  /** The same as `responseFraming` returns. @param method of the request */
   framing(method: string): Framing {
     if (method === 'HEAD') return EMPTY;
     return this.lines.chunked ? CHUNKED : ofLength(this.lines.contentLength) ?? CLOSE;
@@ -165,7 +165,7 @@ export function plainRequestHead(bytes: Buffer, limits: HeadLimits = HEAD_LIMITS
 export function plainResponseHead(bytes: Buffer): PlainResponseHead | undefined {
   if (!isExactly(bytes, 0, VERSION) || bytes[8] !== SPACE || bytes[12] !== SPACE) return undefined;
   const status = digit(bytes[9]) * 100 + digit(bytes[10]) * 10 + digit(bytes[11]);
-  // NaN is none of these.
+  // This also rejects NaN.
   if (!(status >= 200 && status < 600) || status === 204 || status === 304) return undefined;
   let at = 13;
   while (at < bytes.length && isOfReason(bytes[at] ?? 0)) at++;

@@ -1,7 +1,7 @@
 import { mentionsSession } from '../../rules/session-cookie.ts';
 import type { HeadLimits } from './head.ts';
 
-/** What one pass over the lines of a plain head finds. Places are offsets in its bytes. */
+/** The result of one pass over the lines of a plain head. Positions are offsets in its bytes. */
 export interface PlainLines {
   /** Where the first line ends, its line end included. */
   start: number;
@@ -16,10 +16,10 @@ export interface PlainLines {
   chunked: boolean;
   /** Connection is `close`. */
   closes: boolean;
-  /** The first line that is not passed on, and the end of it; both the end of the fields = there is none. */
+  /** Start and end of the first line that is not passed on; both are the end of the fields if there is none. */
   cut: number;
   afterCut: number;
-  /** The second one. */
+  /** The second such line. */
   secondCut: number;
   afterSecondCut: number;
 }
@@ -28,7 +28,7 @@ const [CR, LF, COLON, SPACE, TAB, ZERO, NINE] = [0x0d, 0x0a, 0x3a, 0x20, 0x09, 0
 /** Makes an ASCII letter lower-case, and leaves digits and hyphens as they are. */
 const SMALL = 0x20;
 
-/** By code, 1 = allowed: in a name (with `_` it is another one's to some programs), a value, a host. */
+/** By code, 1 = allowed: in a name (without `_`, which some programs treat as `-`), a value, a host. */
 const NAME = tableOf(/[A-Za-z0-9-]/);
 const VALUE = tableOf(/[\t\x20-\x7e\x80-\xff]/);
 const HOST = tableOf(/[A-Za-z0-9.:[\]-]/);
@@ -41,8 +41,8 @@ function tableOf(allowed: RegExp): Uint8Array {
 type Meaning = 'host' | 'connection' | 'keepAlive' | 'length' | 'coding' | 'cookie' | 'unusual';
 
 /**
- * Every name that the strict path changes, leaves out or reads (end-to-end.ts, vhost/target/request-fields.ts, body.ts) has to be here. `close` is one:
- * `Connection: close` takes it away.
+ * Contains every name that the strict path changes, omits or reads (end-to-end.ts, vhost/target/request-fields.ts, body.ts). `close` is included,
+ * since `Connection: close` removes a field of that name.
  */
 const meanings: ReadonlyArray<readonly [Meaning, readonly string[]]> = [
   ['host', ['host']], ['connection', ['connection']], ['keepAlive', ['keep-alive']], ['length', ['content-length']], ['coding', ['transfer-encoding']],
@@ -55,7 +55,7 @@ const meanings: ReadonlyArray<readonly [Meaning, readonly string[]]> = [
 
 interface Known {
   readonly meaning: Meaning;
-  /** In small letters. */
+  /** In lower case. */
   readonly name: Uint8Array;
 }
 
@@ -82,7 +82,7 @@ const CLOSE = Buffer.from('close');
 /**
  * Finds the lines of a head in one pass over its bytes, if it is plain: each field is `Name: value` with only one interpretation, and all lines but
  * at most two are passed on unchanged. undefined = it is not plain, or not complete, and is left to the strict
- * parser (head.ts), which takes all that this takes and reads the same in it (test/fuzz/plain-heads.test.ts).
+ * parser (head.ts), which also accepts all these heads and reads them identically (test/fuzz/plain-heads.test.ts).
  * @param at where the first field begins
  */
 export function plainLines(bytes: Buffer, at: number, limits: HeadLimits): PlainLines | undefined {
@@ -90,7 +90,7 @@ export function plainLines(bytes: Buffer, at: number, limits: HeadLimits): Plain
   const lines: PlainLines = {
     start: at, length: 0, hostFrom: 0, hostTo: 0, contentLength: -1, chunked: false, closes: false, cut: 0, afterCut: 0, secondCut: 0, afterSecondCut: 0,
   };
-  /** Of the fields that may be there once. */
+  /** Whether the fields that may occur only once were seen. */
   let connection = false;
   let keepAlive = false;
   for (let count = 0; at + 1 < most; count++) {
@@ -152,7 +152,7 @@ function ended(lines: PlainLines, at: number): PlainLines {
   return lines;
 }
 
-/** Leaves a line out. @returns false = two are already */
+/** Omits a line. @returns false = two are omitted already */
 function cut(lines: PlainLines, from: number, to: number): boolean {
   if (lines.secondCut > 0) return false;
   if (lines.cut === 0) {
@@ -175,13 +175,13 @@ function isSmall(bytes: Buffer, at: number, name: Uint8Array): boolean {
   return true;
 }
 
-/** @param text in small letters */
+/** @param text in lower case */
 function isText(bytes: Buffer, from: number, to: number, text: Uint8Array): boolean {
-  // A carriage return would be a hyphen, but no value holds one.
+  // A CR would compare equal to a hyphen, but no value contains one.
   return to - from === text.length && isSmall(bytes, from, text);
 }
 
-/** Whether these exact bytes are at a place. */
+/** Whether these exact bytes are at an offset. */
 export function isExactly(bytes: Buffer, at: number, expected: Uint8Array): boolean {
   for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
   return true;

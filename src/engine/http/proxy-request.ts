@@ -19,14 +19,14 @@ export type ProxyRequest =
     readonly minor: 0 | 1;
     /** The target is this server, or one of its hosts: session cookies of the panel are removed in both directions. */
     readonly own: boolean;
-    /** What the target gets. */
+    /** The head for the target. */
     readonly head: Buffer;
     readonly body: Framing;
     /** No further request comes on this connection. */
     readonly last: boolean;
   };
 
-/** What Connection must not take away: without it the message has another length, or another host. */
+/** Fields that Connection must not remove: without them the message has another length, or another host. */
 const indispensable = new Set(['host', 'content-length', 'transfer-encoding']);
 
 const CONNECTION_CLOSE = Field.of('Connection', 'close');
@@ -53,7 +53,7 @@ export function readProxyRequest(head: RequestHead, isOwn: (host: string) => boo
   };
 }
 
-/** A plain head mentions no session cookie, and no field that concerns the proxy. */
+/** A plain head contains no session cookie, and no field that concerns the proxy. */
 function readPlainRequest(head: PlainRequestHead, isOwn: (host: string) => boolean): ProxyRequest {
   const { method, closes } = head;
   const { authority, path } = splitUrl(head);
@@ -64,7 +64,7 @@ function readPlainRequest(head: PlainRequestHead, isOwn: (host: string) => boole
   };
 }
 
-/** @throws {HttpSyntaxError} when Connection takes away what the message can't be without */
+/** @throws {HttpSyntaxError} when Connection would remove an indispensable field */
 export function checkConnection(fields: readonly Field[]): void {
   const named = listOf(fields, 'connection').find((name) => indispensable.has(name));
   if (named !== undefined) throw new HttpSyntaxError(`Connection names ${named}`);
@@ -75,7 +75,7 @@ function connectTarget({ target }: RequestHead, body: Framing): string {
   return targetOf(target);
 }
 
-/** The absolute form: its authority as it was sent, and what the target sees. */
+/** Splits the absolute form: its authority as it was sent, and the path that the target sees. */
 function splitUrl({ method, target }: RequestHead): { readonly authority: string; readonly path: string } {
   if (target.startsWith('/') || target === '*') throw new HttpSyntaxError('this is a proxy: ask for a whole URL');
   const [, authority, rest] = /^http:\/\/([^/?#]+)([^#]*)$/i.exec(target) ?? [];

@@ -7,12 +7,12 @@ import { checkConnection } from './proxy-request.ts';
 import { plantsSession } from './session-fields.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
 
-/** What a target answered. */
+/** A target's response. */
 export interface ProxyResponse {
-  /** What the visitor gets. */
+  /** The head for the visitor. */
   readonly head: Buffer;
   readonly body: Framing;
-  /** 1xx: the response proper is still to come. */
+  /** 1xx: the final response follows later. */
   readonly interim: boolean;
   /** The target takes no further request on this connection. */
   readonly last: boolean;
@@ -26,7 +26,7 @@ const [END, CLOSING_END] = [formatTrailer([]), formatTrailer([CONNECTION_CLOSE])
 
 /**
  * Reads the response to a request of a visitor.
- * @throws {HttpSyntaxError} also for what the visitor cannot understand: chunks in HTTP/1.0, another protocol
+ * @throws {HttpSyntaxError} also for responses that the visitor cannot understand: chunks in HTTP/1.0, another protocol
  */
 export function readProxyResponse(head: ResponseHead, request: { readonly method: string; readonly minor: 0 | 1; readonly last: boolean; readonly own: boolean }): ProxyResponse {
   if (head instanceof PlainResponseHead && request.minor === 1) return readPlainResponse(head, request);
@@ -45,7 +45,7 @@ export function readProxyResponse(head: ResponseHead, request: { readonly method
   };
 }
 
-/** A plain head plants no session cookie, and is none of those without a body. */
+/** A plain head sets no session cookie, and its status allows a body. */
 function readPlainResponse(head: PlainResponseHead, request: { readonly method: string; readonly last: boolean }): ProxyResponse {
   const body = head.framing(request.method);
   const closes = request.last || body.kind === 'close';

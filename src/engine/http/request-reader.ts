@@ -14,22 +14,22 @@ export interface RequestSink {
   onBody(piece: Buffer): void;
   /** The body is complete. Not called when there is none. */
   onBodyOver(): void;
-  /** The next request came before `next` was called: it waits. */
+  /** The next request arrived before `next` was called, and waits. */
   onAhead(): void;
 }
 
-/** Reads one request after the other out of what a visitor sends. */
+/** Parses requests, one after the other, from a visitor's bytes. */
 export class RequestReader {
   readonly #sink: RequestSink;
   readonly #limits: HeadLimits;
   /** Read and not yet used. */
   #rest: Buffer = NOTHING;
   #inHead = false;
-  /** So much of the head was looked at, and found incomplete. */
+  /** How many bytes of the head were found to be incomplete. */
   #looked = 0;
   /** One empty line is allowed before the head (RFC 9112, 2.2: old clients send one after a body), not a stream of them. */
   #mayBeBlank = true;
-  /** Of the request that is under way; undefined = the next head is read. */
+  /** The body of the current request; undefined = the next head is being read. */
   #body: BodyEnd | undefined;
   #stopped = false;
 
@@ -53,7 +53,7 @@ export class RequestReader {
     return this.#rest.length > 0;
   }
 
-  /** The next head has come, in part at least, and isn't begun with. */
+  /** Part of the next head has arrived, and its parsing has not begun. */
   get unread(): boolean {
     return this.#rest.length > 0 && !this.#inHead;
   }

@@ -6,7 +6,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Receives a response, piece by piece. */
 export interface ResponseSink {
-  /** 1xx: the response proper is still to come. After 101 there is none: another protocol begins. */
+  /** 1xx: the final response follows later. After 101 there is none: another protocol begins. */
   onInterim(head: ResponseHead): void;
   onHead(head: ResponseHead, body: Framing): void;
   /** A piece of the body to pass on (BodyEnd), chunk sizes included. */
@@ -19,7 +19,7 @@ export class ResponseReader {
   readonly #sink: ResponseSink;
   /** Read and not yet used: a head that isn't complete. */
   #rest: Buffer = NOTHING;
-  /** So much of the head was looked at, and found incomplete. */
+  /** How many bytes of the head were found to be incomplete. */
   #looked = 0;
   #body: BodyEnd | undefined;
   #switched = false;
@@ -30,7 +30,7 @@ export class ResponseReader {
     this.#sink = sink;
   }
 
-  /** The head was read: 101, or that of the response proper. */
+  /** The head of the final response, or 101, was read. */
   get begun(): boolean {
     return this.#switched || this.#body !== undefined;
   }

@@ -1,7 +1,7 @@
 import { setsSessionCookie, withoutSessionCookies } from '../../rules/session-cookie.ts';
 import { Field } from './field.ts';
 
-/** A field of a request as others than the panel may see it: Cookie without this server's sessions. undefined = nothing is left of it. */
+/** A request's field for servers other than the panel: Cookie without this server's sessions. undefined = nothing is left of it. */
 export function withoutSession(field: Field): Field | undefined {
   if (field.lower !== 'cookie') return field;
   const kept = withoutSessionCookies(field.value);
@@ -9,7 +9,7 @@ export function withoutSession(field: Field): Field | undefined {
   return kept === '' ? undefined : Field.of(field.name, kept);
 }
 
-/** Whether a field of a response would plant a session of this server in the visitor's browser, for the panel of the same domain. */
+/** Whether a field of a response would set a session cookie of this server in the visitor's browser, for the panel of the same domain. */
 export function plantsSession({ lower, value }: Field): boolean {
   return lower === 'set-cookie' && setsSessionCookie(value);
 }

@@ -1,4 +1,4 @@
-/** A message that is not HTTP/1.x as this server takes it. `status` is the answer to a request that is so; a response that is so makes a 502. */
+/** A message that this server does not accept as HTTP/1.x. `status` answers such a request; such a response results in a 502. */
 export class HttpSyntaxError extends Error {
   override readonly name = 'HttpSyntaxError';
   readonly status: 400 | 431 | 501 | 505;

@@ -37,8 +37,8 @@ export class Admission {
   }
 
   /**
-   * Whether a new connection of the client's visitor is admitted, and the session that carries it; otherwise why not.
-   * @param localProxy the server is to dial the target, not the agent
+   * Whether a new connection of the client's visitor is admitted: the session that carries it, or the cause of refusal.
+   * @param localProxy the server dials the target, not the agent
    */
   admit(entry: ClientEntry, address: string, localProxy: boolean): Carrier | RefusalCause {
     const { meter } = entry;
@@ -56,8 +56,8 @@ export class Admission {
   }
 
   /**
-   * Closes the client's connections that would no longer be admitted: all of them when its flow limit is passed, those of addresses that
-   * are refused, and the newest of those that are too many.
+   * Closes the client's connections that would no longer be admitted: all of them if its flow limit is exceeded, those of refused
+   * addresses, and the newest ones beyond its connection limit.
    */
   enforce(entry: ClientEntry): void {
     const { meter } = entry;

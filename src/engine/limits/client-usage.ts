@@ -47,17 +47,17 @@ export class ClientUsage extends Meter {
     this.#reported = false;
   }
 
-  /** It has as many connections as it may. */
+  /** The connection limit is reached. */
   get full(): boolean {
     return this.#maxConnections > 0 && this.connections >= this.#maxConnections;
   }
 
-  /** Connections that it has beyond what it may: the newest. */
+  /** The connections beyond the limit: the newest. */
   get excess(): OpenConnection[] {
     return this.#maxConnections > 0 && this.connections > this.#maxConnections ? [...this.open].slice(this.#maxConnections) : [];
   }
 
-  /** More bytes have moved than the flow limit allows (contract 4.9). */
+  /** The flow limit is exceeded (contract 4.9). */
   get exhausted(): boolean {
     return this.#flowLimit > 0 && this.inlet + this.export > this.#flowLimit;
   }

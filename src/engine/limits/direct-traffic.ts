@@ -37,7 +37,7 @@ export class DirectTraffic {
     this.#open--;
   }
 
-  /** The part of a report that counts. */
+  /** The plausible part of a report. */
   believable({ inlet, exported }: DirectBytes): DirectBytes {
     this.#fill();
     return { inlet: this.#take('inlet', inlet), exported: this.#take('exported', exported) };

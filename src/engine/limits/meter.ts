@@ -7,7 +7,7 @@ export interface StoredBytes {
   readonly exportBytes: number;
 }
 
-/** Of what is new. */
+/** The totals of a new record. */
 export const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
 
 /** Bytes and connections of one client, tunnel or host. Counting bytes costs an addition and a comparison. */

@@ -1,6 +1,6 @@
 /** The burst that a client may use after being idle, in ms of its rate. */
 const BURST_MS = 150;
-/** How much of a pause of the whole process is made up for, in ms. */
+/** The longest pause of the whole process that is compensated, in ms. */
 const LATE_MS = 1000;
 /** The time in which every waiting party gets a time slice, in ms, as far as the smallest slice allows. */
 const ROUND_MS = 50;
@@ -22,7 +22,7 @@ export interface RateParty {
 export class RateLimit {
   /** Bytes a ms. */
   #rate: number;
-  /** Bytes that may be passed on now; below 0 = a slice too much was. */
+  /** Bytes that may be passed on now; negative = more were passed than allowed. */
   #tokens: number;
   #countedAt: number;
   readonly #waiting = new Set<RateParty>();
@@ -37,7 +37,7 @@ export class RateLimit {
     this.#countedAt = performance.now();
   }
 
-  /** Another rate from now on. */
+  /** Changes the rate. */
   set bytesPerSecond(bytesPerSecond: number) {
     this.#rate = bytesPerSecond / 1000;
     this.#tokens = 0;
@@ -62,7 +62,7 @@ export class RateLimit {
     this.#waiting.delete(party);
   }
 
-  /** The limit was removed: all parties pass on what waits. */
+  /** Removes the limit: all parties pass on their waiting bytes. */
   lift(): void {
     this.#rest();
     for (const party of [...this.#waiting]) {

@@ -15,7 +15,7 @@ export interface PortAddress {
   readonly serverIp: string;
 }
 
-/** Where "any free port" is looked for when the settings restrict nothing (contract 4.4). */
+/** The ports for "any free port" when the settings restrict nothing (contract 4.4). */
 const UNRESTRICTED: readonly PortRange[] = [{ from: 1024, to: 65534 }];
 
 const WILDCARDS = new Set(['', '0.0.0.0', '::']);
@@ -75,7 +75,7 @@ export class PortBook {
     if (holder !== undefined) throw new PortUnavailableError(`port ${port} is held by another tunnel`, { holder });
   }
 
-  /** Every allowed port that no tunnel holds, once each, from a random one on; last those of stopped tunnels. */
+  /** Each allowed port that no tunnel holds, once, from a random one on; those of stopped tunnels come last. */
   * candidates(transport: Transport, serverIp: string, random: () => number): Generator<number> {
     const ranges = this.#allowed.length > 0 ? this.#allowed : UNRESTRICTED;
     const total = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
@@ -116,7 +116,7 @@ export function checkAddress(serverIp: string): void {
 /** A port that is occupied, outside `allowPorts` or on an address that this machine lacks; the message is for the operator. */
 export class PortUnavailableError extends Error {
   override readonly name = 'PortUnavailableError';
-  /** The tunnel that has it; null = another program has it. Absent = it is not in use. */
+  /** The tunnel that uses the port; null = another program uses it; absent = not in use. */
   readonly holder: number | null | undefined;
 
   constructor(message: string, { holder, cause }: { readonly holder?: number | null; readonly cause?: unknown } = {}) {

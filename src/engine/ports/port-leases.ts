@@ -8,7 +8,7 @@ interface Held {
   readonly restore: () => Promise<void>;
 }
 
-/** The bound ports on their way to tunnels, by the id of their lease. */
+/** Bound ports that wait for their tunnels, by the id of their lease. */
 export class PortLeases {
   readonly #held = new Map<number, Held>();
   #lastId = 0;
@@ -19,7 +19,7 @@ export class PortLeases {
     return this.#lastId;
   }
 
-  /** Hands the listener over; the lease is spent. */
+  /** Hands the listener over and ends the lease. */
   take(id: number): HeldPort | undefined {
     const held = this.#held.get(id);
     this.#held.delete(id);

@@ -9,7 +9,7 @@ import { listenProblem } from './listen-error.ts';
 /** The most ports that "any free port" tries to bind before it fails: a range full of other programs' listeners is no reason to try 60,000. */
 const MAX_TRIES = 1000;
 
-/** Binds listeners on behalf of tunnels to be (contract 4.4). */
+/** Binds listeners for tunnels that don't exist yet (contract 4.4). */
 export interface PortReserver {
   readonly sockets: SocketBackend;
   readonly book: PortBook;
@@ -53,7 +53,7 @@ export async function bindFreePort(reserver: PortReserver, { transport, serverIp
     try {
       return await bindPort(reserver, { transport, port, serverIp });
     } catch (error) {
-      // Only an occupied port, or one below 1024, says nothing about the next one.
+      // If this port is occupied or below 1024, the next one may still succeed.
       const code = error instanceof PortUnavailableError ? errnoOf(error.cause) : '';
       if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
     }

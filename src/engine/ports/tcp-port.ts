@@ -10,7 +10,7 @@ function turnAway(socket: ByteSocket): void {
 /** A bound TCP listener that may still wait for its tunnel; connections that arrive meanwhile are reset. */
 export class TcpPort {
   readonly transport = 'tcp';
-  /** As asked for: "" = all addresses. */
+  /** The requested address; "" = all addresses. */
   readonly host: string;
   #server: SocketServer | undefined;
   #port = 0;

@@ -5,7 +5,7 @@ import { logAcceptErrors } from '../limits/accept-errors.ts';
 /** A bound UDP port that may still wait for its tunnel; datagrams that arrive meanwhile are dropped. */
 export class UdpPort {
   readonly transport = 'udp';
-  /** As asked for: "" = all addresses. */
+  /** The requested address; "" = all addresses. */
   readonly host: string;
   readonly #socket: UdpSocket;
   readonly #log: Logger;

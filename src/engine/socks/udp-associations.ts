@@ -3,7 +3,7 @@ import { ConnectionShares, type ShareLimits } from '../../rules/connection-share
 import type { UdpPort } from '../ports/udp-port.ts';
 import { UdpAssociation } from './udp-association.ts';
 
-/** Associations of one proxy at once: each holds a UDP port here and one at the agent. */
+/** Maximum concurrent associations of one proxy: each holds a UDP port here and one at the agent. */
 const LIMITS: ShareLimits = { total: 1024, perAddress: 64 };
 
 /** The UDP associations of one proxy. */

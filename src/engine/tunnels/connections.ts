@@ -13,7 +13,7 @@ export interface CarryOptions {
   readonly dataFollows?: boolean;
   /** As for `Opener.open`. */
   readonly credit?: number;
-  /** What waits for the visitor counts there, too. */
+  /** Also counts the bytes that wait for the visitor. */
   readonly unread?: UnreadLedger | undefined;
   /** Called once, when the connection is over or was refused. */
   readonly onOver?: () => void;

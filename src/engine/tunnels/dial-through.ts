@@ -2,7 +2,7 @@ import { decodeDialResult, type DialResult } from '../../wire/dial-result.ts';
 import { PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
 
-/** How much longer than the dial the agent's answer may take, in ms: the round trip. */
+/** Added to the dial timeout for the round trip to the agent, in ms. */
 const WAY_MS = 2000;
 
 /** A connection to a target that the agent is dialing. Data written before the target answers is sent when it does. */

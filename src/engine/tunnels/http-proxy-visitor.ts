@@ -42,7 +42,7 @@ export class HttpProxyVisitor {
   /** The connection that carried the last request, for the next one to the same target. */
   #kept: { readonly target: string; readonly socket: PullSocket } | undefined;
   #requests = 0;
-  /** Nothing of the next request has come. */
+  /** No part of the next request has arrived. */
   #idle = false;
   #draining = false;
   #method: string | undefined;
@@ -84,7 +84,7 @@ export class HttpProxyVisitor {
     else this.#socket.closeSoon(answer && plainAnswer(answer.status, answer.message, { method: this.#method, closes: true }));
   }
 
-  /** @returns whether there may be another one */
+  /** @returns whether another request may follow */
   async #serveRequest(): Promise<boolean> {
     const head = await this.#readHead();
     if (!head) return false;
@@ -155,7 +155,7 @@ export class HttpProxyVisitor {
     const { socket: upstream, result } = kept ? { socket: kept, result: undefined } : this.#dial(request.target);
     this.#socket.onGone = () => upstream.destroy();
     const body = new BodyEnd(request.body);
-    // While the agent dials the request is on its way already.
+    // The request is sent while the agent still dials.
     const upload = this.#upload(request, upstream, body);
     try {
       const dialed = result && await result;
@@ -229,7 +229,7 @@ export class HttpProxyVisitor {
     socket.onGone = drop;
   }
 
-  /** The connection of the request before, if it leads to the same target and is still good. */
+  /** The connection of the previous request, if it leads to the same target and is still usable. */
   #takeKept(target: string): PullSocket | undefined {
     if (this.#kept?.target !== target || !this.#kept.socket.idle) {
       this.#dropKept();

@@ -66,7 +66,7 @@ class P2pTunnel implements TunnelServer {
   }
 }
 
-/** Without a PROXY protocol header: on a direct path there is none, and a target must not have to guess. */
+/** Without a PROXY protocol header: direct paths have none, and a target must not have to guess. */
 function relayed(wanted: WantedTunnel): WantedTunnel {
   return { ...wanted, proxyProtocol: '' };
 }

@@ -3,7 +3,7 @@ import type { DialResult } from '../../wire/dial-result.ts';
 /** Why a proxy refuses a visitor's request. */
 export type ProxyProblem = Exclude<DialResult, 'connected'> | 'not-served';
 
-/** What an HTTP proxy answers then, and the code that SOCKS5 has for it (RFC 1928, 6). */
+/** The HTTP proxy's answer to each problem, and the SOCKS5 reply code (RFC 1928, 6). */
 export const proxyProblems: Readonly<Record<ProxyProblem, { readonly status: number; readonly text: string; readonly socks: number }>> = {
   'refused': { status: 502, text: 'The target refused the connection.', socks: 5 },
   'host-unreachable': { status: 502, text: 'The target cannot be reached.', socks: 4 },

@@ -1,12 +1,12 @@
 /** How long proxies wait, in ms. */
 export interface ProxyTiming {
-  /** For an agent that dials what a visitor names. */
+  /** For the agent to dial a visitor's target. */
   readonly dialMs: number;
   /** For the messages of a socks5 visitor up to its request; for the head of a request of httpProxy. */
   readonly headMs: number;
   /** For the next request of a visitor of httpProxy. */
   readonly idleMs: number;
-  /** For a visitor that takes nothing of an answer. */
+  /** For a visitor that does not read a response. */
   readonly takeMs: number;
 }
 

@@ -6,7 +6,7 @@ import { ConnectionShares, type ShareLimits } from '../../rules/connection-share
 import { dialThrough, type Dialed } from './dial-through.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 
-/** Visitors of one proxy at once that no stream carries. */
+/** Maximum concurrent visitors of one proxy without a stream. */
 const SHARES: ShareLimits = { total: 2048, perAddress: 256 };
 
 /**
@@ -51,7 +51,7 @@ export class ProxyVisitors {
 export class ProxyVisitor {
   readonly address: string;
   readonly socket: PullSocket;
-  /** Below `socket`: not to be read. */
+  /** The socket below `socket`; don't read from it. */
   readonly bytes: ByteSocket;
   readonly #context: TunnelContext;
   readonly #shares: ConnectionShares;

@@ -95,7 +95,7 @@ export class Socks5Visitor {
   /** Serves the visitor's datagrams as long as this connection lasts. */
   async #associate(): Promise<Buffer | undefined> {
     const { bytes } = this.#visitor;
-    // On the address that the visitor connected to: it can reach it, and answers come from it.
+    // The address that the visitor connected to: it is reachable, and answers come from it.
     const host = bytes.local?.address ?? '';
     let association: UdpAssociation | undefined;
     try {

@@ -18,9 +18,9 @@ export interface TunnelServer {
   onPort?(port: UdpPort): void;
   /** Applies settings that need no new listener, from the next connection on. */
   configure(wanted: WantedTunnel): void;
-  /** The healthy targets have changed: new connections go to these, open ones stay where they are. */
+  /** The healthy targets have changed: new connections go to these, open ones keep their target. */
   useTargets?(targets: readonly string[]): void;
-  /** No new connections come, and open ones should end soon: closes those that carry nothing at the moment. */
+  /** The server is shutting down: closes idle connections; the others should end soon. */
   drain?(): void;
   /** The tunnel was closed: closes everything except the `connections`. It may be opened again. */
   close?(): void;

@@ -226,7 +226,7 @@ export class TunnelRunner implements VisitedTunnel {
     this.#server?.close?.();
   }
 
-  /** Frees the port; open connections stay as long as they carry something. */
+  /** Frees the port; open connections stay until they are idle. */
   async drain(): Promise<void> {
     await this.closeListener();
     this.#server?.drain?.();

@@ -8,12 +8,12 @@ import { PortUnavailableError } from '../ports/port-book.ts';
 import { bindFreePort, bindPort } from '../ports/reserve-port.ts';
 import { TunnelRunner } from './tunnel-runner.ts';
 
-/** All tunnels, their ports and passwords. What changes them must not overlap: the engine calls one after another. */
+/** All tunnels, their ports and passwords. Methods that change them must not overlap: the engine calls one after another. */
 export class Tunnels {
   readonly #environment: Environment;
   readonly #leases = new PortLeases();
   readonly #runners = new Map<number, TunnelRunner>();
-  /** Those that visitors prove a password for, by its key id. */
+  /** Tunnels with a password for visitors, by its key id. */
   readonly #passwords = new Map<string, TunnelRunner>();
 
   constructor(environment: Environment) {
@@ -64,7 +64,7 @@ export class Tunnels {
   }
 
   /**
-   * Binds a port for a tunnel to be.
+   * Binds a port for a tunnel that doesn't exist yet.
    * @throws {PortUnavailableError}
    */
   async reservePort({ mode, port, serverIp, replaces }: PortRequest): Promise<PortLease> {
@@ -91,7 +91,7 @@ export class Tunnels {
     return { id: this.#leases.add({ port: held, restore }), port: held.port };
   }
 
-  /** Gives the port of a lease back; nothing happens when a tunnel has taken it over. */
+  /** Releases the port of a lease; does nothing if a tunnel has taken it over. */
   releasePort(leaseId: number): Promise<void> {
     return this.#leases.release(leaseId);
   }
@@ -101,7 +101,7 @@ export class Tunnels {
     return this.#all((runner) => runner.sync());
   }
 
-  /** Frees the ports; open connections stay as long as they carry something. */
+  /** Frees the ports; open connections stay until they are idle. */
   drain(): Promise<unknown> {
     return this.#all((runner) => runner.drain());
   }

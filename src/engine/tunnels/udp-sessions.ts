@@ -18,7 +18,7 @@ export interface UdpSessionLimits {
 }
 
 const LIMITS: UdpSessionLimits = { total: 4096, perAddress: 1024, fair: 64 };
-/** How often idle sessions are looked for, as a part of what they may be idle. */
+/** How many times per idle timeout idle sessions are searched for. */
 const LOOKS = 12;
 
 /** The sessions of an address, or of a /64 of IPv6. */
@@ -29,9 +29,9 @@ class Entry {
   readonly session: DatagramSocket;
   readonly network: string;
   readonly holder: Holder;
-  /** Among all. */
+  /** Its place among all sessions. */
   readonly place = new Place<Entry>(this);
-  /** Among those of its holder. */
+  /** Its place among its holder's sessions. */
   readonly held = new Place<Entry>(this);
   usedAt = performance.now();
   /** It was removed from all orders; answers may still arrive. */
@@ -52,7 +52,7 @@ export class UdpSessions {
   readonly #entries = new Map<string, Entry>();
   readonly #order = new UseOrder<Entry>();
   readonly #holders = new Map<string, Holder>();
-  /** Those with more than is fair: `total / fair` at most. */
+  /** Holders with more than `fair` sessions: `total / fair` at most. */
   readonly #large = new Set<Holder>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -114,7 +114,7 @@ export class UdpSessions {
     this.#restIfEmpty();
   }
 
-  /** The holder with most sessions, if they are more than is fair. */
+  /** The holder with the most sessions, if they are more than `fair`. */
   #largest(): Holder | undefined {
     let largest: Holder | undefined;
     for (const holder of this.#large) {

@@ -12,7 +12,7 @@ import { UdpSessions } from './udp-sessions.ts';
 class UdpTunnel implements TunnelServer {
   readonly #context: TunnelContext;
   readonly #sessions: UdpSessions;
-  /** Shared by all sessions: visitors can forge their addresses, so what one of them may have waiting is no limit. */
+  /** Shared by all sessions: visitors can forge their addresses, so a limit per session would have no effect. */
   readonly #budget = new DatagramBudget();
   #targets: TargetRotation;
   #dropped = 0;

@@ -5,7 +5,7 @@ import type { VisitorState } from '../face.ts';
 
 /** Maximum visitors of one tunnel: limits the memory that a visitor with the password can make the server use. */
 export const MAX_VISITS = 1000;
-/** The rate of new sessions of visitors: all may reconnect at once after an outage. */
+/** The rate of new sessions of visitors: all may reconnect at the same time after an outage. */
 const BEGINNINGS = { atOnce: 2 * MAX_VISITS, perSecond: 20 } as const;
 
 /** The connected visitors of one tunnel. */
@@ -17,7 +17,7 @@ export class Visits {
     return this.#open.size >= MAX_VISITS;
   }
 
-  /** A visitor's session is to begin. @param now ms @returns false = they begin too often */
+  /** Called before a visitor's session begins. @param now ms @returns false = sessions begin too often */
   mayBegin(now: number): boolean {
     return this.#pace.begin(now);
   }

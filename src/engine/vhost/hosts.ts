@@ -28,7 +28,7 @@ export class HostEntry implements HostRule {
   readonly meter: Meter;
   /** undefined = none: for HTTPS, TLS is passed through to the target. */
   readonly certificate: Certificate | undefined;
-  /** Those to its targets. */
+  /** Connections to its targets. */
   readonly connections: Connections;
   /** For requests: the agent reports the result of the dial. */
   readonly targets: TargetRotation;
@@ -45,7 +45,7 @@ export class HostEntry implements HostRule {
   /** undefined = its targets are not checked. */
   health: ReportedHealth | undefined;
 
-  /** @param before the entry that this one takes the place of */
+  /** @param before the entry that this one replaces */
   constructor({ wanted, meter, connections, certificate, health }: HostParts, dialMs: number, before?: HostEntry) {
     this.wanted = wanted;
     this.meter = meter;
@@ -113,7 +113,7 @@ export class Hosts {
     }
   }
 
-  /** Adds a host or changes it. @param stored what a new one has moved before */
+  /** Adds a host or changes it. @param stored the totals of a new one */
   set(wanted: WantedHost, stored: StoredBytes = NO_BYTES): void {
     const old = this.#entries.get(wanted.id);
     if (old && old.wanted.clientId !== wanted.clientId) this.#ofClient.get(old.wanted.clientId)?.delete(wanted.id);
@@ -186,7 +186,7 @@ export class Hosts {
     this.#ofClient.delete(clientId);
   }
 
-  /** Those of a client. */
+  /** The hosts of a client. */
   *ofClient(clientId: number): Generator<HostEntry> {
     for (const id of this.#ofClient.get(clientId) ?? []) {
       const entry = this.#entries.get(id);
@@ -234,7 +234,7 @@ export class Hosts {
   /** @see EngineFace.hostsWithCertificateUntil */
   async withCertificateUntil(before: number): Promise<number[]> {
     const ids: number[] = [];
-    // Many hosts may have one name, and each look at that name is at all of them.
+    // Many hosts may share a name, and each lookup of a name visits all of them.
     const byName = new Map<string, Certificate | undefined>();
     let looked = 0;
     for (const entry of this.#entries.values()) {
@@ -242,7 +242,7 @@ export class Hosts {
       if (entry.scheme === 'http') continue;
       if (!entry.certificate && !byName.has(entry.host)) byName.set(entry.host, this.#certificateNamed(entry.host));
       const certificate = entry.certificate ?? byName.get(entry.host);
-      // A new one waits for its first look.
+      // Waits for the first check of a new certificate.
       if (certificate && !certificate.status.facts && certificate.status.problem === '') await certificate.look();
       const until = certificate?.status.facts?.validTo.getTime();
       if (until !== undefined && until < before) ids.push(entry.id);
@@ -250,7 +250,7 @@ export class Hosts {
     return ids;
   }
 
-  /** The certificate of a name: rules for other paths of it may have one. */
+  /** The certificate for a name; a rule for another path of the name may have it. */
   #certificateNamed(host: string): Certificate | undefined {
     return this.#table.named(host, 'https').find((other) => other.host === host && other.certificate)?.certificate;
   }

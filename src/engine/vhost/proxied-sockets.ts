@@ -2,9 +2,9 @@ import type { ByteSocket, SocketSink } from '../../wire/socket.ts';
 import { withOrigin } from '../../wire/with-origin.ts';
 import { readProxyPreface } from './proxy-preface.ts';
 
-/** What is done with connections of trusted proxies. */
+/** How connections of trusted proxies are handled. */
 export interface ProxiedContext {
-  /** Whether the address is a proxy's that the operator named. */
+  /** Whether the address is that of a trusted proxy. */
   readonly trusts: (address: string) => boolean;
   /** How long a header may take, in ms. */
   readonly headMs: number;
@@ -13,10 +13,10 @@ export interface ProxiedContext {
   readonly refused: (address: string) => void;
 }
 
-/** Connections of proxies whose first bytes aren't there yet. */
+/** Maximum connections of proxies whose first bytes have not arrived. */
 const MAX_WAITING = 4096;
 
-/** Takes the PROXY protocol's header off connections of trusted proxies, which may send one or none. Others are served as they are. */
+/** Removes the PROXY protocol header from connections of trusted proxies, which may send one or none. Others are passed on unchanged. */
 export class ProxiedSockets {
   readonly #context: ProxiedContext;
   readonly #waiting = new Set<ByteSocket>();

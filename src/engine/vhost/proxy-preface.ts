@@ -8,16 +8,16 @@ import type { PairOrigin } from '../../wire/socket-pair.ts';
 export type ProxyPreface =
   /** Read on. */
   | { readonly kind: 'incomplete' }
-  /** They are something else. */
+  /** Not a header. */
   | { readonly kind: 'none' }
-  /** They begin like a header, and are none. */
+  /** Starts like a header, but is malformed. */
   | { readonly kind: 'invalid' }
   /** `length` bytes. `origin` is the visitor; undefined = the peer speaks for itself (LOCAL, UNKNOWN). */
   | { readonly kind: 'header'; readonly length: number; readonly origin: PairOrigin | undefined };
 
 /** Longest header of version 1, its line end included. */
 const MAX_V1 = 107;
-/** Longest of version 2: as much as programs can count on that others take. */
+/** Longest header of version 2: the size that senders may rely on. */
 const MAX_V2 = 536;
 const V1 = Buffer.from('PROXY ');
 const V2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n');
@@ -36,7 +36,7 @@ export function readProxyPreface(bytes: Buffer): ProxyPreface {
   return NONE;
 }
 
-/** Whether the bytes are a signature's, as far as they go. */
+/** Whether the bytes start with a signature, or are the beginning of one. */
 function begins(bytes: Buffer, signature: Buffer): boolean {
   const length = Math.min(bytes.length, signature.length);
   return bytes.subarray(0, length).equals(signature.subarray(0, length));

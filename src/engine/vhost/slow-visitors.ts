@@ -9,7 +9,7 @@ export interface VhostTiming {
   readonly idleMs: number;
   /** From the end of the request to the head of the response. */
   readonly responseMs: number;
-  /** A body has to bring `BODY_FLOOR` bytes per second, measured over this time; a waiting response must be read within it. */
+  /** A body has to deliver `BODY_FLOOR` bytes per second, measured over this time; a waiting response must be read within it. */
   readonly stallMs: number;
   /** Keep-alive of a connection to a target: how long it may wait for the visitor's next request. */
   readonly targetIdleMs: number;

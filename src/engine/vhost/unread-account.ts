@@ -4,7 +4,7 @@ import { UnreadBudget, type UnreadHolder, type UnreadLedger, type UnreadLimits }
 
 /** What may be held for a visitor over HTTP/2, in bytes. */
 export interface AccountLimits extends UnreadLimits {
-  /** Beyond it requests wait. */
+  /** Beyond this, requests wait. */
   readonly room: number;
 }
 

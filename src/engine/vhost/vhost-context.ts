@@ -10,9 +10,9 @@ import type { RefusalLog } from './response/refusal-log.ts';
 
 /** The client of a request. */
 export interface Visit {
-  /** The visitor's, as the proxies in front that the operator named give it. */
+  /** The visitor's address, as reported by the trusted proxies in front. */
   readonly address: string;
-  /** The connection to the target is there already. */
+  /** The connection to the target already exists. */
   readonly kept: boolean;
   readonly head: RequestHead;
 }
@@ -23,13 +23,13 @@ export interface GateRefusal {
   readonly reason: string;
 }
 
-/** What is decided outside the connections of visitors. */
+/** Decisions that are made outside the connections of visitors. */
 export interface VhostPolicy {
-  /** What the heads of requests are held to. */
+  /** The limits of the heads of requests. */
   readonly headLimits: HeadLimits;
   /** The response to a challenge of a certificate authority for a token, if the host has an order under way. */
   challenge(host: string, token: string): string | undefined;
-  /** Whether the address is a proxy's that the operator named. */
+  /** Whether the address is that of a trusted proxy. */
   trusts(address: string): boolean;
   /** Why a request may not go on; undefined = it may. */
   gate(entry: HostEntry, visit: Visit): GateRefusal | undefined;
@@ -43,11 +43,11 @@ export interface VhostPolicy {
    * @param unread counts what waits for the visitor
    */
   dial(entry: HostEntry, visitor: PairOrigin, unread: UnreadLedger | undefined): ByteSocket | undefined;
-  /** The same to a target that speaks TLS itself: without the byte of the result. */
+  /** Like `dial`, to a target that terminates TLS itself: without the result byte. */
   dialSecure(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined;
 }
 
-/** What a visitor's connection sees of the server of hosts. */
+/** The part of the vhost server that a visitor's connection uses. */
 export interface VhostContext {
   readonly policy: VhostPolicy;
   readonly refusals: RefusalLog;

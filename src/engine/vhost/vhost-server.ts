@@ -21,9 +21,9 @@ import type { GateRefusal, VhostContext, VhostPolicy, Visit } from './vhost-cont
 /** The dependencies of the listeners. */
 export interface VhostOptions {
   readonly log: Logger;
-  /** Its listeners are for visitors: they hold half-closed connections to `halfClosedMs`. */
+  /** For visitors: its listeners apply the half-close timeout `halfClosedMs`. */
   readonly sockets: SocketBackend;
-  /** The same of HTTPS, in ms. */
+  /** The half-close timeout of HTTPS, in ms. */
   readonly halfClosedMs: number;
   readonly hosts: Hosts;
   readonly timing: VhostTiming;
@@ -31,7 +31,7 @@ export interface VhostOptions {
   /** Maximum connections of visitors, including idle ones. Each HTTP/2 session counts, and each of its requests. */
   readonly shares: ShareLimits;
   readonly trace?: VhostContext['trace'];
-  /** What is held for the visitors over HTTP/2. */
+  /** Counts what is held for the visitors over HTTP/2. */
   readonly unread?: UnreadAccounts;
 }
 
@@ -54,7 +54,7 @@ export class VhostServer implements VhostContext {
   readonly trace: VhostContext['trace'];
   readonly #options: VhostOptions;
   readonly #connections = new Set<VhostConnection>();
-  /** They, and the requests that are under way over HTTP/2. */
+  /** Connections, and HTTP/2 requests in progress. */
   readonly #timed = new Set<TimedVisitor>();
   readonly #shares: ConnectionShares;
   readonly #unread: UnreadAccounts;

@@ -56,7 +56,7 @@ export const clientRoutes: readonly Route[] = [
     operation: ListClientsDocument,
     variables: ({ sort: field, order, search, offset, limit, ...owner }) => ({ filter: listFilter(owner), search, sort: sorting(field, order), offset, limit }),
     page: ({ clients, server }, request) => {
-      // On every row, and next to rows and total (contract D2).
+      // In every row, and next to `rows` and `total` (contract D2).
       const seen = { ip: requestHost(request), bridgeType: server.bridgeType, bridgePort: server.bridgePort };
       // Not spread: copying a record of this size takes a hundred times as long as creating it.
       return { rows: clients.rows.map((client) => Object.assign(clientRecord(client), seen)), total: clients.total, ...seen };

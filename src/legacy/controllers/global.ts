@@ -33,7 +33,7 @@ function jsonOf(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the parser's own message, which quotes the input.
+    // The parser's own message would quote the input.
     throw invalidParameter(name, 'not valid JSON');
   }
 }

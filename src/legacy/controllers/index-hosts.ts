@@ -13,7 +13,7 @@ import { type Complete, fieldNames, inputOf, noneAtEmpty, sets } from '../settab
 const schemes: Readonly<Record<string, HostScheme>> = { '': 'ALL', all: 'ALL', http: 'HTTP', https: 'HTTPS' };
 const requestSchemes: Readonly<Record<Lowercase<RequestScheme>, RequestScheme>> = { http: 'HTTP', https: 'HTTPS' };
 
-/** Anything but "platform" is a custom host (contract 2.5). */
+/** Any value except "platform" means a custom host (contract 2.5). */
 const domainMode: Parameter<HostMode | undefined> = {
   kind: 'choice',
   choices: ['custom', 'platform'],

@@ -83,7 +83,7 @@ export const userRoutes: readonly Route[] = [
       old_password: about('Another name of current_password.', text()),
     },
     operation: ChangePasswordDocument,
-    // The second name of each is the one that other NPS servers use.
+    // The second name of each parameter is used by other NPS servers.
     variables: (values) => ({
       id: values.id,
       newPassword: values.new_password ?? values.password ?? '',

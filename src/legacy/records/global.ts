@@ -3,8 +3,8 @@ import type { GetGlobalQuery } from '../generated/graphql.ts';
 import type { Shaped } from '../shapes.ts';
 
 /**
- * Builds the record of the global settings (contract 1.6): with the names for saving, and again in `data` with the names that
- * NPS uses in its storage.
+ * Builds the record of the global settings (contract 1.6): under the parameter names for saving, and again in `data` under the
+ * names that NPS uses in its storage.
  */
 export function globalRecord({ globalSettings: { blackIpList, serverUrl, platformDomains } }: GetGlobalQuery): Shaped<'GlobalSettings'> {
   const domains = platformDomains.map(({ id, wildcard, certFilePath, keyFilePath, referenceCount, certificate }) => ({

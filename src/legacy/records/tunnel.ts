@@ -35,8 +35,8 @@ export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
 
 /**
  * The keys of health checks, which only agents' configuration files can set up. Times are whole seconds. HealthMap has the consecutive failures of
- * each failing target, HealthRemoveArr the targets that are out of rotation; without any, both are null. Only the agent knows when
- * the next check is.
+ * each failing target, HealthRemoveArr the targets that are out of rotation; if there are none, both are null. Only the agent knows
+ * the time of the next check.
  */
 function healthKeys(health: TunnelFieldsFragment['runtime']['health']) {
   const targets = health?.targets ?? [];

@@ -21,7 +21,7 @@ export type Identity =
   | { readonly kind: 'user'; readonly userId: number }
   | { readonly kind: 'client'; readonly clientId: number; readonly by: 'web' | 'vkey' };
 
-/** Clients with the same web user name that a login tries. It always verifies this many passwords (20 ms each), even if there are fewer clients. */
+/** Maximum clients with the same web user name that a login tries. A failed login always verifies this many passwords (20 ms each). */
 const namesakes = 3;
 
 /** Whether name and password are the administrator's. Digests have the same length, so the comparison reveals nothing about the password's length. */
@@ -49,7 +49,7 @@ export async function identify(services: Services, settings: LoginSettings, user
   return undefined;
 }
 
-/** The first usable client with this web login. Every name costs the same number of password verifications. */
+/** The first usable client with this web login. A failed login verifies equally many passwords for every name. */
 async function webClient({ store, now }: Services, webUsername: string, password: string): Promise<Client | undefined> {
   const clients = webUsername === '' ? [] : await webNamesakes(store, webUsername);
   for (let index = 0; index < namesakes; index++) {

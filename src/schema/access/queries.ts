@@ -36,7 +36,7 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
   }),
 });
 
-/** What is locked out after failed attempts. */
+/** What can be locked out after failed attempts. */
 export const LockoutKind = enumOf('LockoutKind', 'What is locked out.', {
   address: 'An address with too many failed attempts.',
   name: 'A name with too many failed attempts. Addresses that have never given its correct password get only a few more attempts to log in or to use an allowlist password; everything else is refused until the lockout ends.',

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 
 /*
- * Which records a caller sees and changes, for every resource:
+ * Which records a caller may see and change, for every resource:
  *
  * - one record, read:    mayUseClient(caller, client) of the record's client, else null
  * - one record, changed: usableClient, usableTunnel, usableHost
@@ -14,7 +14,7 @@ import { AditError } from '../errors.ts';
  * - who may call at all: authScopes of the root field (builder.ts)
  */
 
-/** The error for an id that doesn't exist, or isn't the caller's (contract D5, D25). Only administrators learn which. */
+/** The error for a record that doesn't exist or isn't the caller's (contract D5, D25). Only administrators learn which. */
 export function missing({ caller }: Context, resource: 'client' | 'tunnel' | 'host'): AditError {
   return caller.kind === 'admin' ? new AditError('NOT_FOUND', { resource }) : new AditError('FORBIDDEN');
 }
@@ -33,7 +33,7 @@ export async function listScope(context: Context, clientId?: number | null): Pro
   const wanted = clientId ?? undefined;
   switch (caller.kind) {
     case 'admin': return { clientId: wanted };
-    // Includes the owner, so that a client that is moved at the same time shows nothing.
+    // Includes the owner, so that a client that is moved concurrently is not shown.
     case 'user': return { clientId: wanted, ownerId: caller.userId };
     case 'client': return { clientId: caller.clientId };
     case 'anonymous': throw new AditError('UNAUTHENTICATED');

@@ -66,7 +66,7 @@ export class Sessions {
   }
 
   /**
-   * Binds a session to credentials that are stored outside the user's row; a change of a user's password deletes the user's sessions.
+   * Binds a session to credentials that are not stored in a user's row; for users, a password change deletes their sessions.
    * The stamp includes the cookie's value, so the stored text doesn't help to guess the credentials.
    */
   #stamp(cookie: string, { kind, client }: Pick<Row, 'kind'> & { readonly client: Pick<NonNullable<Row['client']>, 'vkey' | 'webUsername' | 'webPasswordHash'> | null }): string {
@@ -76,7 +76,7 @@ export class Sessions {
     return createHash('sha256').update(JSON.stringify([cookie, ...proven])).digest('hex');
   }
 
-  /** Not awaited: no response has to wait for it. */
+  /** Not awaited: it must not delay the response. */
   #note({ id, lastSeenAt }: Row): void {
     const now = this.#services.now();
     if (now - lastSeenAt.getTime() < noteMs) return;

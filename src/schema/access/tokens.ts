@@ -24,7 +24,7 @@ export async function tokenCaller({ store, log }: Services, token: string, now: 
   const row = await store.db.apiToken.findUnique({ where: { hash: secretDigest(token) }, include: { user: true } });
   if (row === null || isPast(row.expiresAt, now) || (row.user !== null && !mayLogIn(row.user, now))) return undefined;
   if (now - (row.lastUsedAt?.getTime() ?? 0) >= noteMs) {
-    // Not awaited: no response has to wait for it.
+    // Not awaited: it must not delay the response.
     store.transaction((tx) => tx.apiToken.updateMany({ where: { id: row.id }, data: { lastUsedAt: new Date(now) } }))
       .catch((error: unknown) => log.warn(failureNote(error), 'the use of a token could not be noted'));
   }
@@ -36,7 +36,7 @@ export async function tokenCaller({ store, log }: Services, token: string, now: 
 const named = 50;
 
 /**
- * Logs the names of tokens that were created before the argument `secrets` existed: they see secrets until they are replaced.
+ * Logs the names of tokens that were created before the argument `secrets` existed: they can read secrets until they are replaced.
  * Called at start.
  */
 export async function nameFormerTokens({ db }: Pick<Store, 'db'>, log: Logger): Promise<void> {

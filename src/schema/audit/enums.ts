@@ -15,10 +15,10 @@ const auditResourceTexts: Readonly<Record<Change['resource'], string>> = {
   connection: "A visitor's connection that was closed by a request.",
 };
 
-/** What a change was about. */
+/** The kind of a changed object. */
 export const AuditResource = enumOf('AuditResource', 'What was changed.', auditResourceTexts);
 
-/** What the audit log can be about, as it is stored. */
+/** The stored values of {@link AuditResource}. */
 export const auditResources = keysOf(auditResourceTexts);
 
 const auditActionTexts: Readonly<Record<Change['action'], string>> = {
@@ -27,10 +27,10 @@ const auditActionTexts: Readonly<Record<Change['action'], string>> = {
   delete: 'It was deleted or ended.',
 };
 
-/** What happened. */
+/** The kind of change. */
 export const AuditAction = enumOf('AuditAction', 'The kind of change.', auditActionTexts);
 
-/** What can happen to it, as it is stored. */
+/** The stored values of {@link AuditAction}. */
 export const auditActions = keysOf(auditActionTexts);
 
 const callerKindTexts: Readonly<Record<Author['kind'], string>> = {
@@ -41,10 +41,10 @@ const callerKindTexts: Readonly<Record<Author['kind'], string>> = {
   server: 'The server itself.',
 };
 
-/** Who made a change. */
+/** The author of a change. */
 export const CallerKind = enumOf('CallerKind', 'Who made a change.', callerKindTexts, { admin: 'ADMINISTRATOR' });
 
-/** Who can make a change, as it is stored. */
+/** The stored values of {@link CallerKind}. */
 export const callerKinds = keysOf(callerKindTexts);
 
 const callerMethodTexts: Readonly<Record<NonNullable<Caller['by']>, string>> = {
@@ -55,8 +55,8 @@ const callerMethodTexts: Readonly<Record<NonNullable<Caller['by']>, string>> = {
   vkey: "With a client's verification key. The caller is an agent.",
 };
 
-/** How a caller proved who they are. */
+/** How a caller was authenticated. */
 export const CallerMethod = enumOf('CallerMethod', 'How a caller authenticated.', callerMethodTexts);
 
-/** How callers prove who they are, as it is stored. */
+/** The stored values of {@link CallerMethod}. */
 export const callerMethods = keysOf(callerMethodTexts);

@@ -62,7 +62,7 @@ function pair(columns: Audited, before: object | undefined, after: object | unde
   return { before: before ? masked(columns, before) : null, after: after ? masked(columns, after, before) : null };
 }
 
-/** Counters are not settings; they are only included if they were reset. */
+/** Counters are not settings; an entry includes them only if they were reset. */
 function withReset({ reset }: { readonly reset?: CountedBytes }, { before, after }: ReturnType<typeof pair>): ReturnType<typeof pair> {
   return reset === undefined ? { before, after } : { before: { ...before, ...reset }, after: { ...after, inletBytes: 0, exportBytes: 0 } };
 }

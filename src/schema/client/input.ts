@@ -49,7 +49,7 @@ export const UpdateClientInput = builder.inputType('UpdateClientInput', {
 /** The input of a client with the values of a row; undefined = not given. */
 export type ClientValues = Partial<ReturnType<typeof clientValues>>;
 
-/** @param problems collects errors: null for a field that can't be cleared, an empty text or a limit below 1 where null means none, an invalid id */
+/** @param problems collects errors: null for a field that can't be cleared, an invalid id, and an empty text or a limit below 1 where null means "none" */
 export function clientValues(problems: Problems, input: typeof UpdateClientInput.$inferInput) {
   return problems.columns({
     verifyKey: () => notEmpty('verifyKey', neverNull('verifyKey', input.verifyKey), 'leave it out instead'),

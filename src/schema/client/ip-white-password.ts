@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { invalidInput } from '../errors.ts';
 import type { VisitorOutcome } from './enums.ts';
 
-/** /auth/ipwhiteauth (contract 3.2, D14): allows a visitor's address by the password of a client's allowlist. @throws {AditError} INVALID_INPUT when the address is none */
+/** /auth/ipwhiteauth (contract 3.2, D14): allows a visitor's address by the password of a client's allowlist. @throws {AditError} INVALID_INPUT if the address is invalid */
 export async function allowVisitor(context: Context, keyDigest: string, password: string, address: string): Promise<VisitorOutcome> {
   const { caller, engine, attempts } = context;
   const visitor = canonicalAddress(address);

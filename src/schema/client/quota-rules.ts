@@ -6,7 +6,7 @@ import { AditError } from '../errors.ts';
 import type { ClientWithOwner } from '../writes/changes.ts';
 
 /*
- * The quotas: how many clients a user may have, and how many tunnels and hosts a client, and all clients of a user together.
+ * The quotas: how many clients a user may have, and how many tunnels and hosts a client, or all clients of a user together, may have.
  */
 
 /** Whether a quota has room for `more` records. @param most 0 = unlimited @param present the current number */
@@ -15,9 +15,9 @@ function hasRoom(most: number, present: number, more = 1): boolean {
 }
 
 /**
- * Whether a client and its owner may have one more tunnel or host (contract 4.9). The client was read in the transaction that adds it: no
- * other write comes between.
- * @param from the owner whose quota it has a place of already, when it is moved
+ * Checks that a client and its owner may have one more tunnel or host (contract 4.9). Read the client in the transaction that adds
+ * the record, so that no other write intervenes.
+ * @param from the current owner of a moved record, whose quota already includes it
  * @throws {AditError} CLIENT_TUNNEL_QUOTA, USER_TUNNEL_QUOTA
  */
 export function checkSlot({ maxTunnels, tunnelCount, user }: ClientWithOwner, from?: number | null): void {
@@ -25,7 +25,7 @@ export function checkSlot({ maxTunnels, tunnelCount, user }: ClientWithOwner, fr
   if (user !== null && !hasRoom(user.maxTunnels, user.tunnelCount, user.id === from ? 0 : 1)) throw new AditError('USER_TUNNEL_QUOTA');
 }
 
-/** The client that a new tunnel or host is to lead through. @throws {AditError} as {@link usableClient} and {@link checkSlot} */
+/** The client for a new tunnel or host. @throws {AditError} as {@link usableClient} and {@link checkSlot} */
 export async function clientWithRoom(context: Context, tx: Transaction, id: number): Promise<ClientWithOwner> {
   const client = await usableClient(context, tx, id);
   checkSlot(client);

@@ -21,7 +21,7 @@ export function ownSettings(input: ClientValues): ClientValues {
   return Object.fromEntries(Object.entries(input).filter(([field]) => ownFields.has(field)));
 }
 
-/** Runs a write that may break the index of verification keys. @throws {AditError} VKEY_DUPLICATE */
+/** Runs a write that may violate the unique index of verification keys. @throws {AditError} VKEY_DUPLICATE */
 export function uniqueVkey<T>(write: () => Promise<T>): Promise<T> {
   return uniqueOr(new AditError('VKEY_DUPLICATE', { field: 'verifyKey' }), write);
 }

@@ -5,8 +5,8 @@ import { Refusal, refusalsOf } from '../diagnosis/refusal-type.ts';
 import { textOrNull } from '../values/empty.ts';
 
 /**
- * The running state of a client. If the engine has no state yet, because the agent has not connected since the server started, the
- * last state that was stored in the row is used.
+ * The running state of a client. If the engine has no state, because the agent has not connected since the server started, it is the
+ * last state stored in the row.
  */
 export function clientRuntime(row: Client, state: ClientState | undefined): ClientState {
   if (state !== undefined && state.lastOnlineAt !== null) return state;

@@ -78,7 +78,7 @@ const refusedAt: Readonly<Record<RefusalCause, Gate['name']>> = {
   globalBlackList: 'ACCESS', whiteList: 'ACCESS', blackList: 'ACCESS', login: 'ACCESS', offline: 'AGENT', localProxy: 'AGENT', noTarget: 'TARGET',
 };
 
-/** Adds to each gate the number of refused connections by cause. @param refusals of the host or tunnel; undefined = none are known */
+/** Adds to each gate the number of refused connections by cause. @param refusals of the host or tunnel; undefined = not known */
 export function withRefusals(gates: readonly Gate[], refusals: Refusals = {}): Gate[] {
   return gates.map((gate) => {
     const counts = refusalCauses.flatMap((cause) => refusedAt[cause] === gate.name && refusals[cause] ? [[cause, refusals[cause]] as const] : []);

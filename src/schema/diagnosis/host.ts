@@ -12,7 +12,7 @@ export interface HostDiagnosis {
   readonly question: RouteQuestion;
   /** The rule that matches the request; null = none, or one that the caller may not see. */
   readonly rule: HostRow | null;
-  /** Why no rule matches, or what the rule lacks; "" = no problem. */
+  /** Why no rule matches, or the problem with the rule; "" = no problem. */
   readonly reason: string;
   /** The target of the next connection; "" = none. */
   readonly target: string;

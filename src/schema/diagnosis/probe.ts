@@ -40,7 +40,7 @@ export function probeTargets({ engine }: Context, clientId: number, storedTarget
 }
 
 /**
- * Whether there are targets, whether any of them is healthy, and, if they were dialed, whether any of them answered.
+ * Whether there are targets, whether any is healthy, and, if they were dialed, whether any accepted the connection.
  * @param health as reported by the agent, if it checks them
  */
 export function targetGate(thing: string, storedTargets: string, health: HealthState | null | undefined, probes: readonly TargetProbe[]): Gate {

@@ -45,8 +45,8 @@ function invalidRequest(field: string, reason: string): AditError {
 }
 
 /**
- * Finds the rule in the same way as the router, with the same table, among the rules that could match. If the caller may not see the matching
- * rule, the answer is based on the caller's own rules only (contract 4.8).
+ * Finds the rule with the router's own table, among the rules that could match. If the caller may not see the matching rule, the result
+ * is based on the caller's own rules only (contract 4.8).
  */
 export async function findRoute(context: Context, question: RouteQuestion): Promise<Route> {
   const { caller, store } = context;

@@ -3,7 +3,7 @@ import { builder } from '../builder.ts';
 import { textOrNull } from '../values/empty.ts';
 import { enumOf } from '../values/enum.ts';
 
-/** What a health check does. */
+/** The type of a health check. */
 const HealthCheckType = enumOf('HealthCheckType', 'The type of a health check.', {
   tcp: 'Opens a connection. The target is healthy if it accepts.',
   http: 'Sends a GET request. The target is healthy if the status of its response is between 200 and 399.',

@@ -54,7 +54,7 @@ export async function hostCertificate(context: Context, row: Host, name?: string
   return { origin: 'NONE', status: 'none', problem: off ? await whyNotOrdered(context, row) : '', inUse: null, acme: null, now };
 }
 
-/** Why the engine orders no certificate for a host with `acme`. */
+/** Why the engine doesn't order a certificate for a host with `acme`. */
 async function whyNotOrdered(context: Context, row: Host): Promise<string> {
   const names = await ownNames(context, context.store.db);
   return names.mayAnswer(row, row.host) ? 'this server gets no certificates by ACME: its settings have it off' : "no certificate is ordered: the name is one of the server's own";

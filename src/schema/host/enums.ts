@@ -7,7 +7,7 @@ export const HostScheme = enumOf('HostScheme', 'The schemes that a host serves.'
   https: 'HTTPS only.',
 });
 
-/** Where the name of a host comes from. */
+/** The source of a host's name. */
 export const HostMode = enumOf('HostMode', 'How the name of a host is formed.', {
   custom: 'The host has its own domain or wildcard, and its own certificate.',
   platform: 'The host has a prefix below a platform domain, and uses the certificate of that domain.',

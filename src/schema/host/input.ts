@@ -59,7 +59,7 @@ export const UpdateHostInput = builder.inputType('UpdateHostInput', {
 /** The input of a host with the values of a row; undefined = not given. */
 export type HostValues = Partial<ReturnType<typeof hostValues>>;
 
-/** @param problems collects errors: null for a field that can't be cleared, an empty text or a limit below 1 where null means none, an invalid id */
+/** @param problems collects errors: null for a field that can't be cleared, an invalid id, and an empty text or a limit below 1 where null means "none" */
 export function hostValues(problems: Problems, input: typeof UpdateHostInput.$inferInput) {
   return problems.columns({
     clientId: () => idOf('clientId', neverNull('clientId', input.clientId)),
@@ -95,7 +95,7 @@ export function hostColumns(problems: Problems, context: Context, input: HostVal
     scheme: () => input.scheme ?? undefined,
     location: () => locationOf(input.location),
     target: () => targetsOf('targets', input.targets),
-    // Refused silently, as in NPS (contract D15); checked again at the dial.
+    // Refused silently, as in NPS (contract D15); checked again when dialing.
     localProxy: () => context.settings.allowLocalProxy ? input.localProxy ?? undefined : false,
     headerChange: () => headersOf('headers', input.headers),
     hostChange: () => hostChangeOf('hostChange', input.hostChange),
@@ -121,8 +121,8 @@ function locationOf(value: string | null | undefined): string | undefined {
 }
 
 /**
- * A certificate or key in its stored form: text, or the path of a file on the server. Only an administrator may give a path: others
- * could find out which files exist (contract section 7).
+ * A certificate or key in its stored form: text, or the path of a file on the server. Only an administrator may give a path, since
+ * others could find out which files exist (contract section 7).
  * @throws {AditError} INVALID_INPUT
  */
 function pemOrPath(context: Context, field: string, value: string | null | undefined): string | undefined {

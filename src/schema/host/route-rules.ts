@@ -18,7 +18,7 @@ export interface RuleOwner {
 
 /** A rule to be compared with the stored ones. */
 export interface NewRoute extends RouteSpace {
-  /** An administrator chose its name. */
+  /** Whether an administrator chose the name. */
   readonly namedByAdmin: boolean;
 }
 
@@ -28,8 +28,8 @@ export function routeSpace(row: Pick<Host, 'host' | 'location' | 'scheme'>): Rou
 }
 
 /**
- * Checks whether a rule conflicts with others (contract 4.7). A name that an administrator chose does not conflict with a wildcard above it that covers
- * a public suffix, or that does not serve the name because it is one of the server's own.
+ * Checks whether a rule conflicts with others (contract 4.7). A name that an administrator chose does not conflict with a wildcard above it
+ * that covers a public suffix, or that does not serve the name because the name is one of the server's own.
  * @param ownId the id of the rule itself, if it is already stored
  * @throws {AditError} HOST_EXISTS, HOST_OVERLAP, PLATFORM_PREFIX_USED, PLATFORM_HOST_USED
  */

@@ -5,7 +5,7 @@ import { Refusal, refusalsOf } from '../diagnosis/refusal-type.ts';
 import { Health } from '../health/type.ts';
 import { textOrNull } from '../values/empty.ts';
 
-/** The running state of a host; if the engine has none, the stored state of the row. */
+/** The running state of a host: from the engine, or else the state stored in the row. */
 export function hostRuntime(row: Host, state: HostState | undefined): HostState {
   return state ?? { running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), health: null };
 }

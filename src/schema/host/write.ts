@@ -97,7 +97,7 @@ function nameField({ domain }: HostName): string {
   return domain === null ? 'host' : 'platformPrefix';
 }
 
-/** Checks what the certificate of a platform domain allows (contract 4.7). @throws {AditError} */
+/** Checks a platform domain's certificate; without one, only HTTP is allowed (contract 4.7). @throws {AditError} */
 async function checkPlatform(domain: PlatformDomain | null | undefined, scheme: string): Promise<void> {
   if (!domain) return;
   if (domain.certFilePath !== '') await usableCertificate(domain, 'platformDomainId');
@@ -133,7 +133,7 @@ function nextAcme(asked: boolean | undefined, before: boolean, { host, domain }:
   return scheme !== 'http' && fault === '' && (asked ?? before);
 }
 
-/** A host that leaves its platform domain does not keep the domain's certificate. */
+/** A host that is removed from its platform domain does not keep the domain's certificate. */
 function nextCertificate(before: Host, certificate: ReturnType<typeof certificateColumns>): ReturnType<typeof certificateColumns> {
   if (before.platformDomainId === null) return certificate;
   return { certFilePath: certificate.certFilePath ?? '', keyFilePath: certificate.keyFilePath ?? '' };

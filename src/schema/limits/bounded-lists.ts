@@ -3,8 +3,8 @@ import type { Page } from '../../store/hot/page.ts';
 import { Context } from '../context.ts';
 
 /**
- * Wraps every list of the schema with the limits of its operation (limits/result-limits.ts), so that no field can forget them. Pages
- * are read one at a time for an operation; records with the same parent type are read together (lists/loaders.ts).
+ * Wraps every list of the schema with the limits of its operation (limits/result-limits.ts), so that no field can omit them. An operation
+ * reads one page at a time; records with the same parent type are read together (lists/loaders.ts).
  */
 export function boundLists(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {

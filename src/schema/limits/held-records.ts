@@ -1,6 +1,6 @@
 /** Characters of records that the operations of one caller may hold together. Beyond that, only the oldest operation continues to read. */
 const MOST_HELD = 8_000_000;
-/** Pages that are read for one caller at a time, since the size of a page is unknown until it was read. */
+/** Pages that are read for one caller at a time, since the size of a page is unknown until it has been read. */
 const MOST_READING = 1;
 
 interface Share {
@@ -55,7 +55,7 @@ export class HeldByOperation {
     return share;
   }
 
-  /** Reports the number of characters that were read in addition. */
+  /** Reports how many more characters were read. */
   add(characters: number): void {
     if (!this.#share || this.#ended) return;
     this.#characters += characters;

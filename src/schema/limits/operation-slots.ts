@@ -2,7 +2,7 @@ import { AditError } from '../errors.ts';
 
 /** Limits of one caller. */
 export const slotLimits = {
-  /** Operations under way, until their response was sent. */
+  /** Operations in progress, until their response has been sent. */
   running: 8,
   /** Operations in the queue. */
   waiting: 48,

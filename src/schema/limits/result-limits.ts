@@ -9,7 +9,7 @@ export const resultLimits = {
   rows: 20_000,
   /** Characters in all texts. */
   characters: 4_000_000,
-  /** Characters of the records that are read for it, whichever fields are selected. The largest page of an ordinary user fits. */
+  /** Characters of the records that the operation reads, whichever fields are selected. Fits an ordinary user's largest page. */
   read: 32_000_000,
 } as const;
 
@@ -18,7 +18,7 @@ const ROWS_TOGETHER = 4;
 /** Added for each text: quotes, a comma, and memory overhead until it is sent. */
 const TEXT_CHARACTERS = 8;
 
-/** A promise that never settles, for the rest of an operation that has failed. A new one each time, so that what waits for it can be garbage-collected. */
+/** A promise that never settles, for the rest of an operation that has failed. Each call creates a new promise, so that its waiters can be garbage-collected. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }
@@ -36,12 +36,12 @@ export class ResultLimits {
   #read = 0;
   /** Counts rows in pages: an operation with a list in every row would otherwise read all of them before any row is part of the result. */
   #rowsRead = 0;
-  /** The page that was requested last: the next one is read after it. */
+  /** The page that was requested last; the next page is read after it. */
   #page: Promise<unknown> = Promise.resolve();
   #failure: AditError | undefined;
   #fail: ((error: AditError) => void) | undefined;
 
-  /** @param share the caller's key for time slices @param held the records of this operation and of its caller's others */
+  /** @param share the caller's key for time slices @param held the records of this operation and of the caller's other operations */
   constructor(timeSlices: TimeSlices, share: string, held: HeldByOperation) {
     this.#slices = timeSlices;
     this.#share = share;
@@ -70,7 +70,7 @@ export class ResultLimits {
     return result;
   }
 
-  /** Waits for a time slice to build another list. @returns undefined = continue at once */
+  /** Waits for a time slice to build another list. @returns undefined = continue immediately */
   begin(): Promise<void> | undefined {
     if (this.#failure) return never();
     return this.#slices.next(this.#share)?.then(() => this.#failure ? never() : undefined);
@@ -78,7 +78,7 @@ export class ResultLimits {
 
   /**
    * Reads a page of a list. An operation reads one page at a time, in a time slice, since rows may have long texts that are not selected.
-   * @param read gets the number of rows that it needs to read: one more than the limit still allows
+   * @param read called with the maximum number of rows to read: one more than the limit still allows
    */
   page<Page extends { readonly rows: readonly unknown[] }>(read: (mostRows: number) => Promise<Page>): Promise<Page> {
     const page = this.#page.then(() => this.#held.read(async () => {
@@ -94,7 +94,7 @@ export class ResultLimits {
     return page;
   }
 
-  /** Reads records for the operation, which stops if they have too much text to be read. */
+  /** Reads records for the operation. The operation fails if their texts are too long. */
   async bounded<Records>(read: () => Promise<Records>): Promise<Records> {
     try {
       return await read();
@@ -142,7 +142,7 @@ export class ResultLimits {
   }
 }
 
-/** `most` minus the characters of a value; negative = it has more. */
+/** `most` minus the characters of a value; negative = the value has more. */
 function remaining(value: unknown, most: number): number {
   if (typeof value === 'string') return most - value.length - TEXT_CHARACTERS;
   if (typeof value !== 'object' || value === null) return most;
@@ -154,7 +154,7 @@ function remaining(value: unknown, most: number): number {
   return rest;
 }
 
-/** The characters of a record's own texts. */
+/** The total length of a record's own texts. */
 function charactersOf(record: unknown): number {
   if (typeof record !== 'object' || record === null) return 0;
   let characters = 0;

@@ -15,7 +15,7 @@ export class TimeSlices {
   readonly #waiting = new Map<string, Array<() => void>>();
   #scheduled = false;
 
-  /** Requests the next time slice. @returns undefined = continue at once */
+  /** Requests the next time slice. @returns undefined = continue immediately */
   next(caller: string): Promise<void> | undefined {
     const now = performance.now();
     this.#since ??= now;

@@ -18,7 +18,7 @@ export class ListWalk {
   /** Rows that were read but not returned yet. */
   #rows: Array<Readonly<Record<string, unknown>>> = [];
   #total = 0;
-  /** The rows in `#rows` have so much text that they must be returned before more are read. */
+  /** Whether `#rows` has so much text that it must be returned before more rows are read. */
   #full = false;
   #ended = false;
 

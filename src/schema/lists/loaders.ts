@@ -71,7 +71,7 @@ function ofParents<Row>(
     const found = new Map(keys.map((key): [string, Row[]] => [keyOf(key), []]));
     const ranges = new Map(keys.map((key) => [pageRange(key), key]));
     await Promise.all([...ranges].map(async ([range, { offset, limit }]) => {
-      // A caller that only wants the totals has them from the parents.
+      // The caller only needs the totals, which the parents provide.
       if (limit === 0) return;
       const parentIds = keys.filter((key) => pageRange(key) === range).map(({ parentId }) => parentId);
       for (const row of await find({ parentIds, offset, limit })) found.get(`${parentOf(row)}:${range}`)?.push(row);

@@ -12,7 +12,7 @@ interface Batch<State> {
 export class StateBatch<State> {
   readonly #ask: (ids: readonly number[]) => Promise<ReadonlyArray<State | undefined>>;
   readonly #batches = new Map<number, Batch<State>>();
-  /** The batch that was not requested yet. */
+  /** The batch that has not been requested yet. */
   #open: Batch<State> | undefined;
 
   /** @param ask returns a state for each id, in the same order */
@@ -37,7 +37,7 @@ export class StateBatch<State> {
   }
 
   async #askLater(ids: readonly number[]): Promise<ReadonlyMap<number, State | undefined>> {
-    // Waits until everything that is ready now has added its request.
+    // Waits until all code that is ready to run has added its request.
     await Promise.resolve();
     await new Promise<void>((resolve) => { process.nextTick(resolve); });
     this.#open = undefined;

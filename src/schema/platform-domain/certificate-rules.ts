@@ -69,7 +69,7 @@ async function readPem(pathOrText: string): Promise<string> {
     const file = await stat(pathOrText);
     if (file.isFile() && file.size <= FILE_BYTES) return await readFile(pathOrText, 'utf8');
   } catch {
-    // it isn't there, or isn't ours to read
+    // missing or not readable
   }
   throw new CertificateFault('cannot load');
 }

@@ -68,7 +68,7 @@ function parseEntry(given: PlatformDomainValues): PlatformEntry {
   return { id: textOf('id', textOrNone('id', given.id))?.trim() ?? '', wildcard, certFilePath, keyFilePath };
 }
 
-/** Only paths: to be kept, PEM text would have to be returned to the caller, and a private key never is (contract D16). */
+/** Accepts only paths: callers send back entries to keep them, but private keys are never returned (contract D16). */
 function pathOf(wildcard: string, field: string, value: string | null | undefined): string {
   if (value && isPem(value)) throw invalidDomain(`platform domain ${wildcard}: certificate and key are paths of files, not text`, wildcard, field);
   return textOf(field, textOrNone(field, value), pathLength)?.trim() ?? '';

@@ -19,10 +19,10 @@ const limits = {
   /** Queued events of one subscriber. */
   waiting: 256,
 } as const;
-/** Changes within this time are published together, in ms: a thousand agents that reconnect at once cost one lookup. */
+/** Changes within this time, in ms, are published together: a thousand agents that reconnect together need one lookup. */
 const GATHER_MS = 50;
 const TICK_MS = 1000;
-/** Ticks between checks of the subscribers' access. Changes by this server are checked at once. */
+/** Ticks between checks of the subscribers' access. Changes by this server are checked immediately. */
 const VALID_TICKS = 5;
 
 /** The types of records whose state is published. */
@@ -154,7 +154,7 @@ export class Live {
     return queue;
   }
 
-  /** The action of a tick: reads, unless the previous read is still under way. */
+  /** The action of a tick: reads, unless the previous read is still in progress. */
   #reader<T>(queue: EventQueue<T>, read: () => Promise<T | undefined>): () => void {
     let reading = false;
     return () => {

@@ -19,7 +19,7 @@ export interface MadeToken {
 /** The properties of a new token. `userId` null = an administrator's. */
 export type TokenPlan = Pick<ApiToken, 'name' | 'readOnly' | 'secrets' | 'wall' | 'expiresAt' | 'userId' | 'legacy'>;
 
-/** The user that a call about tokens concerns; null = the administrators. @throws {AditError} FORBIDDEN for another user than the caller */
+/** The user whose tokens a call concerns; null = the administrators. @throws {AditError} FORBIDDEN for a user other than the caller */
 export function tokenOwner({ caller }: Context, userId: number | null | undefined): number | null {
   if (caller.kind === 'admin') return userId ?? null;
   if (caller.kind !== 'user' || (userId !== null && userId !== undefined && userId !== caller.userId)) throw new AditError('FORBIDDEN');
@@ -28,7 +28,7 @@ export function tokenOwner({ caller }: Context, userId: number | null | undefine
 
 /** Creates a token. A `legacy` one replaces the user's previous one. @param problems the problems found so far @throws {AditError} */
 export async function createToken(context: Context, problems: Problems, plan: TokenPlan): Promise<MadeToken> {
-  // Otherwise, a leaked token could be used to create one that outlasts it.
+  // Otherwise, a leaked token could be used to create one that stays valid longer.
   if (context.caller.by === 'token') throw new AditError('FORBIDDEN');
   const { token, hash } = newToken();
   return context.write(async (tx, changed) => {

@@ -1,6 +1,6 @@
 import { enumOf } from '../values/enum.ts';
 
-/** What bytes are counted for. */
+/** The kinds of records with traffic counters. */
 export const TrafficResource = enumOf('TrafficResource', 'What traffic is counted for.', {
   client: 'A client: the sum over its tunnels and hosts.',
   tunnel: 'A tunnel.',

@@ -9,7 +9,7 @@ import { AditError } from '../errors.ts';
 const none = { inletBytes: 0, exportBytes: 0 };
 
 /*
- * A reset has a transaction of its own, so that counters collected before it are neither written in the same transaction nor after it (StateSaver.trafficReset).
+ * A reset has its own transaction, so that counters collected before the reset are not written in it or after it (StateSaver.trafficReset).
  */
 
 /**
@@ -52,7 +52,7 @@ export function resetHostTraffic(context: Context, id: number): Promise<Host> {
   }, { alone: true });
 }
 
-/** Updates the traffic series. @returns the current totals, which the engine and the row are about to lose */
+/** Updates the traffic series. @returns the current totals, which the reset removes from engine and row */
 async function settle(
   { store }: Context, tx: Transaction, resource: 'client' | 'tunnel' | 'host', row: { readonly id: number; readonly inletBytes: bigint; readonly exportBytes: bigint }, state: CountedBytes | undefined,
 ): Promise<CountedBytes> {

@@ -46,7 +46,7 @@ export const UpdateTunnelInput = builder.inputType('UpdateTunnelInput', {
 /** The input of a tunnel with the values of a row; undefined = not given. */
 export type TunnelValues = Partial<ReturnType<typeof tunnelValues>>;
 
-/** @param problems collects errors: null for a field that can't be cleared, an empty text or a limit below 1 where null means none, an invalid id */
+/** @param problems collects errors: null for a field that can't be cleared, an invalid id, and an empty text or a limit below 1 where null means "none" */
 export function tunnelValues(problems: Problems, input: typeof UpdateTunnelInput.$inferInput) {
   return problems.columns({
     clientId: () => idOf('clientId', neverNull('clientId', input.clientId)),

@@ -4,6 +4,7 @@ import type { Tunnel, Client } from '../../store/generated/sqlite/client.ts';
 import type { PortLease, PortRequest } from '../../engine/face.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import type { Reading } from '../../store/reading.ts';
+import { seesSecrets } from '../access/secret-field.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
 import { uniqueOr } from '../writes/unique.ts';
@@ -31,17 +32,18 @@ export function keyOf({ mode, password }: Keyed): string {
 export type KeyOwner = Pick<Client, 'id' | 'userId'>;
 
 /**
- * Stores a tunnel whose password must be unique among secret and p2p tunnels; an index of the database decides (contract 2.4, 4.6, D21). An error that the
- * password is in use reveals that it opens another owner's tunnel, so choosing a password counts as a guess and is throttled: a caller that has to wait
- * gets the same response for every password. A password that is in use counts as a successful guess, any other as an attempt (rules/chosen-keys.ts). Both count for
- * the tunnel's owner, so that others behind the same address don't have to wait. Administrators may see all passwords and are not throttled.
- * @param before a password that is not a guess: that of the tunnel before the change, of the copied tunnel, or a generated one
+ * Stores a tunnel whose password must be unique among secret and p2p tunnels, which a unique index enforces (contract 2.4, 4.6, D21). An error that the
+ * password is in use reveals that it opens another owner's tunnel, so choosing a password counts as a guess and is throttled: a caller who has to wait
+ * gets the same response for every password. A password in use counts as a successful guess, any other password as an attempt (rules/chosen-keys.ts).
+ * Both count for the tunnel's owner, so that others behind the same address don't have to wait. Administrators may see all passwords and are not throttled.
+ * @param before a password that is not a guess: the former password, the copied tunnel's, or a generated one
  * @throws {AditError} TUNNEL_KEY_DUPLICATE
  */
 export async function withUniqueKey<T>(context: Context, owner: KeyOwner, tunnel: Keyed, before: Keyed | undefined, write: () => Promise<T>): Promise<T> {
   const { caller, attempts } = context;
   const { mode, password } = tunnel;
-  const duplicate = new AditError('TUNNEL_KEY_DUPLICATE', { password });
+  // The password may be one that is stored, which a copy or another mode has to be unique with.
+  const duplicate = new AditError('TUNNEL_KEY_DUPLICATE', { password: seesSecrets(caller) ? password : '***' });
   const isKnown = before !== undefined && keyedModes.includes(before.mode) && before.password === password;
   if (caller.kind === 'admin' || !keyedModes.includes(mode) || isKnown) return uniqueOr(duplicate, write);
   const name = guesserName(owner);
@@ -78,14 +80,14 @@ type PortWork<T> = (...given: [...Parameters<Work<T>>, leasePort: (request: Port
 
 /**
  * A write that binds the port of a tunnel before it stores anything (contract 4.4). `leasePort` returns undefined for a mode without a
- * port. It throws AditError PORT_UNAVAILABLE, or, with `starts`, PORT_IN_USE if that is the reason. A port that no tunnel takes over is released before the next write.
+ * port. It throws AditError PORT_UNAVAILABLE, or, with `starts`, PORT_IN_USE if the port is in use. A port that no tunnel takes over is released before the next write.
  */
 export function writeWithPort<T>(context: Context, work: PortWork<T>, { starts = false, ...options }: { readonly alone?: boolean; readonly starts?: boolean } = {}): Promise<T> {
   let lease: PortLease | undefined;
   return context.write((tx, changed) => work(tx, changed, async (request) => lease = await leasePort(context, request, starts ? tx : undefined)), { ...options, ended: async () => lease && context.engine.releasePort(lease.id) });
 }
 
-/** @param naming for looking up the tunnel that uses the port, to name it; undefined = the contract's text is sufficient */
+/** @param naming for looking up the name of the tunnel that uses the port; undefined = the contract's text is sufficient */
 async function leasePort(context: Context, { mode, port, serverIp, replaces }: PortRequest, naming: Reading | undefined): Promise<PortLease | undefined> {
   const { engine, log } = context;
   if (transportOf(mode) === undefined) return undefined;

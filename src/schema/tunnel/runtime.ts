@@ -6,14 +6,14 @@ import { Health } from '../health/type.ts';
 import { textOrNull } from '../values/empty.ts';
 import { enumOf } from '../values/enum.ts';
 
-/** The running state of a tunnel; if the engine has none, the stored state of the row. */
+/** The running state of a tunnel: from the engine, or else the state stored in the row. */
 export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): TunnelState {
   return state ?? {
     running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), dropped: 0, visitors: [], health: null,
   };
 }
 
-/** How a visitor's connections go. */
+/** The path of visitors' connections. */
 const VisitorPath = enumOf('VisitorPath', "The path of a visitor program's connections.", {
   relay: 'Through the server.',
   direct: 'Directly to the agent (P2P). Connections opened earlier may still go through the server.',

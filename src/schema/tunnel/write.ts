@@ -16,7 +16,7 @@ interface NewTunnel {
   readonly columns: Omit<Prisma.TunnelUncheckedCreateInput, 'id' | 'port'> & Pick<Tunnel, 'mode' | 'serverIp' | 'password'>;
   /** 0 = assign a free port. */
   readonly port: number;
-  /** A tunnel whose password is not a guess: the copied one, or this one with a generated password. */
+  /** A tunnel whose password is not a guess: the copied tunnel, or this tunnel with a generated password. */
   readonly known?: Pick<Tunnel, 'mode' | 'password'>;
 }
 

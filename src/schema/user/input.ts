@@ -39,7 +39,7 @@ export const UpdateUserInput = builder.inputType('UpdateUserInput', {
 /** The input of a user with the values of a row; undefined = not given. */
 export type UserValues = Partial<ReturnType<typeof userValues>>;
 
-/** @param problems collects errors: null for a field that can't be cleared, an empty text or a limit below 1 where null means none, an invalid id */
+/** @param problems collects errors: null for a field that can't be cleared, an invalid id, and an empty text or a limit below 1 where null means "none" */
 export function userValues(problems: Problems, input: typeof UpdateUserInput.$inferInput) {
   return problems.columns({
     username: () => neverNull('username', input.username),

@@ -13,7 +13,7 @@ export async function userById(tx: Reading, id: number): Promise<User> {
   return user;
 }
 
-/** Updates the column `expired` of the user's clients, from their own and their owner's expiry. */
+/** Updates the column `expired` of the user's clients from the expiry of the client and the user. */
 export async function expireClientsWith(tx: Transaction, userId: number, ownerExpired: boolean, now: number): Promise<void> {
   await tx.client.updateMany({ where: { userId }, data: { expired: ownerExpired } });
   if (!ownerExpired) await tx.client.updateMany({ where: { userId, expiresAt: { lte: new Date(now) } }, data: { expired: true } });
@@ -25,7 +25,7 @@ export function clientsOf(tx: Transaction, userId: number) {
 }
 
 /**
- * Checks whether a user may have this limit of clients. It is only checked when it changes, so that a user with more clients stays editable.
+ * Checks whether a user may have this limit of clients. Only checked when the limit changes, so that a user with more clients can still be edited.
  * @throws {AditError} USER_CLIENTS_ABOVE_QUOTA
  */
 export function checkClientQuota({ maxClients, clientCount }: User, next: number | undefined): void {

@@ -77,7 +77,7 @@ export interface PasswordChange {
   readonly currentPassword?: string | null;
   readonly newPassword: string;
   readonly confirmation?: string | null;
-  /** Also revokes the user's tokens; a reset by an administrator always does. */
+  /** Also revoke the user's tokens; a reset by an administrator always does so. */
   readonly revokeTokens?: boolean | null;
 }
 

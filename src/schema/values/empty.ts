@@ -4,12 +4,12 @@ import { invalidInput } from '../errors.ts';
  * The database stores '' and 0 for "none" and "unlimited"; the schema uses null. These functions convert between them.
  */
 
-/** A row's text in the schema: null = none. */
+/** A stored text in GraphQL: null = none. */
 export function textOrNull(stored: string): string | null {
   return stored === '' ? null : stored;
 }
 
-/** A row's limit or port in the schema: null = none. */
+/** A stored limit or port in GraphQL: null = none. */
 export function numberOrNull(stored: number): number | null {
   return stored === 0 ? null : stored;
 }
@@ -19,7 +19,7 @@ export function givenOr<T, Empty>(value: T | null | undefined, empty: Empty): T 
   return value === null ? empty : value;
 }
 
-/** An input's text in a row. @throws {AditError} INVALID_INPUT for the empty text: null means none */
+/** An input's text as stored. @throws {AditError} INVALID_INPUT for an empty text: use null */
 export function textOrNone(field: string, value: string | null | undefined): string | undefined {
   return givenOr(notEmpty(field, value, 'null = none'), '');
 }
@@ -30,7 +30,7 @@ export function notEmpty<T extends string | null | undefined>(field: string, val
   return value;
 }
 
-/** An input's limit in a row. @throws {AditError} INVALID_INPUT below 1 */
+/** An input's limit as stored. @throws {AditError} INVALID_INPUT below 1 */
 export function limitOrNone(field: string, value: number | null | undefined): number | undefined {
   if (typeof value === 'number' && value < 1) throw invalidInput(field, 'less than 1; null = unlimited');
   return givenOr(value, 0);

@@ -1,9 +1,9 @@
 import { builder } from '../builder.ts';
 
 /**
- * A GraphQL enum of the values that the program has. Their names are the values in upper case: `httpProxy` is HTTP_PROXY.
- * @param descriptions by value; the compiler reports a value that is left out
- * @param names of values that are called something else
+ * A GraphQL enum of values that the program uses. A name is the value in upper case: `httpProxy` is HTTP_PROXY.
+ * @param descriptions by value; the compiler reports a missing value
+ * @param names for values with a different name
  */
 export function enumOf<Value extends string>(name: string, description: string, descriptions: Readonly<Record<Value, string>>, names?: Readonly<Partial<Record<Value, string>>>) {
   const values: Record<string, { readonly value: Value; readonly description: string }> = {};

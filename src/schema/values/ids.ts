@@ -14,7 +14,7 @@ export function idOf(field: string, id: string | null | undefined): number | nul
 export function idOf(field: string, id: string | null | undefined): number | null | undefined {
   if (id === null || id === undefined) return id;
   const value = Number(id);
-  // `String` makes the spelling unique: neither 01 nor 1e0.
+  // `String` ensures a canonical spelling: neither 01 nor 1e0.
   if (!Number.isInteger(value) || Math.abs(value) > largest || String(value) !== id) throw new AditError('INVALID_INPUT', { field, reason: 'not an id' });
   return value;
 }

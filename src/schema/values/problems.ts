@@ -1,8 +1,8 @@
 import { AditError } from '../errors.ts';
 
 /**
- * Gathers what is wrong with the input of one call, so that all of it is reported at once: one error, that of the first problem, which lists
- * them all. Checks name a field from where they begin (`targets.0`); its path gets the argument here (`input.targets.0`).
+ * Collects all problems with the input of one call, and reports them together: as the error of the first problem, which lists
+ * all of them. Checks name a field by its relative path (`targets.0`); this class adds the argument (`input.targets.0`).
  *
  *     const problems = new Problems();
  *     return problems.during(async () => {
@@ -26,7 +26,7 @@ export class Problems {
     return new Problems(this.#at === null ? null : join(this.#at, path), this.#found);
   }
 
-  /** Whether there is a problem. */
+  /** Whether any problem was found. */
   get any(): boolean {
     return this.#found.length > 0;
   }

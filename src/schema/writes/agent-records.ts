@@ -16,8 +16,8 @@ type DeclaredFields<Of extends Readonly<Record<string, ColumnUse>>> = NonNullabl
 const NONE: DeclaredOutcome = { id: 0, port: 0, error: '' };
 
 /**
- * Stores the tunnels and hosts that agents declare as records marked `noStore`. They are created, changed and deleted like calls
- * by the agent's client, so every rule of the API applies.
+ * Stores the tunnels and hosts that agents declare as records marked `noStore`. They are created, changed and deleted as if the
+ * agent's client called the API, so every rule of the API applies.
  */
 export class AgentDeclarations implements Declarations {
   readonly #services: Services;
@@ -50,7 +50,7 @@ export class AgentDeclarations implements Declarations {
     return last;
   }
 
-  /** Resolves when the store is no longer used. `forgetDeclared` of the store deletes the remaining records at the next start. */
+  /** Resolves when this object no longer uses the store. The store's `forgetDeclared` deletes the remaining records at the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all(this.#queues.values());

@@ -9,10 +9,10 @@ export type ClientWithOwner = Client & { readonly user: User | null };
 /** The global settings with the platform domains, which are saved together. */
 export type GlobalState = GlobalSettings & { readonly platformDomains: readonly PlatformDomain[] };
 
-/** The first wrong guess of an address within some time. */
+/** The first wrong guess from an address within a period. */
 export interface FailedAttempt {
   readonly credential: Credential;
-  /** The name in the guess; blank = an agent, which gives none. */
+  /** The name in the guess; blank = an agent, which sends no name. */
   readonly name: string;
 }
 
@@ -39,7 +39,7 @@ export type Change = { readonly caller: Author; readonly at: Date } & (
   /** `lease` holds the port of a listener that must be reopened. */
   | { readonly resource: 'tunnel'; readonly lease?: PortLease } & Resettable & Action<Tunnel>
   | { readonly resource: 'host' } & Resettable & Action<Host>
-  /** `clients`: those whose state changes with the user's, after the change. */
+  /** `clients`: the clients whose state changes with the user's, after the change. */
   | { readonly resource: 'user'; readonly clients: readonly ClientWithOwner[] } & Action<User>
   | { readonly resource: 'apiToken' } & Action<ApiToken>
   | { readonly resource: 'globalSettings' } & Action<GlobalState>
@@ -70,7 +70,7 @@ export class Changes {
   }
 
   /**
-   * Calls every listener and waits for them. A listener that fails doesn't affect the others.
+   * Calls all listeners and waits for them. A listener that fails doesn't affect the others.
    * @throws the error of the first listener that failed
    */
   async publish(change: Change): Promise<void> {

@@ -5,8 +5,8 @@ const atOnce = 100;
 
 /**
  * Publishes expiries that have passed since the last run: to the lists, which sort by the column `expired`, to the engine, to
- * subscribers and to the audit log, as changes by the program itself. Permissions don't depend on it, since every use checks
- * the time (contract D13). An edit of an expiry stores and publishes its effect itself.
+ * subscribers and to the audit log, as changes by the program itself. Permissions don't depend on this function, since every use checks
+ * the time (contract D13). An edit of an expiry stores and publishes its own effect.
  */
 export async function sweepExpiries({ writes, now }: Pick<Services, 'writes' | 'now'>): Promise<void> {
   const at = new Date(now());

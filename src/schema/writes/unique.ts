@@ -1,8 +1,8 @@
 import type { AditError } from '../errors.ts';
 
 /**
- * Runs a write, and throws `error` if it violates a unique index. A check before the write can't see what another
- * process writes at the same time; the index does.
+ * Runs a write, and throws `error` if it violates a unique index. A check before the write would miss concurrent writes of
+ * another process; the index catches them.
  */
 export async function uniqueOr<T>(error: AditError, write: () => Promise<T>): Promise<T> {
   try {

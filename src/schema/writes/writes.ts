@@ -6,7 +6,7 @@ import type { Author, Change, Changes, MadeChange } from './changes.ts';
 
 /**
  * The work of a write: it reads the rows that its checks need in `tx`, writes rows there, and calls `changed` for each change.
- * It must not write in another way, nor wait for the network, since no other write can run meanwhile.
+ * It must not write in any other way or wait for the network, since no other write can run meanwhile.
  */
 export type Work<T> = (tx: Transaction, changed: (change: MadeChange) => void) => Promise<T>;
 
@@ -22,7 +22,7 @@ export interface WriteParts {
 
 /**
  * The path of every change. One write runs at a time, from reading rows until the engine has applied the changes.
- * So no check uses a row that another write replaces, and the engine sees changes in the order of their commits.
+ * Thus, no check uses a row that another write replaces, and the engine sees changes in commit order.
  */
 export class Writes {
   readonly #parts: WriteParts;

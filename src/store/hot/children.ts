@@ -2,24 +2,24 @@ import { isBounded, pageBytes, type TableRows } from './page.ts';
 import { Binder } from './binder.ts';
 import type { HotReader } from './reader.ts';
 
-/** A range of what each of several clients (or users, of clients) has, by id. */
+/** A range of the tunnels or hosts of each client, or of the clients of each user, by id. */
 export interface ChildrenQuery {
   /** Ids of the clients, or of the users. */
   readonly parentIds: readonly number[];
-  /** Rows of each to leave out at the beginning. */
+  /** Rows of each parent to skip. */
   readonly offset: number;
-  /** The most rows of each; absent = all that remain. */
+  /** Maximum rows of each parent; absent = all that remain. */
   readonly limit?: number;
-  /** The most rows of all together; absent = any. */
+  /** Maximum rows in total; absent = unlimited. */
   readonly mostRows?: number;
 }
 
-/** The rows of a table that can be asked for so; clients are those of users. */
+/** The tables that can be read this way; the parents of clients are users. */
 export type ChildRows = Pick<TableRows, 'Client' | 'Tunnel' | 'Host'>;
 
 /**
  * Reads the same range of the tunnels or hosts of many clients, or of the clients of many users, with one statement, whole rows, by id.
- * @throws {RowsTooLongError} where they have more text than a page may
+ * @throws {RowsTooLongError} if they have more text than a page may have
  */
 export function childrenOf<Table extends keyof ChildRows>(
   reader: HotReader, table: Table, { parentIds, offset, limit, mostRows }: ChildrenQuery): Promise<Array<ChildRows[Table]>> {
@@ -28,7 +28,7 @@ export function childrenOf<Table extends keyof ChildRows>(
   const sqlite = reader.dialect === 'sqlite';
   const parents = binder.bind(JSON.stringify(parentIds));
   const one = sqlite ? 'p.value' : 'p.value::int';
-  // Each parent's range is read from the index up to its end, and no further: a client may have tens of thousands of tunnels.
+  // The index is read only up to the end of each parent's range: a client may have tens of thousands of tunnels.
   const range = (columns: string) =>
     `SELECT ${columns} FROM "${table}" WHERE "${parent}" = ${one} ORDER BY id LIMIT ${binder.bind(limit ?? (sqlite ? -1 : null))} OFFSET ${binder.bind(offset)}`;
   const from = sqlite ? `json_each(${parents}) AS p JOIN "${table}" t ON t.id IN (${range('id')})` : `json_array_elements_text(${parents}::json) AS p(value) CROSS JOIN LATERAL (${range('*')}) AS t`;

@@ -22,7 +22,7 @@ const orders = {
 /** What clients can be sorted by. */
 export type ClientOrder = keyof typeof orders;
 
-/** Those that an index of one owner's clients has. */
+/** The orders with an index for one owner's clients. */
 const ownOrders: ReadonlySet<ClientOrder> = new Set(['ID', 'REMARK', 'VERIFY_KEY', 'ENABLED', 'CONNECTED']);
 
 /** A page of clients. */
@@ -42,7 +42,7 @@ export function clientPages(reader: HotReader, query: ClientPageQuery): AsyncGen
   return readPages(reader, clientSource(query), query);
 }
 
-/** The list that a query means. */
+/** The list that a query refers to. */
 export function clientSource({ ownerId, clientId }: ClientPageQuery): PageSource<ClientOrder> {
   const where = filterOf({ userId: ownerId, id: clientId });
   return {

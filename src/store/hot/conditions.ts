@@ -6,20 +6,20 @@ import { storedTime } from './stored-time.ts';
  * effect. The engine's state is the last saved one.
  */
 
-/** Which clients. */
+/** Filters of clients. */
 export interface ClientConditions {
   readonly connected?: boolean;
   /** Neither switched off nor expired. */
   readonly enabled?: boolean;
   /** It has an owner. */
   readonly owned?: boolean;
-  /** Its time or its owner's ends before this moment. */
+  /** It or its owner expires before this moment. */
   readonly expiresBefore?: Date;
-  /** It uses more than this percentage of its traffic, or of its tunnels and hosts; what is unlimited isn't looked at. */
+  /** It uses more than this percentage of its traffic limit, or of its tunnel and host limit; missing limits are ignored. */
   readonly usageAbove?: number;
 }
 
-/** Which tunnels. */
+/** Filters of tunnels. */
 export interface TunnelConditions {
   /** Its client is. */
   readonly connected?: boolean;
@@ -29,13 +29,13 @@ export interface TunnelConditions {
   readonly owned?: boolean;
 }
 
-/** Which hosts. */
+/** Filters of hosts. */
 export interface HostConditions {
   /** Its client is. */
   readonly connected?: boolean;
   readonly enabled?: boolean;
   readonly scheme?: string;
-  /** It lies below a platform domain. */
+  /** Its name is below a platform domain. */
   readonly platform?: boolean;
   readonly platformDomainId?: string;
   /** Its client has an owner. */
@@ -44,13 +44,13 @@ export interface HostConditions {
   readonly ids?: readonly number[];
 }
 
-/** Which users. */
+/** Filters of users. */
 export interface UserConditions {
   /** Neither switched off nor expired. */
   readonly enabled?: boolean;
-  /** Their time ends before this moment. */
+  /** They expire before this moment. */
   readonly expiresBefore?: Date;
-  /** They have more than this percentage of their clients, or of their tunnels and hosts; what is unlimited isn't looked at. */
+  /** They use more than this percentage of their client limit, or of their tunnel and host limit; missing limits are ignored. */
   readonly usageAbove?: number;
 }
 
@@ -99,12 +99,12 @@ function equal(column: string, value: string | undefined): Condition | undefined
   return value === undefined ? undefined : { sql: `${column} = ?`, values: [value] };
 }
 
-/** More than a percentage of a limit, which is the value, in the unit of what is used. 0 is no limit. */
+/** Whether usage exceeds a percentage of a limit in the same unit. A limit of 0 means unlimited. */
 function above(used: string, limit: string): string {
   return `("${limit}" > 0 AND (${used}) * 100 > ${real('?')} * "${limit}")`;
 }
 
-/** In floating point, which overflows nowhere, and which both databases do alike. */
+/** As floating point, which doesn't overflow and gives the same results on both databases. */
 function real(sql: string): string {
   return `CAST(${sql} AS double precision)`;
 }

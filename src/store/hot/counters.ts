@@ -23,7 +23,7 @@ export interface CounterBatch {
     readonly lastOnlineAt: number | null;
   }[];
   readonly tunnels: readonly ({ readonly running: boolean } & Counted)[];
-  /** Only their bytes are counted. */
+  /** Only the bytes are stored. */
   readonly hosts: readonly Counted[];
 }
 
@@ -36,7 +36,7 @@ interface Counted {
   readonly exportBytes: number;
 }
 
-/** Rows of one statement: on SQLite nothing else runs meanwhile. */
+/** Rows per statement: on SQLite nothing else runs during a statement. */
 const batchSize = 2000;
 
 /**
@@ -63,11 +63,11 @@ export async function saveCounters(transaction: RunTransaction, dialect: Dialect
   });
 }
 
-/** On PostgreSQL another session may have locked a single table: each is checked, without waiting. */
+/** On PostgreSQL another session may have locked a single table: checks every table, without waiting. */
 const lockAllTables = `LOCK TABLE ${Object.values(Prisma.ModelName).map((name) => `"${name}"`).join(', ')} IN ROW EXCLUSIVE MODE NOWAIT`;
 
 /**
- * Writes something that changes nothing.
+ * Makes a write without effect.
  * @throws the database's error when it can't write at the moment, to any table
  */
 export async function tryWrite(transaction: RunTransaction, dialect: Dialect): Promise<void> {

@@ -44,13 +44,13 @@ export async function countsOf(reader: HotReader, scope: CountScope): Promise<Co
   return {
     clients: { total: clients, connected, neverSeen, disabled, expired },
     tunnels: { total: Array.from(byMode.values()).reduce((sum, one) => sum + one, 0), running, byMode },
-    // No index has both, and few hosts are disabled.
+    // No index covers both, and few hosts are disabled.
     hosts: { total: hosts, serving: onlineHosts - onlineButDisabled, disabled: disabledHosts },
     users: users && { total: kept?.get('users') ?? 0, disabled: users[0], expired: users[1] },
   };
 }
 
-/** The query of one number. Exported for the test that looks at its plan. */
+/** The query for one number. Exported for the test that checks its query plan. */
 export function countQuery({ dialect }: Pick<HotReader, 'dialect'>, table: Counted, scope: CountScope, state?: keyof typeof states): HotQuery {
   const binder = new Binder(dialect);
   const conditions = [...whose(binder, table, scope), ...(state === undefined ? [] : [states[state]])];

@@ -8,15 +8,15 @@ interface Bytes {
   readonly exportBytes: number;
 }
 
-/** A client for the start of the engine, with the columns of its owner that matter. */
+/** A client at the start of the engine, with the relevant columns of its owner. */
 export type StoredClient = Omit<Client, keyof Bytes> & Bytes & {
   readonly user: Pick<User, 'enabled' | 'expiresAt'> | null;
 };
 
-/** A tunnel as the engine starts with it. */
+/** A tunnel at the start of the engine. */
 export type StoredTunnel = Omit<Tunnel, keyof Bytes> & Bytes;
 
-/** A host as the engine starts with it. */
+/** A host at the start of the engine. */
 export type StoredHost = Omit<Host, keyof Bytes> & Bytes;
 
 /** Everything that the engine serves: whole rows, so that no column has to be named here. */
@@ -30,7 +30,7 @@ export interface EngineState {
   readonly serverUrl: string;
 }
 
-/** Rows that are read at once: few enough that nothing else waits long for the database. */
+/** Rows that are read at once: few enough that other queries don't wait long for the database. */
 const batchSize = 2000;
 
 /** Reads all that the engine serves. 100,000 clients and tunnels take well under a second. */

@@ -38,7 +38,7 @@ export function hostPages(reader: HotReader, query: HostPageQuery): AsyncGenerat
   return readPages(reader, hostSource(query), query);
 }
 
-/** The list that a query means. */
+/** The list that a query refers to. */
 export function hostSource({ clientId, ownerId }: HostPageQuery): PageSource<HostOrder> {
   const where = filterOf({ clientId, ownerId });
   return {

@@ -12,14 +12,14 @@ export interface PageQuery<Order extends string> {
   readonly search?: string;
   /** Columns that hold a secret are not searched. */
   readonly withoutSecrets?: boolean;
-  /** What else the rows have to fulfill, at least one; every row of the list is looked at for it. Absent = nothing. */
+  /** Further conditions, at least one; they are checked on every row of the list. Absent = none. */
   readonly conditions?: readonly Condition[];
-  /** Absent = by id. Equal rows are in the order of their ids. */
+  /** Absent = by id. Rows that compare equal are sorted by id. */
   readonly orderBy?: Order;
   readonly desc?: boolean;
-  /** Rows to leave out at the beginning, at least 0. */
+  /** Rows to skip, at least 0. */
   readonly offset: number;
-  /** Absent = all that remain; 0 = none, for the total alone. */
+  /** Absent = all that remain; 0 = no rows, only the total. */
   readonly limit?: number;
 }
 
@@ -27,7 +27,7 @@ export interface PageQuery<Order extends string> {
 export interface Page<Row> {
   readonly rows: Row[];
   readonly total: number;
-  /** Of a list that is read page by page: its rows have so much text that they are fewer than wanted. */
+  /** Only when a list is read page by page: the page has fewer rows than requested because of their text. */
   readonly short?: true;
 }
 
@@ -39,12 +39,12 @@ export interface TableRows {
   readonly User: User;
 }
 
-/** The most text of a page, in bytes: the largest page of users' records fits in. */
+/** Maximum text of a page, in bytes: enough for the largest page of users' records. */
 export const pageBytes = 32_000_000;
-/** The same of a page among others, whose rows can as well come with two pages. */
+/** The same for one of several pages, whose rows can also be split over two pages. */
 const partBytes = 4_000_000;
 
-/** A list as the page needs it. */
+/** The list that a page is read from. */
 export interface PageSource<Order extends string> {
   readonly table: SearchedTable;
   /** The expression of each sort order; an index must begin with it (test/store/page-indexes.test.ts). */
@@ -53,7 +53,7 @@ export interface PageSource<Order extends string> {
   readonly where: Where;
   /** Whether an index gives the rows that are filtered by `where` in this order: then a short page needs no worker. */
   indexed(order: Order | undefined): boolean;
-  /** The kept total of the list without a search and conditions. */
+  /** The stored total of the list without search and conditions. */
   total(binder: Binder): string;
 }
 
@@ -92,12 +92,12 @@ export async function readPage<Row extends { readonly id: number }, Order extend
   return { rows, total: await totalOf(reader, source) };
 }
 
-/** Every row of the list has to be looked at: callers do so one at a time. */
+/** Whether every row of the list has to be checked: callers run such queries one at a time. */
 export function scans({ search, conditions }: { readonly search?: string; readonly conditions?: readonly Condition[] }): boolean {
   return conditions !== undefined || (search !== undefined && search !== '');
 }
 
-/** The ids of the page of what a search finds, in the order of the list. */
+/** The ids of the requested page of a search's results, in the order of the list. */
 async function found<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Found> {
   const { desc = false, offset, limit } = query;
   if (query.orderBy === undefined || query.orderBy === 'ID') return reader.search(searchOf(source, query, { desc, offset, ...(limit !== undefined && { limit }) }));
@@ -142,7 +142,7 @@ export async function* readPages<Row extends { readonly id: number }, Order exte
   }
 }
 
-/** Reads rows by their ids as one page, or as several where they have too much text for one. A row by itself may have any. */
+/** Reads rows by their ids as one page, or as several if they have too much text for one. A single row may have any amount. */
 async function* parts<Row extends { readonly id: number }>(reader: HotReader, table: string, ids: readonly number[], total: number, short?: true): AsyncGenerator<Page<Row>, void, undefined> {
   const rows = await unlessTooLong(rowsOf<Row>(reader, table, ids, ids.length === 1 ? undefined : partBytes));
   if (rows) return yield { rows, total, ...(short && { short }) };
@@ -181,7 +181,7 @@ function totalQuery<Order extends string>(dialect: Dialect, source: PageSource<O
 const boundedRows = 200;
 const boundedOffset = 1000;
 
-/** Whether a range of a list is so short that a message to a worker costs more. */
+/** Whether a range of a list is so short that sending it to a worker would cost more. */
 export function isBounded({ offset, limit }: { readonly offset: number; readonly limit?: number }): boolean {
   return limit !== undefined && limit <= boundedRows && offset <= boundedOffset;
 }
@@ -192,7 +192,7 @@ function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Orde
   return key === '"id"' ? `"id" ${direction}` : `${key} ${direction}, "id" ${direction}`;
 }
 
-/** The query for the rows of a page. Exported for the test that looks at its plan. */
+/** The query for the rows of a page. Exported for the test that checks its query plan. */
 export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>, columns = '*'): HotQuery {
   const binder = new Binder(dialect);
   const where = conditions(source.where, binder);

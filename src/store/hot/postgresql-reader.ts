@@ -10,10 +10,10 @@ import type { HotQuery } from './binder.ts';
 import type { HotReader } from './reader.ts';
 import { Refreshes } from './refreshes.ts';
 
-/** PostgreSQL's code for a statement that took too long. */
+/** PostgreSQL's code for a statement that timed out. */
 const queryCanceled = '57014';
 
-/** The two types that pg reads otherwise than Prisma: a timestamp would be taken for local time, an int8 stay text. */
+/** The two types that pg parses differently from Prisma: pg takes a timestamp for local time, and returns an int8 as text. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === pg.types.builtins.TIMESTAMP) return (text: string) => new Date(`${text.replace(' ', 'T')}Z`);
@@ -37,14 +37,14 @@ function countingTypes(most: number, tooLong: () => void): typeof types {
 
 const idList = z.array(z.number());
 
-/** Reads on the pool that the Prisma client uses too, with prepared statements. Searches go to a worker that holds the texts. */
+/** Reads on the pool of the Prisma client, with prepared statements. Searches run in a worker that holds the texts. */
 export class PostgresqlReader implements HotReader {
   readonly dialect = 'postgresql';
   readonly #pool: pg.Pool;
   readonly #searchPool: pg.Pool;
-  /** Names of prepared statements by text: there are as many as the lists have orders. The conditions of a filter can be combined in too many ways to prepare them all. */
+  /** Names of prepared statements by text: one for each order of a list. Filter conditions have too many combinations to prepare them all. */
   readonly #names = new Map<string, string>();
-  /** Made when it is needed; undefined also when it has died: the next search starts another one, which reads all texts again. */
+  /** Started on demand; undefined also after it died: the next search starts a new one, which reads all texts again. */
   #worker: WorkerLink<IndexRequest> | undefined;
   readonly #refreshes = new Refreshes((table: SearchedTable) => this.#refresh(table));
 
@@ -116,7 +116,7 @@ export class PostgresqlReader implements HotReader {
   }
 }
 
-/** Runs a query, and cuts its connection when the rows have more text than they may: what is not read yet could be hundreds of megabytes. */
+/** Runs a query, and closes its connection when the rows exceed the limit for text: the unread rest could be hundreds of megabytes. */
 async function bounded(pool: pg.Pool, query: { readonly name: string; readonly text: string; readonly values: HotQuery['values'][number][] }, most: number): Promise<pg.QueryResult> {
   const client = await pool.connect();
   let tooLong = false;

@@ -2,7 +2,7 @@ import type { Dialect } from '../migrations.ts';
 import type { Found, Search } from '../search/search.ts';
 import type { HotQuery } from './binder.ts';
 
-/** The most that a search may work, in ms. */
+/** Maximum working time of a search, in ms. */
 export const searchMs = 2000;
 
 /**
@@ -12,12 +12,12 @@ export const searchMs = 2000;
 export interface HotReader {
   readonly dialect: Dialect;
   /**
-   * The caller vouches that the query's columns are those of `Row`: test/store compares them with Prisma's rows.
+   * The caller guarantees that the query's columns are those of `Row`: test/store compares them with Prisma's rows.
    * @throws {RowsTooLongError} for more text than the query may read
    */
   rows<Row>(query: HotQuery): Promise<Row[]>;
   /**
-   * Runs a search, in memory as far as the texts are there. It sees all that was committed before it began.
+   * Runs a search, in memory where the texts are available. It sees everything committed before it began.
    * @throws {SearchTooBroadError} after {@link searchMs}
    */
   search(search: Search): Promise<Found>;

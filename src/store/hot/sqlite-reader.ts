@@ -13,7 +13,7 @@ type Stored = Exclude<HotStored, null>;
 type Decoded = Stored | bigint | boolean | Date;
 type Row = Record<string, Decoded | null>;
 
-/** What SQLite has no type for, by the type that the migrations declare. */
+/** Decoders for the types that SQLite lacks, by the type that the migrations declare. */
 const decoders = new Map<string | null, (value: Stored) => Decoded>([
   ['BOOLEAN', (value) => value === 1],
   ['DATETIME', dateOf],
@@ -22,8 +22,8 @@ const decoders = new Map<string | null, (value: Stored) => Decoded>([
 ]);
 
 /*
- * SQLite keeps anything in any column. What another program has put there shows as 0, or as the beginning of 1970, in its own row, so that it
- * breaks neither a list nor the start.
+ * SQLite stores any type in any column. An invalid value from another program is shown as 0, or as the beginning of 1970, in its row only, so
+ * that lists and the start of the program still work.
  */
 
 function dateOf(value: Stored): Date {
@@ -42,8 +42,8 @@ function intOf(value: Stored): number {
 }
 
 /**
- * Bounded queries run right here, on a read-only connection that waits for nobody: a page by an index takes less than a message to a worker
- * would. A worker reads everything else, rows with too long texts, and everything while the file is locked.
+ * Bounded queries run on this thread, on a read-only connection that never waits: a page by an index takes less time than a message to a worker.
+ * A worker runs all other queries, those with too long texts, and everything while the file is locked.
  */
 export class SqliteReader implements HotReader {
   readonly dialect = 'sqlite';
@@ -51,7 +51,7 @@ export class SqliteReader implements HotReader {
   readonly #unchanged = new UnchangedRows<Row>();
   readonly #file: string;
   #closed = false;
-  /** Started on demand; undefined also after it died: nothing is lost with it, and the next query starts another one. */
+  /** Started on demand; undefined also after it died: it holds no data, and the next query starts a new one. */
   #worker: WorkerLink<ReaderRequest> | undefined;
 
   constructor(file: string) {
@@ -87,7 +87,7 @@ export class SqliteReader implements HotReader {
   /** undefined = the texts are too long, or the file is locked, which in WAL mode it hardly ever is for readers. */
   #rowsHere({ text, values }: HotQuery): Row[] | undefined {
     try {
-      // Asked before the rows are read: rows that are newer than their version are read once more, and no older ones are kept.
+      // Read before the rows: rows newer than this version are only read again, and outdated rows are never cached.
       const version = this.#here.version();
       const key = values.length === 0 ? text : `${text}\0${JSON.stringify(values)}`;
       const kept = this.#unchanged.at(version, key);
@@ -118,7 +118,7 @@ export class SqliteReader implements HotReader {
 
 type Decode = (rows: readonly (readonly HotStored[])[]) => Row[];
 
-/** By the columns of a prepared statement, and by what they are called. */
+/** By the columns of a prepared statement, and by their names and types. */
 const known = new WeakMap<readonly SqliteColumn[], Decode>();
 const decodes = new Map<string, Decode>();
 

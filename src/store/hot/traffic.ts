@@ -1,10 +1,10 @@
 import type { Dialect } from '../migrations.ts';
 import type { Transaction } from '../transaction.ts';
 
-/** What bytes are counted for. Those of a user are those of the clients the user has at that moment. */
+/** What bytes are counted for. A user's bytes are those of the clients that the user owns at that moment. */
 export type TrafficResource = 'client' | 'tunnel' | 'host' | 'user';
 
-/** The length of the buckets of a series, in minutes. They begin at whole multiples of it, in UTC. */
+/** The length of the buckets of a series. They begin at whole multiples of it, in UTC. */
 export const trafficSteps = { minute: 1, hour: 60, day: 1440 } as const;
 
 /** The length of a series' buckets. */
@@ -24,8 +24,8 @@ interface Counted {
 }
 
 /**
- * Adds the difference between new counters and the stored rows to the series. Call it in the same transaction, before the rows are written.
- * So writing a batch twice counts it once.
+ * Adds the difference between new counters and the stored rows to the series. Call it in the transaction that writes the rows, before they are written,
+ * so that writing a batch twice counts it once.
  * @param at ms since the epoch
  */
 export async function addTraffic(tx: Transaction, dialect: Dialect, resources: readonly TrafficResource[], counted: readonly Counted[], at: number): Promise<void> {
@@ -42,7 +42,7 @@ function addition(dialect: Dialect, resource: TrafficResource): string {
     ? `SELECT value ->> 'id' AS id, value ->> 'inletBytes' AS inlet, value ->> 'exportBytes' AS export FROM json_each(?)`
     : `SELECT id, "inletBytes" AS inlet, "exportBytes" AS export FROM jsonb_to_recordset($1::jsonb) AS r(id int, "inletBytes" bigint, "exportBytes" bigint)`;
   const buckets = sqlite ? `('minute', ?), ('hour', ?), ('day', ?)` : `('minute', $2::int), ('hour', $3::int), ('day', $4::int)`;
-  // SQLite's sum() fails beyond 64 bits, where its total() goes on; PostgreSQL's is exact however large.
+  // SQLite's sum() fails beyond 64 bits, but its total() doesn't; PostgreSQL's sum() is exact at any size.
   const sumOf = (bytes: string): string => `${sqlite ? 'total' : 'sum'}(${bytes})`;
   const key = resource === 'user' ? 'c."userId"' : 'c.id';
   const owned = resource === 'user' ? 'c."userId" IS NOT NULL AND ' : '';
@@ -56,21 +56,21 @@ function addition(dialect: Dialect, resource: TrafficResource): string {
       "inletBytes" = ${grown(dialect, 'inletBytes')}, "exportBytes" = ${grown(dialect, 'exportBytes')}`;
 }
 
-/** The stored value and the addition: each fits half of 64 bits, for any stored value. */
+/** The sum with any stored value; both are limited, so that the sum fits 64 bits. */
 function grown(dialect: Dialect, column: string): string {
   return bounded(dialect, `${bounded(dialect, `"TrafficSample"."${column}"`)} + excluded."${column}"`);
 }
 
-/** As a counter can say it (rules/byte-count.ts). */
+/** Limits a sum to the range of a counter (rules/byte-count.ts). */
 function bounded(dialect: Dialect, sum: string): string {
   const [least, greatest] = dialect === 'sqlite' ? ['min', 'max'] : ['least', 'greatest'];
   return `CAST(${least}(${greatest}(${sum}, 0), ${Number.MAX_SAFE_INTEGER}) AS BIGINT)`;
 }
 
-/** How long the buckets of each length are kept, in days. */
+/** How long buckets of each length are kept, in days. */
 export type TrafficRetention = Readonly<Record<TrafficStep, number>>;
 
-/** Deletes the buckets that are older than wanted. @param at ms since the epoch */
+/** Deletes the buckets that are older than the retention. @param at ms since the epoch */
 export async function pruneTraffic(tx: Transaction, retention: TrafficRetention, at: number): Promise<void> {
   for (const step of ['minute', 'hour', 'day'] as const) {
     await tx.trafficSample.deleteMany({ where: { step, at: { lt: bucketAt('minute', at) - retention[step] * 1440 } } });

@@ -40,7 +40,7 @@ export function tunnelPages(reader: HotReader, query: TunnelPageQuery): AsyncGen
   return readPages(reader, tunnelSource(query), query);
 }
 
-/** The list that a query means. */
+/** The list that a query refers to. */
 export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): PageSource<TunnelOrder> {
   const where = filterOf({ clientId, ownerId, mode });
   return {
@@ -60,11 +60,11 @@ export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): Page
 }
 
 /*
- * The kept counts: rows of Total for the lists, the counts of users and clients for their quotas and lists. Triggers of the migrations
- * keep them (0008_kept_counts); nothing else writes them.
+ * The stored counts: rows of Total for lists, and the counts of users and clients for their quotas and lists. They are maintained by triggers of
+ * the migrations (0008_kept_counts) only.
  */
 
-/** The name of the Total row of all tunnels, or of those of a mode. */
+/** The name of the Total row for all tunnels, or for those of a mode. */
 function tunnelTotal(mode?: string): string {
   return mode === undefined ? 'tunnels' : `tunnels:${mode}`;
 }

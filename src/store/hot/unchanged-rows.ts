@@ -10,7 +10,7 @@ export class UnchangedRows<Row extends object> {
   readonly #results = new Map<string, readonly Row[]>();
   #version: unknown;
 
-  /** What a query returned. @param version of the database now: results of any other are forgotten */
+  /** The cached result of a query. @param version the database's current one: other results are dropped */
   at(version: unknown, query: string): readonly Row[] | undefined {
     if (version === this.#version) return this.#results.get(query);
     this.#results.clear();

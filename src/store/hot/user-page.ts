@@ -31,7 +31,7 @@ export function userPages(reader: HotReader, query: UserPageQuery): AsyncGenerat
   return readPages(reader, userSource(), query);
 }
 
-/** The list that every query means. */
+/** The list that every query refers to. */
 export function userSource(): PageSource<keyof typeof orders> {
   return {
     table: 'User',

@@ -1,12 +1,12 @@
 import { foldCase, searched, pageOf, type Found, type Search, type SearchedTable } from './search.ts';
 import { Segment, type SegmentRow } from './segment.ts';
 
-/** Says which state of a segment's rows one has: it changes with each of them. */
+/** Identifies a state of a segment's rows: it changes with each change of them. */
 export type Stamp = readonly [segment: number, stamp: number];
 
 /** The matches in memory, and the rows that the database must check. */
 export interface FoundInMemory extends Found {
-  /** The ids of the list's rows with long texts; if there are any, or the search has conditions, `ids` has all that was found, ascending. */
+  /** The ids of the list's long rows; if there are any, or the search has conditions, `ids` contains all matches, ascending. */
   readonly long: Int32Array;
 }
 
@@ -15,19 +15,19 @@ interface Held {
   readonly segment: Segment;
 }
 
-/** The most that all tables together may take in memory, in bytes. */
+/** Maximum memory of all tables together, in bytes. */
 const INDEX_BYTES = 64 * 1024 * 1024;
-/** How long a table that was too large is searched in the database, before it is tried again, in ms. */
+/** How long a too large table is searched in the database before the index tries it again, in ms. */
 const TRY_AGAIN_MS = 600_000;
 
 /**
- * The texts of all rows in memory, a segment of neighboring ids at a time. It does not access the database: its owner asks which segments are
- * another than it has, and puts these in before a search.
+ * The texts of all rows in memory, in segments of neighboring ids. It does not access the database: its owner asks which segments are out of
+ * date, and stores their current rows before a search.
  */
 export class SearchIndex {
   readonly #most: number;
   readonly #tables = new Map<SearchedTable, Map<number, Held>>();
-  /** Until when tables are not held that were too large, by the monotonic clock. */
+  /** When too large tables are tried again, by the monotonic clock. */
   readonly #tooLarge = new Map<SearchedTable, number>();
   #bytes = 0;
 
@@ -36,7 +36,7 @@ export class SearchIndex {
     this.#most = most;
   }
 
-  /** Forgets the segments that are gone. @returns those to be put in; undefined = the table is too large, and searched in the database */
+  /** Drops segments that no longer exist. @returns the segments to store again; undefined = the table is too large and is searched in the database */
   stale(table: SearchedTable, stamps: readonly Stamp[]): Stamp[] | undefined {
     if ((this.#tooLarge.get(table) ?? 0) > performance.now()) return undefined;
     this.#tooLarge.delete(table);
@@ -69,7 +69,7 @@ export class SearchIndex {
     const folded = foldCase(text);
     const found: number[] = [];
     const long: number[] = [];
-    // Segments were put in in any order.
+    // Segments were stored in any order.
     for (const [, { segment }] of Array.from(this.#held(table)).toSorted(([a], [b]) => a - b)) {
       segment.find(search, folded, found, long);
     }
@@ -101,7 +101,7 @@ function bytesOf(held: ReadonlyMap<number, Held>): number {
   return bytes;
 }
 
-/** Combines the matches in memory with those among the database's long rows, in the requested form. */
+/** Combines the matches in memory with those among the database's long rows, and returns the requested range. */
 export function together(inMemory: Int32Array | readonly number[], among: readonly number[], { range }: Search): Found {
   return pageOf([...inMemory, ...among].toSorted((a, b) => a - b), range);
 }

@@ -25,7 +25,7 @@ export function searchSql(dialect: Dialect, { table, text, withoutSecrets, where
     return { text: `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM "${table}" WHERE ${[...filter, found].join(' AND ')}`, values: binder.values };
   }
   const part = `SELECT id, (${found}) AS found FROM "${table}" WHERE ${[...filter, 'id > ?'].join(' AND ')} ORDER BY id LIMIT ?`;
-  // As text, not as JSON inside JSON.
+  // As text, to avoid JSON inside JSON.
   return { text: `SELECT count(*) AS looked, max(id) AS last, '' || json_group_array(id) FILTER (WHERE found) AS ids FROM (${part})`, values: binder.values };
 }
 
@@ -37,8 +37,8 @@ function conditionSql(condition: Condition, binder: Binder): string {
 
 function contains(dialect: Dialect, column: string, search: string, binder: Binder): string {
   if (dialect === 'postgresql') return `strpos(lower("${column}"), lower(${binder.bind(search)})) > 0`;
-  // LIKE takes a time that grows with the square of the text's length where the search nearly matches. SQLite's lower() is the quickest, but
-  // folds ASCII only; `fold` knows all alphabets and calls back into JavaScript for each row.
+  // LIKE takes time quadratic in the text's length for near matches. SQLite's lower() is the fastest, but
+  // folds ASCII only; `fold` handles all alphabets and calls back into JavaScript for each row.
   const ascii = /^[\0-\x7f]*$/.test(search);
   return `instr(${ascii ? 'lower' : 'fold'}("${column}"), ${binder.bind(foldCase(search))}) > 0`;
 }
@@ -50,7 +50,7 @@ export function stampsSql(dialect: Dialect, table: SearchedTable): HotQuery {
   return { text: `SELECT ${all} AS json FROM "SearchSegment" WHERE resource = ${binder.bind(table)}`, values: binder.values };
 }
 
-/** The query for the rows of a segment, as `Segment` takes them: on SQLite a row for each, on PostgreSQL one JSON text of all. */
+/** The query for the rows of a segment, as `Segment` needs them: on SQLite a row for each, on PostgreSQL all in one JSON text. */
 export function rowsSql(dialect: Dialect, table: SearchedTable, segment: number): HotQuery {
   const { open, secret, numbers, filters } = searched[table];
   const binder = new Binder(dialect);

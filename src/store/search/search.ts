@@ -1,4 +1,4 @@
-/** Where a search looks in each table. The triggers of the migrations tell of changes to these columns, and of no others. */
+/** The searched columns of each table. The triggers of the migrations report changes of these columns, and of no others. */
 export const searched = {
   Client: { open: ['remark'], secret: ['vkey'], numbers: ['id'], filters: ['userId'] },
   Tunnel: { open: ['remark', 'target'], secret: ['password'], numbers: ['id', 'port'], filters: ['clientId', 'ownerId', 'mode'] },
@@ -6,13 +6,13 @@ export const searched = {
   User: { open: ['username', 'remark'], secret: [], numbers: ['id'], filters: [] },
 } as const satisfies Record<string, SearchedColumns>;
 
-/** The columns of a table that a search has to do with. */
+/** The columns of a table that matter for searches. */
 export interface SearchedColumns {
   /** The columns that are searched for all callers. */
   readonly open: readonly string[];
-  /** The same, of secrets. */
+  /** The same, for columns with secrets. */
   readonly secret: readonly string[];
-  /** That may equal it, when it is a number. */
+  /** Columns that a numeric text may equal. */
   readonly numbers: readonly string[];
   /** The columns that lists are filtered by, in addition to the id. */
   readonly filters: readonly string[];
@@ -25,12 +25,12 @@ export type SearchedTable = keyof typeof searched;
 export type Where = Readonly<Record<string, string | number | null>>;
 
 /**
- * What else the rows of a list have to fulfill, which no index answers: every row is looked at. Either SQL of the row's columns, the same for both
- * databases, with `?` for each value, or the ids that rows may have. Made in `hot/conditions.ts` alone.
+ * A further condition for the rows of a list that no index supports, so that every row is checked. Either SQL on the row's columns, the same for both
+ * databases, with `?` for each value, or the allowed ids. Created only in `hot/conditions.ts`.
  */
 export type Condition = { readonly sql: string; readonly values?: readonly (string | number)[] } | { readonly ids: readonly number[] };
 
-/** A part of what was found, by id. */
+/** A range of the matches, by id. */
 export interface PageRange {
   readonly desc: boolean;
   readonly offset: number;
@@ -38,12 +38,12 @@ export interface PageRange {
   readonly limit?: number;
 }
 
-/** A search, as it travels between threads. */
+/** A search, as sent between threads. */
 export interface Search {
   readonly table: SearchedTable;
-  /** Without NUL; '' = any. There is a text or a condition. */
+  /** Without NUL; '' = any. There is always a text or a condition. */
   readonly text: string;
-  /** Columns that hold a secret are not looked at. */
+  /** Columns with secrets are not searched. */
   readonly withoutSecrets: boolean;
   readonly where: Where;
   /** All of them must hold. Absent = none. */
@@ -52,11 +52,11 @@ export interface Search {
   readonly range?: PageRange;
 }
 
-/** What a search has found. */
+/** The result of a search. */
 export interface Found {
   /** Of the requested range. */
   readonly ids: Int32Array;
-  /** How many there are in all. */
+  /** Number of all matches. */
   readonly total: number;
 }
 
@@ -75,8 +75,8 @@ export function numberIn(text: string): number | undefined {
 }
 
 /**
- * A text without regard to case. Two letters stay as they are: the signs for kelvin and for the Turkish dotted I, which SQLite's own `lower()` leaves
- * too, would become letters of the English alphabet.
+ * A text in folded case. Two characters are not folded, the signs for kelvin and for the Turkish dotted I: they would become letters of the
+ * English alphabet, and SQLite's own `lower()` doesn't fold them, either.
  */
 export function foldCase(text: string): string {
   return /[\u0130\u212A]/.test(text) ? text.replaceAll(/[^\u0130\u212A]+/g, (part) => part.toLowerCase()) : text.toLowerCase();

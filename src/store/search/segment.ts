@@ -5,10 +5,10 @@ export const SEGMENT_BITS = 9;
 /** Rows with longer texts are not kept in memory. */
 export const LONG_CHARACTERS = 1024;
 
-/** A row as `rowsSql` reads it: id, whether its texts are left out because of their length, the texts, the numbers, the filter columns. */
+/** A row as `rowsSql` returns it: id, whether its texts are omitted because of their length, the texts, the numbers, the filter columns. */
 export type SegmentRow = readonly [id: number, long: number, ...values: (string | number | null)[]];
 
-/** The texts of some columns of all rows as one string, in which every text is found in one go. No text holds a NUL, and no search. */
+/** The texts of some columns of all rows as one string, which is searched in a single pass. Neither texts nor searches contain a NUL. */
 class Texts {
   readonly #text: string;
   readonly #starts: Int32Array;
@@ -56,7 +56,7 @@ class Texts {
 
 type Value = string | number | null;
 
-/** What lists are filtered by, of some rows. */
+/** The filter columns of some rows. */
 class Filters {
   readonly #columns: ReadonlyMap<string, readonly Value[]>;
 
@@ -65,14 +65,14 @@ class Filters {
     this.#columns = new Map([['id', rows.map(([id]) => id)], ...names.map((name, n): [string, Value[]] => [name, rows.map((row) => row[first + n] ?? null)])]);
   }
 
-  /** Returns a test whether a row belongs to the list. */
+  /** Returns a function that tests whether a row belongs to the list. */
   of(where: Where): (row: number) => boolean {
     const wanted = Object.entries(where).map(([name, value]) => ({ values: this.#columns.get(name) ?? [], value }));
     return (row) => wanted.every(({ values, value }) => values[row] === value);
   }
 }
 
-/** Some neighboring rows of a table, as a search needs them. */
+/** Neighboring rows of a table, in the form that searches need. */
 export class Segment {
   readonly #ids: Int32Array;
   readonly #open: Texts;
@@ -83,7 +83,7 @@ export class Segment {
   /** The ids of rows with long texts, which are searched in the database. */
   readonly #long: Int32Array;
   readonly #longFilters: Filters;
-  /** What it takes in memory, about. */
+  /** Approximate memory use. */
   readonly bytes: number;
 
   constructor({ open, secret, numbers, filters }: SearchedColumns, rows: readonly SegmentRow[]) {

@@ -6,13 +6,13 @@ import type { RowSet } from './connection.ts';
 import type { WriterRequest } from './protocol.ts';
 import { StatementError, type WorkerLink } from './worker-link.ts';
 
-/** As Prisma's messages call it. */
+/** The name in Prisma's messages. */
 const adapterName = 'adit-sqlite';
 
 /** The worker that writes, as the adapter uses it. */
 export type WriterLink = Pick<WorkerLink<WriterRequest>, 'ask' | 'close'>;
 
-/** Prisma's way to a SQLite file whose connections a worker has. */
+/** Prisma's adapter for a SQLite file whose connections belong to a worker. */
 export class SqliteAdapterFactory implements SqlDriverAdapterFactory, Savepoints {
   readonly provider = 'sqlite';
   readonly adapterName = adapterName;
@@ -28,7 +28,7 @@ export class SqliteAdapterFactory implements SqlDriverAdapterFactory, Savepoints
     return this.#adapter;
   }
 
-  /** Travels with the next statement: a call of Prisma's and a message for it alone cost a tenth of a small write. */
+  /** Sent with the next statement: a separate call and message would cost a tenth of a small write. */
   async set(): Promise<void> {
     this.#adapter?.lastTransaction?.setSavepoint();
   }
@@ -43,7 +43,7 @@ class SqliteAdapter implements SqlDriverAdapter {
   readonly adapterName = adapterName;
   readonly #link: WriterLink;
   #lastNumber = 0;
-  /** The one that writes: there is one at a time. */
+  /** The writing transaction: there is only one at a time. */
   lastTransaction: SqliteTransaction | undefined;
 
   constructor(link: WriterLink) {
@@ -73,15 +73,15 @@ class SqliteAdapter implements SqlDriverAdapter {
   }
 }
 
-/** A transaction; its first statement begins it, so that to begin costs no message. */
+/** A transaction. Its first statement begins it, which saves a message. */
 class SqliteTransaction implements Transaction {
   readonly provider = 'sqlite';
   readonly adapterName = adapterName;
-  /** Prisma leaves COMMIT and ROLLBACK to the methods of that name. */
+  /** Prisma leaves COMMIT and ROLLBACK to the methods `commit` and `rollback`. */
   readonly options = { usePhantomQuery: true };
   readonly #link: WriterLink;
   readonly #number: number;
-  /** Comes before the next statement. */
+  /** A savepoint is set before the next statement. */
   #savepoint = false;
   #ended = false;
 
@@ -147,13 +147,13 @@ class SqliteTransaction implements Transaction {
     await asPrisma(this.#link.ask(how, this.#number));
   }
 
-  /** A statement after the end would begin another transaction, which would never end. */
+  /** A statement after the end would begin another transaction, which nobody would end. */
   #check(): void {
     if (this.#ended) throw new DriverAdapterError({ kind: 'TransactionAlreadyClosed', cause: 'its statement came after its end' });
   }
 }
 
-/** A text that begins so can't write: SQLite's functions change nothing. Others may be reads too, and just wait for the writer. */
+/** A SELECT can't write: SQLite's functions change nothing. Other statements may also be reads, and just wait for the writer. */
 function readsOnly(sql: string): boolean {
   return /^\s*SELECT\b/i.test(sql);
 }

@@ -1,14 +1,14 @@
-/** How long answers of workers may be processed in one iteration of the event loop, with what follows on each at once, in ms. */
+/** Time for processing answers of workers, and everything that follows synchronously, in one iteration of the event loop, in ms. */
 const MOST_MS = 8;
 
-/** When the first one of this iteration was taken; undefined = none was. */
+/** When the first answer of this iteration was processed; undefined = none so far. */
 let since: number | undefined;
 /** Answers that wait for a later iteration. */
 let waiting = 0;
 
 /**
- * Takes an answer of a database worker now, or in a later iteration of the event loop if others have used up the time of this one. The system delivers all that
- * have arrived in one iteration, and on each follow the parsing of rows and what an operation makes of them. They are taken in their order.
+ * Processes an answer of a database worker now, or in a later iteration of the event loop if the time of this iteration is used up. The system delivers
+ * all pending answers in one iteration, and each one causes parsing of rows and further work. Answers are processed in order.
  */
 export function inTimeSlice(take: () => void): void {
   if (waiting === 0 && hasTime()) return take();
@@ -16,7 +16,7 @@ export function inTimeSlice(take: () => void): void {
   later(take);
 }
 
-/** In callbacks of their own: what follows on one answer is done before the next one looks at the clock. */
+/** A callback for each answer: its synchronous follow-up work is done before the next one checks the time. */
 function later(take: () => void): void {
   setImmediate(() => {
     if (!hasTime()) return later(take);

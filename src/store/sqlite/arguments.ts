@@ -4,7 +4,7 @@ import type { SqliteValue } from './binding.ts';
 
 const storable = z.union([z.string(), z.number(), z.bigint(), z.null(), z.instanceof(Uint8Array)]);
 
-/** The values of one of Prisma's statements as SQLite stores them. Times are text in ISO 8601, which sorts as they do. */
+/** The values of a Prisma statement as SQLite stores them. Times are text in ISO 8601, which sorts chronologically. */
 export function argumentsOf({ args, argTypes }: Pick<SqlQuery, 'args' | 'argTypes'>): SqliteValue[] {
   return args.map((value, index) => argument(value, argTypes[index]?.scalarType));
 }

@@ -1,14 +1,14 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 
 /*
- * The one module that names the package through which SQLite is reached. Nothing is used of it that Node's own `node:sqlite` lacks, so that
- * Node's can replace it here and nowhere else.
+ * The only module that imports the SQLite package. It uses nothing that Node's own `node:sqlite` lacks, so that
+ * Node's module can replace the package by changing this file only.
  */
 
-/** A value that a statement takes or gives. */
+/** A value that a statement accepts or returns. */
 export type SqliteValue = string | number | bigint | null | Uint8Array;
 
-/** A column of a statement; `type` is the one that the table declares, null of an expression. */
+/** A column of a statement; `type` is the type declared by the table, null for an expression. */
 export interface SqliteColumn {
   readonly name: string;
   readonly type: string | null;
@@ -27,7 +27,7 @@ export interface SqliteStatement {
 
 /** A connection to a database file. */
 export interface SqliteDatabase {
-  /** A transaction is open. */
+  /** Whether a transaction is open. */
   readonly isTransaction: boolean;
   /** Runs any number of statements. */
   exec(sql: string): void;
@@ -37,7 +37,7 @@ export interface SqliteDatabase {
 }
 
 /**
- * Opens a database file, and makes it unless `readOnly`.
+ * Opens a database file; creates it unless `readOnly`.
  * @param busyMs how long SQLite itself waits for another process's lock; the thread is blocked meanwhile
  */
 export function openDatabase(file: string, { readOnly = false, busyMs = 0 } = {}): SqliteDatabase {

@@ -1,10 +1,10 @@
-/** The kinds of errors that the store treats in their own way (https://sqlite.org/rescode.html). */
+/** The kinds of errors that the store handles specially (https://sqlite.org/rescode.html). */
 export const sqliteCodes = {
   error: 1, busy: 5, locked: 6, readOnly: 8, ioError: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26,
   constraintForeignKey: 787, constraintNotNull: 1299, constraintPrimaryKey: 1555, constraintTrigger: 1811, constraintUnique: 2067,
 } as const;
 
-/** The messages of errors that this package's `all` and `iterate` throw without a code, which Node's own give. */
+/** The messages of errors that this package's `all` and `iterate` throw without a code; Node's own module sets one. */
 const codesOfMessages: readonly (readonly [text: string, code: number])[] = [
   ['UNIQUE constraint failed', sqliteCodes.constraintUnique], ['NOT NULL constraint failed', sqliteCodes.constraintNotNull],
   ['FOREIGN KEY constraint failed', sqliteCodes.constraintForeignKey], ['database is locked', sqliteCodes.busy], ['database table is locked', sqliteCodes.locked],
@@ -24,7 +24,7 @@ export function primaryCode(errcode: number): number {
   return errcode & 0xff;
 }
 
-/** Whether an error says that another connection has the lock. */
+/** Whether an error means that another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error);
   return code !== undefined && (primaryCode(code) === sqliteCodes.busy || primaryCode(code) === sqliteCodes.locked);

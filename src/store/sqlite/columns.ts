@@ -17,12 +17,12 @@ const declaredTypes = new Map<string, ColumnType>([
   ['BLOB', types.Bytes], ['BOOLEAN', types.Boolean], ['JSONB', types.Json],
 ]);
 
-/** The types of columns as far as the tables declare them; undefined = an expression. */
+/** The types of columns as declared by the tables; undefined = an expression. */
 export function typesOf(columns: readonly SqliteColumn[]): readonly (ColumnType | undefined)[] {
   return columns.map(({ type }) => type === null ? undefined : declaredTypes.get(type.toUpperCase()));
 }
 
-/** Adds the types that no table declares: those of the first values. */
+/** Adds the types of columns that no table declares, from their first values. */
 export function completeTypes(declared: readonly (ColumnType | undefined)[], rows: readonly (readonly unknown[])[]): ColumnType[] {
   return declared.map((type, index) => type ?? typeOfValue(rows.find((row) => row[index] !== null)?.[index]));
 }
@@ -34,7 +34,7 @@ function typeOfValue(value: unknown): ColumnType {
   return types.Int32;
 }
 
-/** What a value of a column is in JSON, as Prisma expects it of an adapter. @throws for a BLOB: no table has one */
+/** A column's value in JSON, in the form that Prisma expects from an adapter. @throws for a BLOB: no table has one */
 export function toJson(value: unknown, type: ColumnType | undefined): string | number | null {
   if (value === null || typeof value === 'string') return value;
   if (typeof value !== 'number' && typeof value !== 'bigint') throw new TypeError('a BLOB was read, which no column of the program holds');

@@ -60,7 +60,7 @@ export class Connection {
   }
 }
 
-/** The driver would cut a text at a NUL, and store the rest of nothing. */
+/** The driver would cut the text at the NUL and drop the rest. */
 export function checked(values: readonly SqliteValue[]): readonly SqliteValue[] {
   if (values.some((value) => typeof value === 'string' && value.includes('\0'))) throw new NulError();
   return values;

@@ -1,10 +1,10 @@
 import process from 'node:process';
 
-/** The places of the shared array. */
+/** Indexes of the shared array. */
 const STOPPING = 0;
 const WORKING = 1;
 
-/** How long the end of the process waits for a statement, in ms. Node would wait for it, too, and then the driver might abort. */
+/** How long the process's exit waits for a statement, in ms. Without this, Node would wait for it, too, and then the driver might abort. */
 const WAIT_MS = 10_000;
 
 /** Shared between a database worker and the main thread. */
@@ -16,8 +16,8 @@ export function guardMemory(): GuardMemory {
 }
 
 /**
- * Inside a worker: runs code that calls the driver, but nothing more once the process ends. If a thread is terminated inside the driver's
- * code, it can crash the process (the package throws where that is not allowed).
+ * Inside a worker: runs code that calls the driver, unless the process is ending. Terminating a thread inside the driver's
+ * code can crash the process (the package throws where that is not allowed).
  */
 export function guarded(memory: GuardMemory, work: () => void): void {
   Atomics.store(memory, WORKING, 1);

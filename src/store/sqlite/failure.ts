@@ -16,16 +16,16 @@ export interface Failure {
   /** SQLite's extended code; absent = not an error of SQLite. */
   readonly errcode?: number;
   readonly nul?: true;
-  /** It worked for as long as it may, or its rows are longer than they may be. */
+  /** A search reached its time limit, or rows have too much text. */
   readonly tooLong?: true;
 }
 
-/** A search has worked for as long as it may, or rows are longer than they may be. */
+/** A search reached its time limit, or rows have too much text. */
 export class TooLongError extends Error {
   override readonly name = 'TooLongError';
 }
 
-/** Makes an error a message. */
+/** Converts an error to a message. */
 export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NulError) return { message, nul: true };
@@ -59,7 +59,7 @@ function kindOf(errcode: number, message: string): AdapterError {
   return { kind: 'sqlite', extendedCode: errcode, message };
 }
 
-/** `Client.vkey, Client.id` of a broken constraint's message. */
+/** The columns in a constraint error's message: `Client.vkey, Client.id`. */
 function columnsOf(message: string): string[] | undefined {
   return message.split('constraint failed: ')[1]?.split(', ');
 }

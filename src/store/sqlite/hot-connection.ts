@@ -2,13 +2,13 @@ import { foldCase } from '../search/search.ts';
 import { openDatabase, type SqliteColumn, type SqliteDatabase, type SqliteStatement, type SqliteValue } from './binding.ts';
 import { checked } from './connection.ts';
 
-/** Rows, each the JSON text of an array, with their columns. Integers that no number holds are texts. */
+/** Columns, and rows as the JSON text of an array each. Integers beyond JavaScript's safe range are texts. */
 export interface HotRows {
   readonly columns: readonly SqliteColumn[];
   readonly rows: readonly string[];
 }
 
-/** A value as a hot query returns it. An integer that no number holds is a text. */
+/** A value as a hot query returns it. Integers beyond JavaScript's safe range are texts. */
 export type Stored = string | number | null;
 
 /** Rows as arrays, with their columns. */
@@ -21,7 +21,7 @@ export interface HotPage {
 
 interface Prepared {
   readonly columns: readonly SqliteColumn[];
-  /** Returns each row as one text, since each value from the driver costs a call, which is most of the cost of a page. */
+  /** Returns each row as one text, because the driver's call for each value is most of the cost of a page. */
   asJson?: SqliteStatement;
   /** Returns the bytes of text instead for rows with more than `MOST_TEXT`. */
   asShortJson?: SqliteStatement;
@@ -35,10 +35,10 @@ interface Prepared {
 
 /** Bytes of text in a row. Writing, copying and parsing longer ones as JSON costs more than the calls for their values. */
 const MOST_TEXT = 2048;
-/** Bytes of text in the long rows of a page: reading more here would hold the thread that calls for too long. */
+/** Bytes of text in the long rows of a page: reading more here would block the calling thread for too long. */
 const MOST_PAGE = 2 * 1024 * 1024;
 
-/** Statements that are kept prepared. Pages have fewer; there are many more ways to combine the conditions of a filter, which callers choose. */
+/** Maximum statements kept prepared. Pages need fewer; but callers can combine the conditions of filters in many more ways. */
 export const MOST_PREPARED = 500;
 
 /** A read-only connection for the hot queries. */
@@ -74,7 +74,7 @@ export class HotConnection {
     return { columns, rows: texts?.map(onlyText) ?? this.#values(prepared, sql, values).map((row) => JSON.stringify(row)) };
   }
 
-  /** The bytes of text in the rows of a query. Texts that are long enough for pages of their own are not read for it. */
+  /** The bytes of text in the rows of a query. Texts long enough for overflow pages are not read for this. */
   bytes(sql: string, values: readonly SqliteValue[]): number {
     const prepared = this.#prepare(sql);
     return bytesOf(firstColumn(this.#asBytes(prepared, sql), checked(values)));
@@ -84,7 +84,7 @@ export class HotConnection {
     return prepared.asBytes ??= this.#statement(`SELECT ${textOf(prepared.columns)} FROM (${sql})`, false);
   }
 
-  /** Runs a query for a page, at the least cost to the thread that calls. @returns undefined = its texts are too long to be read here */
+  /** Runs a query for a page, at minimum cost to the calling thread. @returns undefined = its texts are too long to be read here */
   page(sql: string, values: readonly SqliteValue[]): HotPage | undefined {
     const prepared = this.#prepare(sql);
     const { columns } = prepared;
@@ -171,11 +171,11 @@ function arrayIn(row: unknown): unknown[] {
 
 function exact(value: unknown): Stored {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  // What a BLOB shows as is for the columns' decoders.
+  // A BLOB in its text form, for the columns' decoders.
   return typeof value === 'string' || typeof value === 'number' || value === null ? value : JSON.stringify(value);
 }
 
-/** The sum of what is a number. */
+/** The sum of the values that are numbers. */
 function bytesOf(values: readonly unknown[] = []): number {
   let bytes = 0;
   for (const value of values) if (typeof value === 'number') bytes += value;

@@ -6,15 +6,15 @@ import type { FoundInMemory, Stamp } from '../search/search-index.ts';
 import type { Found, Search, SearchedTable } from '../search/search.ts';
 
 /*
- * What the main thread and a database worker send each other. A request has one answer, in any order, and its number is the answer's. Rows
- * travel as JSON text.
+ * The messages between the main thread and a database worker. Each request gets one answer with the same number, in any order. Rows
+ * are sent as JSON text.
  */
 
 /** A request to the writer. */
 export type WriterRequest =
   /** A read-only statement outside of transactions. It sees committed data, and waits for no transaction. */
   | readonly [what: 'read', sql: string, args: readonly SqliteValue[]]
-  /** A statement that may write: outside of transactions, or inside the one with this number, which its first statement begins. */
+  /** A statement that may write: outside of transactions, or inside the transaction with this number, which its first statement begins. */
   | readonly [what: 'query' | 'execute', sql: string, args: readonly SqliteValue[], transaction?: number, behindSavepoint?: true]
   /** Rolls a transaction back to its last savepoint. */
   | readonly [what: 'undo', transaction: number]
@@ -23,7 +23,7 @@ export type WriterRequest =
   | readonly [what: 'commit' | 'rollback', transaction: number]
   | readonly [what: 'close'];
 
-/** A part of the rows of a hot query: the columns with the first one, and the number to ask for the next one with; 0 = that was the last. */
+/** A part of the rows of a hot query: the columns (first part only), and the number for requesting the next part; 0 = no more parts. */
 export type Part = readonly [columns: readonly SqliteColumn[], json: string, next: number];
 
 /** A request to the reader. */
@@ -36,7 +36,7 @@ export type ReaderRequest =
 
 /** A request to the worker with PostgreSQL's search index (`SearchIndex`), which reads nothing from the database. */
 export type IndexRequest =
-  /** Which segments have to be put in; `stamps` is the JSON text of all. */
+  /** Asks which segments have to be stored; `stamps` is the JSON text of all stamps. */
   | readonly [what: 'stale', table: SearchedTable, stamps: string]
   /** `rows` is the JSON text of the segment's rows. */
   | readonly [what: 'put', table: SearchedTable, stamp: Stamp, rows: string]
@@ -46,7 +46,7 @@ export type IndexRequest =
 /** A request to a database worker. */
 export type AnyRequest = WriterRequest | ReaderRequest | IndexRequest;
 
-/** What a request is answered with. */
+/** The possible answers to a request. */
 export interface Answers {
   readonly read: RowSet;
   readonly query: RowSet;
@@ -60,15 +60,15 @@ export interface Answers {
   readonly find: FoundInMemory | undefined;
 }
 
-/** A request as it travels. */
+/** A request as sent. */
 export type Request<Asked extends AnyRequest> = readonly [id: number, request: Asked];
 
-/** An answer as it travels. */
+/** An answer as sent. */
 export type Answer = readonly [id: number, failure: Failure | null, result?: unknown];
 
-/** What a worker is started with. */
+/** The start parameters of a worker. */
 export interface WorkerSettings {
-  /** '' where it reads none. */
+  /** '' = the worker reads no file. */
   readonly file: string;
   readonly role: 'writer' | 'reader' | 'index';
   readonly guard: GuardMemory;

@@ -9,13 +9,13 @@ import { Searches } from './search.ts';
 const PART_ROWS = 500;
 const PART_CHARACTERS = 262_144;
 
-/** Rows of which not all were asked for yet. */
+/** Rows that were not all requested yet. */
 interface Rest {
   readonly rows: readonly string[];
   sent: number;
 }
 
-/** Reads what may take long: searches, lists without a limit, counts of many rows. */
+/** Runs reads that may take long: searches, lists without a limit, counts of many rows. */
 export class Reader {
   readonly #connection: HotConnection;
   readonly #rests = new Map<number, Rest>();
@@ -23,7 +23,7 @@ export class Reader {
   #last = 0;
 
   /**
-   * @param guarded runs what continues in a later iteration of the event loop
+   * @param guarded runs work that continues in a later iteration of the event loop
    * @throws SQLite's error when the file can't be opened
    */
   constructor(file: string, guarded: (work: () => void) => void) {

@@ -1,4 +1,4 @@
-/** How a request is answered: once, in either way. */
+/** Answers a request, once: with a result or an error. */
 export interface Reply {
   resolve(result?: unknown): void;
   reject(error: unknown): void;

@@ -8,10 +8,10 @@ import { TooLongError } from './failure.ts';
 import type { HotConnection } from './hot-connection.ts';
 import type { Reply } from './reply.ts';
 
-/** Rows of the first part, and the fewest and the most of any. The first ones are few: how long their texts are shows only then. */
+/** Minimum and maximum rows of a part. The first part has the minimum, because the length of the texts is not known yet. */
 const LEAST_ROWS = 32;
 const MOST_ROWS = 4096;
-/** How long a part should take, in ms: others wait for its end, and the limit is looked at then. */
+/** Target time for a part, in ms: other requests wait for its end, and the time limit is checked then. */
 const PART_MS = 10;
 
 const looked = z.tuple([z.number(), z.number().nullable(), z.string()]);
@@ -31,7 +31,7 @@ export class Searches {
     this.#later = later;
   }
 
-  /** Answers with {@link Found}. @param mostMs the most that it may work, in ms */
+  /** Answers with {@link Found}. @param mostMs maximum working time, in ms */
   run(search: Search, mostMs: number, reply: Reply): void {
     const steps = this.#steps(search);
     let worked = 0;

@@ -3,9 +3,9 @@ import type { Reply } from './reply.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 interface Transaction {
-  /** 'failed': it could not begin, or SQLite has rolled it back by itself. */
+  /** 'failed': it could not begin, or SQLite rolled it back. */
   state: 'waiting' | 'open' | 'failed' | 'ended';
-  /** It has the connection. */
+  /** It owns the connection. */
   holds: boolean;
   /** Steps that were requested before it could begin. */
   readonly steps: Array<() => void>;
@@ -14,7 +14,7 @@ interface Transaction {
 }
 
 /**
- * Transactions by number. A transaction begins with its first statement, immediately for writing, so that it never fails halfway because of a lock.
+ * Transactions by number. A transaction begins with its first statement, with BEGIN IMMEDIATE, so that it never fails halfway because of a lock.
  * Statements that arrive while it waits for the connection run when it gets the connection.
  */
 export class Transactions {
@@ -36,7 +36,7 @@ export class Transactions {
       try {
         result = statement();
       } catch (error) {
-        // After some failures, such as a full disk, SQLite has rolled back: the next statement would be on its own.
+        // After some failures, such as a full disk, SQLite has rolled back: the next statement would run outside the transaction.
         if (!this.#connection.database.isTransaction) this.#fail(transaction, error);
         return reply.reject(error);
       }
@@ -44,7 +44,7 @@ export class Transactions {
     });
   }
 
-  /** Commits; one without statements has nothing to commit. If it fails nothing of the transaction remains. */
+  /** Commits; a transaction without statements has nothing to commit. If the commit fails, the transaction is rolled back. */
   commit(number: number, reply: Reply): void {
     const transaction = this.#all.get(number);
     if (transaction === undefined) return reply.resolve();

@@ -7,7 +7,7 @@ import { inTimeSlice } from './answer-turns.ts';
 import { adapterError, type Failure } from './failure.ts';
 import type { Answer, Answers, AnyRequest, WorkerSettings } from './protocol.ts';
 
-/** Compiled, also when tests run the sources. */
+/** The compiled program, even when tests run the sources. */
 const program = packageFile('dist/store/sqlite/worker.js');
 
 interface Waiting {
@@ -27,7 +27,7 @@ export class WorkerLink<Asked extends AnyRequest> {
   #lost: WorkerLostError | undefined;
   #closing = false;
 
-  /** @param onLost called once if it dies without being closed: what it was doing may have been done, or not */
+  /** @param onLost called once if the worker dies without being closed: its last request may or may not have been carried out */
   constructor(file: string, role: WorkerSettings['role'], onLost: (error: Error) => void) {
     this.#worker = new Worker(fileURLToPath(program), {
       workerData: { file, role, guard: this.#guard } satisfies WorkerSettings,
@@ -73,7 +73,7 @@ export class WorkerLink<Asked extends AnyRequest> {
     await this.#worker.terminate();
   }
 
-  /** Lets what was asked before be done, and ends the worker. */
+  /** Ends the worker after all earlier requests are done. */
   async close(): Promise<void> {
     if (this.#lost || this.#closing) return;
     this.#closing = true;
@@ -103,7 +103,7 @@ export class WorkerLostError extends Error {
   override readonly name = 'WorkerLostError';
 }
 
-/** What a database worker refuses a request with. */
+/** The error with which a database worker rejects a request. */
 export class StatementError extends Error {
   override readonly name = 'StatementError';
   readonly failure: Failure;
@@ -113,7 +113,7 @@ export class StatementError extends Error {
     this.failure = failure;
   }
 
-  /** The error for Prisma; undefined = it is not the database's. */
+  /** The error for Prisma; undefined = not an error of the database. */
   get adapterError(): ReturnType<typeof adapterError> {
     return adapterError(this.failure);
   }

@@ -1,31 +1,31 @@
 import { LOCK_WAIT_MS } from '../prisma-options.ts';
 
-/** Something that needs the writing connection for itself. */
+/** Something that needs exclusive use of the writing connection. */
 export interface Write {
   /** Begins the write; {@link WriteQueue.done} must be called at its end. @throws an error for `refuse`, unless the file is locked */
   start(): void;
-  /** It did not begin. */
+  /** The write could not begin. */
   refuse(error: unknown): void;
 }
 
-/** What the queue has to know of its surroundings. */
+/** The callbacks that the queue needs. */
 export interface WriteQueueOptions {
   /** Whether an error says that another process has the lock. */
   readonly isBusy: (error: unknown) => boolean;
-  /** Runs what a timer begins. */
+  /** Runs the work of a timer. */
   readonly guarded: (work: () => void) => void;
 }
 
-/** How often it tries again meanwhile, in ms. */
+/** Retry interval while the file is locked, in ms. */
 const RETRY_MS = 15;
-/** How long a write waits that comes when others have waited in vain: a queue of them must not wait one after the other. */
+/** How long a write waits after earlier ones have timed out, in ms, so that queued writes don't all wait for the full time. */
 const SHORT_WAIT_MS = 50;
-/** A lock that was not met for so long counts as another one. */
+/** If the lock was not seen for this long, it counts as a new lock, in ms. */
 const FORGET_MS = 1000;
 
 interface Waiting {
   readonly write: Write;
-  /** When it came, by the monotonic clock. */
+  /** When the write arrived, by the monotonic clock. */
   readonly since: number;
 }
 
@@ -36,11 +36,11 @@ interface Waiting {
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
   readonly #waiting: Waiting[] = [];
-  /** A write has the connection, or the lock is waited for. */
+  /** A write has the connection, or waits for the lock. */
   #taken = false;
-  /** It is being seen to who is next. */
+  /** The next write is being chosen. */
   #choosing = false;
-  /** Since when, and when last, the lock was found taken, without a write in between. */
+  /** When the lock was first and last found taken, without a successful write in between. */
   #locked: { readonly since: number; last: number } | undefined;
 
   constructor(options: WriteQueueOptions) {
@@ -52,7 +52,7 @@ export class WriteQueue {
     this.#next();
   }
 
-  /** The write that has the connection needs it no longer. */
+  /** The current write no longer needs the connection. */
   done(): void {
     this.#taken = false;
     this.#next();

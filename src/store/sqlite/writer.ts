@@ -12,12 +12,12 @@ import { WriteQueue } from './write-queue.ts';
  */
 const pragmas = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;';
 
-/** How long opening waits for another process's lock, in ms: nobody else waits for this thread yet. */
+/** How long opening waits for another process's lock, in ms: nothing else needs this thread yet. */
 const OPEN_MS = 5000;
 
 /**
- * A database file's one writing connection, and a second one for reads outside of transactions: those wait for no transaction. It blocks
- * its thread while a statement runs, and never for a lock.
+ * The only writing connection of a database file, and a second one for reads outside of transactions, which don't wait for any transaction. Blocks
+ * its thread while a statement runs, but never for a lock.
  */
 export class Writer {
   readonly #writing: Connection;
@@ -26,7 +26,7 @@ export class Writer {
   readonly #transactions: Transactions;
 
   /**
-   * @param guarded runs what a timer begins
+   * @param guarded runs the work of a timer
    * @throws SQLite's error when the file can't be opened
    */
   constructor(file: string, guarded: (work: () => void) => void) {

@@ -33,7 +33,7 @@ interface Lister {
   list(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
 }
 
-/** Serves files over HTTP, read-only, over the connections of streams, and only below directories that the agent's operator allows. */
+/** Serves files over HTTP, read-only, over the streams' connections, and only below directories that the agent's operator allows. */
 export class FileServer {
   #roots: readonly string[];
   readonly #log: Logger;
@@ -66,7 +66,7 @@ export class FileServer {
     this.#server.emit('connection', connection);
   }
 
-  /** Stops the timers, when no connection is left. */
+  /** Stops the timers. Call it when no connection is left. */
   close(): void {
     this.#server.close();
   }
@@ -114,7 +114,7 @@ export class FileServer {
     }
   }
 
-  /** An index file, if there is one that may be served; otherwise the list of files. */
+  /** Serves the index file, if there is one that may be served; otherwise the list of files. */
   async #sendDirectory(site: Site, { root, path: directory }: { readonly root: string; readonly path: string }, pathname: string, below: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const index = await servedPath(site, await this.#realRoots(), `${below}${INDEX}`);
     if (index.kind === 'file') {

@@ -31,8 +31,8 @@ export interface VhostConnectionOptions {
 }
 
 /**
- * One visitor's HTTP/1.x connection: reads the requests and writes the responses, and moves the bodies between visitor and target without touching
- * them. One request at a time; those that are sent ahead wait unread.
+ * One visitor's HTTP/1.x connection: reads the requests, writes the responses, and moves the bodies between visitor and target
+ * unchanged. One request at a time; pipelined requests wait unread.
  */
 export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   readonly covers = undefined;
@@ -42,12 +42,12 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
   readonly #visitor: ByteSocket;
   readonly #options: VhostConnectionOptions;
   readonly #requests: RequestReader;
-  /** The request that is under way, or the one before. */
+  /** The current request, or the previous one. */
   #handler: RequestHandler;
   #response: Http1Response;
   /** Another request may follow. */
   #keepsOpen = true;
-  /** The visitor's bytes go to the target as they are. */
+  /** The visitor's bytes are passed to the target unchanged. */
   #upgraded = false;
   /** The visitor has to read the waiting responses before its next request is read. */
   #unread = false;
@@ -223,7 +223,7 @@ export class VhostConnection implements SocketSink, RequestSink, VisitorSide {
     else this.#visitor.resume();
   }
 
-  /** Reads what was sent ahead. More is read from the visitor only when that is used up, so that it can't grow. */
+  /** Parses pipelined bytes. More is read from the visitor only when they are used up, so that they can't accumulate. */
   #readAhead(): void {
     this.#read();
     if (this.#over || this.#upgraded || this.#unread) return;

@@ -13,16 +13,16 @@ export interface Arrival {
   readonly scheme: 'http' | 'https';
   /** The address at the other end of the connection. */
   readonly peer: string;
-  /** Whether the connection may ask for a host; undefined = for any. */
+  /** Whether the connection may request a host; undefined = any host. */
   readonly covers?: ((host: string) => boolean) | undefined;
-  /** Whether a connection to the host's target is there already for a visitor. */
+  /** Whether a visitor already has a connection to the host's target. */
   readonly isKept: (entry: HostEntry, address: string) => boolean;
 }
 
 /** What is done with a request. */
 export type Decision = {
   readonly place: RequestPlace;
-  /** The visitor's: behind a proxy not the peer's. */
+  /** The visitor's address; behind a proxy, not the peer's. */
   readonly address: string;
 } & (
   | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly reason: string; readonly entry?: HostEntry }
@@ -34,7 +34,7 @@ export type Decision = {
   | { readonly kind: 'forward'; readonly entry: HostEntry; readonly origin: Origin }
 );
 
-/** Finds a request's host, and whether it may go there. @throws {HttpSyntaxError} */
+/** Finds a request's host, and decides whether the request is admitted. @throws {HttpSyntaxError} */
 export function decide(context: VhostContext, head: RequestHead, { scheme, peer, covers, isKept }: Arrival): Decision {
   const place = placeOf(head);
   const trusted = context.policy.trusts(peer);

@@ -36,7 +36,7 @@ export function gateOf(environment: Environment, entry: HostEntry, { address, ke
   return refuse('login', 'unauthorized', 'name or password is wrong or missing');
 }
 
-/** The client's name and password, where it has both (contract 4.6). An address that guesses is not listened to for a while. */
+/** Whether the request has the client's name and password, if both are set (contract 4.6). An address that guesses is refused for a while. */
 function knows(logins: ClientLogins, clientId: number, head: RequestHead, address: string): boolean {
   if (!logins.of(clientId)) return true;
   const [shown, ...more] = valuesOf(head.fields, 'authorization');

@@ -3,7 +3,7 @@ import { Field } from '../../http/field.ts';
 import type { HeadLimits, RequestHead } from '../../http/head.ts';
 import { HttpSyntaxError } from '../../http/syntax-error.ts';
 
-/** Fields that HTTP/2 has no place for (RFC 9113, 8.2.2); a request that has one is malformed. */
+/** Fields that are not allowed in HTTP/2 (RFC 9113, 8.2.2); a request that has one is malformed. */
 const connectionSpecific = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'http2-settings']);
 const CHUNKED = Field.of('Transfer-Encoding', 'chunked');
 
@@ -21,7 +21,7 @@ export function requestHead(headers: http2.IncomingHttpHeaders, ended: boolean):
   const named = Field.received('Host', name);
   const came = receivedFields(headers);
   if (!named || !came || !Field.received(method, target)) return undefined;
-  // Only chunks can be followed by the trailers that are announced.
+  // Announced trailers can only follow chunks.
   const chunked = !ended && (length === undefined || headers.trailer !== undefined);
   const fields = [named];
   for (const field of came) {
@@ -42,14 +42,14 @@ export function checkRequestHead({ target, fields, length }: RequestHead, limits
   if (fields.length > limits.fields) throw new HttpSyntaxError(`there are more than ${limits.fields} header fields`, 431);
 }
 
-/** What the fields take over HTTP/1.1, in bytes. */
+/** The size of the fields in HTTP/1.1, in bytes. */
 export function bytesOf(fields: readonly Field[]): number {
   let length = 0;
   for (const { name, value } of fields) length += name.length + value.length + 4;
   return length;
 }
 
-/** The fields of a head or a trailer, without the pseudo-fields; undefined = one of them is none. */
+/** The fields of a head or a trailer, without the pseudo-fields; undefined = one is invalid. */
 export function receivedFields(headers: http2.IncomingHttpHeaders): Field[] | undefined {
   const fields: Field[] = [];
   for (const name of Object.keys(headers)) {
@@ -69,12 +69,12 @@ export function responseHeaders(status: number, fields: readonly Field[]): http2
   return { ':status': status, ...sentHeaders(fields) };
 }
 
-/** Node refuses to send some fields twice. These two are not to be joined: their values hold commas. */
+/** Node refuses to send some fields twice. These two must not be joined: their values contain commas. */
 const repeated = new Set(['set-cookie', 'www-authenticate']);
 
 /** The fields of a response or its trailer for a visitor over HTTP/2. */
 export function sentHeaders(fields: readonly Field[]): http2.OutgoingHttpHeaders {
-  // Any name may be a field's, those too that objects have by themselves.
+  // A Map, since a field's name may be that of an inherited property.
   const headers = new Map<string, string | string[]>();
   for (const { lower, value } of fields) {
     if (connectionSpecific.has(lower)) continue;

@@ -23,7 +23,7 @@ export interface Http2Visitor {
   readonly origin: PairOrigin;
   /** The session's. */
   readonly pool: TargetPool;
-  /** Whether the session may ask for a host: its certificate is for it. */
+  /** Whether the session may request a host: its certificate has to cover it. */
   readonly covers: (host: string) => boolean;
   readonly outbound: Http2Outbound;
   /** Counts what the server holds for it. */
@@ -52,9 +52,9 @@ export class Http2Request implements VisitorSide, UnreadHolder {
   #reads = false;
   #answered = false;
   #cut = false;
-  /** It waits until less is held for its visitor: what to call when it does no longer. */
+  /** Cancels the wait until less is held for the visitor; undefined = not waiting. */
   #stopWaiting: (() => void) | undefined;
-  /** What the visitor's account knows that is held here. */
+  /** Held bytes, as last reported to the visitor's account. */
   #reported = 0;
   #closed = false;
 
@@ -111,7 +111,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     if (this.requestOver) return;
     this.#reads = true;
     this.#stream.on('data', (chunk: Buffer) => this.#onData(chunk));
-    // They come before the end does.
+    // The trailers arrive before the `end` event.
     this.#stream.on('trailers', (headers) => this.#onTrailers(headers));
     this.#stream.on('end', () => this.#onEnd());
   }
@@ -139,7 +139,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
 
   #onEnd(): void {
     if (this.#answered || this.requestOver) return;
-    // A stream that the visitor took back (RST_STREAM without an error) ends for Node as a body does.
+    // Node reports a stream that the visitor canceled (RST_STREAM without an error) like the end of a body.
     if (this.#missing !== undefined || this.#stream.closed) return this.#fail();
     this.requestOver = true;
     this.#handler.body(Buffer.concat([LAST_CHUNK, formatTrailer(this.#trailer)]));
@@ -247,7 +247,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
   }
 
   end(): void {
-    // Only after 101, which HTTP/2 has no place for.
+    // Only after 101, which HTTP/2 doesn't have.
   }
 
   upgraded(): void {
@@ -270,7 +270,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     this.waitState.held = false;
     this.#handler.close();
     this.recount();
-    // One that is held would never end.
+    // A paused stream would never end.
     if (this.#reads) this.#stream.resume();
     if (this.requestOver) return;
     if (this.#stream.writableFinished) this.#stream.close(NGHTTP2_NO_ERROR);

@@ -10,7 +10,7 @@ import { Http2Outbound } from '../response/http2-outbound.ts';
 export const BODY_WINDOW = 256 * 1024;
 /** The settings of a visitor's connection. */
 const SETTINGS: http2.Settings = { maxConcurrentStreams: 128, maxHeaderListSize: 32 * 1024, initialWindowSize: BODY_WINDOW, enablePush: false };
-/** How long a visitor may take for the end of a response that is complete here, in ms. */
+/** How long a visitor may take to read the rest of a complete response, in ms. */
 const TAIL_MS = 60_000;
 /** What all streams of a session together may send before some of it was taken. */
 const SESSION_WINDOW = 1024 * 1024;
@@ -25,7 +25,7 @@ const MOST_AT_ONCE = 200;
 export interface Http2Timing {
   /** The idle timeout: without an open stream, whatever other frames arrive. */
   readonly idleMs: number;
-  /** From its end cleanly until the visitor closes the connection. */
+  /** From the graceful end of the session until the visitor closes the connection. */
   readonly drainMs: number;
 }
 
@@ -44,9 +44,9 @@ export interface Http2SessionOptions {
   /** Called for each request. */
   readonly onStream: OnHttp2Stream;
   readonly timing: Http2Timing;
-  /** What is held for the visitor counts there. */
+  /** Counts what is held for the visitor. */
   readonly unread: UnreadLedger;
-  /** That of all sessions. */
+  /** The queue of all sessions. */
   readonly queue: Turns;
 }
 
@@ -67,7 +67,7 @@ class HeldTrailers {
   }
 }
 
-/** A stream that fails is closed by that: there is nothing else to be done. */
+/** A stream closes when it fails: there is nothing else to do. */
 function ignored(): void {
   // See above.
 }
@@ -87,7 +87,7 @@ export class Http2Session {
   readonly #timing: Http2Timing;
   /** Ends it after the idle timeout, or when the visitor doesn't disconnect after its end. */
   #timer: NodeJS.Timeout | undefined;
-  /** Those that are open, and since when all of their response waits for the visitor; 0 = not yet. */
+  /** Open streams, and since when their complete response waits for the visitor; 0 = not yet. */
   readonly #streams = new Map<http2.ServerHttp2Stream, number>();
   readonly #taken = new Pace(TAKEN_BACK);
   #ending = false;
@@ -112,7 +112,7 @@ export class Http2Session {
     socket.once('close', () => {
       clearTimeout(this.#timer);
       this.outbound.close();
-      // One that still has something to send would wait for that.
+      // A stream with unsent data would wait for it.
       for (const stream of this.#streams.keys()) stream.destroy();
     });
     this.outbound = new Http2Outbound(this.#session, unread, () => this.cutOff());
@@ -127,11 +127,11 @@ export class Http2Session {
     this.#rest();
   }
 
-  /** Begins a request when the queue comes to it; one that is canceled until then counts at once, and waits no longer. */
+  /** Begins a request when its turn comes; one that is canceled before counts immediately, and leaves the queue. */
   #queue(stream: http2.ServerHttp2Stream, queue: Turns, serve: () => (() => boolean) | undefined): void {
     const trailers = new HeldTrailers(stream);
     const begin = (): void => {
-      // It is about to be withdrawn.
+      // Its `close` event is about to withdraw it.
       if (stream.destroyed) return;
       stream.off('close', withdraw);
       this.#begin(stream, serve());
@@ -172,11 +172,11 @@ export class Http2Session {
   #endFlood(): void {
     this.#ending = true;
     if (!this.#session.destroyed) this.#session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    // By then that was sent.
+    // By then, GOAWAY was sent.
     setImmediate(() => this.cutOff());
   }
 
-  /** Nothing is under way. */
+  /** Called when no stream is open. */
   #rest(): void {
     if (this.#socket.destroyed) return;
     clearTimeout(this.#timer);
@@ -217,14 +217,14 @@ export class Http2Session {
   }
 
   /**
-   * The session does not notice a write that fails because the visitor is gone; an empty write of our own reports it. libuv leaves what was queued behind
-   * a write that failed where it is, until there is another one: so none may wait in the socket's own queue for the one before.
+   * The session does not notice that a write failed because the visitor is gone; an empty write of our own does. After a failed write, libuv keeps what is
+   * queued behind it until the next write: so this write must not wait in the socket's own queue for the previous one.
    */
   #probe(): void {
     this.#carrier._write('', 'latin1', (error) => { if (error) this.cutOff(); });
   }
 
-  /** Ends at once. A destroyed session alone leaves the socket open while something waits to be written, which never ends if the visitor is gone. */
+  /** Ends immediately. Destroying only the session keeps the socket open while data waits to be written: forever, if the visitor is gone. */
   cutOff(): void {
     this.#session.destroy();
     this.#socket.destroy();

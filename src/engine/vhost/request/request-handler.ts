@@ -18,7 +18,7 @@ type Of<Kind extends Decision['kind']> = Extract<Decision, { readonly kind: Kind
 /** One request of a visitor, over HTTP/1.1 or HTTP/2: finds its host, and has it answered by the host's target or by this server. */
 export class RequestHandler implements ExchangeOwner {
   readonly side: VisitorSide;
-  /** Of the visitor: behind a proxy not the other end of the connection. */
+  /** The visitor's address; behind a proxy, not the peer's. */
   address: string;
   readonly #context: VhostContext;
   /** What answers the request. */
@@ -28,7 +28,7 @@ export class RequestHandler implements ExchangeOwner {
   #form: Omit<RefusalForm, 'id'> | undefined;
   /** The host that it is for. */
   #entry: HostEntry | undefined;
-  /** What was let through the gate; undefined = nothing was. */
+  /** The admitted visit; undefined = none was admitted. */
   #visit: Visit | undefined;
   /** The head of the response was sent. */
   #responding = false;
@@ -141,18 +141,18 @@ export class RequestHandler implements ExchangeOwner {
 
   refuse(refusal: Refusal, reason: string): void {
     if (this.#over) return;
-    // In the middle of a response there is no place for another one.
+    // Once a response has begun, no other one can be sent.
     if (this.#responding) return this.side.cutOff();
     const cause = (refusal === 'refused' || refusal === 'offline' ? this.#blocked() : undefined) ?? { refusal, reason };
     this.side.answer(this.#refusal(cause.refusal, cause.reason), true);
   }
 
-  /** The request is no HTTP as it is taken here. */
+  /** Refuses a request that is not valid HTTP. */
   refuseMalformed(error: HttpSyntaxError): void {
     this.refuse(refusalOf(error), error.message);
   }
 
-  /** Why the request would no longer be admitted, which is why its connection was closed: for example the flow limit is reached. */
+  /** Why the request's connection was closed: it would no longer be admitted, for example because the flow limit is reached. */
   #blocked(): { readonly refusal: Refusal; readonly reason: string } | undefined {
     const blocked = this.#entry && this.#visit && this.#context.gate(this.#entry, this.#visit);
     return blocked?.refusal === 'notListed' ? undefined : blocked;
@@ -176,7 +176,7 @@ export class RequestHandler implements ExchangeOwner {
     return refusalResponse(refusal, { id, ...form });
   }
 
-  /** It took too long. */
+  /** A timeout has expired. */
   expire(): void {
     const { waiting } = this.side.waitState;
     if (waiting === 'response') this.#responder?.silent();
@@ -185,7 +185,7 @@ export class RequestHandler implements ExchangeOwner {
   }
 }
 
-/** How a refusal of a request has to look. */
+/** The form of a request's refusal. */
 function formOf({ fields, method }: RequestHead): Pick<RefusalForm, 'json' | 'headOnly'> {
   return { json: prefersJson(fields), headOnly: method === 'HEAD' };
 }

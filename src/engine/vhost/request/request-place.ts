@@ -29,7 +29,7 @@ export function placeOf(head: RequestHead): RequestPlace {
 }
 
 function placeAt(host: string, sent: string): RequestPlace {
-  // Nothing that a target could take for the end of the host.
+  // No character that a target could interpret as the end of the host.
   if (/[^\x21-\x7e]|[/\\?#@]/.test(host)) throw new HttpSyntaxError('the Host is malformed');
   return { host, path: pathOf(sent) };
 }

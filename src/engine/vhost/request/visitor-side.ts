@@ -38,7 +38,7 @@ export interface VisitorSide extends ResponseSide {
   readonly waitState: WaitState;
   /** Writes the heads of the visitor's requests. */
   readonly heads: HeadsForTarget;
-  /** All of the request has come. */
+  /** The whole request has arrived. */
   readonly requestOver: boolean;
   pauseVisitor(): void;
   resumeVisitor(): void;
@@ -48,6 +48,6 @@ export interface VisitorSide extends ResponseSide {
   answer(response: OwnResponse, last: boolean): void;
   /** The response is complete. @param whole the request was also complete; otherwise the rest of it is not read */
   answered(whole: boolean): void;
-  /** Ends at once. In the middle of a response the visitor sees a broken connection, not a short answer. */
+  /** Ends immediately. In the middle of a response the visitor sees a broken connection, not a short response. */
   cutOff(): void;
 }

@@ -8,7 +8,7 @@ export function challengeToken(path: string): string | undefined {
   return path.startsWith(WHERE) ? path.slice(WHERE.length) : undefined;
 }
 
-/** Shows a certificate authority that the name leads here. */
+/** Proves to a certificate authority that the name points to this server. */
 export function challengeResponse(answer: string): OwnResponse {
   const body = Buffer.from(answer);
   const fields = [

@@ -3,7 +3,7 @@ import { formatHead, formatTrailer, type ResponseHead } from '../../http/head.ts
 import { PlainResponseHead } from '../../http/plain-head.ts';
 import { fieldsForVisitor } from '../target/request-fields.ts';
 
-/** What of a request decides about the head of its response. */
+/** The properties of a request that determine the head of its response. */
 export interface ForVisitor {
   /** The y of HTTP/1.y that the visitor speaks. */
   readonly minor: 0 | 1;

@@ -25,7 +25,7 @@ export class Http1Response {
 
   /** 1xx. False = wait for onDrain. */
   interim(head: ResponseHead): boolean {
-    // HTTP/1.0 knows no interim responses.
+    // HTTP/1.0 has no interim responses.
     if (this.#minor === 0) return true;
     return this.#write(headForVisitor(head, { minor: this.#minor, closes: false }));
   }

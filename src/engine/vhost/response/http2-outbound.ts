@@ -1,7 +1,7 @@
 import type http2 from 'node:http2';
 import type { UnreadHolder, UnreadLedger } from '../../../wire/unread-budget.ts';
 
-/** Bytes of heads that may wait in a session for its visitor, before nothing more is handed to it. */
+/** Maximum bytes of heads that may wait in a session until its visitor reads. */
 const MOST_WAITING = 256 * 1024;
 /** The number of waiting heads is checked after this many more. */
 const COUNT_EVERY = 16 * 1024;
@@ -17,9 +17,9 @@ export class Http2Outbound implements UnreadHolder {
   readonly reset: () => void;
   readonly #session: http2.ServerHttp2Session;
   readonly #unread: UnreadLedger;
-  /** Handed over since the session was last seen with nothing left to send. */
+  /** Bytes handed over since the session last had nothing left to send. */
   #bytes = 0;
-  /** What the account knows of. */
+  /** Bytes last reported to the account. */
   #reported = 0;
   #closed = false;
   #waiting: Array<() => void> = [];

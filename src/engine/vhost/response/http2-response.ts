@@ -21,7 +21,7 @@ export class Http2Response {
   readonly #onDrain: () => void;
   /** A head that was not sent yet: the part of the body that arrives with it shows whether there is a trailer, and whether the response ends with it. */
   #head: WaitingHead | undefined;
-  /** There is a head: no other one may follow, also not while it waits. */
+  /** A head was given, sent or not: no other one may follow. */
   #begun = false;
   /** Pieces of the body that wait for the head to be sent. */
   #pieces: Buffer[] = [];
@@ -44,7 +44,7 @@ export class Http2Response {
     return this.#stream.writableLength + this.#pieces.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** 1xx. They are only hints: a visitor that doesn't read the heads that wait already gets none. */
+  /** 1xx. These are only hints: a visitor with too many unread heads gets none. */
   interim({ status, fields, length }: ResponseHead): void {
     if (this.#begun || this.#gone || this.#outbound.full) return;
     this.#outbound.add(length);

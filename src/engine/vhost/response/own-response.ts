@@ -17,7 +17,7 @@ export function formatOwnResponse({ status, fields, body }: OwnResponse, close: 
   return formatHead(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, close ? [...fields, Field.of('Connection', 'close')] : fields, body);
 }
 
-/** Sends a request for HTTP to HTTPS: the same host, path and query (contract 4.7). */
+/** Redirects an HTTP request to HTTPS: the same host, path and query (contract 4.7). */
 export function httpsRedirect({ host, path }: RequestPlace, httpsPort: number): OwnResponse {
   const name = host.replace(/:\d*$/, '');
   const port = httpsPort === 443 ? '' : `:${httpsPort}`;

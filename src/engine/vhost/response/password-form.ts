@@ -8,7 +8,7 @@ import { prefersJson, type Refusal, type RefusalForm } from './refusal.ts';
 import type { RequestPlace } from '../request/request-place.ts';
 import type { Responder } from '../request/responder.ts';
 
-/** Where programs of this family send the password (contract 4.9). Used only for refused visitors, so the target loses no path. */
+/** The path to which programs of the NPS family send the password (contract 4.9). Used only for refused visitors, so it hides no path of the target. */
 const FAMILY_PATH = '/authIp';
 /** Longest body, in bytes. */
 const MAX_BODY = 4096;
@@ -21,7 +21,7 @@ export interface PasswordRequest {
   readonly say: (password: string) => 'right' | 'wrong' | 'wait';
 }
 
-/** The answer to it. */
+/** The answer to a password request. */
 export type PasswordAnswer =
   | { readonly response: OwnResponse }
   | { readonly refusal: Refusal; readonly form: Omit<RefusalForm, 'id'> };
@@ -113,7 +113,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A path of this host and nothing that a browser takes for another place (`//other`, `/\other`). */
+/** A path of this host, and nothing that a browser interprets as another host (`//other`, `/\other`). */
 function pathOf(text = '/'): string {
   return text.length <= 2048 && /^\/(?![/\\])[\x21-\x7e]*$/.test(text) ? text : '/';
 }

@@ -21,7 +21,7 @@ export function formTo(to: string): string {
     + '<label>Password <input type="password" name="password" required autofocus autocomplete="off"></label> <button>Continue</button></form>';
 }
 
-/** The answer to the right password: the way back, or JSON (contract 4.9). */
+/** The answer to the right password: a redirect back, or JSON (contract 4.9). */
 export function acceptedResponse(to: string, json: boolean): OwnResponse {
   const body = json ? JSON.stringify({ success: true, message: 'Requests from your address are allowed now.' }) : '';
   const fields = [

@@ -23,7 +23,7 @@ export interface RefusedRequest {
 
 interface Tally {
   readonly line: RefusedRequest;
-  /** Of the last line. */
+  /** The id of the last line. */
   id: string;
   lines: number;
   /** Requests that share the last line's id. */
@@ -36,7 +36,7 @@ interface Tally {
  */
 export class RefusalLog {
   readonly #log: Logger;
-  /** Of the present second, by cause and host. */
+  /** The lines of the current second, by cause and host. */
   readonly #tallies = new Map<string, Tally>();
   #lines = 0;
   #timer: NodeJS.Timeout | undefined;

@@ -39,9 +39,9 @@ export function refusalOf({ status }: HttpSyntaxError): Refusal {
   }
 }
 
-/** What a refusal is to look like. */
+/** The form of a refusal. */
 export interface RefusalForm {
-  /** Also in the log line that has the details. */
+  /** The id, which is also in the log line with the details. */
   readonly id: string;
   /** The visitor program prefers JSON to a page. */
   readonly json: boolean;

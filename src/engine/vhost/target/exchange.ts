@@ -18,7 +18,7 @@ export interface ExchangeOwner {
   readonly address: string;
   /** The target agreed to change the protocol. */
   upgraded(): void;
-  /** The head of the response has come: from here on it may take its time. */
+  /** The head of the response has arrived: the response timeout no longer applies. */
   responding(): void;
   /** The response is complete. @param whole the request was also complete */
   answered(whole: boolean): void;
@@ -26,7 +26,7 @@ export interface ExchangeOwner {
   refuse(refusal: Refusal, reason: string): void;
 }
 
-/** What of a request decides about its response. */
+/** The properties of a request that determine its response. */
 export interface Asked {
   readonly method: string;
   readonly upgrade: boolean;
@@ -36,7 +36,7 @@ export interface Asked {
 /** Methods that may be retried when a kept connection to the target turns out to be closed. */
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** One request and its response, on a connection to a target that is left to the visitor's next requests. */
+/** One request and its response, on a connection to a target that is kept for the visitor's next requests. */
 export class Exchange implements Responder, TargetUser, ResponseSink {
   readonly #owner: ExchangeOwner;
   readonly #entry: HostEntry;
@@ -44,9 +44,9 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   readonly #asked: Asked;
   readonly #response: ResponseReader;
   #target: TargetConnection;
-  /** Its connection had waited, and may have been closed meanwhile. */
+  /** Its connection was idle before, and may have been closed meanwhile. */
   readonly #reused: boolean;
-  /** The request's head, while it could have to be sent again. */
+  /** The request's head, as long as it may have to be resent. */
   #repeat: Buffer | undefined;
   #requestSent = false;
   #upgraded = false;
@@ -220,7 +220,7 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
       this.#break(refusal, reason);
       return;
     }
-    // The connection was closed while the request was on its way: a new one gets it, once.
+    // The connection was closed while the request was being sent: it is resent on a new one, once.
     this.#target.close();
     this.#target = target;
     target.use(this);

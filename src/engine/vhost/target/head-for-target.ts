@@ -20,7 +20,7 @@ export class HeadsForTarget {
 
   /** @param path of the request (`RequestPlace.path`) @param own the fields that its host sets */
   write(head: RequestHead, path: string, own: HostFields, origin: Origin): Buffer {
-    // Everything else takes a look at each field.
+    // All other requests need a check of each field.
     const plain = head instanceof PlainRequestHead && head.target === path && own.fields.length === 0 && !origin.trusted;
     if (!plain) return formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fieldsForTarget(head, own, origin));
     const cached = this.#reusable(own, origin) ?? (this.#cached = {

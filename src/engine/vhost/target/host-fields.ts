@@ -11,12 +11,12 @@ export interface HostFields {
   readonly names: ReadonlySet<string>;
 }
 
-/** What a host's own headers can't set: the body would end elsewhere, or the connection go on in another way. */
+/** Fields that a host's own headers can't set: they would change where the body ends, or how the connection continues. */
 const reserved = new Set([
   'content-length', 'transfer-encoding', 'connection', 'upgrade', 'te', 'trailer', 'keep-alive', 'proxy-connection', 'expect',
 ]);
 
-/** Reads them. A line that is no header is left out: it was stored before the rules of today. */
+/** Parses them. Invalid lines are skipped: they were stored before the current rules. */
 export function hostFields({ headers, hostChange }: Pick<WantedHost, 'headers' | 'hostChange'>): HostFields {
   const host = hostChange === '' ? undefined : Field.of('Host', octets(hostChange));
   const fields = headers.flatMap((line) => {

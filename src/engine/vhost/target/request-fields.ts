@@ -58,7 +58,7 @@ export function upgradeOf(head: RequestHead): string | undefined {
   const { minor, fields } = head;
   if (minor === 0 || !listOf(fields, 'connection').includes('upgrade')) return undefined;
   const protocols = valuesOf(fields, 'upgrade');
-  // Cleartext HTTP/2 would take every later request past this server.
+  // With cleartext HTTP/2, all later requests would bypass this server.
   return protocols.length === 1 && protocols[0] !== '' && !/\bh2c\b/i.test(protocols[0] ?? '') ? protocols[0] : undefined;
 }
 
@@ -73,7 +73,7 @@ export function tellOrigin(fields: readonly Field[], { address, scheme, host, tr
   ];
 }
 
-/** What the answer that changes the protocol can't have: it has no body, and the connection is for something else from here on. */
+/** Fields that a 101 response can't have: it has no body, and the connection switches to another protocol. */
 const notInSwitch = new Set(['keep-alive', 'content-length', 'transfer-encoding', 'trailer']);
 
 /** The fields of a target's response that the visitor gets; 101 keeps Upgrade. @param minor the y of the visitor's HTTP/1.y */

@@ -29,7 +29,7 @@ export class TargetConnection implements SocketSink {
   #connected = false;
   #closed = false;
 
-  /** @param socket of which the first byte is the result of the dial */
+  /** @param socket its first byte is the result of the dial */
   constructor(socket: ByteSocket, entry: HostEntry, address: string, trace?: VisitorTrace) {
     this.#socket = socket;
     this.#trace = trace;
@@ -43,7 +43,7 @@ export class TargetConnection implements SocketSink {
     return !this.#closed;
   }
 
-  /** From now on what happens is this request's. */
+  /** Assigns the connection to a request. */
   use(user: TargetUser): void {
     this.#user = user;
   }

@@ -5,7 +5,7 @@ import type { TargetConnection } from './target-connection.ts';
 export class TargetPool {
   readonly #most: number;
   readonly #idleMs: number;
-  /** The one that was used last is the last. */
+  /** The most recently used one is the last. */
   #idle: TargetConnection[] = [];
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -19,7 +19,7 @@ export class TargetPool {
     this.#idleMs = idleMs;
   }
 
-  /** Whether a request to a host can use one. A host that was changed meanwhile has a new entry, and gets a new one. */
+  /** Whether a request to a host can use a kept connection. A changed host has a new entry, and needs a new connection. */
   has(entry: HostEntry, address: string): boolean {
     return this.#idle.some((target) => fits(target, entry, address));
   }

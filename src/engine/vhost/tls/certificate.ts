@@ -13,11 +13,11 @@ const SESSION_SECONDS = 12 * 60 * 60;
 /** What is wrong with a file that isn't there or can't be read. */
 const MISSING = 'cannot load';
 
-/** Where certificate and key come from: PEM texts, or paths of files, which may be one and the same. */
+/** The source of certificate and key: PEM texts, or paths of files, which may be the same file. */
 export interface CertificateSource {
   readonly certificate: string;
   readonly privateKey: string;
-  /** The name that it is got for by ACME: it may not be there yet. */
+  /** The name for which ACME issues it: the file may not exist yet. */
   readonly acmeName?: string;
 }
 
@@ -31,7 +31,7 @@ export interface CertificateNeeds {
 
 /** The state of a certificate with its key. */
 export interface PairState {
-  /** Of the pair in use; undefined = none is. */
+  /** The facts of the pair in use; undefined = there is none. */
   readonly facts: CertificateFacts | undefined;
   /** Why a replacement is not used; "" = there is no refused replacement. */
   readonly problem: string;
@@ -43,11 +43,11 @@ interface Loaded {
   /** PEM texts. */
   readonly cert: string;
   readonly key: string;
-  /** Of the ticket keys that the context has. */
+  /** The version of the context's ticket keys. */
   readonly tickets: number;
 }
 
-/** A certificate with its key. Once there was a good pair, a bad one never takes its place. */
+/** A certificate with its key. A bad pair never replaces a good one. */
 export class Certificate {
   readonly source: CertificateSource;
   readonly #log: Logger;
@@ -56,7 +56,7 @@ export class Certificate {
   readonly #onChange: () => void;
   #loaded: Loaded | undefined;
   #problem = '';
-  /** What the files were like when they were read last. */
+  /** The state of the files when they were last read. */
   #seen = '';
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
@@ -70,7 +70,7 @@ export class Certificate {
     this.#onChange = onChange;
   }
 
-  /** What the next handshake is to use; undefined = there was never a good pair. */
+  /** The context for the next handshake; undefined = there was never a good pair. */
   async context(): Promise<SecureContext | undefined> {
     await this.look();
     const loaded = this.#loaded;
@@ -84,7 +84,7 @@ export class Certificate {
     return { facts: this.#loaded?.facts, problem: this.#problem };
   }
 
-  /** Takes up what is there now. Any number of handshakes cost one look a second. @param force don't wait for that second */
+  /** Loads changed files; checks them once a second at most, for any number of handshakes. @param force check now */
   async look(force = false): Promise<void> {
     if (force) await this.#looking;
     else if (performance.now() - this.#lookedAt < LOOK_MS) return this.#looking;
@@ -113,7 +113,7 @@ export class Certificate {
 
   #use(facts: CertificateFacts, cert: string, key: string): void {
     const now = this.#now();
-    // Until there is another one, even an expired certificate tells a visitor more than a closed connection.
+    // Without a usable pair, an expired certificate is more informative to a visitor than a closed connection.
     if (this.#loaded && (facts.validFrom.getTime() > now || facts.validTo.getTime() <= now)) throw new CertificateFault('not yet valid or expired');
     this.#loaded = this.#load({ facts, cert, key });
     this.#problem = '';
@@ -157,7 +157,7 @@ function contextOf({ cert, key, fingerprint, ticketKeys }: { readonly cert: stri
   }
 }
 
-/** What changes with a file's content; of a text nothing does. @throws {CertificateFault} */
+/** A text that changes with a file's content; constant for PEM texts. @throws {CertificateFault} */
 async function likeness(given: string): Promise<string> {
   if (isPem(given)) return 'text';
   try {

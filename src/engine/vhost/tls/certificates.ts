@@ -20,7 +20,7 @@ interface Shared {
 export class Certificates {
   /** A certificate was replaced, was refused, or has become valid. */
   onChange: (certificate: Certificate) => void = () => undefined;
-  /** What the sessions of all of them are resumed by. */
+  /** The session ticket keys of all certificates. */
   readonly tickets = new TicketKeys();
   readonly #log: Logger;
   readonly #now: () => number;
@@ -28,7 +28,7 @@ export class Certificates {
   readonly #shared = new Map<string, Shared>();
   #round: NodeJS.Timeout | undefined;
 
-  /** @param acme undefined = the server doesn't do that: hosts that ask for it have no certificate */
+  /** @param acme undefined = ACME is not enabled: hosts that request it have no certificate */
   constructor(log: Logger, now: () => number = Date.now, acme?: Acme) {
     this.#log = log;
     this.#now = now;
@@ -43,7 +43,7 @@ export class Certificates {
     this.onChange(certificate);
   }
 
-  /** Looks at all of them now and then. `stop` must follow. */
+  /** Starts the periodic check of all certificates. `stop` must follow. */
   start(): void {
     const round = (): void => this.#inBackground(this.lookAtAll());
     round();
@@ -54,7 +54,7 @@ export class Certificates {
     clearInterval(this.#round);
   }
 
-  /** @param mayOrder it may have one by ACME. @returns undefined = the host has none. `release` must follow. */
+  /** @param mayOrder ACME is allowed for the host. @returns undefined = the host has none. `release` must follow. */
   take(host: WantedHost, mayOrder: boolean): Certificate | undefined {
     const source = this.#sourceOf(host, mayOrder);
     if (!source) return undefined;

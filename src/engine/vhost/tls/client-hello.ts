@@ -4,7 +4,7 @@ export type ClientHello =
   | { readonly kind: 'incomplete' }
   /** This is no TLS. */
   | { readonly kind: 'invalid' }
-  /** `serverName` is in lower case; "" = the visitor named none. */
+  /** `serverName` is in lower case; "" = the visitor sent none. */
   | { readonly kind: 'hello'; readonly serverName: string };
 
 /** Maximum size of a ClientHello in bytes, including record headers: several times what any program sends. */

@@ -23,9 +23,9 @@ import { readTlsStart, type TlsHello } from './tls-start.ts';
 
 /** Timeout of hello and handshake together, in ms. */
 const HANDSHAKE_MS = 10_000;
-/** Connections that are not yet through it. */
+/** Maximum connections with an unfinished handshake. */
 const UNFINISHED: ShareLimits = { total: 4096, perAddress: 512 };
-/** Requests over HTTP/2 that begin. 128 of a connection may be open: one that has more waiting has canceled some of them at this moment. */
+/** The limits for starting HTTP/2 requests. A connection may have 128 open: one with more waiting has just canceled some of them. */
 const REQUESTS: TurnLimits = { ms: 4, waiting: 200 };
 /** As for plain sockets (wire/net-socket.ts). */
 const TUNED = { ALPNProtocols: ['h2', 'http/1.1'], highWaterMark: 64 * 1024, allowHalfOpen: true };
@@ -38,7 +38,7 @@ const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
 export interface HttpsContext {
   readonly log: Logger;
   readonly sockets: Pick<SocketBackend, 'secured'>;
-  /** How long one direction of a connection may be over while nothing moves in the other, in ms. */
+  /** Half-close timeout: how long a connection may be idle after one direction has ended, in ms. */
   readonly halfClosedMs: number;
   readonly http2Timing: Http2Timing;
   readonly trace: VhostContext['trace'];
@@ -64,7 +64,7 @@ export interface HttpsContext {
    * @returns a function to call when the stream is closed, with whether the visitor canceled the request; undefined = it was refused
    */
   serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ended: boolean, visitor: Http2Visitor): (() => boolean) | undefined;
-  /** Takes over a connection whose TLS the target speaks itself. */
+  /** Takes over a connection whose TLS is passed through to the target. */
   passThrough(entry: HostEntry, socket: ByteSocket): void;
 }
 
@@ -74,7 +74,7 @@ export class HttpsFront {
   readonly #server: net.Server;
   readonly #sessions = new Set<Http2Session>();
   readonly #requests = new Turns(REQUESTS);
-  /** Connections that aren't through the handshake, and whose they are; undefined = a trusted proxy's. */
+  /** Connections with an unfinished handshake, and the visitor's address; undefined = a trusted proxy's. */
   readonly #unfinished = new Map<net.Socket, string | undefined>();
   readonly #shares = new ConnectionShares(UNFINISHED);
 
@@ -98,7 +98,7 @@ export class HttpsFront {
     return this.#sessions;
   }
 
-  /** Ends the HTTP/2 sessions: at once, or after the requests that are under way. */
+  /** Ends the HTTP/2 sessions: immediately, or after the requests in progress. */
   endSessions(atOnce: boolean): void {
     for (const session of this.#sessions) {
       if (atOnce) session.cutOff();
@@ -106,7 +106,7 @@ export class HttpsFront {
     }
   }
 
-  /** Frees the port; connections that are through the handshake live on. */
+  /** Frees the port; connections with a finished handshake stay open. */
   async close(): Promise<void> {
     for (const socket of this.#unfinished.keys()) socket.destroy();
     this.#server.close();

@@ -4,8 +4,8 @@ import { hkdfSync, randomBytes } from 'node:crypto';
 const KEY_BYTES = 48;
 
 /**
- * The keys that TLS session tickets are sealed with, one for each certificate, so that a ticket of one host is worth nothing at another. Until a
- * secret is given they are good for this process only.
+ * The keys that TLS session tickets are sealed with, one for each certificate, so that a ticket of one host is invalid at another. Until a
+ * secret is set, they are valid for this process only.
  */
 export class TicketKeys {
   #secret: Buffer = randomBytes(32);
@@ -16,7 +16,7 @@ export class TicketKeys {
     return this.#version;
   }
 
-  /** From now on tickets are sealed with keys made of this; those of another secret lead to a full handshake. */
+  /** Derives the keys from this secret; tickets of another secret lead to a full handshake. */
   use(secret: Buffer): void {
     if (this.#secret.equals(secret)) return;
     this.#secret = secret;

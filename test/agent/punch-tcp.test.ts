@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { PathKey } from '../../src/agent/direct/path-key.ts';
+import { punchTcp } from '../../src/agent/direct/punch-tcp.ts';
+import { Signal } from '../../src/agent/direct/signal.ts';
+
+v8.setFlagsFromString('--expose-gc');
+const gc: unknown = vm.runInNewContext('gc');
+/** Collects garbage. */
+function collect(): void {
+  if (typeof gc === 'function') Reflect.apply(gc, undefined, []);
+}
+
+test('an attempt ends with its timeout, although garbage is collected meanwhile', async () => {
+  const silent = net.createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const address = silent.address();
+  if (typeof address !== 'object' || !address) throw new Error('it does not listen');
+  const nonces = { visitor: '11'.repeat(32), agent: '22'.repeat(32) };
+  const outcome = punchTcp({
+    role: 'visitor', key: new PathKey('visitor', 'a password', nonces), signal: new Signal(), timeoutMs: 500, stun: { host: '127.0.0.1', family: 4, ports: [address.port] },
+  }).then(() => 'open', (error: unknown) => String(error));
+  const collecting = setInterval(collect, 50);
+  try {
+    expect(await Promise.race([outcome, delay(10_000, 'it goes on')])).toMatch(/NoPathError: no TCP connection of the peer arrives/);
+  } finally {
+    clearInterval(collecting);
+    silent.close();
+  }
+});
