@@ -4,10 +4,6 @@ import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 import { logsOf } from '../suite-logs.mjs';
 
-// jest ends a worker that does not end by itself. With `--coverage`, Node writes what was run when the worker exits.
-const { exit } = process;
-if (process.env.NODE_V8_COVERAGE !== undefined) process.once('SIGTERM', () => exit());
-
 /** Node itself, for jest: what a suite reaches as `jest`, and what jest puts in place of its own while one runs. */
 export default class Environment {
   global = globalThis;
