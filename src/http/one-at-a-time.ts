@@ -24,6 +24,8 @@ export function oneAtATime(serve: RequestListener): RequestListener {
 
   return (request, response) => {
     const { socket } = request;
+    // Node still parses requests that arrived before the connection was closed. Their responses would never get a 'close' event.
+    if (socket.destroyed) return;
     const queue = waiting.get(socket);
     if (queue === undefined) {
       const own: Array<() => void> = [];

@@ -79,7 +79,8 @@ test('pipelined operations whose connection ends leave their caller every place'
   const app = await start();
   const body = JSON.stringify({ query: '{ viewer { role } }' });
   const head = `POST /graphql HTTP/1.1\r\nhost: x\r\nauthorization: ${basic().authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
-  for (let round = 0; round < 8; round++) {
+  // Whether a request is still parsed when its connection is gone depends on how fast the code is by then.
+  for (let round = 0; round < 40; round++) {
     const socket = await connected(Number(new URL(app.url).port));
     socket.write((head + body).repeat(PIPELINED_MOST));
     await new Promise((resolve) => { setImmediate(resolve); });
