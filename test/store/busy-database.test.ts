@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -86,6 +87,18 @@ describe('a full disk under the SQLite file', () => {
     await fill('fifth');
     await store.ping();
     expect(await store.db.client.findMany({ select: { vkey: true }, orderBy: { id: 'asc' } })).toEqual([{ vkey: 'first' }, { vkey: 'fifth' }]);
+  });
+
+  test('is noticed by the write without effect, since that needs space, too', async () => {
+    const { dataDir, open } = await databases.create();
+    const store = await open();
+    const total = () => store.db.total.findUnique({ where: { name: 'users' } });
+    await store.transaction((tx) => tx.client.create({ data: { vkey: 'first' } }));
+    const before = [statSync(path.join(dataDir, `${databaseFileName}-wal`)).size, await total()];
+    await store.tryWrite();
+    const after = [statSync(path.join(dataDir, `${databaseFileName}-wal`)).size, await total()];
+    expect(after[0]).toBeGreaterThan(Number(before[0]));
+    expect(after[1]).toEqual(before[1]);
   });
 });
 

@@ -67,13 +67,13 @@ export async function saveCounters(transaction: RunTransaction, dialect: Dialect
 const lockAllTables = `LOCK TABLE ${Object.values(Prisma.ModelName).map((name) => `"${name}"`).join(', ')} IN ROW EXCLUSIVE MODE NOWAIT`;
 
 /**
- * Makes a write without effect.
+ * Makes a write without effect. It changes a value and restores it: SQLite skips a row that stays the same, so a full disk would go unnoticed.
  * @throws the database's error when it can't write at the moment, to any table
  */
 export async function tryWrite(transaction: RunTransaction, dialect: Dialect): Promise<void> {
   await transaction(async (tx) => {
     if (dialect === 'postgresql') await tx.$executeRawUnsafe(lockAllTables);
-    await tx.$executeRawUnsafe(`UPDATE "Total" SET value = value WHERE name = 'users'`);
+    for (const change of ['+ 1', '- 1']) await tx.$executeRawUnsafe(`UPDATE "Total" SET value = value ${change} WHERE name = 'users'`);
   });
 }
 

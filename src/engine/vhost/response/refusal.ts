@@ -16,7 +16,7 @@ const refusals = {
   tooMany: { status: 429, title: 'Too many connections', text: 'This site has as many visitors as it may have at once. Try again in a moment; its owner can raise the limit.' },
   tooManyTries: { status: 429, title: 'Too many tries', text: 'Wait a minute, then try again.' },
   tooLarge: { status: 431, title: 'The request is too long', text: 'Its head has too many or too long lines.' },
-  notSpoken: { status: 501, title: 'Not implemented', text: 'The server does not support what the request asks for.' },
+  notImplemented: { status: 501, title: 'Not implemented', text: 'The server does not support what the request asks for.' },
   refused: { status: 502, title: 'The site does not answer properly', text: 'The program behind this site refused the connection or broke it off. Its owner can fix this.' },
   offline: { status: 503, title: 'The site is away', text: 'The machine behind this site is not connected, or was switched off. Its owner can fix this.' },
   unread: { status: 503, title: 'Too much waits', text: 'More responses wait for your address than it reads. Try again when they have come.' },
@@ -34,7 +34,7 @@ export function refusalOf({ status }: HttpSyntaxError): Refusal {
   switch (status) {
     case 400: return 'malformed';
     case 431: return 'tooLarge';
-    case 501: return 'notSpoken';
+    case 501: return 'notImplemented';
     case 505: return 'version';
   }
 }
