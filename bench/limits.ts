@@ -95,9 +95,9 @@ async function cuts(limited: Limited): Promise<void> {
   const cases: readonly (readonly [string, () => Promise<unknown>, () => Promise<unknown>])[] = [
     ['client disabled', admin('/client/changestatus/', { id: clientId, status: 0 }), admin('/client/changestatus/', { id: clientId, status: 1 })],
     ['owner disabled', admin('/user/changestatus/', { id: userId, status: 0 }), admin('/user/changestatus/', { id: userId, status: 1 })],
-    ['blacklist', () => edit(limited, { blackiplist: '127.0.0.0/8' }), () => edit(limited, { blackiplist: '' })],
-    ['whitelist', () => edit(limited, { ipwhite: 1, ipwhitelist: '192.0.2.0/24' }), () => edit(limited, { ipwhite: 0 })],
-    ['global blacklist', admin('/global/save/', { globalBlackIpList: '127.0.0.1' }), admin('/global/save/', { globalBlackIpList: '' })],
+    ['blocklist', () => edit(limited, { blackiplist: '127.0.0.0/8' }), () => edit(limited, { blackiplist: '' })],
+    ['allowlist', () => edit(limited, { ipwhite: 1, ipwhitelist: '192.0.2.0/24' }), () => edit(limited, { ipwhite: 0 })],
+    ['global blocklist', admin('/global/save/', { globalBlackIpList: '127.0.0.1' }), admin('/global/save/', { globalBlackIpList: '' })],
     ['flow limit', () => edit(limited, { flow_limit: 1 }), () => edit(limited, { flow_limit: 0 })],
   ];
   // More than the flow limit of the last case.

@@ -6,6 +6,8 @@ import { holdYoungGeneration } from './young-generation.ts';
 const [, , role, ...words] = process.argv;
 if (role === SELF_TEST) await (await import('./wire/self-test.ts')).selfTest(words);
 else {
+  // A SIGHUP reloads a server's certificates (reload.ts). It must not end a server that is still starting.
+  if (role === 'server') process.on('SIGHUP', () => {});
   holdYoungGeneration();
   await import('./command-line.ts');
 }

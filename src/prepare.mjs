@@ -54,7 +54,7 @@ async function coverage(args) {
 /** Runs sequentially (some tests measure memory or time): test/e2e at full length, endurance-only suites, and all cases of the parsers' property tests. */
 async function endurance(args) {
   process.env.ADIT_ENDURANCE = '1';
-  const suites = args.length > 0 ? args : ['test/e2e', 'test/engine/http/', 'test/engine/socks/', 'test/fuzz/', 'test/project/outside-input', 'test/rules/', 'test/legacy/(input|parameters)', 'test/schema/host-parsers', 'test/wire/peer-text'];
+  const suites = args.length > 0 ? args : ['test/e2e', 'test/engine/http/', 'test/engine/socks/', 'test/fuzz/', 'test/model/', 'test/project/outside-input', 'test/rules/', 'test/legacy/(input|parameters)', 'test/schema/host-parsers', 'test/wire/peer-text'];
   await jest(['--runInBand', '--testMatch', '**/test/**/*.(test|endurance).ts', '--', ...suites]);
 }
 

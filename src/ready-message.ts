@@ -36,7 +36,7 @@ function secrets(settings: Settings, { authKey, authCryptKey, adminPassword }: L
     adminPassword && `  admin password  ${adminPassword} (login name ${settings.adminUsername})`,
   ].filter(Boolean);
   if (lines.length === 0) return '';
-  return `\nGenerated for this first start, shown this once, kept in ${secretsFile(settings.dataDir)}:\n${lines.join('\n')}\n`;
+  return `\nGenerated at this first start. They are shown only now, and stored in ${secretsFile(settings.dataDir)}:\n${lines.join('\n')}\n`;
 }
 
 /** Includes a random key for a new client, so that the lines can be pasted unchanged. */

@@ -17,7 +17,7 @@ export interface AgentOptions {
   readonly server: { readonly host: string; readonly port: number };
   /** `server` is the bridge's TLS port. Absent = without TLS, unless the server demands TLS for the client. */
   readonly tls?: TlsTrust | undefined;
-  /** The client's verification key; proven, never sent. */
+  /** The client's verification key, used to authenticate. It is never sent. */
   readonly vkey: string;
   readonly log: Logger;
   /** The program's version, which is sent to the server. */

@@ -20,7 +20,7 @@ export interface BridgeConnection extends Proven {
 }
 
 /**
- * Connects to a bridge and proves a key. Used for all sessions and data connections of agents and visitors.
+ * Connects to a bridge, and authenticates with a key. Used for all sessions and data connections of agents and visitors.
  * @throws the system's error when the server can't be reached
  * @throws {HandshakeError} if it refuses the connection
  */

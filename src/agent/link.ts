@@ -30,7 +30,7 @@ export class Link {
   readonly #direct: DirectHost;
 
   /**
-   * Connects and proves the key.
+   * Connects, and authenticates with the key.
    * @throws the system's error when the server can't be reached
    * @throws {HandshakeError} when the server refuses the agent
    */

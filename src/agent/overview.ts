@@ -2,7 +2,7 @@ import type { OverviewPart, OverviewRow } from '../wire/overview.ts';
 
 /** Timeout of the server's answer, in ms. A server of an older version never answers. */
 const ANSWER_MS = 2000;
-/** Maximum rows that are kept: an agent of a huge client shows the first rows. */
+/** Maximum rows that are kept. If a client has more tunnels and hosts, the agent shows only the first ones. */
 const MOST = 10_000;
 
 /** The server's list of a client's tunnels and hosts, assembled from its parts. */

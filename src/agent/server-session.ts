@@ -10,7 +10,7 @@ import { type BridgeConnection, type BridgeDialler, dialBridge } from './dial-br
 /** The identity that a session is opened with. */
 export interface SessionStart<W extends SessionWelcome> extends BridgeDialler {
   readonly role: Exclude<Role, 'data'>;
-  /** The key, which is proven but never sent. */
+  /** The key, used to authenticate. It is never sent. */
   readonly key: string;
   /** This side's information about itself. */
   readonly info: object;
@@ -45,7 +45,7 @@ export interface SessionEnd {
 }
 
 /**
- * Connects to the server and proves the key; again over TLS if the server demands it. Create a `ServerSession` from the
+ * Connects to the server, and authenticates with the key; again over TLS if the server demands it. Create a `ServerSession` from the
  * result synchronously.
  * @throws the system's error when the server can't be reached
  * @throws {HandshakeError} when the server refuses

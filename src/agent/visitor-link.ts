@@ -5,9 +5,9 @@ import type { BridgeDialler } from './dial-bridge.ts';
 import { DirectPaths, type DirectRetry } from './direct/direct-paths.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
 
-/** The server that the visitor connects to, and the password that it proves. */
+/** The server that the visitor connects to, and the password that it authenticates with. */
 export interface VisitorLinkOptions extends BridgeDialler {
-  /** The tunnel's; proven, never sent. */
+  /** The tunnel's password. It is never sent. */
   readonly password: string;
   readonly info: VisitorInfo;
   readonly log: Logger;
@@ -29,7 +29,7 @@ export class VisitorLink {
   #path: VisitPath = 'relay';
 
   /**
-   * Connects and proves the password.
+   * Connects, and authenticates with the password.
    * @throws the system's error when the server can't be reached
    * @throws {HandshakeError} when the server refuses the visitor
    */

@@ -15,7 +15,7 @@ export interface VisitorOptions {
   /** `server` is the bridge's TLS port. Absent = without TLS, unless the server demands TLS for the client. */
   readonly tls?: TlsTrust | undefined;
   readonly type: VisitType;
-  /** The tunnel's password; proven, never sent. */
+  /** The tunnel's password, used to authenticate. It is never sent. */
   readonly password: string;
   /** The local port to open; port 0 = any free one. */
   readonly listen: { readonly host: string; readonly port: number };

@@ -7,7 +7,7 @@ import { visitorKeyOf } from '../rules/vkey.ts';
 import { ControlBudget } from '../wire/control-budget.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
-import { type ClientState, type ConnectionState, type RefusalCause, refusalCauses, type Refusals, type Traffic, type TunnelState, type WantedClient, type WantedTunnel } from './face.ts';
+import { type ClientState, type ConnectionsPage, type ConnectionState, type RefusalCause, refusalCauses, type Refusals, type RowRange, type Traffic, type TunnelState, type WantedClient, type WantedTunnel } from './face.ts';
 import type { ClientUsage } from './limits/client-usage.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
 
@@ -144,9 +144,15 @@ export class ClientEntry {
     this.#lastOnlineAt = now;
   }
 
-  /** The open connections of its visitors, the oldest first. */
-  connections(): ConnectionState[] {
-    return Array.from(this.meter.open, ({ state }) => state);
+  /** @see EngineFace.connections */
+  connections({ offset, limit }: RowRange): ConnectionsPage {
+    const rows: ConnectionState[] = [];
+    let index = 0;
+    for (const connection of this.meter.open) {
+      if (rows.length >= limit) break;
+      if (index++ >= offset) rows.push(connection.state);
+    }
+    return { rows, total: this.meter.open.size };
   }
 
   /** Closes a connection. @returns its last state; undefined = there is none of that id */

@@ -6,7 +6,7 @@ import { ClientChanges } from './client-changes.ts';
 import type { EngineOptions, StoredState } from './engine-options.ts';
 import { Environment } from './environment.ts';
 import type {
-  CertificateState, ClientState, ConnectionState, Declarations, EngineChange, EngineEvent, HostState, PortLease, PortRequest, Refusals, StateBatch, Traffic, TunnelState,
+  CertificateState, ClientState, ConnectionsPage, ConnectionState, Declarations, EngineChange, EngineEvent, HostState, PortLease, PortRequest, Refusals, RowRange, StateBatch, Traffic, TunnelState,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
 import { overviewOf } from './overview.ts';
@@ -137,9 +137,9 @@ export class Engine {
     return this.#tunnels.get(id)?.state;
   }
 
-  /** The open connections of a client's visitors, the oldest first. */
-  connections(clientId: number): ConnectionState[] {
-    return this.#environment.clients.get(clientId)?.connections() ?? [];
+  /** @see EngineFace.connections */
+  connections(clientId: number, range: RowRange): ConnectionsPage {
+    return this.#environment.clients.get(clientId)?.connections(range) ?? { rows: [], total: 0 };
   }
 
   /** Closes a connection. @returns its last state; undefined = the client has none of that id */
@@ -162,7 +162,7 @@ export class Engine {
     return this.#environment.hosts.withCertificateUntil(before);
   }
 
-  /** Totals over all clients. Visits each of them. */
+  /** Totals over all clients. Takes time in proportion to their number. */
   traffic(): Traffic {
     return this.#environment.clients.traffic();
   }
@@ -209,7 +209,7 @@ export class Engine {
 
   /** Current and total numbers of handshakes, sessions and visitors; for health and metrics. */
   get counts(): Bridge['counts'] & Certificates['counts'] & ReturnType<typeof countOut> & { readonly visitors: number; readonly hostConnections: number } {
-    const out = countOut([...this.#tunnels.all(), ...this.#environment.hosts.all()]);
+    const out = countOut(this.#tunnels.all(), this.#environment.hosts.all());
     return { ...out, ...this.#bridge.counts, ...this.#environment.certificates.counts, visitors: this.#environment.visitors.open, hostConnections: this.#vhost.connections };
   }
 

@@ -99,7 +99,7 @@ export class Environment implements PortReserver {
   unserved({ clientId, localProxy }: Pick<WantedHost, 'clientId' | 'localProxy'>): string {
     const blocked = this.blocked(clientId);
     if (blocked !== '') return blocked;
-    if (localProxy) return this.options.allowLocalProxy ? '' : 'the server is to dial the target itself, which its settings do not allow';
+    if (localProxy) return this.options.allowLocalProxy ? '' : 'the server would have to dial the target itself, but its settings do not allow that';
     return this.clients.get(clientId)?.session ? '' : 'the agent is not connected';
   }
 

@@ -11,7 +11,7 @@ import type { CertificateDescription, CertificateStatus } from '../rules/certifi
 /** A client as the engine needs it. */
 export interface WantedClient {
   readonly id: number;
-  /** The verification key the agent proves in its handshake. Never logged. */
+  /** The verification key that the agent authenticates with. Never logged. */
   readonly vkey: string;
   /** False when the client or its owner is disabled: the agent is refused and cut off. */
   readonly enabled: boolean;
@@ -55,7 +55,7 @@ export interface WantedTunnel {
   readonly targets: readonly string[];
   /** The server dials the targets itself, where its settings allow that (contract D15). */
   readonly localProxy: boolean;
-  /** The password that visitors must prove (secret, p2p). Never logged. */
+  /** The password that visitors authenticate with (secret, p2p). Never logged. */
   readonly password: string;
   /** The path on the agent's machine that is served (file). */
   readonly localPath: string;
@@ -266,6 +266,21 @@ export interface AcmeState {
 /** Current traffic. Bytes are totals; rate: bytes in both directions in the last whole second. */
 export type Traffic = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>;
 
+/** Some rows of a list. */
+export interface RowRange {
+  /** Rows to skip. */
+  readonly offset: number;
+  /** Maximum number of rows. */
+  readonly limit: number;
+}
+
+/** A page of open connections. */
+export interface ConnectionsPage {
+  readonly rows: readonly ConnectionState[];
+  /** Of all open connections. */
+  readonly total: number;
+}
+
 /** An open connection of a visitor. */
 export interface ConnectionState {
   /** Unique as long as the server runs. */
@@ -326,12 +341,12 @@ export interface EngineFace {
   hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>>;
   /** The current certificate status of hosts; undefined = TLS is passed through to the target, or the host is for HTTP only. */
   hostCertificates(questions: readonly CertificateQuestion[]): Promise<Array<CertificateState | undefined>>;
-  /** The ids of the hosts whose current certificate expires before a time (ms since the epoch), as of the last check of its files, at most 30 s ago. Visits each host. */
+  /** The ids of the hosts whose current certificate expires before a time (ms since the epoch), as of the last check of its files, at most 30 s ago. Takes time in proportion to the number of hosts. */
   hostsWithCertificateUntil(before: number): Promise<number[]>;
-  /** Totals over all clients. Visits each of them. */
+  /** Totals over all clients. Takes time in proportion to their number. */
   traffic(): Promise<Traffic>;
-  /** The open connections of a client's visitors, the oldest first. */
-  connections(clientId: number): Promise<ConnectionState[]>;
+  /** A page of the open connections of a client's visitors, the oldest first. Costs as much as its rows and those before it. */
+  connections(clientId: number, range: RowRange): Promise<ConnectionsPage>;
   /** Closes a connection. Resolves to its last state; undefined = the client has none of that id. */
   closeConnection(clientId: number, id: number): Promise<ConnectionState | undefined>;
   /** The client that accepts visitors by a password and whose key has this digest (contract 3.2); undefined = there is none. */

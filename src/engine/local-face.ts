@@ -29,7 +29,7 @@ export class LocalFace implements EngineFace {
   hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
   hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => this.#engine.hostsWithCertificateUntil(before);
   traffic: EngineFace['traffic'] = async () => this.#engine.traffic();
-  connections: EngineFace['connections'] = async (clientId) => this.#engine.connections(clientId);
+  connections: EngineFace['connections'] = async (clientId, range) => this.#engine.connections(clientId, range);
   closeConnection: EngineFace['closeConnection'] = async (clientId, id) => this.#engine.closeConnection(clientId, id);
   clientOfVisitors: EngineFace['clientOfVisitors'] = async (keyDigest) => this.#engine.clientOfVisitors(keyDigest);
   allowByPassword: EngineFace['allowByPassword'] = async (clientId, address, password) => this.#engine.allowByPassword(clientId, address, password);

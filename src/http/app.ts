@@ -25,12 +25,19 @@ export interface AppOptions {
   readonly log: Logger;
 }
 
+/** Callers append paths to a base address that ends in a slash. Repeated slashes after the base path are the legacy router's. */
+const oneSlash: RequestHandler = (request, _response, next) => {
+  if (request.url.startsWith('//')) request.url = request.url.replace(/^\/+/, '/');
+  next();
+};
+
 /** The handler of all HTTP requests, below the base path. */
 export function createApp({ settings, graphql, legacy, metrics, health, version, log }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('trust proxy', settings.trustedProxies);
   app.use(securityHeaders, forwardedFields(settings.trustedProxies));
+  if (settings.basePath !== '') app.use(oneSlash);
 
   const routes = express.Router();
   routes.use(legacy);

@@ -1,10 +1,10 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { GraphQLError } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { shareOf, type Caller } from '../rules/caller.ts';
 import type { Services } from '../schema/services.ts';
 import { type ErrorCode, errorCodes } from '../schema/error-codes.ts';
-import { AditError, createErrorMask } from '../schema/errors.ts';
+import { AditError, createErrorMask, withAllProblems } from '../schema/errors.ts';
 import { schema } from '../schema/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { HttpCallers } from './callers.ts';
@@ -53,17 +53,18 @@ export function createGraphql({ services, settings, callers, stalledMs: ms = sta
     await services.timeSlices.next(request.ip ?? '');
     const outcome = await authenticate(callers, request);
     if (outcome.kind !== 'known') return refuse(request, response, outcome);
-    if (request.method === 'GET' && request.accepts(['json', 'html']) === 'html') return sendGraphiql(request, response);
-    if (request.method !== 'POST') {
+    const isPage = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
+    if (!isPage && request.method !== 'POST') {
       response.set('Allow', 'POST');
       return fail(response, 405, 'BAD_REQUEST', 'GraphQL operations are sent by POST');
     }
-    if (request.is('json') === false) return fail(response, 415, 'BAD_REQUEST', 'the body has to be application/json');
+    if (!isPage && request.is('json') === false) return fail(response, 415, 'BAD_REQUEST', 'the body has to be application/json');
     const { caller } = outcome;
     const endSlot = await takeSlot(services, caller);
     if (endSlot === undefined) return fail(response, 429, 'TOO_MANY_OPERATIONS');
     response.once('close', endSlot);
     if (response.closed) endSlot();
+    if (isPage) return sendGraphiql(request, response);
     // Otherwise proxies such as nginx would buffer events until they have a full block.
     if (request.get('accept')?.includes('text/event-stream')) response.set('X-Accel-Buffering', 'no');
     return yoga(request, response, { caller, response, endSlot });
@@ -113,12 +114,18 @@ function sayingSize(maskError: (error: unknown) => GraphQLError): (error: unknow
   };
 }
 
-/** Masks validation errors, which would otherwise bypass the mask. */
+/** Masks validation errors, which would otherwise bypass the mask, and reports wrong literals, or wrong variables, together. */
 function maskedValidation(maskError: ReturnType<typeof createErrorMask>): Plugin {
+  const together = ({ result, setResult }: { readonly result: AsyncIterable<ExecutionResult> | ExecutionResult; readonly setResult: (result: ExecutionResult) => void }): void => {
+    // Without data, the operation was not run: its variables do not fit.
+    if (!isAsyncIterable(result) && result.data === undefined && result.errors !== undefined) setResult({ ...result, errors: withAllProblems(result.errors.map(maskError)) });
+  };
   return {
     onValidate: () => ({ result, setResult }) => {
       const errors: readonly unknown[] = result;
-      setResult(errors.map(maskError));
+      setResult(withAllProblems(errors.map(maskError)));
     },
+    onExecute: () => ({ onExecuteDone: together }),
+    onSubscribe: () => ({ onSubscribeResult: together }),
   };
 }

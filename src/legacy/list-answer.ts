@@ -1,11 +1,11 @@
 import type { Response } from 'express';
 import type { OperationContext } from './operation.ts';
 
-/** Rows of the first part: a panel's usual page, so that it is sent in one part. */
+/** Rows that are read first: a panel's usual page. */
 const firstRows = 10;
-/** Maximum rows of a part, and of a list that is sent with a Content-Length. */
+/** Maximum rows of a part. */
 const mostRows = 100;
-/** Target size of a part in characters, estimated from the previous part. */
+/** Target size of a part in characters, estimated from the previous part. A shorter list is sent with a Content-Length. */
 const partLength = 128 * 1024;
 
 /** Some rows of a list, and the other fields of the response, which are the same in each part. */
@@ -32,43 +32,56 @@ export class ListAnswer {
 }
 
 /**
- * Sends a list while it is produced: up to a hundred rows in one piece with a Content-Length, a longer list in parts, each after the reader
- * has received the previous ones. If a list fails after the first part, the response is truncated, and the caller closes the connection.
+ * Sends a list while it is produced: a short one in one piece with a Content-Length, a longer one in parts, each after the reader has received the
+ * previous ones. If a list fails after the first part, the response is truncated, and the caller closes the connection.
  */
 export async function sendList(response: Response, list: ListAnswer, context: OperationContext): Promise<void> {
   let endSlot: (() => void) | undefined;
+  let text = '{"rows":[';
+  let sent = 0;
+  /** Sends the text so far. From then on, the list is one of the caller's long operations, until its reader has received it. */
+  const flush = async (): Promise<void> => {
+    endSlot ??= await context.takeSlot();
+    await context.nextSlice();
+    if (!response.destroyed && !response.write(text)) await drained(response);
+    text = '';
+  };
   try {
-    let text = '{"rows":[';
-    let sent = 0;
-    for (let count = firstRows; ;) {
+    for (let count = firstRows; !response.destroyed;) {
       await context.nextSlice();
-      const all = await list.next(count);
+      const { rows, ...rest } = await list.next(count);
       // The texts of a row may have 2 MB, so reading and serializing each use a time slice of their own.
       await context.nextSlice();
-      if (sent === 0 && list.ended) {
-        response.end(JSON.stringify(all));
-        return;
+      let length = 0;
+      for (const row of rows) {
+        if (text.length > partLength) await flush();
+        const part = JSON.stringify(row);
+        length += part.length;
+        text += sent++ > 0 ? `,${part}` : part;
       }
-      const { rows, ...rest } = all;
-      const part = rows.length === 0 ? '' : JSON.stringify(rows).slice(1, -1);
-      text += sent > 0 && part !== '' ? `,${part}` : part;
-      sent += rows.length;
       if (list.ended) {
+        if (text.length > partLength) await flush();
         response.end(`${text}],${JSON.stringify(rest).slice(1)}`);
         return;
       }
       const short = sent < mostRows && text.length < partLength;
-      count = Math.max(1, Math.min(short ? mostRows - sent : mostRows, Math.floor(partLength * rows.length / part.length)));
-      if (short) continue;
-      endSlot ??= await context.takeSlot();
-      await context.nextSlice();
-      if (!response.destroyed && !response.write(text)) await drained(response);
-      if (response.destroyed) return;
-      text = '';
+      count = Math.max(1, Math.min(short ? mostRows - sent : mostRows, Math.floor(partLength * rows.length / Math.max(1, length))));
+      if (!short) await flush();
     }
   } finally {
     endSlot?.();
   }
+}
+
+/** Sends a response that is no list. A long one is one of the caller's long operations until its reader has received it. */
+export async function sendRecord(response: Response, body: object, context: OperationContext): Promise<void> {
+  const text = JSON.stringify(body);
+  if (text.length > partLength) {
+    const endSlot = await context.takeSlot();
+    response.once('close', endSlot);
+    if (response.closed) endSlot();
+  }
+  response.end(text);
 }
 
 /** Waits until the reader has received what was written, or has disconnected. */

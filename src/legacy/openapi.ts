@@ -35,10 +35,10 @@ export function describeApi(routes: readonly Route[], { basePath, version }: { r
       },
       schemas: { Write: write, Failure: failure, NoRecord: noRecord, ...Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, schemaOf(shape)] as const)) },
       responses: {
-        Unauthenticated: answer('Nothing proves who is calling, or what does is wrong or expired.', reference('Failure')),
+        Unauthenticated: answer('The caller is not authenticated, or its credentials are wrong or expired.', reference('Failure')),
         Forbidden: answer('The caller may not do this.', reference('Failure')),
         TooMany: answer('Too many calls from this address.', reference('Failure')),
-        TooLarge: answer('The request body is larger than 3 MB, or than 256 KB of a caller who is no administrator.', reference('Failure')),
+        TooLarge: answer('The request body is larger than 3 MB, or than 256 KB of a caller who is not an administrator.', reference('Failure')),
       },
     },
   } satisfies JsonObject;

@@ -8,7 +8,7 @@ import type { Callers } from './callers.ts';
 import { failureStatus, failureText, knownError } from './errors.ts';
 import { type Input, readInput, RequestAborted, tooLarge, UnreadableRequest } from './input.ts';
 import { LargeBodies, usualBody } from './large-bodies.ts';
-import { ListAnswer, sendList } from './list-answer.ts';
+import { ListAnswer, sendList, sendRecord } from './list-answer.ts';
 import type { OperationContext } from './operation.ts';
 import { type Action, Redirect, type Route } from './route.ts';
 import { routes } from './routes.ts';
@@ -62,9 +62,8 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, next
       if (caller.kind !== 'admin') onlyUsual(input);
       const context = contextFor(caller, request);
       const answered = await run({ request, response, input, caller, context });
-      if (!(answered instanceof ListAnswer)) return send(response, 200, answered);
       begin(response, 200);
-      return sendList(response, answered, context);
+      return answered instanceof ListAnswer ? sendList(response, answered, context) : sendRecord(response, answered, context);
     }
     if (identified.status === 401 && settings.apiAuthFailureStatus === 302) toLogin(response);
     else send(response, identified.status, { status: 0, msg: identified.msg });

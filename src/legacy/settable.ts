@@ -39,6 +39,12 @@ export type InputOf<P extends Parameters> = {
 /** All fields of an input: a function that returns this type can't forget a field that is added to the schema. @template Left the fields that no parameter sets */
 export type Complete<Input, Left extends keyof Input = never> = { readonly [Field in Exclude<keyof Input, Left>]-?: Input[Field] | undefined };
 
+/**
+ * A fragment, which must have every field of the input that sets the record's values.
+ * @template Left the input's fields that the fragment lacks: secrets, and fields that it has under another name
+ */
+export type ReadsBack<Fragment extends Record<Exclude<keyof Input, Left>, unknown>, Input, Left extends keyof Input = never> = Fragment;
+
 /** The input of a call. @param parameters those that don't set a field are ignored */
 export function inputOf<P extends Parameters>(parameters: P, values: Values<P>): InputOf<P> {
   const input: Record<string, unknown> = {};

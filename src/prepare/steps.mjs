@@ -59,7 +59,7 @@ const external = [
 
 /** The esbuild options: bundles the program into a few files. */
 export const bundling = (outdir) => ({
-  absWorkingDir: root, entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts'], outbase: 'src', outdir, chunkNames: 'part-[name]-[hash]',
+  absWorkingDir: root, entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts', 'src/http/graphiql-worker.ts'], outbase: 'src', outdir, chunkNames: 'part-[name]-[hash]',
   bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', external, logLevel: 'error',
   // Minified, since Node keeps the source in memory. Names and lines stay for stack traces.
   minifySyntax: true, minifyWhitespace: true, lineLimit: 160, legalComments: 'external',

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { isWildcard } from './host-name.ts';
 
@@ -20,21 +20,41 @@ export function isPem(given: string): boolean {
 }
 
 /**
- * Checks that a certificate and a key are a pair (contract 4.7).
+ * Checks that a certificate and a key are a pair (contract 4.7), and that the key is not so large that handshakes would block the server.
  * @param certificate PEM: the certificate first, then its chain
- * @throws {CertificateFault} `empty`, `cannot parse` or `unusable pair`
+ * @throws {CertificateFault} `empty`, `cannot parse`, `unusable pair`, or why the key is not accepted
  */
-export function certificatePair(certificate: string, key: string): CertificateFacts {
-  if (certificate.trim() === '' || key.trim() === '') throw new CertificateFault('empty');
+export function certificatePair(certificate: string, privateKey: string): CertificateFacts {
+  if (certificate.trim() === '' || privateKey.trim() === '') throw new CertificateFault('empty');
   let x509: X509Certificate;
+  let key: KeyObject;
   try {
     x509 = new X509Certificate(certificate);
+    key = x509.publicKey;
   } catch {
     throw new CertificateFault('cannot parse');
   }
-  if (!belongTogether(x509, key)) throw new CertificateFault('unusable pair');
+  const fault = keyFault(key);
+  if (fault !== '') throw new CertificateFault(fault);
+  if (!belongTogether(x509, privateKey)) throw new CertificateFault('unusable pair');
   // Node 20 provides the dates only as text.
   return { x509, validFrom: new Date(x509.validFrom), validTo: new Date(x509.validTo) };
+}
+
+/** Maximum size of an RSA key in bits: a signature by twice as large a key takes six times as long, and each TLS handshake needs one. */
+const MOST_RSA_BITS = 4096;
+/** Elliptic curves whose signatures take about a millisecond at most, by OpenSSL's names. */
+const curves: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
+
+/** Why a key is not accepted, whatever its certificate; "" = it is. */
+function keyFault({ asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength = 0, namedCurve = '' } = {} }: KeyObject): string {
+  switch (type) {
+    case 'rsa':
+    case 'rsa-pss': return modulusLength > MOST_RSA_BITS ? `the RSA key has ${modulusLength} bits, the maximum is ${MOST_RSA_BITS}` : '';
+    case 'ec': return curves.has(namedCurve) ? '' : `the curve ${namedCurve || 'of the key'} is not supported; use P-256, P-384 or P-521`;
+    case 'ed25519': return '';
+    default: return 'the type of the key is not supported; use RSA, ECDSA or Ed25519';
+  }
 }
 
 function belongTogether(x509: X509Certificate, key: string): boolean {

@@ -6,7 +6,7 @@ import { hostOfUrl } from '../rules/host-name.ts';
 import type { Counts } from '../store/hot/counts.ts';
 import { type Page, scans } from '../store/hot/page.ts';
 import type { Condition } from '../store/search/search.ts';
-import type { Store } from '../store/store.ts';
+import type { StoreToRead } from '../store/store.ts';
 import type { WriteOptions } from '../store/transaction.ts';
 import { ListWalk } from './lists/list-walk.ts';
 import { Loaders } from './lists/loaders.ts';
@@ -20,7 +20,7 @@ export class Context {
   readonly caller: Caller;
   /** Identifies the request in the log. */
   readonly requestId: string;
-  readonly store: Store;
+  readonly store: StoreToRead;
   readonly engine: EngineFace;
   readonly settings: SchemaSettings;
   /** Throttles guessing. */
@@ -140,7 +140,7 @@ export class Context {
   }
 }
 
-async function serverNameOf({ publicUrl }: SchemaSettings, { db }: Store): Promise<string> {
+async function serverNameOf({ publicUrl }: SchemaSettings, { db }: StoreToRead): Promise<string> {
   const global = await db.globalSettings.findUnique({ where: { id: 1 }, select: { serverUrl: true } });
   return hostOfUrl(global?.serverUrl ?? '') || hostOfUrl(publicUrl);
 }

@@ -5,6 +5,7 @@ import { databaseFailure, failureNote } from '../store/database-failure.ts';
 import { SearchTooBroadError } from '../store/errors.ts';
 import { type ErrorCode, errorCodes } from './error-codes.ts';
 import { withoutValues } from './graphql-messages.ts';
+import { literalPath } from './literal-path.ts';
 
 /** The parameters of an error in addition to its code; the caller gets them. `field`: the path of the argument or input field that caused it. */
 export type ErrorParams = Readonly<Record<string, string | number>>;
@@ -91,16 +92,33 @@ function rootCause(error: unknown): unknown {
   return cause;
 }
 
-/** Adds a code of the table to an error of GraphQL itself, and the path if a variable does not fit its type. */
+/** How messages of graphql-armor begin (http/graphql-limits.ts), which reports each limit as an error of syntax. */
+const beforeLimit = /^Syntax Error: (?=[\w ]+ limit of \d+ exceeded)/;
+
+/** Adds a code of the table to an error of GraphQL itself, and the path if a variable or a literal does not fit its type. */
 function withCode(error: GraphQLError): GraphQLError {
   const { message, nodes, source, positions, path, extensions } = error;
-  if (typeof extensions['code'] === 'string' && Object.hasOwn(errorCodes, extensions['code'])) return error;
+  const text = message.replace(beforeLimit, '');
+  if (text === message && typeof extensions['code'] === 'string' && Object.hasOwn(errorCodes, extensions['code'])) return error;
   const [, variable, at = variable] = /^Variable "\$(\w+)"(?:.*? at "([^"]+)")?/.exec(message) ?? [];
-  const field = at?.replaceAll('[', '.').replaceAll(']', '');
+  const field = at?.replaceAll('[', '.').replaceAll(']', '') ?? literalPath(error);
   const own = field === undefined
-    ? { code: message.startsWith('Syntax Error') ? 'GRAPHQL_PARSE_FAILED' : 'GRAPHQL_VALIDATION_FAILED' }
+    ? { code: text.startsWith('Syntax Error') ? 'GRAPHQL_PARSE_FAILED' : 'GRAPHQL_VALIDATION_FAILED' }
     : new AditError('INVALID_INPUT', { field }, message).extensions;
-  return new GraphQLError(message, { nodes, source, positions, path, extensions: { ...extensions, ...own } });
+  return new GraphQLError(text, { nodes, source, positions, path, extensions: { ...extensions, ...own } });
+}
+
+/**
+ * Reports all values that do not fit their types as one error with all problems, like other errors of an input. GraphQL has an error for each.
+ * @param errors masked errors of an operation that was not run
+ */
+export function withAllProblems(errors: readonly GraphQLError[]): GraphQLError[] {
+  const [first, ...others] = errors.filter(({ path, extensions }) => path === undefined && Array.isArray(extensions['problems']));
+  if (first === undefined || others.length === 0) return [...errors];
+  const { message, nodes, source, positions, extensions } = first;
+  const problems = [first, ...others].flatMap((error): readonly unknown[] => Array.isArray(error.extensions['problems']) ? error.extensions['problems'] : []);
+  const all = new GraphQLError(message, { nodes, source, positions, extensions: { ...extensions, problems } });
+  return errors.filter((error) => !others.includes(error)).map((error) => error === first ? all : error);
 }
 
 function asGraphQL(error: unknown): GraphQLError {

@@ -53,7 +53,7 @@ class NotClaimedError extends Error {
  * acquires the lock again on a new connection, as soon as the database is reachable.
  *
  * A server may notice late, or never, that the connection with its lock is lost. So all writing connections share a second lock, and a connection is
- * only admitted while a third lock proves the claim. A server that claims the database ends the writing connections of other servers before
+ * only admitted while a third lock confirms the claim. A server that claims the database ends the writing connections of other servers before
  * it reads anything: the database itself rejects late writes of an earlier server, so writes need no check.
  * @throws {StoreError} if another server holds the lock
  */

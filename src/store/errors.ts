@@ -6,6 +6,17 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
+/** The database has not responded for too long. */
+export class DatabaseSilentError extends Error {
+  override readonly name = 'DatabaseSilentError';
+  /** The system's code for a peer that does not respond. */
+  readonly code = 'ETIMEDOUT';
+
+  constructor() {
+    super('the database does not respond');
+  }
+}
+
 /** A search reached its time limit: its text or its list has to be narrower. */
 export class SearchTooBroadError extends Error {
   override readonly name = 'SearchTooBroadError';

@@ -1,18 +1,24 @@
+import { Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Logger } from 'pino';
 import pg from 'pg';
 import { type DatabaseLock, lockDatabase } from './database-lock.ts';
-import { messageOf, StoreError } from './errors.ts';
+import { DatabaseSilentError, messageOf, StoreError } from './errors.ts';
 import { PrismaClient } from './generated/postgresql/client.ts';
 import { PostgresqlReader } from './hot/postgresql-reader.ts';
 import { searchMs } from './hot/reader.ts';
 import { applyMigrations, readMigrations } from './migrations.ts';
 import type { MigrationDatabase } from './migrations.ts';
-import { clientOptions, LOCK_WAIT_MS } from './prisma-options.ts';
+import { clientOptions, LOCK_WAIT_MS, SHORT_LOCK_WAIT_MS } from './prisma-options.ts';
+import type { Savepoints } from './transaction.ts';
 
 /** The lock for migrations; Prisma's own tools use the same. */
 const migrationLock = 72707369;
+/** How long the database may be silent while a query waits, in ms: longer than it waits for a lock. */
+const SILENCE_MS = 10_000;
+/** How long an unused connection is kept, in ms: less than the above, since nothing is sent on it. */
+const IDLE_MS = 8000;
 
 /**
  * Connects to a PostgreSQL database, claims it for this process and migrates it.
@@ -24,8 +30,9 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
   const where = describe(url);
   let lock: DatabaseLock | undefined;
   const shared = { connectionString: url, application_name: 'adit', connectionTimeoutMillis: 5000, keepAlive: true };
+  const pooled = { ...shared, idleTimeoutMillis: IDLE_MS, stream: watchedSocket };
   const pool = new pg.Pool({
-    ...shared,
+    ...pooled,
     max: 10,
     // A peer that disappeared inside a transaction must not block other writers.
     idle_in_transaction_session_timeout: 30_000,
@@ -41,25 +48,49 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
   const adapter = new PrismaPg(pool, { disposeExternalPool: true, onPoolError: lost, onConnectionError: lost });
   pool.on('error', lost);
   // Searches use none of the connections that other queries need.
-  const searchPool = new pg.Pool({ ...shared, max: 2, statement_timeout: searchMs });
+  const searchPool = new pg.Pool({ ...pooled, max: 2, statement_timeout: searchMs });
   searchPool.on('error', lost);
   try {
     lock = await lockDatabase({ url, log, onLost: (error) => onLost(new StoreError(`${where}: ${error.message}`)) });
-    const connection = await pool.connect();
-    let applied: readonly string[];
-    try {
-      applied = await applyMigrations(postgresqlMigrations(connection), await readMigrations('postgresql'));
-    } finally {
-      connection.release();
-    }
+    const applied = await migrate(new pg.Client(shared), lock);
     const db = new PrismaClient({ ...clientOptions, adapter });
     await db.$connect();
-    return { db, reader: new PostgresqlReader(pool, searchPool), applied, where, lock };
+    return { db, reader: new PostgresqlReader(pool, searchPool), applied, where, lock, savepoints };
   } catch (error) {
     await Promise.all([pool.end(), searchPool.end()]);
     await lock?.release();
     if (error instanceof StoreError) throw new StoreError(`${where}: ${error.message}`, { cause: error });
     throw new StoreError(`can't reach the database at ${where}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** By separate statements. */
+const savepoints: Savepoints = {
+  async set(tx) {
+    await tx.$executeRaw`SAVEPOINT write`;
+  },
+  async undo(tx) {
+    await tx.$executeRaw`ROLLBACK TO SAVEPOINT write`;
+  },
+  async shortenWait(tx) {
+    await tx.$executeRawUnsafe(`SET LOCAL lock_timeout = ${SHORT_LOCK_WAIT_MS}`);
+  },
+};
+
+/** A socket whose connection ends when a query gets no response, whatever the reason: a frozen database does not close it. */
+function watchedSocket(): Socket {
+  const socket = new Socket();
+  return socket.setTimeout(SILENCE_MS, () => socket.destroy(new DatabaseSilentError()));
+}
+
+/** Migrates on a connection of its own, on which a statement may take any time. */
+async function migrate(connection: pg.Client, lock: DatabaseLock): Promise<readonly string[]> {
+  try {
+    await connection.connect();
+    await lock.admit(connection);
+    return await applyMigrations(postgresqlMigrations(connection), await readMigrations('postgresql'));
+  } finally {
+    await connection.end();
   }
 }
 
@@ -69,8 +100,6 @@ export function postgresqlMigrations(connection: pg.ClientBase): MigrationDataba
     dialect: 'postgresql',
     async begin() {
       await connection.query('BEGIN');
-      // Another start's migrations may take longer than any write.
-      await connection.query('SET LOCAL lock_timeout = 0');
       await connection.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
     },
     async run(sql) {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { auditPage, pruneAudit } from './audit.ts';
 import type { AuditQuery } from './audit.ts';
+import { DatabaseHealth } from './database-health.ts';
 import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
 import { clientPage, clientPages } from './hot/client-page.ts';
@@ -23,8 +24,7 @@ import { addTraffic, pruneTraffic, type TrafficRetention } from './hot/traffic.t
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
 import type { Reading } from './reading.ts';
-import { plainSavepoints, transactions } from './transaction.ts';
-import { WriteHealth } from './write-health.ts';
+import { transactions } from './transaction.ts';
 import type { RunTransaction, Transaction } from './transaction.ts';
 
 /** Everything that outlives the process. */
@@ -77,6 +77,9 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** What resolvers use of the store. They change something only through `context.write`. */
+export type StoreToRead = Omit<Store, 'transaction' | 'tryWrite' | 'saveCounters' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'>;
+
 /** How long history is kept, in days. */
 export interface Retention {
   readonly traffic: TrafficRetention;
@@ -122,7 +125,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
   const lock = 'lock' in opened ? opened.lock : undefined;
-  const health = new WriteHealth(transactions(db, async () => lock?.held(), 'savepoints' in opened ? opened.savepoints : plainSavepoints), (run) => tryWrite(run, dialect));
+  const health = new DatabaseHealth(transactions(db, async () => lock?.held(), opened.savepoints), { read: () => db.$queryRaw`SELECT 1`, write: (run) => tryWrite(run, dialect) });
   const { transaction } = health;
   return {
     db,
@@ -154,10 +157,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
       await pruneTraffic(tx, traffic, now);
       await pruneAudit(tx, new Date(now - audit * 86_400_000));
     }),
-    async ping() {
-      await db.$queryRaw`SELECT 1`;
-      await health.check();
-    },
+    ping: () => health.check(),
     async close() {
       await reader.close();
       await db.$disconnect();

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { addAuditEntries, type NewAuditEntry } from './audit.ts';
+import { databaseFailure } from './database-failure.ts';
+import { LOCK_FORGOTTEN_MS } from './prisma-options.ts';
 import type { AuditEntry, Prisma, PrismaClient } from './generated/sqlite/client.ts';
 
 /** The client inside a transaction. */
@@ -23,22 +25,14 @@ export interface WriteOptions<T> {
 /** Runs a function in a transaction. */
 export type RunTransaction = <T>(run: (tx: Transaction) => Promise<T>, options?: WriteOptions<T>) => Promise<T>;
 
-/** How to undo a part of a transaction separately. One savepoint at a time, in the running transaction. */
+/** What the writes of a transaction need of the database. One savepoint at a time, in the running transaction. */
 export interface Savepoints {
   set(tx: Transaction): Promise<void>;
   /** Rolls back to the savepoint. */
   undo(tx: Transaction): Promise<void>;
+  /** From now on, the transaction waits for a lock for a short time only. Absent if the database's driver does that itself. */
+  readonly shortenWait?: (tx: Transaction) => Promise<void>;
 }
-
-/** By separate statements. */
-export const plainSavepoints: Savepoints = {
-  async set(tx) {
-    await tx.$executeRaw`SAVEPOINT write`;
-  },
-  async undo(tx) {
-    await tx.$executeRaw`ROLLBACK TO SAVEPOINT write`;
-  },
-};
 
 /** A write that is queued or running. Neither `publish` nor `fail` throws. */
 interface Job {
@@ -70,6 +64,18 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
   const inside = new AsyncLocalStorage<true>();
   const waiting: Job[] = [];
   let running = false;
+  /** When a write last waited for another program's lock in vain, by the monotonic clock. */
+  let lockSeen = -Infinity;
+
+  const attempt = async (job: Job, tx: Transaction): Promise<void> => {
+    if (performance.now() - lockSeen < LOCK_FORGOTTEN_MS) await savepoints.shortenWait?.(tx);
+    try {
+      await inside.run(true, () => job.run(tx));
+    } catch (error) {
+      if (databaseFailure(error) === 'DATABASE_BUSY') lockSeen = performance.now();
+      throw error;
+    }
+  };
 
   const together = async (first: Job): Promise<void> => {
     /** The writes of the transaction, without those that were rolled back alone. */
@@ -77,7 +83,7 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
     let entries: AuditEntry[];
     try {
       entries = await db.$transaction(async (tx) => {
-        await inside.run(true, () => first.run(tx));
+        await attempt(first, tx);
         for (let count = 1; count < mostTogether && !first.alone && waiting[0]?.alone === false; count++) {
           const job = waiting.shift();
           if (job !== undefined) await join(jobs, job, tx);
@@ -104,7 +110,7 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
     jobs.add(job);
     await savepoints.set(tx);
     try {
-      await inside.run(true, () => job.run(tx));
+      await attempt(job, tx);
     } catch (error) {
       await savepoints.undo(tx);
       jobs.delete(job);

@@ -38,7 +38,7 @@ export function dialFirst(sockets: SocketBackend, targets: readonly string[], ti
         return;
       }
       failed ??= { problems: [], cause: undefined };
-      failed.problems.push(`${JSON.stringify(text)} is no target`);
+      failed.problems.push(`${JSON.stringify(text)} is not a target`);
     }
     onDialled(new NoTargetError(failed?.problems.join('; '), { cause: failed?.cause }));
   }

@@ -42,7 +42,7 @@ async function connectUdp(targets: readonly string[]): Promise<UdpConnection> {
   for (const text of targets) {
     const target = parseTarget(text);
     if (!target) {
-      problems.push(`${JSON.stringify(text)} is no target`);
+      problems.push(`${JSON.stringify(text)} is not a target`);
       continue;
     }
     try {

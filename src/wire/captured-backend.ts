@@ -93,7 +93,7 @@ function dialed(parts: CapturedParts, address: string, port: number, timeoutMs: 
 /** Dials an IP address. */
 function dial(parts: CapturedParts, { address, port, timeoutMs }: { readonly address: string; readonly port: number; readonly timeoutMs: number }, onDialled: OnDialled): void {
   // A handle accepts any number as a port, and an invalid one ends the process.
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new RangeError(`${port} is no port`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new RangeError(`${port} is not a port`);
   const handle = new parts.Tcp(SOCKET);
   const request = new parts.Connect();
   let over = false;

@@ -1,12 +1,12 @@
 /**
- * Challenge and response before the first frame. The key itself is never sent: both sides prove it by an HMAC over all messages
- * so far, and derive the session's key. Later data connections use that key to prove that they belong to the session.
+ * Challenge and response before the first frame. The key itself is never sent: both sides authenticate with an HMAC over all messages
+ * so far, and derive the session's key. Later data connections authenticate with that key.
  *
  *   agent -> HELLO      "ADIT" version role key-id[16] nonce[32] connection-number u32
  *         <- CHALLENGE  "ADIT" version nonce[32]
  *         -> PROOF      hmac[32] length u16 info (JSON)
  *         <- VERDICT    1 hmac[32] length u16 body (JSON)   or
- *                       0 length u16 refusal (JSON), if nothing was proven   or   2 hmac[32] length u16 refusal (JSON)
+ *                       0 length u16 refusal (JSON), if not authenticated    or   2 hmac[32] length u16 refusal (JSON)
  *
  * Over TLS the HMACs also cover a secret of the connection, so a man in the middle with a certificate of its own cannot relay them.
  */
@@ -94,7 +94,7 @@ export interface Offer {
   readonly role: Role;
   /** Key id of the client (mux) or the tunnel (visit), or id of the session (data). */
   readonly keyId: string;
-  /** The peer has proven the key that belongs to keyId. */
+  /** The peer has authenticated with the key that belongs to keyId. */
   readonly proven: boolean;
   /** The information that the agent sent; not yet validated. */
   readonly info: unknown;
@@ -102,7 +102,7 @@ export interface Offer {
   readonly connection: number;
   /** Accepts the agent. @returns the session's key. Hand the socket over by attaching to it. */
   accept(body: object): Buffer;
-  /** Sends the reason to the agent and closes. An agent that has proven the key can trust the reason. */
+  /** Sends the reason to the agent and closes. An agent that has authenticated can trust the reason. */
   refuse(refusal: Refusal): void;
 }
 
@@ -146,7 +146,7 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, queued, k
     return {
       role, keyId, proven, info, connection: hello.readUInt32BE(HELLO_BYTES - 4),
       accept(body) {
-        if (!proven) throw new Error('a connection that proved nothing cannot be accepted');
+        if (!proven) throw new Error('an unauthenticated connection cannot be accepted');
         const json = withLength(body);
         socket.write(Buffer.concat([Buffer.of(VERDICT.accepted), mac(key, 'server', json), json]));
         return mac(key, 'session');

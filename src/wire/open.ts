@@ -21,7 +21,7 @@ const openRequest = z.discriminatedUnion('kind', [
     credit: z.int().min(16 * 1024).max(1024 * 1024).optional(),
   }),
   /**
-   * Open a direct path with the visitor at the other end of this stream (direct-messages.ts). Both sides prove the tunnel's password; the
+   * Open a direct path with the visitor at the other end of this stream (direct-messages.ts). Both sides authenticate with the tunnel's password; the
    * visitor's connections on it go to the targets. `stunPorts`: the server's ports for STUN.
    */
   z.object({

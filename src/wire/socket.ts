@@ -89,7 +89,7 @@ export interface TlsIdentity {
 
 /** How a TLS client verifies the server. */
 export interface TlsTrust {
-  /** SHA-256 of the server's certificate, 64 hex digits; "" = any: the handshake above TLS proves who it is. */
+  /** SHA-256 of the server's certificate, 64 hex digits; "" = any: the handshake inside TLS authenticates the server. */
   readonly fingerprint: string;
 }
 

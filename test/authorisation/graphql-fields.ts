@@ -16,7 +16,7 @@ export interface ExpectedField {
   readonly notThere?: Outcome;
   /** The field with its arguments and selection; `id` is the record's. */
   readonly field: (id: number) => string;
-  /** The whole value for whoever is let in. */
+  /** The whole value for a caller that is authorized. */
   readonly value: (id: number, caller: CallerName) => unknown;
   /** What it does to the records, which is nothing for a query. */
   readonly does?: (id: number, caller: CallerName) => Differences;
@@ -58,9 +58,9 @@ const queries: Readonly<Record<string, ExpectedField>> = {
   client: { ...read, field: (id) => `client(id: ${id}) { id verifyKey tunnels { rows { id } } }`, value: (id, caller) => ({ id, verifyKey: caller === 'token without secrets' ? null : `key-${id}`, tunnels: { rows: [{ id }] } }) },
   clients: { least: 'client login', field: () => 'clients { total rows { id } }', value: (_id, caller) => seen(caller) },
   'clients of an owner': {
-    least: 'client login', field: (id) => `clients(filter: { ownerId: ${id} }) { total rows { id } }`,
-    // Others get what is theirs, whatever they ask for; user 3 and one that isn't there have none.
-    value: (id, caller) => !isAdministrator(caller) ? seen(caller) : id < 3 ? { total: 1, rows: [{ id }] } : { total: 0, rows: [] },
+    least: 'administrator', field: (id) => `clients(filter: { ownerId: ${id} }) { total rows { id } }`,
+    // User 3 and one that isn't there have none.
+    value: (id) => id < 3 ? { total: 1, rows: [{ id }] } : { total: 0, rows: [] },
   },
   tunnel: { ...read, field: (id) => `tunnel(id: ${id}) { id client { id } }`, value: (id) => ({ id, client: { id } }) },
   tunnels: { least: 'client login', field: () => 'tunnels { total rows { id } }', value: (_id, caller) => seen(caller) },
@@ -111,7 +111,7 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     least: 'client login', notTheirs: 'NOT_OWN_USER', notThere: 'NOT_FOUND', except: (caller) => caller === 'legacy client login' ? 'LEGACY_CLIENT_LOGIN' : undefined,
     field: (id) => `changePassword(id: ${id}, currentPassword: "${password}", newPassword: "new password") { id }`, value: (id) => ({ id }), does: effects.passwordChanged,
   },
-  // Strangers come by the endpoint that is open to them; here nobody is one.
+  // Unauthenticated callers use the endpoint that is open to them; here every caller is authenticated.
   allowVisitor: { least: 'client login', field: () => 'allowVisitor(keyDigest: "none", password: "x", address: "192.0.2.1")', value: () => 'UNKNOWN_KEY' },
   freeLockout: { least: 'administrator', field: () => `freeLockout(kind: ADDRESS, source: "${lockedAddress}")`, value: () => true, does: () => ({ [`Lockout ${lockedAddress}`]: null }) },
   createApiToken: {

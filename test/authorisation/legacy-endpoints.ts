@@ -12,17 +12,17 @@ export type Answer = readonly [status: number, body: unknown];
 export interface ExpectedEndpoint {
   /** The least that a caller has to be. */
   readonly least: Least;
-  /** The call is about a record of somebody's: what an administrator is told of one that isn't there. */
+  /** The call is about a record that has an owner: the answer to an administrator if there is no such record. */
   readonly notThere?: Answer;
-  /** What all others are told of what isn't theirs, or isn't there. */
+  /** The answer to all other callers for a record that belongs to another user or does not exist. */
   readonly notTheirs?: Answer;
   /** What the call sends beside its signature. */
   readonly send: (id: number) => CallParameters;
-  /** The whole answer for whoever is let in. */
+  /** The whole answer to an authorized caller. */
   readonly body: (id: number, caller: CallerName) => unknown;
   /** What it does to the records, which is nothing for what only reads. */
   readonly does?: (id: number, caller: CallerName) => Differences;
-  /** It reads, so that a token that may only read is let in. */
+  /** It only reads, so read-only tokens are authorized. */
   readonly reads?: true;
   /** Makes the records different first. */
   readonly given?: string;
@@ -30,7 +30,7 @@ export interface ExpectedEndpoint {
   readonly except?: (caller: CallerName, target: Target) => Answer | undefined;
 }
 
-/** The answer to whoever may not (contract D25). */
+/** The answer to a caller that is not authorized (contract D25). */
 export const denied: Answer = [403, { status: 0, msg: 'permission denied' }];
 const refused = (msg: string): Answer => [200, { status: 0, msg }];
 const done = (msg: string, more: object = {}) => () => ({ status: 1, msg, ...more });

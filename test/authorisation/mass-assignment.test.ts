@@ -93,7 +93,7 @@ test('a user who changes the own password changes nothing else of the account', 
 });
 
 /** What an ordinary user may set of a client over GraphQL (contract 2.2). */
-const own = ['remark', 'basicUser', 'basicPassword', 'compress', 'crypt', 'blackIpList', 'ipWhite', 'ipWhitePassword', 'ipWhiteList'];
+const own = ['remark', 'basicUser', 'basicPassword', 'compress', 'encrypt', 'blocklist', 'allowlistEnabled', 'allowlistPassword', 'allowlist'];
 const values: Readonly<Record<string, string>> = {
   verifyKey: '"chosen-by-user"', configAllowed: 'true', rateLimit: '1', flowLimit: '2', maxConnections: '3', maxTunnels: '4', webUsername: '"other"', webPassword: '"another password"',
   expiresAt: '"2030-01-01T00:00:00Z"', ownerId: '2',

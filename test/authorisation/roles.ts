@@ -5,7 +5,7 @@ export type Least = 'administrator' | 'user' | 'client login' | 'wall';
 
 const unknown: ReadonlySet<CallerName> = new Set(['anonymous', 'bad signature', 'expired signature', 'disabled user', 'expired user']);
 
-/** A caller who has not proven who they are, or is not let in any more. */
+/** A caller that is not authenticated, or whose access has ended. */
 export function isUnknown(caller: CallerName): boolean {
   return unknown.has(caller);
 }
@@ -45,8 +45,8 @@ export function seenBy(caller: CallerName): readonly number[] {
 }
 
 /**
- * Who calls, and about whose record: every combination that can make a difference. A call that names no record is the same for all of them, and
- * who isn't let in could only be mistaken for the owner, or for user 3, who is disabled.
+ * Callers, and the owners of the record that a call is about: every combination that can make a difference. A call that names no record is the same for all of them. An
+ * unauthenticated caller could only be mistaken for the owner, or for user 3, who is disabled.
  * @param sent what is sent about a record, by its id
  */
 export function combinations(sent: (id: number) => string): Array<{ readonly caller: CallerName; readonly target: Target }> {

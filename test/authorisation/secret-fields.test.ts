@@ -10,8 +10,8 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 const secretFields = ['Client.agentCommand', 'Client.verifyKey', 'Tunnel.password', 'Host.headers'];
 /** Fields whose names sound like one, and that hold none; or one that is shown once, when it is made. */
 const harmless = [
-  'Client.hasBasicPassword', 'Client.hasWebPassword', 'Client.hasIpWhitePassword', 'Host.hasPrivateKey', 'Host.privateKeyPath', 'PlatformDomain.keyFilePath', 'MadeToken.token',
-  'MadeToken.apiToken', 'ApiToken.secrets', 'Viewer.secrets', 'Lockout.credential', 'Query.apiTokens', 'Query.legacyApiToken', 'Mutation.createApiToken', 'Mutation.revokeApiToken',
+  'Client.hasBasicPassword', 'Client.hasWebPassword', 'Client.hasAllowlistPassword', 'Host.hasPrivateKey', 'Host.privateKeyPath', 'PlatformDomain.privateKeyPath', 'CreatedApiToken.token',
+  'CreatedApiToken.apiToken', 'ApiToken.secrets', 'Viewer.secrets', 'Lockout.credential', 'Query.apiTokens', 'Query.legacyApiToken', 'Mutation.createApiToken', 'Mutation.revokeApiToken',
   'Mutation.regenerateLegacyApiToken', 'Mutation.revokeLegacyApiToken', 'Mutation.changePassword',
 ];
 

@@ -10,11 +10,11 @@ interface Expected {
   readonly least: Least;
   /** The subscription, about the record of this id. */
   readonly field: (id: number) => string;
-  /** Who may not hear of a record is told so; absent = just nothing. */
+  /** The error for a caller that may not read the record; absent = the caller receives nothing. */
   readonly refused?: { readonly notTheirs: string; readonly notThere: string };
-  /** What is told when everything is changed (`changeAll`). */
-  readonly told: (id: number) => readonly unknown[];
-  /** It is told again and again. */
+  /** The values that subscribers receive when everything is changed (`changeAll`). */
+  readonly reported: (id: number) => readonly unknown[];
+  /** The values are sent repeatedly. */
   readonly repeats?: true;
   /** It is about no record of somebody's. */
   readonly ofAll?: true;
@@ -22,21 +22,21 @@ interface Expected {
 
 /** What each subscription is to ask for and to tell. One that isn't here fails. */
 const expected: Readonly<Record<string, Expected>> = {
-  clientChanged: { least: 'client login', field: (id) => `clientChanged(id: ${id}) { id client { remark } }`, told: (id) => [{ id, client: { remark: 'changed' } }] },
-  tunnelChanged: { least: 'client login', field: (id) => `tunnelChanged(id: ${id}) { id tunnel { enabled } }`, told: (id) => [{ id, tunnel: { enabled: false } }] },
-  hostChanged: { least: 'client login', field: (id) => `hostChanged(id: ${id}) { id host { enabled } }`, told: (id) => [{ id, host: { enabled: false } }] },
+  clientChanged: { least: 'client login', field: (id) => `clientChanged(id: ${id}) { id client { remark } }`, reported: (id) => [{ id, client: { remark: 'changed' } }] },
+  tunnelChanged: { least: 'client login', field: (id) => `tunnelChanged(id: ${id}) { id tunnel { enabled } }`, reported: (id) => [{ id, tunnel: { enabled: false } }] },
+  hostChanged: { least: 'client login', field: (id) => `hostChanged(id: ${id}) { id host { enabled } }`, reported: (id) => [{ id, host: { enabled: false } }] },
   trafficEverySecond: {
     least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
-    field: (id) => `trafficEverySecond(resource: CLIENT, id: ${id}) { inletBytes }`, told: (id) => [{ inletBytes: 100 * id }],
+    field: (id) => `trafficEverySecond(resource: CLIENT, id: ${id}) { inletBytes }`, reported: (id) => [{ inletBytes: 100 * id }],
   },
   connectionsEverySecond: {
     least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
-    field: (id) => `connectionsEverySecond(clientId: ${id}) { total rows { id } }`, told: (id) => [{ total: 1, rows: [{ id }] }],
+    field: (id) => `connectionsEverySecond(clientId: ${id}) { total rows { id } }`, reported: (id) => [{ total: 1, rows: [{ id }] }],
   },
-  serverTrafficEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'serverTrafficEverySecond { inletBytes }', told: () => [{ inletBytes: 600 }] },
+  serverTrafficEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'serverTrafficEverySecond { inletBytes }', reported: () => [{ inletBytes: 600 }] },
   auditAdded: {
     least: 'administrator', ofAll: true, field: () => 'auditAdded { action resource resourceId }',
-    told: () => ['1', '2', '3'].flatMap((resourceId) => ['TUNNEL', 'HOST', 'CLIENT'].map((resource) => ({ action: 'UPDATE', resource, resourceId }))),
+    reported: () => ['1', '2', '3'].flatMap((resourceId) => ['TUNNEL', 'HOST', 'CLIENT'].map((resource) => ({ action: 'UPDATE', resource, resourceId }))),
   },
 };
 
@@ -55,15 +55,15 @@ async function changeAll(api: Api): Promise<void> {
   }
 }
 
-function toBeTold({ least, refused, told, ofAll }: Expected, caller: CallerName, target: Target): readonly unknown[] {
+function expectedReports({ least, refused, reported, ofAll }: Expected, caller: CallerName, target: Target): readonly unknown[] {
   if (isUnknown(caller)) return [];
   if (!isAtLeast(caller, least)) return ['FORBIDDEN'];
   if (!ofAll && target === 'missing') return refused ? [isAdministrator(caller) ? refused.notThere : refused.notTheirs] : [];
   if (!ofAll && !isTheirs(caller, target)) return refused ? [refused.notTheirs] : [];
-  return told(targets[target]);
+  return reported(targets[target]);
 }
 
-/** What a subscription is told next: a value, or the code of an error; undefined = it has ended. */
+/** The next result of a subscription: a value, or the code of an error; undefined = it has ended. */
 async function next(subscription: Subscription): Promise<unknown> {
   const event = await subscription.next();
   return event && (event.errors?.[0]?.extensions?.['code'] ?? Object.values(event.data ?? {})[0]);
@@ -78,7 +78,7 @@ test.each(Object.entries(expected))('%s', async (_name, rule) => {
     const { headers, parameters } = as(caller);
     const search = new URLSearchParams(Object.entries(parameters).map(([key, value]): [string, string] => [key, String(value)])).toString();
     const subscription = await subscribe(api, `subscription { ${rule.field(targets[target])} }`, headers, {}, search);
-    return { caller, target, subscription, wanted: toBeTold(rule, caller, target) };
+    return { caller, target, subscription, wanted: expectedReports(rule, caller, target) };
   })));
   expect(calls.map(({ caller, target, subscription }) => [caller, target, subscription.status])).toEqual(calls.map(({ caller, target }) => [caller, target, isUnknown(caller) ? 401 : 200]));
 

@@ -10,7 +10,7 @@ import { startTargets } from './targets.ts';
 import { onSave } from './watch.ts';
 
 /*
- * `npm run dev`: a server with data to try everything on, two agents and their targets, started anew whenever a source is saved. Agents go on if nothing of
+ * `npm run dev`: a server with data to try everything on, two agents and their targets, restarted whenever a source is saved. Agents go on if nothing of
  * theirs has changed, targets always. Ctrl-C ends all.
  */
 const { values } = parseArgs({ options: {
@@ -73,7 +73,7 @@ async function start(): Promise<void> {
   }
   // Not awaited: an agent that does not get there must not keep the next save waiting.
   Promise.all(agents.map((agent, index) => agent.says(/connected to/, said[index]))).then(() => {
-    say(`\nready after ${((performance.now() - since) / 1000).toFixed(1)} s: http://127.0.0.1:${httpPort}/graphql\nLogin names: admin, alice, bob; password: ${USER_PASSWORD}. Saving a file below src starts it anew, Ctrl-C ends it.`);
+    say(`\nready after ${((performance.now() - since) / 1000).toFixed(1)} s: http://127.0.0.1:${httpPort}/graphql\nLogin names: admin, alice, bob; password: ${USER_PASSWORD}. Saving a file below src restarts it, Ctrl-C ends it.`);
   }, (error: unknown) => {
     if (started.child === server) say(String(error)); // else they were stopped
   });
@@ -132,7 +132,7 @@ onSave(async (file) => {
     await stop(program.agentParts === agentParts && agents.every(({ over }) => !over));
     if (!ending) await start();
   } catch (error) {
-    // The next save may mend it.
+    // The next save may fix it.
     say(error instanceof Error ? error.message : String(error));
   }
 });

@@ -29,7 +29,7 @@ export class Program {
     return program;
   }
 
-  /** Bundles it anew. @param saved the file that changed @throws {Error} what is wrong with it */
+  /** Bundles it again. @param saved the file that changed @throws {Error} what is wrong with it */
   async rebuild(saved: string): Promise<void> {
     // Code is generated from these.
     if (/\.(graphql|prisma)$/.test(saved)) await promisify(execFile)(process.execPath, ['src/prepare.mjs'], { cwd: root });

@@ -20,7 +20,7 @@ afterEach(endChildren);
 afterAll(removeScratchDirectories);
 const search = () => { const { auth_key: key, timestamp } = signedNow(); return `auth_key=${key}&timestamp=${timestamp}`; };
 
-/** What GraphQL answers an administrator. */
+/** The result of a GraphQL operation by an administrator. */
 async function graphql(server: ServerProcess, query: string, variables: object = {}): Promise<unknown> {
   const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql?${search()}`, {
     method: 'POST', headers: { 'content-type': 'application/json', connection: 'close' }, body: JSON.stringify({ query, variables }),
@@ -36,7 +36,7 @@ async function metric(server: ServerProcess, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await response.text())?.[1]);
 }
 
-test('the pair of a platform domain is replaced under load; a bad one is refused, which log, API, diagnosis and metrics say', async () => {
+test('the certificate of a platform domain is replaced under load; a bad pair is refused, and log, API, diagnosis and metrics report it', async () => {
   const server = await startServer();
   const [CertFilePath, KeyFilePath] = [path.join(directory, 'cert.pem'), path.join(directory, 'key.pem')];
   const put = async ({ certificate, key }: TestCertificate): Promise<void> => {
@@ -57,10 +57,10 @@ test('the pair of a platform domain is replaced under load; a bad one is refused
   await load.shows('fresh.example.com');
   expect(performance.now() - since).toBeLessThan(2000);
 
-  const told = await subscribe({ url: `http://127.0.0.1:${server.httpPort}` }, 'subscription { hostChanged { id host { certificate { status } } } }', {}, {}, search());
+  const events = await subscribe({ url: `http://127.0.0.1:${server.httpPort}` }, 'subscription { hostChanged { id host { certificate { status } } } }', {}, {}, search());
   await put({ certificate: fresh.certificate, key: other.key });
   await server.child.says(/the new certificate cannot be used \(unusable pair\): the one before stays/);
-  const hears = async (status: string) => { while (!JSON.stringify(await told.next() ?? 'the end').includes(`"status":"${status}"`)); };
+  const hears = async (status: string) => { while (!JSON.stringify(await events.next() ?? 'the end').includes(`"status":"${status}"`)); };
   await hears('REFUSED');
   const problem = 'the new certificate cannot be used (unusable pair): the one before stays';
   expect(await graphql(server, `query ($id: ID!) {
@@ -68,7 +68,7 @@ test('the pair of a platform domain is replaced under load; a bad one is refused
     platformDomains { certificate { status } certificateInUse { status problem names } }
   }`, { id })).toMatchObject({
     host: { certificate: { origin: 'PLATFORM', status: 'REFUSED', problem, names: ['*.p.example.com', 'fresh.example.com'], daysRemaining: 364 } },
-    platformDomains: [{ certificate: { status: 'cannot load' }, certificateInUse: { status: 'REFUSED', problem, names: ['*.p.example.com', 'fresh.example.com'] } }],
+    platformDomains: [{ certificate: { status: 'CANNOT_LOAD' }, certificateInUse: { status: 'REFUSED', problem, names: ['*.p.example.com', 'fresh.example.com'] } }],
   });
   expect(await call(server, '/index/hostdiagnose/', { host: 'shop.p.example.com', path: '/', scheme: 'https' })).toMatchObject({ data: { matched: true, reason: problem } });
   expect(await metric(server, 'adit_certificates_refused')).toBe(1);
@@ -79,11 +79,11 @@ test('the pair of a platform domain is replaced under load; a bad one is refused
   await hears('VALID');
   await load.stop();
   expect(load.failures).toEqual([]);
-  told.stop();
+  events.stop();
   expect(server.child.output).not.toMatch(/PRIVATE KEY/);
 });
 
-test('SIGHUP reloads the certificates of hosts and bridge, and ends nothing; what cannot be used is logged', async () => {
+test('SIGHUP reloads the certificates of hosts and bridge without closing connections, and logs unusable certificates', async () => {
   const files = [path.join(directory, 'bridge.crt'), path.join(directory, 'bridge.key'), path.join(directory, 'host.crt'), path.join(directory, 'host.key')] as const;
   const put = async (bridge: TestCertificate, host: TestCertificate): Promise<void> => {
     await Promise.all([bridge.certificate, bridge.key, host.certificate, host.key].map((text, index) => writeFile(files[index] ?? '', text)));
@@ -114,26 +114,26 @@ test('SIGHUP reloads the certificates of hosts and bridge, and ends nothing; wha
 });
 
 describeWith(['pebble', 'pebble-challtestsrv'], 'a server with ACME', () => {
-  test('gets a host its certificate, tells subscribers, keeps it over a restart, and passes TLS through when it is off', async () => {
+  test('gets a certificate for a host, notifies subscribers, keeps the certificate over a restart, and passes TLS through when ACME is off', async () => {
     const httpPort = await freePortRange(1);
     const pebble = await Pebble.start(path.join(directory, 'pebble'), httpPort);
     const environment = { ADIT_VHOST_HTTP_PORT: String(httpPort), ADIT_ACME: 'true', ADIT_ACME_DIRECTORY: pebble.directory, ADIT_ACME_CA: pebble.caFile };
     const server = await startServer({ environment });
     const clientId = await write(server, '/client/add/', { remark: 'c' });
-    const told = await subscribe({ url: `http://127.0.0.1:${server.httpPort}` }, 'subscription { hostChanged { host { certificate { status acme { status problem nextAttemptAt } } } } }', {}, {}, search());
+    const events = await subscribe({ url: `http://127.0.0.1:${server.httpPort}` }, 'subscription { hostChanged { host { certificate { status acme { status problem nextAttemptAt } } } } }', {}, {}, search());
     await pebble.lead('shop.example.com', '127.0.0.8');
     const fields = 'id acme certificate { origin status problem fingerprint names acme { status problem nextAttemptAt } }';
     expect(await graphql(server, `mutation ($input: CreateHostInput!) { createHost(input: $input) { ${fields} } }`, { input: { clientId, host: 'shop.example.com', scheme: 'HTTPS', targets: ['127.0.0.1:1'], acme: true } })).toMatchObject({
       createHost: { id: '1', acme: true, certificate: { origin: 'ACME', status: 'MISSING', problem: null, fingerprint: null, names: [] } },
     });
     let event = '';
-    while (!event.includes('FAILED')) event = JSON.stringify(await told.next());
+    while (!event.includes('FAILED')) event = JSON.stringify(await events.next());
     expect(event).toMatch(/refused/);
     expect(await call(server, '/index/hostdiagnose/', { host: 'shop.example.com', path: '/', scheme: 'https' })).toMatchObject({ data: { reason: expect.stringMatching(/no usable certificate; .*refused/) } });
-    // Another name is another order, and need not wait.
+    // Another name is a new order, which does not wait for the retry of the failed one.
     await graphql(server, 'mutation { updateHost(id: 1, input: { host: "store.example.com" }) { id } }');
-    while (!event.includes('"status":"VALID","acme":{"status":"VALID"')) event = JSON.stringify(await told.next());
-    told.stop();
+    while (!event.includes('"status":"VALID","acme":{"status":"VALID"')) event = JSON.stringify(await events.next());
+    events.stop();
     const own = async (of: ServerProcess) => z.object({ host: z.object({ certificate: z.record(z.string(), z.unknown()) }) }).parse(await graphql(of, `{ host(id: 1) { ${fields} } }`)).host.certificate;
     const { fingerprint } = await own(server);
     const orders = pebble.orders;

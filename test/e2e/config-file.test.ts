@@ -1,3 +1,4 @@
+// Longer than 300 lines: its tests share one server and the helpers that start agents with a configuration file; each further suite would start another server.
 import { once } from 'node:events';
 import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -206,7 +207,7 @@ test('what an agent brought along is stopped, started, copied and deleted throug
   expect((await tunnels(id)).find(({ Id }) => Id === copy)).toMatchObject({ NoStore: false });
   await write(server, '/index/del/', { id: row.Id });
   expect((await tunnels(id)).map(({ Id }) => Id)).toEqual([copy]);
-  // A changed entry is declared anew.
+  // A changed entry is declared again.
   save(`[tunnels.a]\ntype = "tcp"\ntargets = ["${echo.address}"]\nremark = "new"\n`);
   await agent.says(/host b: withdrawn/);
   await eventuallyAsync(() => tunnels(id), (rows) => rows.length === 2 && rows.some(({ NoStore, Remark }) => NoStore && Remark === 'new'));
@@ -322,10 +323,10 @@ test('--status shows a running agent, only to its user', async () => {
   await eventuallyAsync(() => graphql(`{ tunnels(filter: { clientId: ${id} }) { rows { runtime { health { targets { healthy } } } } } }`), (answer) => JSON.stringify(answer).includes('"healthy":false'));
   const asked = adit('--status', '--config', file, '--json');
   expect(await asked.exited).toMatchObject({ code: 0 });
-  const told = snapshot.parse(JSON.parse(asked.output));
-  expect(told).toMatchObject({ config: file, session: { connected: true }, visitors: [{ name: 'v', listen: expect.stringMatching(/^127\.0\.0\.1:\d+$/) }] });
+  const reported = snapshot.parse(JSON.parse(asked.output));
+  expect(reported).toMatchObject({ config: file, session: { connected: true }, visitors: [{ name: 'v', listen: expect.stringMatching(/^127\.0\.0\.1:\d+$/) }] });
   const own = (await tunnels(id)).find(({ NoStore }) => NoStore);
-  expect(told.entries).toEqual([
+  expect(reported.entries).toEqual([
     { kind: 'tunnel', name: '', id: stored.id, type: 'tcp', port: stored.port, targets: [echo.address], running: true, error: '', health: null },
     { kind: 'tunnel', name: 'a', id: own?.Id, type: 'tcp', port: own?.Port, targets: [echo.address, dead], running: true, error: '', health: { healthy: 1, targets: 2 } },
     { kind: 'tunnel', name: 'b', id: 0, type: 'tcp', port: 0, targets: [echo.address], running: false, error: expect.stringContaining('The port cannot be opened'), health: null },

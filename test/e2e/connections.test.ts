@@ -9,11 +9,11 @@ import { readAll, startTarget, visit } from '../support/target.ts';
 const COUNT = sized(1000, 100_000);
 const AT_ONCE = 50;
 
-test.each(['net', 'onread', 'captured'])(`${COUNT} short connections leave file descriptors, streams and timers of both processes where they were, sockets by %s`, async (sockets) => {
+test.each(['net', 'onread', 'captured'])(`${COUNT} short connections do not change the numbers of file descriptors, streams and timers of both processes, sockets by %s`, async (sockets) => {
   let accepted = 0;
   const target = await startTarget((socket) => {
     accepted++;
-    target.connections.length = 0; // all of them would be much
+    target.connections.length = 0; // keeping all of them would take much memory
     socket.resume().once('end', () => socket.end('answer'));
   });
   const { server, agent, clientId, tunnel } = await serve(target.address, { environment: { ...observed, ADIT_SOCKETS: sockets } });

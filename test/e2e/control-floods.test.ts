@@ -7,7 +7,7 @@ import { serve } from '../support/served.ts';
 import { startEcho } from '../support/target.ts';
 import { write } from '../support/processes.ts';
 
-/** How long each flood lasts, in ms, and the best of how many counts: in `npm test`, other suites use the processors too. */
+/** How long each flood lasts, in ms, and how many floods are measured. The best one counts, since other suites use the CPUs too in `npm test`. */
 const lasts = sized(2000, 10_000);
 const attempts = sized(3, 1);
 /** What the server's main thread may compute between two iterations of its event loop, in ms of its own CPU time. */

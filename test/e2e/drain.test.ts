@@ -3,7 +3,7 @@ import { eventuallyAsync } from '../support/eventually.ts';
 import { serve, type ServeOptions } from '../support/served.ts';
 import { closed, readAll, refusal, roundTrip, startEcho, visit } from '../support/target.ts';
 
-/** A server told to stop while a visitor is connected. */
+/** A server that receives a signal to stop while a visitor is connected. */
 async function stopping(options?: ServeOptions) {
   const served = await serve((await startEcho()).address, options);
   const visitor = await visit(served.tunnel.port);

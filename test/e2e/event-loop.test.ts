@@ -5,7 +5,7 @@ import { endChildren } from '../support/child.ts';
 import { eachDialect } from '../support/database.ts';
 import { sized } from '../support/endurance.ts';
 import { askHealth, LoopHold, watchedLoop } from '../support/loop-hold.ts';
-import { call, signedNow, startServer, type ServerProcess } from '../support/processes.ts';
+import { call, metrics, signedNow, startServer, type ServerProcess } from '../support/processes.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 import type { TestStore } from '../support/test-store.ts';
 
@@ -27,7 +27,7 @@ const crowd = sized(5, 40);
 const attempts = sized(3, 1);
 
 const tunnelFields = 'id mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol enabled noStore createdAt';
-const clientFields = 'id verifyKey remark enabled basicUser compress crypt configAllowed rateLimit flowLimit maxConnections maxTunnels webUsername blackIpList ipWhite ipWhiteList expiresAt effectiveExpiresAt createdAt owner { id username expiresAt } runtime { connected address localAddress version connections rate inletBytes exportBytes lastOnlineAt }';
+const clientFields = 'id verifyKey remark enabled basicUser compress encrypt configAllowed rateLimit flowLimit maxConnections maxTunnels webUsername blocklist allowlistEnabled allowlist expiresAt effectiveExpiresAt createdAt owner { id username expiresAt } runtime { connected address localAddress version connections rate inletBytes exportBytes lastOnlineAt }';
 const runtime = 'runtime { running connections rate inletBytes exportBytes refusals { cause count } health { type targets { target healthy failures } } }';
 const aliases = (count: number, text: (n: number) => string) => Array.from({ length: count }, (_, n) => text(n)).join(' ');
 
@@ -38,7 +38,7 @@ const operations: Readonly<Record<string, readonly [query: string, code?: string
   'a list in a list': [`{ clients(limit: 50) { rows { id tunnels(limit: 50) { total rows { id port remark } } } } }`],
   'many lists': [`{ ${aliases(25, (n) => `a${n}: tunnels(limit: 100, offset: ${n * 100}) { total rows { id port remark enabled password createdAt } }`)} }`],
   'long lists in every row': [`{ tunnels(limit: 200) { rows { ${aliases(28, (n) => `a${n}: targets`)} } } }`, 'RESULT_TOO_LARGE'],
-  'lists of clients in every row': ['{ tunnels(limit: 200) { rows { client { blackIpList ipWhiteList } } } }', 'RESULT_TOO_LARGE'],
+  'lists of clients in every row': ['{ tunnels(limit: 200) { rows { client { blocklist allowlist } } } }', 'RESULT_TOO_LARGE'],
   'long texts in every row': [`{ tunnels(limit: 200) { rows { ${aliases(28, (n) => `a${n}: localPath`)} } } }`, 'RESULT_TOO_LARGE'],
   searches: [`{ ${aliases(11, (n) => `a${n}: tunnels(search: "${'ab'.repeat(400)}${n}", limit: 1) { total }`)} }`],
   '29 searches': [`{ ${aliases(29, (n) => `a${n}: tunnels(search: "x${n}", limit: 1) { total }`)} }`, 'OPERATION_TOO_COSTLY'],
@@ -111,6 +111,13 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
   test.each(['/client/list/', '/index/gettunnel/', '/index/hostlist/', '/user/list/'])("an administrator's list without a limit: %s", async (path) => {
     const figures = await watched(() => call(server, path, path === '/index/gettunnel/' ? { limit: sized(700, 50_000) } : {}));
     expect(beyond(figures)).toEqual([]);
+  });
+
+  test('the metrics, the page of the editor, and a page of clients whose lists have 1 MB', async () => {
+    const page = async () => (await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { headers: { accept: 'text/html', authorization: `Bearer ${readOnly}` } })).text();
+    for (const [name, work] of Object.entries({ metrics: () => metrics(server), page, list: () => call(server, '/client/list/', { sort: 'Id', order: 'desc', limit: 10 }) })) {
+      expect({ name, beyond: beyond(await watched(work)) }).toEqual({ name, beyond: [] });
+    }
   });
 
   test('lists of a user without a limit, many at once', async () => {

@@ -46,7 +46,7 @@ function endless(socket: net.Socket): void {
   more();
 }
 
-/** What an HTTP/2 visitor who reads nothing may send, and what his target answers. */
+/** What an HTTP/2 visitor that reads nothing may send, and what the target answers. */
 const floods: ReadonlyArray<readonly [name: string, answers: (socket: net.Socket) => void, make: (index: number) => Buffer, most: number]> = [
   ['interim responses to 100 requests', endless, (index) => frames.request(2 * index + 1, fields), 100],
   ['the heads of responses to requests that are taken back', (socket) => { socket.on('data', () => socket.write(answer)); }, (index) => {
@@ -59,7 +59,7 @@ const floods: ReadonlyArray<readonly [name: string, answers: (socket: net.Socket
 
 test.each(floods)('%s for an HTTP/2 visitor who reads nothing leave the server as small as it was', async (_, answers, make, most) => {
   const { server, agent } = await start(answers);
-  // Once first: what the programs load with the first visitor is none of his.
+  // Once before the measurement: memory for what the programs load with their first visitor does not count.
   await flood(await silentHttp2(server.secureHostsPort, host), make, 10);
   const growth = await memoryGrowth([server.child, agent], async () => {
     const visitor = await silentHttp2(server.secureHostsPort, host);

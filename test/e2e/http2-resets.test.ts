@@ -36,7 +36,7 @@ function numbers(seed: number): () => number {
   };
 }
 
-test('visitors who reset streams with frames that let them go on in the same packet neither stop the server nor make it grow', async () => {
+test('visitors that reset streams in the same packet with frames that resume them neither stop the server nor increase its memory', async () => {
   const target = await startTarget(answer);
   const { server, clientId } = await serve(target.address);
   await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: target.address, cert_file_path: covering.certificate, key_file_path: covering.key });
@@ -64,7 +64,7 @@ test('visitors who reset streams with frames that let them go on in the same pac
           begun.push(random() < 0.5 ? frames.request(last, request('GET', one(['big', 'empty', 'cut']))) : frames.begun(last, request('POST', one(['big', 'empty', 'cut']), one([2, 10, 100]))));
         }
         socket.write(Buffer.concat(begun));
-        // The responses have filled their windows by then.
+        // Meanwhile the responses fill their windows.
         await delay(random() * 10);
         const packet: Buffer[] = [frames.window(0, 1_000_000)];
         for (const stream of open.splice(0, 2 + Math.floor(random() * 4)).toSorted(() => random() - 0.5)) {

@@ -5,7 +5,7 @@ import { scratchDirectory } from '../support/scratch.ts';
 import { serve, type ServeOptions } from '../support/served.ts';
 import { closed, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 
-/** An agent that says nothing is gone after this many ms. */
+/** The server disconnects a silent agent after this time, in ms. */
 const LOST_MS = 15_000;
 
 const connected = async (server: ServerProcess, id: number) => (await getClient(server, id)).IsConnect;
@@ -13,7 +13,7 @@ const connected = async (server: ServerProcess, id: number) => (await getClient(
 test.each<[string, ServeOptions]>([
   ['in the clear', {}],
   ['over TLS', { client: { crypt: 1 } }],
-])('a killed agent is gone, and its visitors with it, %s', async (_, options) => {
+])('a killed agent and its visitors are disconnected, %s', async (_, options) => {
   const { server, agent, clientId, tunnel } = await serve((await startEcho()).address, options);
   const visitor = await visit(tunnel.port);
   expect(await roundTrip(visitor, 'hello')).toBe('hello');
@@ -43,8 +43,8 @@ test('a frozen agent is disconnected within 15 s, its visitors are closed, and i
   expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');
 }, 40_000);
 
-test('an agent over TLS finds a server that was killed and came back, by the fingerprint it had before', async () => {
-  const { server, agent, tunnel } = await serve((await startEcho()).address, { way: 'pinned', dataDir: scratchDirectory() }); // where the server makes its certificate
+test('an agent over TLS reconnects to a server that was killed and restarted: the fingerprint stays the same', async () => {
+  const { server, agent, tunnel } = await serve((await startEcho()).address, { way: 'pinned', dataDir: scratchDirectory() }); // the server stores its certificate there
   expect(await roundTrip(await visit(tunnel.port), 'hello')).toBe('hello');
   const { dataDir, httpPort, bridgePort, tlsPort, fingerprint } = server;
   await server.child.end();

@@ -16,7 +16,7 @@ afterAll(removeScratchDirectories);
 
 const list = z.object({ total: z.number(), rows: z.array(z.object({ Id: z.number(), Port: z.number(), RunStatus: z.boolean() })) });
 
-/** Adds tunnels without a port all at once. @returns the server, what the failed ones were told, and all tunnels by their ports */
+/** Adds tunnels without a port all at once. @returns the server, the answers to the failed calls, and all tunnels by their ports */
 async function race(environment: Readonly<Record<string, string>> = {}) {
   const first = await freePortRange(ALLOWED);
   const server = await startServer({ environment: { ...environment, ADIT_ALLOW_PORTS: `${first}-${first + ALLOWED - 1}` } });
@@ -39,7 +39,7 @@ async function expectExact({ first, failed, tunnels }: Awaited<ReturnType<typeof
   for (const { Port } of tunnels) expect(await refusal(Port)).not.toBe('ECONNREFUSED');
 }
 
-test(`of ${ADDS} tunnels that ask for any port at once, where ${ALLOWED} are allowed, exactly ${ALLOWED} get one, each its own; a port that is given back is given again`, async () => {
+test(`of ${ADDS} tunnels that ask for any port at once, where ${ALLOWED} are allowed, exactly ${ALLOWED} get one, each its own; a released port is assigned again`, async () => {
   const raced = await race();
   await expectExact(raced);
   const [gone] = raced.tunnels;

@@ -5,7 +5,7 @@ import { serve } from '../support/served.ts';
 
 const MB = 1024 * 1024;
 
-/** What both use is in docs/performance.md ("Memory"); the bounds leave room for other machines, but not for the larger query compiler, or a bundle with comments. */
+/** docs/performance.md ("Memory") has measured values. The bounds leave room for other machines, but not for the larger query compiler, or a bundle with comments. */
 test('a server with one client takes at most 220 MB, its agent 80 MB', async () => {
   const { server, agent } = await serve('127.0.0.1:1');
   expect(await call(server, '/client/list/', { limit: 10 })).toMatchObject({ total: 1 });

@@ -70,7 +70,7 @@ async function ask(...args: Parameters<typeof request>): Promise<Answer> {
 
 /**
  * Runs the panel and a host behind a proxy, and makes every kind of request that the document promises to work.
- * @returns what the host's target is told of its visitors
+ * @returns what the host's target receives about its visitors
  */
 async function visitorsBehind(start: (server: ServerProcess, ports: Ports, panelPort: number) => Child): Promise<unknown> {
   const target = await startHttpTarget();
@@ -96,12 +96,12 @@ async function visitorsBehind(start: (server: ServerProcess, ports: Ports, panel
 
   // A subscription: each event arrives at once.
   const [events]: http.IncomingMessage[] = await once(request(...graphql('subscription { serverTrafficEverySecond { rate } }', { accept: 'text/event-stream' })), 'response') as [http.IncomingMessage];
-  let told = '';
-  const second = new Promise<void>((resolve) => { events?.setEncoding('utf8').on('data', (chunk: string) => { if ((told += chunk).split('"rate"').length > 2) resolve(); }); });
+  let reported = '';
+  const second = new Promise<void>((resolve) => { events?.setEncoding('utf8').on('data', (chunk: string) => { if ((reported += chunk).split('"rate"').length > 2) resolve(); }); });
   await second;
   events?.destroy();
 
-  // The host: TLS is Adit's, and the target is told of the visitor.
+  // The host: Adit terminates TLS, and the target receives the visitor's address.
   expect(await ask(secure, HOST, '/secure')).toMatchObject({ status: 200, body: 'GET /secure ' });
   expect(await ask(plain, HOST, '/plain', { secure: false })).toMatchObject({ status: 200, body: 'GET /plain ' });
   return target.requests.map(({ headers }) => [headers['x-forwarded-for'], headers['x-forwarded-proto']]);

@@ -104,7 +104,7 @@ async function callBadly(run: PlantedRun): Promise<void> {
   await run.call(run.admin, '/global/save/', { platform_domains: `[{"Wildcard": "${run.secret('userPassword')}"` });
 }
 
-/** Every subscription there is. @returns what ends them and adds what they told to the answers */
+/** Opens all subscriptions. @returns a function that ends them and adds their results to the answers */
 async function listen(run: PlantedRun): Promise<() => Promise<void>> {
   const ends = await Promise.all(rootFields.filter(({ kind }) => kind === 'subscription').map((field) =>
     run.subscribe(run.admin, field.field.name, wholeOperation(field, (name) => fieldValue(run, field, name)))));

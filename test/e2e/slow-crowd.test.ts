@@ -36,7 +36,7 @@ async function idle(programs: readonly Child[]): Promise<void> {
   }
 }
 
-/** Asks in good health, on connections that are kept and on new ones by turns. @returns how long each request took, in ms */
+/** Sends requests as a normal visitor does, alternately on kept connections and on new ones. @returns how long each request took, in ms */
 async function healthy(seconds: number): Promise<number[]> {
   const agent = new http.Agent({ keepAlive: true });
   const end = performance.now() + seconds * 1000;

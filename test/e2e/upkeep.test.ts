@@ -50,8 +50,8 @@ test('an expiry that passed while the server was down is published at its next s
   database.exec(`INSERT INTO "ApiToken" ("name", "hash", "readOnly") VALUES ('an old token', 'x', true)`);
   const next = await startServer({ dataDir });
   expect(next.child.output).toMatch(/API tokens from an earlier version.*an old token/s);
-  const told = database.prepare(`SELECT count(*) AS count FROM "AuditEntry" WHERE "callerKind" = 'server' AND resource = 'client' AND "resourceId" = '1'`);
-  await eventually(() => counted.parse(told.all()), ([{ count }]) => count === 1, 20_000);
+  const entries = database.prepare(`SELECT count(*) AS count FROM "AuditEntry" WHERE "callerKind" = 'server' AND resource = 'client' AND "resourceId" = '1'`);
+  await eventually(() => counted.parse(entries.all()), ([{ count }]) => count === 1, 20_000);
   expect(database.prepare(`SELECT expired FROM "Client"`).all()).toEqual([{ expired: 1 }]);
   database.close();
 }, 60_000);

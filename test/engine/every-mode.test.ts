@@ -60,7 +60,7 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
   test.each<[string, keyof TunnelState['refusals'], Partial<WantedClient>]>([
     ['a black list', 'blackList', { blackIpList: ['127.0.0.0/8'] }],
     ['a white list', 'whiteList', { ipWhite: true, ipWhiteList: ['192.0.2.0/24'] }],
-  ])('refuses visitors that %s turns away, cuts those that are in, and lets them in again', async (_, cause, lists) => {
+  ])('refuses visitors because of %s, cuts their open connections, and admits them again afterwards', async (_, cause, lists) => {
     const { server, tunnel } = await serving();
     const visitor = await visit(tunnel, server);
     await visitor.echo('x');
@@ -221,7 +221,7 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
     });
   }
 
-  /** A visit of somebody who is not let in: no path opens that it could wait for. */
+  /** A visit that is refused: no path opens that it could wait for. */
   function visiting(tunnel: WantedTunnel, server: TestEngine): Promise<Visit> {
     return way === 'direct' ? relayed().visit(tunnel, server) : visit(tunnel, server);
   }
@@ -261,7 +261,7 @@ function setTunnel({ engine }: TestEngine, tunnel: WantedTunnel): Promise<void> 
 
 /** Says something without hope of an answer. */
 function knock(visiting: Promise<Visit>): void {
-  visiting.then((visitor) => visitor.echo('let me in')).catch(() => undefined);
+  visiting.then((visitor) => visitor.echo('open the door')).catch(() => undefined);
 }
 
 /** Every visitor says one thing after another, until its visit is over. */

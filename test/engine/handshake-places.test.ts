@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { HandshakePlaces } from '../../src/engine/bridge/handshake-places.ts';
-import { HandshakeQueue } from '../../src/engine/bridge/handshake-queue.ts';
+import { HandshakeQueue } from '../../src/engine/limits/handshake-queue.ts';
 
 function places(limits = { total: 4, perAddress: 2, minAgeMs: 500 }) {
   const clock = { now: 0 };
@@ -38,10 +38,10 @@ test('handshakes that keep the server waiting are evicted, the oldest first; tho
 
 test('silent connections of one address keep no agent of that address out', () => {
   const { clock, enter } = places({ total: 4096, perAddress: 1024, minAgeMs: 500 });
-  for (let i = 0; i < 3000; i++) enter('stranger and agents');
+  for (let i = 0; i < 3000; i++) enter('attacker and agents');
   clock.now = 500;
-  // All that come in the time in which a stranger can fill the places anew.
-  for (let i = 0; i < 1000; i++) expect(enter('stranger and agents')).toBeDefined();
+  // All agents that connect in the time in which an attacker can fill the places again.
+  for (let i = 0; i < 1000; i++) expect(enter('attacker and agents')).toBeDefined();
 });
 
 test('a few handshakes are processed in each iteration of the event loop, sessions first, addresses in round-robin order', async () => {

@@ -141,7 +141,7 @@ test('with no target left, visitors are refused for that cause: tunnels close, h
   await eventually(() => a.connections + b.connections, (count) => count > 0);
   for (const service of [a, b]) service.answer(503);
   await bothShow([a.address, b.address]);
-  expect(server.engine.counts).toMatchObject({ targetsOutOfTurn: 4, withoutTarget: 2 });
+  expect(server.engine.counts).toMatchObject({ targetsUnhealthy: 4, withoutTarget: 2 });
   const seen = visits(a) + visits(b);
   await visitUntilClosed(tunnel.port);
   expect(server.engine.tunnelState(tunnel.id)?.refusals).toEqual({ noTarget: 1 });
@@ -152,7 +152,7 @@ test('with no target left, visitors are refused for that cause: tunnels close, h
   expect(server.engine.hostState(host.id)).toMatchObject({ connections: 0, refusals: { noTarget: 1 } });
   for (const service of [a, b]) service.answer(200);
   await bothShow([]);
-  expect(server.engine.counts).toMatchObject({ targetsOutOfTurn: 0, withoutTarget: 0 });
+  expect(server.engine.counts).toMatchObject({ targetsUnhealthy: 0, withoutTarget: 0 });
   // The connection from before leads where it led.
   socket.write('GET /visit HTTP/1.0\r\n\r\n');
   expect((await readAll(socket)).toString()).toMatch(/^HTTP\/1\.1 200 /);

@@ -41,7 +41,7 @@ test.each([
 test.each([
   ['a black list of the client', { blackIpList: [here] }],
   ['a white list of the client', { ipWhite: true, ipWhiteList: ['192.0.2.0/24'] }],
-])('%s that comes to hold cuts open connections, and lets them in again when it goes', async (_, limits) => {
+])('%s cuts open connections when it becomes active, and admits visitors again when it ends', async (_, limits) => {
   const { server, tunnel } = await limited({});
   const visitor = await greeted(tunnel.port);
   await change(server, limits);
@@ -78,7 +78,7 @@ test('of a burst over two tunnels exactly as many connections are admitted as th
   expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connections: 7, refusals: { connections: 93 } });
   const index = answers.indexOf('in');
   const gone = sockets[index];
-  if (!gone) throw new Error('nobody was let in');
+  if (!gone) throw new Error('no visitor was admitted');
   gone.end();
   await closed(gone);
   await greeted(tunnel.port);
@@ -178,7 +178,7 @@ test('visitors without an agent, without a target and beyond what the server tak
 
 test('the password allows a visitor for two hours despite the allowlist, but not despite blacklists; a new password must be given again', async () => {
   let now = Date.now();
-  const limits = { ipWhite: true, ipWhitePassword: 'let me in' };
+  const limits = { ipWhite: true, ipWhitePassword: 'open the door' };
   const server = await startEngine({ now: () => now, stored: { clients: [{ ...CLIENT, ...limits, ...fresh }] } });
   await startAgent(server);
   const tunnel = await openTunnel(server, { targets: [(await startEcho()).address] });
@@ -187,13 +187,13 @@ test('the password allows a visitor for two hours despite the allowlist, but not
   await visitUntilClosed(tunnel.port);
   expect(server.engine.allowByPassword(CLIENT.id, here, 'let me out')).toBe(false);
   expect(server.engine.isAllowedByPassword(CLIENT.id, here)).toBe(false);
-  expect(server.engine.allowByPassword(CLIENT.id, `::ffff:${here}`, 'let me in')).toBe(true);
+  expect(server.engine.allowByPassword(CLIENT.id, `::ffff:${here}`, 'open the door')).toBe(true);
   expect(server.engine.isAllowedByPassword(CLIENT.id, here)).toBe(true);
   const visitor = await greeted(tunnel.port);
   now += 2 * 3_600_000;
   await visitUntilClosed(tunnel.port);
   expect(await roundTrip(visitor, 'still here')).toBe('still here');
-  server.engine.allowByPassword(CLIENT.id, here, 'let me in');
+  server.engine.allowByPassword(CLIENT.id, here, 'open the door');
   const again = await greeted(tunnel.port);
   await change(server, { ...limits, blackIpList: [here] });
   await Promise.all([closed(visitor), closed(again)]);

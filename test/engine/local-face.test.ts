@@ -12,7 +12,7 @@ import { startAgent, startEngine } from '../support/tunnel.ts';
 
 const databases = testDatabases('sqlite');
 const vkey = 'the key of the agent';
-const addClient = `mutation { createClient(input: { verifyKey: "${vkey}", ipWhitePassword: "let me in" }) { id } }`;
+const addClient = `mutation { createClient(input: { verifyKey: "${vkey}", allowlistPassword: "open the door" }) { id } }`;
 const addTunnel = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id port runtime { running } } }';
 const record = z.object({ id: z.number(), port: z.number(), runtime: z.object({ running: z.boolean() }) });
 
@@ -51,7 +51,7 @@ test('the schema works over a real engine of which only plain data comes, and la
     connections: { total: 1, rows: [{ id: expect.any(Number), port: visitor.localPort, tunnel: { id } }] },
     diagnoseTunnel: { stoppedBy: null, probes: [{ reached: true }] },
   });
-  const [connection] = await api.services.engine.connections(1);
+  const { rows: [connection] } = await api.services.engine.connections(1, { offset: 0, limit: 1 });
   await api.ok(`mutation { closeConnection(clientId: 1, id: ${connection?.id}) }`);
   await closed(visitor);
   expect(await api.services.engine.traffic()).toMatchObject({ connections: 0, inletBytes: 5 });
@@ -86,7 +86,7 @@ test('visitors, certificates and counted refusals come as plain data, too', asyn
   const keyDigest = visitorKeyOf(vkey);
   const allow = `mutation ($password: String!) { allowVisitor(keyDigest: "${keyDigest}", password: $password, address: "192.0.2.1") }`;
   expect(await api.ok(allow, { password: 'guess' })).toEqual({ allowVisitor: 'WRONG_PASSWORD' });
-  expect(await api.ok(allow, { password: 'let me in' })).toEqual({ allowVisitor: 'ALLOWED' });
+  expect(await api.ok(allow, { password: 'open the door' })).toEqual({ allowVisitor: 'ALLOWED' });
   expect(await Promise.all([face.isAllowedByPassword(1, '192.0.2.1'), face.isAllowedByPassword(1, '192.0.2.2')])).toEqual([true, false]);
 
   const input = { clientId: 1, host: 'a.p.example.com', targets: ['80'], certificate: covering.certificate, privateKey: covering.key };

@@ -24,7 +24,7 @@ test('the agent dials a target, closes again, and says why another one cannot be
   await target.close(); // resolves because the connection was closed again
   expect(target.count()).toBe(1);
   expect(await engine.probe(CLIENT.id, target.target, 2000)).toMatch(new RegExp(`^${target.target}: .*ECONNREFUSED`));
-  expect(await engine.probe(CLIENT.id, 'nonsense', 2000)).toBe('"nonsense" is no target');
+  expect(await engine.probe(CLIENT.id, 'nonsense', 2000)).toBe('"nonsense" is not a target');
   expect(engine.clientState(CLIENT.id)).toMatchObject({ connections: 0, inletBytes: 0, exportBytes: 0 });
 });
 

@@ -179,5 +179,5 @@ test('a visitor of a client that is served over TLS only comes over TLS, also wh
 test('a tunnel without a password does not run, and reports the reason', async () => {
   const server = await startEngine();
   const { id } = await openTunnel(server, { mode: 'secret', targets: ['127.0.0.1:9'] });
-  expect(server.engine.tunnelState(id)).toMatchObject({ running: false, error: 'it has no password, which visitors prove' });
+  expect(server.engine.tunnelState(id)).toMatchObject({ running: false, error: 'it has no password, so visitors cannot connect' });
 });

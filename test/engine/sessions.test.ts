@@ -45,7 +45,7 @@ test('the visitors of a replaced agent are closed, new ones go to the second', a
 test.each([
   ['disabled', { enabled: false }, /the client is disabled/],
   ['expired', { expiresAt: 1 }, /the client has expired/],
-])('an agent whose client is %s is refused and told so', async (_, change, text) => {
+])('an agent whose client is %s is refused, with the reason', async (_, change, text) => {
   const server = await startEngine({ stored: { clients: [{ ...CLIENT, ...change, ...fresh }] } });
   expect((await launchAgent(server).log.line(/^refused by/)).msg).toMatch(text);
   expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, lastOnlineAt: null });
@@ -56,7 +56,7 @@ test.each([
   ['disabled', { kind: 'client', client: { ...CLIENT, enabled: false } }, /the client is disabled/],
   ['given another vkey', { kind: 'client', client: { ...CLIENT, vkey: 'another' } }, /the vkey of the client was changed/],
   ['deleted', { kind: 'clientRemoved', id: CLIENT.id }, /the client was deleted/],
-] as const)('the agent of a client that is %s is cut off at once and told why', async (_, change, text) => {
+] as const)('the agent of a client that is %s is disconnected at once, with the reason', async (_, change, text) => {
   const server = await startEngine();
   const { log } = await startAgent(server);
   await server.engine.apply(change);
@@ -124,7 +124,7 @@ test('a client that expired between two sweeps is cut off by its next visitor', 
   expect((await log.line(/^connection to .* lost/)).msg).toMatch(/the client has expired/);
 });
 
-/** Offers a key. @returns the ms until the answer: undefined = it was let in */
+/** Authenticates with a key. @returns how long the answer took, in ms, and the refusal; undefined = the server accepted the key */
 async function offer({ bridge }: TestEngine, key: string): Promise<{ readonly ms: number; readonly refusal: Refusal | undefined }> {
   const start = performance.now();
   const socket = await netBackend.connect({ ...bridge, timeoutMs: 1000 });
@@ -212,7 +212,7 @@ test('the unfinished handshakes of one address are limited; an agent beyond the 
   const { msg, state } = await log.line(/^refused by/);
   expect(msg).toMatch(/: too many connect at the same time; trying again in [1-5]\.\d s$/);
   expect(state).toMatchObject({ event: 'disconnected', retryMs: expect.any(Number) });
-  expect(server.engine.counts).toMatchObject({ handshakes: 5, turnedAway: 1 });
+  expect(server.engine.counts).toMatchObject({ handshakes: 5, handshakesRefused: 1 });
   for (const socket of silent) socket.destroy();
   await log.line(/^connected to/);
 }, 20_000);
@@ -236,7 +236,7 @@ test('silent connections keep no agent out: the oldest of them goes', async () =
   await eventually(() => server.engine.counts.handshakes, (count) => count === 5);
   await startAgent(server);
   await Promise.race(silent.map(closed));
-  expect(server.engine.counts).toMatchObject({ sessions: 1, turnedAway: 0 });
+  expect(server.engine.counts).toMatchObject({ sessions: 1, handshakesRefused: 0 });
 });
 
 test.each([

@@ -19,7 +19,7 @@ async function startProxy(options: Parameters<typeof startEngine>[0] = {}, tunne
   return { server, ...await openTunnel(server, { mode: 'socks5', ...tunnel }) };
 }
 
-/** A visitor's association: his TCP connection, and where his datagrams go. */
+/** A visitor's association: the TCP connection, and the port for datagrams. */
 interface Association {
   readonly control: net.Socket;
   readonly host: string;
@@ -78,15 +78,15 @@ test('only the visitor may use it: other addresses and ports, fragments and malf
   const { server, port, id } = await startProxy();
   const target = await udpEcho();
   const association = await associate(port);
-  const [stranger, visitor, other] = [await udpPeer('127.0.0.2'), await udpPeer(), await udpPeer()];
-  stranger.send(frame(target, 'from another address'), association.port);
+  const [outsider, visitor, other] = [await udpPeer('127.0.0.2'), await udpPeer(), await udpPeer()];
+  outsider.send(frame(target, 'from another address'), association.port);
   expect(await ask(visitor, association, target, 'first')).toBe(`${target.address} first`);
   other.send(frame(target, 'from another port'), association.port);
   visitor.send(frame(target, 'a fragment', undefined, 1), association.port);
   visitor.send(Buffer.from('00000009', 'hex'), association.port);
   expect(await ask(visitor, association, target, 'last')).toBe(`${target.address} last`);
   expect(target.received.map(String)).toEqual(['first', 'last']);
-  expect([stranger.received, other.received]).toEqual([[], []]);
+  expect([outsider.received, other.received]).toEqual([[], []]);
   await eventually(() => server.engine.tunnelState(id)?.dropped, (dropped) => dropped === 3);
 });
 

@@ -88,11 +88,11 @@ test('a connection carries bytes both ways, also those that came early, and each
   visitor.write(hex(`050100 ${connectTo(target.port)}`));
   const received = receive(visitor);
   await sendPayload(visitor, 3_000_000, 1);
-  const told = `3000000 ${hashOf(3_000_000, 1)} `;
-  expect((await received).bytes).toBe(2 + 10 + told.length + 3_000_000);
+  const summary = `3000000 ${hashOf(3_000_000, 1)} `;
+  expect((await received).bytes).toBe(2 + 10 + summary.length + 3_000_000);
   await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
   // The agent's word on the dial is a byte, too.
-  expect(server.engine.tunnelState(id)).toMatchObject({ inletBytes: 3_000_000, exportBytes: told.length + 3_000_001 });
+  expect(server.engine.tunnelState(id)).toMatchObject({ inletBytes: 3_000_000, exportBytes: summary.length + 3_000_001 });
 });
 
 test('a client library connects, and the target may end first', async () => {

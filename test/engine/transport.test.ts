@@ -17,7 +17,7 @@ const encrypted = { ...CLIENT, crypt: true };
 const fingerprint = fingerprintOf(covering.certificate);
 const storing = (client: typeof CLIENT) => ({ stored: { clients: [{ ...client, ...fresh }] } });
 
-/** The bridge's TLS port, as an agent is told to use it. */
+/** The bridge's TLS port, as the server sends it to an agent that must use it. */
 function tlsWay({ bridge }: TestEngine, pinned = fingerprint) {
   return [{ bridge: { host: bridge.host, port: bridge.tls.port } }, { tls: { fingerprint: pinned }, random: () => 0.01 }] as const;
 }

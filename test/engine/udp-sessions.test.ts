@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { UdpSessions } from '../../src/engine/tunnels/udp-sessions.ts';
 import { DatagramBudget, DatagramSocket } from '../../src/wire/datagram-socket.ts';
 
@@ -26,6 +26,18 @@ test('beyond the limit, the least recently used session is evicted', () => {
   expect(ended).toEqual([2, 3, 4]);
   sessions.closeAll();
   expect(sessions.use({ address: '127.0.0.1', port: 1 })).toBeUndefined();
+});
+
+test('all sessions of a tunnel share one timer', () => {
+  const started = jest.spyOn(globalThis, 'setInterval');
+  try {
+    const sessions = new UdpSessions(60_000, { total: 8, perAddress: 8, fair: 8 });
+    for (const port of [1, 2, 3, 4, 5]) add(sessions, port, []);
+    expect(started).toHaveBeenCalledTimes(1);
+    sessions.closeAll();
+  } finally {
+    started.mockRestore();
+  }
 });
 
 test('one address has a share: beyond it, its own least recently used session is evicted', () => {

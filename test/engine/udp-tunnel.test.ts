@@ -63,12 +63,12 @@ test('an unreachable target leaves the rotation, a single one is retried', async
   }, (received) => received > 0);
 
   const alone = await openTunnel(server, { mode: 'udp', targets: [gone.address] });
-  const patient = await udpPeer();
-  patient.send('too early', alone.port);
+  const waiting = await udpPeer();
+  waiting.send('too early', alone.port);
   await eventually(() => server.engine.tunnelState(alone.id)?.connections, (open) => open === 1);
   const back = await udpPeer('127.0.0.1', gone.port);
   await eventually(() => {
-    patient.send('now', alone.port);
+    waiting.send('now', alone.port);
     return back.received.length;
   }, (received) => received > 0);
   expect(back.senders.length).toBe(1);

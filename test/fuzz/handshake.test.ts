@@ -95,7 +95,7 @@ const said = fc.oneof(noise, fc.constant(start), fc.constant(hello), fc.constant
 test('no bytes without the key authenticate to the server', async () => {
   await fc.assert(fc.asyncProperty(damaged(said), fc.array(fc.nat(), { maxLength: 5 }), async (bytes, cuts) => {
     const socket = new Scripted();
-    const offered = ended(acceptHandshake(socket, { timeoutMs: TIMEOUT_MS, keyOf }).then(({ proven }) => { if (proven) throw new Error('a stranger was believed'); }));
+    const offered = ended(acceptHandshake(socket, { timeoutMs: TIMEOUT_MS, keyOf }).then(({ proven }) => { if (proven) throw new Error('an attacker was authenticated'); }));
     for (const piece of cutUp(bytes, cuts)) {
       socket.hear(piece);
       await turns();
@@ -120,6 +120,6 @@ test('no bytes from a server without the key authenticate to the agent', async (
       await turns();
     }
     socket.hearEnd();
-    if (await proven) throw new Error('a stranger was taken for the server');
+    if (await proven) throw new Error('an attacker was taken for the server');
   }), fuzzRuns);
 }, FUZZ_MS);

@@ -79,8 +79,8 @@ test(`${STREAMS} hostile byte streams to each port disturb nobody, leave nothing
   await speakAll(hosts.httpPort, some(httpRequests));
   await speakAll(hosts.httpsPort, some(damaged(fc.constant(hello))));
   await speakAll(hosts.httpsPort, some(httpRequests).slice(0, STREAMS / 3), true);
-  const stranger = await udpPeer();
-  for (const bytes of some(socksDatagrams)) stranger.send(bytes, udp.port);
+  const outsider = await udpPeer();
+  for (const bytes of some(socksDatagrams)) outsider.send(bytes, udp.port);
 
   const seen = rounds;
   await eventually(() => rounds, (count) => count > seen);

@@ -53,12 +53,12 @@ const parsers: readonly ByteParser[] = [
   {
     name: 'what two sides of a direct path tell each other', input: damaged(fc.array(json, { maxLength: 3 }).map((all) => Buffer.concat(all.flatMap((one) => [one, Buffer.from('\n')])))),
     read: (pieces) => {
-      const told: string[] = [];
+      const found: string[] = [];
       const signal = new Signal();
-      signal.attach({ onData: () => undefined, onEnd: () => undefined, onDrain: () => undefined, onClose: () => told.push('closed') });
+      signal.attach({ onData: () => undefined, onEnd: () => undefined, onDrain: () => undefined, onClose: () => found.push('closed') });
       for (const piece of pieces) signal.write(piece);
       signal.destroy();
-      return told.length;
+      return found.length;
     },
   },
   {
@@ -115,7 +115,7 @@ test('frames survive encoding and decoding', () => {
 test('requests to an agent, and addresses in STUN, survive encoding and decoding', () => {
   fc.assert(fc.property(request, endpoint, (asked, from) => {
     if (JSON.stringify(decodeOpen(encodeOpen(asked))) !== JSON.stringify(asked)) throw new Error('another request');
-    const told = stunMapped(stunResponse(ours, from) ?? Buffer.alloc(0), ours);
-    if (told?.port !== from.port || !stunResponse(ours, told)?.equals(stunResponse(ours, from) ?? Buffer.alloc(0))) throw new Error('another address');
+    const found = stunMapped(stunResponse(ours, from) ?? Buffer.alloc(0), ours);
+    if (found?.port !== from.port || !stunResponse(ours, found)?.equals(stunResponse(ours, from) ?? Buffer.alloc(0))) throw new Error('another address');
   }), fuzzRuns);
 }, FUZZ_MS);

@@ -91,6 +91,13 @@ test('what the body readers refuse is one clear line', async () => {
   }
 });
 
+test('slashes before the base path are one', async () => {
+  const app = await start({ settings: { basePath: '/base', trustedProxies: [] } });
+  const { origin } = new URL(app.url);
+  const statuses = await Promise.all(['/base/openapi.json', '//base/openapi.json', '///base/openapi.json', '//other/openapi.json'].map(async (path) => (await fetch(`${origin}${path}`)).status));
+  expect(statuses).toEqual([200, 200, 200, 404]);
+});
+
 test('the legacy API is described and can be tried below the base path, by a page that loads nothing from elsewhere', async () => {
   const app = await start({ settings: { basePath: '/base', trustedProxies: [] } });
   const described = await fetch(`${app.url}/openapi.json`);

@@ -33,7 +33,7 @@ test('a subscriber that reads nothing is cut off when too many events wait, and 
   const app = await start();
   const ids = await longClients(app);
   const { services, engine } = app.api;
-  const fields = Array.from({ length: 20 }, (_, n) => `a${n}: blackIpList`).join(' ');
+  const fields = Array.from({ length: 20 }, (_, n) => `a${n}: blocklist`).join(' ');
   await deaf(app, `subscription { clientChanged { client { ${fields} } } }`, 'text/event-stream');
   await eventually(() => services.live.subscribers, (count) => count === 1);
   // 300 KB each: the buffers of the connection are full, and those that follow wait.
@@ -41,13 +41,13 @@ test('a subscriber that reads nothing is cut off when too many events wait, and 
     engine.tell('client', ids[0] ?? 0);
     await new Promise((resolve) => { setTimeout(resolve, 60); });
   }
-  let told = 0;
+  let reported = 0;
   await eventually(() => {
     for (const id of ids) engine.tell('client', id);
-    told += ids.length;
+    reported += ids.length;
     return services.live.subscribers;
   }, (count) => count === 0, 50_000);
-  expect(told).toBeGreaterThan(256);
+  expect(reported).toBeGreaterThan(256);
   await eventually(() => app.connections, (count) => count === 0);
 });
 
@@ -55,7 +55,7 @@ test('a subscriber that reads nothing is cut off when it has taken nothing for a
   const app = await start({ stalledMs: 500 });
   const ids = await longClients(app);
   const { services, engine } = app.api;
-  const fields = Array.from({ length: 20 }, (_, n) => `a${n}: blackIpList`).join(' ');
+  const fields = Array.from({ length: 20 }, (_, n) => `a${n}: blocklist`).join(' ');
   await deaf(app, `subscription { clientChanged { client { ${fields} } } }`, 'text/event-stream');
   await eventually(() => services.live.subscribers, (count) => count === 1);
   for (let n = 0; n < 60; n++) {
@@ -80,6 +80,28 @@ test('a result that is not read is dropped, and the slot of its operation is rel
   const ends = await Promise.all(Array.from({ length: slotLimits.running }, () => app.api.services.slots.take('admin')));
   expect(ends).toHaveLength(slotLimits.running);
   for (const end of ends) end();
+}, 40_000);
+
+test('the page of the editor has a slot of its caller until it is read, so that nobody can request it without end', async () => {
+  const app = await start();
+  const { hostname, port } = new URL(app.url);
+  let refused = 0;
+  const most = slotLimits.running + slotLimits.waiting;
+  for (let n = 0; n < most + 5; n++) {
+    const socket = connect({ host: hostname, port: Number(port) });
+    open.push(socket);
+    socket.on('error', () => undefined).once('data', (part: Buffer) => {
+      if (part.toString().startsWith('HTTP/1.1 429')) refused++;
+      socket.pause();
+    });
+    socket.write(`GET /graphql HTTP/1.1\r\nhost: x\r\nauthorization: ${basic().authorization}\r\naccept: text/html\r\n\r\n`);
+  }
+  await eventually(() => refused, (count) => count === 5);
+  const page = fetch(`${app.url}/graphql`, { headers: { ...basic(), accept: 'text/html' } });
+  expect((await page).status).toBe(429);
+  for (const socket of open.splice(0)) socket.destroy();
+  await eventually(() => app.connections, (count) => count <= 1);
+  expect((await fetch(`${app.url}/graphql`, { headers: { ...basic(), accept: 'text/html' } })).status).toBe(200);
 }, 40_000);
 
 test('a subscriber that reads gets a comment often enough to stay, and proxies keep nothing back', async () => {

@@ -95,7 +95,7 @@ describe('what is refused', () => {
   test.each([
     ['tunnels of clients of tunnels', '{ tunnels { rows { client { tunnels { rows { client { tunnels { rows { id } } } } } } } } }'],
     ['29 searches', `{ ${Array.from({ length: 29 }, (_, n) => `a${n}: tunnels(search: "x", limit: 1) { total }`).join(' ')} }`],
-    ['a wide list of everything', `{ tunnels(limit: 200) { rows { ${Array.from({ length: 28 }, (_, n) => `a${n}: client { id remark blackIpList runtime { connected address } }`).join(' ')} } } }`],
+    ['a wide list of everything', `{ tunnels(limit: 200) { rows { ${Array.from({ length: 28 }, (_, n) => `a${n}: client { id remark blocklist runtime { connected address } }`).join(' ')} } } }`],
     ['introspection with aliases', `{ __schema { types { ${Array.from({ length: 25 }, (_, n) => `a${n}: fields { name type { name fields { name description args { name } } } }`).join(' ')} } } }`],
     ['what a mutation returns', 'mutation { createClient(input: {}) { tunnels(limit: 200) { rows { client { tunnels(limit: 200) { rows { id } } } } } } }'],
   ])('%s, before it runs', async (_name, query) => {

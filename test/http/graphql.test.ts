@@ -11,14 +11,14 @@ const start = testApps();
 const query = { query: '{ clients { total } }' };
 const answer = { data: { clients: { total: 0 } } };
 
-/** A request as a browser sends it: fetch has headers of its own. */
+/** A request with the headers of a browser: fetch would add its own. */
 function get(url: string, headers: Readonly<Record<string, string>>, method = 'GET'): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     http.request(url, { method, headers }, (response) => resolve(response.resume())).on('error', reject).end();
   });
 }
 
-/** What a refused request says. */
+/** The body of the response to a refused request. */
 const refusal = async (response: Response) => ({ status: response.status, body: await response.json() as unknown });
 const error = (code: string, message: unknown = expect.any(String)) => ({ errors: [{ message, extensions: { code } }] });
 
@@ -46,7 +46,7 @@ describe('authentication', () => {
     expect([posted.statusCode, posted.headers['www-authenticate']]).toEqual([401, undefined]);
   });
 
-  test('a signature, as query parameters or headers; a wrong one is not made good by a password', async () => {
+  test('a signature, as query parameters or headers; a wrong one is refused even with the right password', async () => {
     const now = Date.now();
     const app = await start({ now: () => now });
     const timestamp = Math.floor(now / 1000);
@@ -87,8 +87,8 @@ describe('authentication', () => {
   });
 });
 
-describe('what another site can make a browser send', () => {
-  test('nothing: not by form, not by GET, not with a foreign origin', async () => {
+describe('requests that another site makes a browser send', () => {
+  test('are refused: by form, by GET, and with a foreign origin', async () => {
     const app = await start();
     const mutation = '{"query":"mutation { createClient(input: {}) { id } }"}';
     const from = (headers: Record<string, string>) => app.graphql(mutation, { ...basic(), ...headers });
@@ -126,21 +126,18 @@ describe('what another site can make a browser send', () => {
   });
 });
 
-describe('how much an operation may be', () => {
+describe('limits of an operation', () => {
   test.each([
     ['depth', `{ clients { rows { ${'tunnels { rows { client { '.repeat(4)} id ${'} } }'.repeat(4)} } } }`, 'depth'],
     ['aliases', `{ ${Array.from({ length: limits.aliases + 1 }, (_, n) => `a${n}: server { version }`).join(' ')} }`, 'liases'],
     ['directives', `{ server { version ${'@include(if: true) '.repeat(limits.directives + 1)} } }`, 'irectives'],
     ['tokens', `{ server { ${'version '.repeat(limits.tokens)} } }`, 'oken'],
-  ])('an operation beyond the limit of %s is refused and not run', async (_name, text, message) => {
+  ])('an operation beyond the limit of %s is refused as invalid, and not run', async (_name, text, message) => {
     const app = await start();
-    const response = await app.graphql({ query: text });
-    const body = await response.text();
-    expect(body).toContain(message);
-    expect(JSON.parse(body)).not.toHaveProperty('data');
+    expect(await (await app.graphql({ query: text })).json()).toEqual(error('GRAPHQL_VALIDATION_FAILED', expect.stringMatching(new RegExp(`^(?!Syntax Error).*${message}`))));
   });
 
-  test('fragments are no way around the depth', async () => {
+  test('fragments do not circumvent the limit of depth', async () => {
     const app = await start();
     const fragments = Array.from({ length: 6 }, (_, n) => `fragment F${n} on Client { tunnels { rows { client { ${n === 5 ? 'id' : `...F${n + 1}`} } } } }`);
     expect(await (await app.graphql({ query: `{ client(id: 1) { ...F0 } } ${fragments.join(' ')}` })).text()).toContain('depth');
@@ -155,7 +152,7 @@ describe('how much an operation may be', () => {
     expect([broken.status, await broken.json()]).toEqual([400, { errors: [{ message: 'POST body sent invalid JSON.', extensions: { code: 'BAD_REQUEST', originalError: {} } }] }]);
   });
 
-  test('introspection and the examples of the editor fit in', async () => {
+  test('introspection and the examples of the editor are within the limits', async () => {
     const app = await start();
     const introspection = await app.graphql({ query: getIntrospectionQuery() });
     expect(await introspection.text()).toContain('"name":"CreateClientInput"');
@@ -178,16 +175,28 @@ test("a rule's refusal reaches the caller with code and field", async () => {
   expect(body).toMatchObject({ errors: [{ message: 'invalid remark: holds a NUL character', path: ['createClient'], extensions: { code: 'INVALID_INPUT', field: 'input.remark' } }] });
 });
 
+test('values of a wrong type are one error with all problems, in variables and in the text', async () => {
+  const app = await start();
+  const problems = [{ code: 'INVALID_INPUT', field: 'input.port' }, { code: 'INVALID_INPUT', field: 'input.targets.0' }];
+  const asVariables = { query: 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', variables: { input: { clientId: 1, mode: 'TCP', port: 70000, targets: [1] } } };
+  const subscription = await app.graphql({ query: 'subscription ($resource: TrafficResource!, $id: ID!) { trafficEverySecond(resource: $resource, id: $id) { at } }', variables: { resource: 1, id: {} } }, { ...basic(), accept: 'text/event-stream' });
+  expect(await subscription.text()).toMatch(/"problems":\[\{[^\]]*"field":"resource"[^\]]*"field":"id"/);
+  for (const operation of [asVariables, { query: 'mutation { createTunnel(input: { clientId: 1, mode: TCP, port: 70000, targets: [1] }) { id } }' }]) {
+    const response = await app.graphql(operation);
+    expect([response.status, await response.json()]).toMatchObject([200, { errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.port', problems } }] }]);
+  }
+});
+
 describe('the editor', () => {
   const html = { accept: 'text/html' };
 
-  test('opens for a browser, whole, with a policy that lets its own scripts run and nothing else', async () => {
+  test('opens in a browser, with a policy that only allows its own scripts', async () => {
     const app = await start();
     const response = await fetch(`${app.url}/graphql`, { headers: { ...html, ...basic() } });
     const page = await response.text();
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.headers.get('content-encoding')).toBe('gzip');
-    // Not the page itself: a failure would print 9 MB.
+    // Does not compare the page itself: a failure would print 9 MB.
     expect(page.includes('createClient(input: $input)')).toBe(true);
     const markup = page.replaceAll(/<script>[\s\S]*?<\/script>/g, '');
     expect(/<\w+\b[^>]{0,200}(src|href)="(?!data:)[^"]*"/.exec(markup)?.[0]).toBeUndefined();

@@ -169,7 +169,7 @@ eachDialect('logins and sessions', (databases) => {
 
   describe('other sites', () => {
     test.each([['origin', 'https://evil.example'], ['origin', 'null'], ['referer', 'https://evil.example/x'], ['sec-fetch-site', 'cross-site'], ['sec-fetch-site', 'same-site']])(
-      'a call with %s %s is refused with a session, and let in with a signature', async (name, value) => {
+      'a call with %s %s is refused with a session, and accepted with a signature', async (name, value) => {
         const alice = await logIn('alice', 'alices password');
         const foreign = { [name]: value };
         const refused = await api.call('/client/add/', {}, { headers: { ...alice, ...foreign } });

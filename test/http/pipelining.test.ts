@@ -27,7 +27,7 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** A server that answers when it is told to. @returns the responses that are under way */
+/** A server that answers when the test allows it. @returns the responses that are under way */
 async function heldServer(): Promise<{ readonly port: number; readonly begun: ServerResponse[] }> {
   const begun: ServerResponse[] = [];
   const server = createServer(oneAtATime((_request, response) => begun.push(response)));

@@ -26,7 +26,7 @@ test('unauthenticated requests are refused before their bodies, however many con
   const app = await start();
   const answers = await Promise.all(Array.from({ length: 200 }, () => begin(app, `content-length: ${256 * KB}`, 'x'.repeat(KB))));
   expect(new Set(answers.map((text) => text.slice(0, 12)))).toEqual(new Set(['HTTP/1.1 401']));
-  // What follows is read by nobody, and takes no place of those who are let in.
+  // The server does not read what follows, so it takes no place of accepted requests.
   for (const socket of open) socket.write('x'.repeat(100 * KB));
   expect((await app.graphql({ query: '{ clients { total } }' })).status).toBe(200);
 });

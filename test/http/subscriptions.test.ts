@@ -81,26 +81,26 @@ test('a target that leaves the rotation of a tunnel or host is published with it
 test('a user receives only events of their own records, including when one is taken away', async () => {
   const app = await start();
   const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);
-  const [hers = 0, his = 0] = await seedClients(app.api.services.store, 2, (n) => ({ userId: n === 1 ? alice.id : bob.id }));
+  const [alices = 0, bobs = 0] = await seedClients(app.api.services.store, 2, (n) => ({ userId: n === 1 ? alice.id : bob.id }));
   const events = await subscribe(app, clientChanged, alice.headers);
-  for (const id of [his, hers]) await app.graphql({ query: `mutation { updateClient(id: ${id}, input: { remark: "changed" }) { id } }` });
-  expect(await events.next()).toMatchObject({ data: { clientChanged: { id: hers, client: { remark: 'changed' } } } });
-  await app.graphql({ query: `mutation { updateClient(id: ${hers}, input: { ownerId: ${bob.id} }) { id } }` });
-  expect(await events.next()).toMatchObject({ data: { clientChanged: { id: hers, client: null } } });
+  for (const id of [bobs, alices]) await app.graphql({ query: `mutation { updateClient(id: ${id}, input: { remark: "changed" }) { id } }` });
+  expect(await events.next()).toMatchObject({ data: { clientChanged: { id: alices, client: { remark: 'changed' } } } });
+  await app.graphql({ query: `mutation { updateClient(id: ${alices}, input: { ownerId: ${bob.id} }) { id } }` });
+  expect(await events.next()).toMatchObject({ data: { clientChanged: { id: alices, client: null } } });
   const audit = await subscribe(app, 'subscription { auditAdded { id } }', alice.headers);
   expect((await audit.next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
-  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: CLIENT, id: ${his}) { rate } }`, alice.headers);
+  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: CLIENT, id: ${bobs}) { rate } }`, alice.headers);
   expect((await traffic.next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
 });
 
 test('ends when the caller loses access: disabled, or the token revoked', async () => {
   const app = await start();
   const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);
-  const [hers, his] = await Promise.all([subscribe(app, clientChanged, alice.headers), subscribe(app, clientChanged, bob.headers)]);
+  const [alices, bobs] = await Promise.all([subscribe(app, clientChanged, alice.headers), subscribe(app, clientChanged, bob.headers)]);
   await app.graphql({ query: `mutation { setUserEnabled(id: ${alice.id}, enabled: false) { id } }` });
-  expect(await hers.next()).toBeUndefined();
+  expect(await alices.next()).toBeUndefined();
   await app.api.services.store.db.apiToken.delete({ where: { id: bob.tokenId } });
-  expect(await his.next()).toBeUndefined();
+  expect(await bobs.next()).toBeUndefined();
 }, 15_000);
 
 test('traffic comes every second; the audit log as it is written', async () => {
@@ -128,14 +128,14 @@ test("every second the sum of a user's clients as they come and go, for the user
   for (const id of ids) engine.clients.set(id, online);
   const sums = (n: number) => ({ rate: n * 1000, connections: n * 2, inletBytes: n * 600, exportBytes: n * 400 });
   const traffic = (id: number) => `subscription { trafficEverySecond(resource: USER, id: ${id}) { rate connections inletBytes exportBytes } }`;
-  const hers = await subscribe(app, traffic(alice.id), alice.headers);
-  expect(await hers.next()).toEqual({ data: { trafficEverySecond: sums(2) } });
+  const alices = await subscribe(app, traffic(alice.id), alice.headers);
+  expect(await alices.next()).toEqual({ data: { trafficEverySecond: sums(2) } });
   expect((await (await subscribe(app, traffic(bob.id), alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
   const all = 'subscription { serverTrafficEverySecond { rate connections inletBytes exportBytes } }';
   expect((await (await subscribe(app, all, alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
   expect(await (await subscribe(app, all, basic())).next()).toEqual({ data: { serverTrafficEverySecond: sums(3) } });
   const next = async (wanted: object) => {
-    while (JSON.stringify((await hers.next())?.data?.['trafficEverySecond']) !== JSON.stringify(wanted));
+    while (JSON.stringify((await alices.next())?.data?.['trafficEverySecond']) !== JSON.stringify(wanted));
   };
   await app.graphql({ query: `mutation { updateClient(id: ${ids[2]}, input: { ownerId: ${alice.id} }) { id } }` });
   await next(sums(3));

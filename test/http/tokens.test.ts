@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { nameFormerTokens } from '../../src/schema/access/tokens.ts';
 import { type Api, type CallParameters, testAdminPassword, testApis } from '../support/api.ts';
 import { eachDialect } from '../support/database.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
 import { parseWithNumbers } from '../support/record-ids.ts';
 
 const key = z.object({ status: z.literal(1), msg: z.literal('regenerate success'), api_token: z.string() });
@@ -42,7 +43,9 @@ eachDialect('API tokens', (databases) => {
     const second = await regenerate({ id: 1 });
     expect([await totals(first), await totals(second)]).toEqual([invalid, 1]);
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
-    expect(await body('/user/apikeystatus/', { id: 1 })).toEqual({ ...none, exists: true, CreateTime: time, LastUsedTime: time });
+    // The time of the last use is stored after the response.
+    expect(await eventuallyAsync(() => body('/user/apikeystatus/', { id: 1 }), (status) => !JSON.stringify(status).includes('"LastUsedTime":""')))
+      .toEqual({ ...none, exists: true, CreateTime: time, LastUsedTime: time });
     expect(JSON.stringify(await api.store.db.apiToken.findMany())).not.toContain(second.slice(5));
     expect(await body('/user/revokeapikey/', { id: 1 })).toEqual({ status: 1, msg: 'revoke success' });
     expect(await totals(second)).toEqual(invalid);

@@ -76,9 +76,9 @@ async function look(row: RowContract, id: number | undefined, record: object | n
 }
 
 test('every row of the table has its contract, every parameter its case, and nothing else has', () => {
-  const told = (entries: readonly (readonly [string, readonly string[]])[]) => Object.fromEntries(entries.map(([path, names]) => [path, names.toSorted()]));
-  expect(told(Object.entries(contract).map(([path, { parameters }]) => [path, Object.keys(parameters)])))
-    .toEqual(told(routes.map(({ path, parameters }) => [path, Object.keys(parameters)])));
+  const sortedNames = (entries: readonly (readonly [string, readonly string[]])[]) => Object.fromEntries(entries.map(([path, names]) => [path, names.toSorted()]));
+  expect(sortedNames(Object.entries(contract).map(([path, { parameters }]) => [path, Object.keys(parameters)])))
+    .toEqual(sortedNames(routes.map(({ path, parameters }) => [path, Object.keys(parameters)])));
 });
 
 test('every case of a parameter shows something that the call without it would not', () => {

@@ -31,6 +31,12 @@ eachDialect('the endpoints under /global', (databases) => {
     expect(await body('/global/index/')).toEqual(settings([], '', []));
   });
 
+  test('errors name the keys of an entry', async () => {
+    const entry = (more: object) => body('/global/save/', { platform_domains: JSON.stringify([{ Wildcard: '*.example.com', CertFilePath: '/c', KeyFilePath: '/k', ...more }]) });
+    expect(await entry({ CertFilePath: `/${'x'.repeat(4096)}` })).toEqual(refused('invalid certFilePath: longer than 4096 characters'));
+    expect(await entry({ KeyFilePath: `/${'x'.repeat(4096)}` })).toEqual(refused('invalid keyFilePath: longer than 4096 characters'));
+  });
+
   test('a blacklist of almost 1 MB is saved in every encoding and read back, and the audit log keeps its beginning', async () => {
     const list = Array.from({ length: 74_000 }, (_, n) => `10.${n >> 8 & 255}.${n & 255}.${n >> 16}`);
     expect(list.join('\n').length).toBeGreaterThan(800_000);
@@ -57,8 +63,8 @@ eachDialect('the endpoints under /global', (databases) => {
     expect(await asAlice(5000)).toEqual([200, { status: 1, msg: 'save success' }]);
     expect(await asAlice(6000)).toEqual([200, refused('invalid blackiplist: longer than 65536 characters')]);
     expect(await asAlice(30_000)).toEqual([413, refused('the request body is larger than 256 KB')]);
-    const stranger = await api.call('/login/verify', { username: 'a'.repeat(300_000) });
-    expect([stranger.status, stranger.body]).toEqual([413, refused('the request body is larger than 256 KB')]);
+    const outsider = await api.call('/login/verify', { username: 'a'.repeat(300_000) });
+    expect([outsider.status, outsider.body]).toEqual([413, refused('the request body is larger than 256 KB')]);
   });
 
   test('a JSON body may carry the entries as they are', async () => {

@@ -61,8 +61,8 @@ test('what the reading endpoints answer has exactly the keys that the descriptio
     const { body } = await api.signed(`${path}/`, { id: 1, platform_domain_id: domain.id, platform_prefix: 'x', ...sent[path] }, { method, ...(method === 'GET' && { encoding: 'query' }) });
     const all = JSON.parse(JSON.stringify(body));
     const { status: _status, msg: _msg, ...extra } = all;
-    const told = envelope === 'list' ? all.rows[0] : envelope === 'single' ? all.data : envelope === 'write' ? extra : all;
-    expect({ path, problems: shapes[answer].strict().safeParse(told).error?.issues ?? [] }).toEqual({ path, problems: [] });
+    const received = envelope === 'list' ? all.rows[0] : envelope === 'single' ? all.data : envelope === 'write' ? extra : all;
+    expect({ path, problems: shapes[answer].strict().safeParse(received).error?.issues ?? [] }).toEqual({ path, problems: [] });
   }
 });
 

@@ -11,7 +11,7 @@ describe('/auth/ipwhiteauth/', () => {
 
   async function start() {
     const api = await apis.start();
-    await api.signed('/client/add/', { vkey: 'a1b2c3d4e5', ipwhite: true, ipwhitepass: 'let me in' });
+    await api.signed('/client/add/', { vkey: 'a1b2c3d4e5', ipwhite: true, ipwhitepass: 'open the door' });
     const ask = async (parameters: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) => {
       const { status, body } = await api.call('/auth/ipwhiteauth/', parameters, { headers });
       expect(status).toBe(200);
@@ -23,25 +23,25 @@ describe('/auth/ipwhiteauth/', () => {
   test('allows the caller\'s address by the digest of the key (contract 3.2) and the password', async () => {
     const { api, ask } = await start();
     expect(digest).toBe('cb3bae31bb1c443fbf3db8889055f2fe');
-    expect(await ask({ vkey: digest.toUpperCase(), pass: 'let me in' })).toEqual(answers.ok);
+    expect(await ask({ vkey: digest.toUpperCase(), pass: 'open the door' })).toEqual(answers.ok);
     expect(api.engine.letInAddresses).toEqual(new Set(['1 127.0.0.1']));
   });
 
   test('allows the given address in its canonical spelling, and ignores headers of untrusted clients', async () => {
     const { api, ask } = await start();
-    expect(await ask({ vkey: digest, pass: 'let me in', ip: ' ::ffff:203.0.113.9 ' })).toEqual(answers.ok);
-    expect(await ask({ vkey: digest, pass: 'let me in', ip: '' }, { 'x-forwarded-for': '203.0.113.10' })).toEqual(answers.ok);
+    expect(await ask({ vkey: digest, pass: 'open the door', ip: ' ::ffff:203.0.113.9 ' })).toEqual(answers.ok);
+    expect(await ask({ vkey: digest, pass: 'open the door', ip: '' }, { 'x-forwarded-for': '203.0.113.10' })).toEqual(answers.ok);
     expect(api.engine.letInAddresses).toEqual(new Set(['1 203.0.113.9', '1 127.0.0.1']));
   });
 
   test.each([
-    ['no key', { pass: 'let me in' }, answers.params],
+    ['no key', { pass: 'open the door' }, answers.params],
     ['no password', { vkey: digest }, answers.params],
-    ['a network', { vkey: digest, pass: 'let me in', ip: '10.0.0.0/8' }, answers.params],
-    ['no address', { vkey: digest, pass: 'let me in', ip: 'here' }, answers.params],
-    ['the key itself', { vkey: 'a1b2c3d4e5', pass: 'let me in' }, answers.key],
+    ['a network', { vkey: digest, pass: 'open the door', ip: '10.0.0.0/8' }, answers.params],
+    ['no address', { vkey: digest, pass: 'open the door', ip: 'here' }, answers.params],
+    ['the key itself', { vkey: 'a1b2c3d4e5', pass: 'open the door' }, answers.key],
     ['another password', { vkey: digest, pass: 'let me out' }, answers.password],
-  ])('lets nobody in with %s', async (_, parameters, answer) => {
+  ])('admits nobody with %s', async (_, parameters, answer) => {
     const { api, ask } = await start();
     expect(await ask(parameters)).toEqual(answer);
     expect(api.engine.letInAddresses).toEqual(new Set());
@@ -57,9 +57,9 @@ describe('/auth/ipwhiteauth/', () => {
     const { api, ask } = await start();
     api.clock.now = 1_700_000_000_000;
     for (let guess = 0; guess < 10; guess++) expect(await ask({ vkey: digest, pass: `guess ${guess}` })).toEqual(answers.password);
-    expect(await ask({ vkey: digest, pass: 'let me in' })).toEqual(answers.password);
+    expect(await ask({ vkey: digest, pass: 'open the door' })).toEqual(answers.password);
     expect(api.attempts.lockouts(api.clock.now)).toMatchObject([{ credential: 'ipWhitePassword', kind: 'address', source: '127.0.0.1' }]);
     api.clock.now += 61_000;
-    expect(await ask({ vkey: digest, pass: 'let me in' })).toEqual(answers.ok);
+    expect(await ask({ vkey: digest, pass: 'open the door' })).toEqual(answers.ok);
   });
 });

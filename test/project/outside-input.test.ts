@@ -84,9 +84,9 @@ function whole(check: (problems: Problems) => unknown): void {
 }
 
 const inputs: Parser[] = [
-  ['the input of a client', (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { verifyKey: text, remark: text, basicUser: text, basicPassword: text, blackIpList: [text, text], ipWhitePassword: text, ipWhiteList: [text] })), AditError],
+  ['the input of a client', (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { verifyKey: text, remark: text, basicUser: text, basicPassword: text, blocklist: [text, text], allowlistPassword: text, allowlist: [text] })), AditError],
   ['the remark of a client', (remark) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { remark })), AditError],
-  ['the address lists of a client', (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { blackIpList: [text], ipWhiteList: text.split('\n') })), AditError],
+  ['the address lists of a client', (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { blocklist: [text], allowlist: text.split('\n') })), AditError],
   ['the targets of a tunnel', (text) => whole((problems) => tunnelColumns(problems, { targets: [text, text] }, schemaSettings)), AditError],
   ['the address of a tunnel', (serverIp) => whole((problems) => tunnelColumns(problems, { serverIp }, schemaSettings)), AditError],
   ['other texts of a tunnel', (text) => whole((problems) => tunnelColumns(problems, { remark: text, password: text, localPath: text, stripPrefix: text }, schemaSettings)), AditError],
@@ -94,7 +94,7 @@ const inputs: Parser[] = [
   ['the password of a user', (password) => newPassword({ password }), AditError],
   ['the headers of a host', (text) => headersOf('headers', [text]), AditError],
   ['the Host header of a host', (text) => hostChangeOf('hostChange', text), AditError],
-  ['platform domains', (text) => whole((problems) => platformEntries(problems, [{ id: text, wildcard: text, certFilePath: text, keyFilePath: text }, { wildcard: `*.${text}` }], [])), AditError],
+  ['platform domains', (text) => whole((problems) => platformEntries(problems, [{ id: text, wildcard: text, certificatePath: text, privateKeyPath: text }, { wildcard: `*.${text}` }], [])), AditError],
   ['the question of a diagnosis', (text) => routeQuestion(text, text, 'http'), AditError],
   ['the path of a diagnosis', (text) => routeQuestion('a.com', `/${text}`, 'http'), AditError],
 ];

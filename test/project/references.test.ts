@@ -47,3 +47,29 @@ test('every document that code or documents name by its path exists', () => {
   const missing = [...code, ...documents].flatMap((file) => [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].filter(([name]) => !existsSync(path.join(root, name))).map(([name]) => ({ file, name })));
   expect(missing).toEqual([]);
 });
+
+/** Whether a document can name this: a file or folder of the repository, a suite without the end of its name (as arguments of `npm test`), or what the generators write. */
+function exists(name: string): boolean {
+  const all = ['', '.test.ts', '.endurance.ts'].map((end) => path.join(root, name.replace(/\/$/, '') + end));
+  return all.some((file) => existsSync(file)) || /\/generated(?:\/|$)/.test(name);
+}
+
+test('every source file that a document names exists', () => {
+  const quoted = documents.flatMap((file) => [...read(file).matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => ({ file, name })));
+  const paths = quoted.filter(({ name }) => /^(?:src|test|bench|prisma)\//.test(name));
+  // A name without its folder: `columns.ts`, `host/name-rules.ts`.
+  const names = quoted.filter(({ name }) => /^(?!(?:src|test|bench|prisma)\/)[\w-].*\.(?:ts|mjs|cjs|graphql|prisma)$/.test(name));
+  expect(paths.length).toBeGreaterThan(200);
+  expect(names.length).toBeGreaterThan(100);
+  expect(paths.filter(({ name }) => !exists(name))).toEqual([]);
+  expect(names.filter(({ name }) => !tracked.some((file) => `/${file}`.endsWith(`/${name}`)))).toEqual([]);
+});
+
+test('the list of decisions has the headings of the documents', () => {
+  const decisions = documents.filter((file) => file.startsWith('docs/decisions/')).map((file) => {
+    const [, heading] = /^# (.+)$/m.exec(read(file)) ?? [];
+    return `[${heading}](${path.relative('docs', file)})`;
+  });
+  const [, list = ''] = /^Decisions, each with its reasons:\n\n((?:- .+\n)+)/m.exec(read('docs/README.md')) ?? [];
+  expect(list.trim().split('\n').map((line) => line.slice('- '.length)).toSorted()).toEqual(decisions.toSorted());
+});

@@ -131,15 +131,15 @@ test('an agent with an old key does not block logins, and wrong passwords do not
 
 test('of all failures of an address in a minute, the first and the lockout are reported', () => {
   const attempts = new Attempts();
-  const told: Suspicion[] = [];
-  attempts.watch((suspicion) => told.push(suspicion));
+  const reported: Suspicion[] = [];
+  attempts.watch((suspicion) => reported.push(suspicion));
   for (let n = 0; n < 20; n++) fail(attempts, '192.0.2.1', `name ${n}`);
   for (let n = 0; n < 20; n++) attempts.keyFailed('2001:db8::1', now, `key ${n}`);
-  expect(told.map(({ news, credential, address, name }) => [news, credential, address, name])).toEqual([
+  expect(reported.map(({ news, credential, address, name }) => [news, credential, address, name])).toEqual([
     ['failure', 'login', '192.0.2.1', 'name 0'], ['lockout', 'login', '192.0.2.1', 'name 9'],
     ['failure', 'vkey', '2001:db8::/56', ''], ['lockout', 'vkey', '2001:db8::/56', ''],
   ]);
-  expect(told.flatMap((suspicion) => 'lockout' in suspicion ? [suspicion.lockout] : [])).toEqual(attempts.lockouts(now));
+  expect(reported.flatMap((suspicion) => 'lockout' in suspicion ? [suspicion.lockout] : [])).toEqual(attempts.lockouts(now));
 });
 
 test('the addresses of an IPv6 network count as one, and a mapped IPv4 address as itself', () => {

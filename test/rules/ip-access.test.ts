@@ -22,7 +22,7 @@ test('the global blacklist goes first, then the whitelist while it is on, then t
 
 test.each([
   ['::ffff:1.2.3.4', '1.2.3.4'], ['2001:DB8::0:1', '2001:db8::1'], [' 1.2.3.4 ', '1.2.3.4'], ['::FFFF:102:304', '1.2.3.4'], ['fe80::1%eth0', 'fe80::1'],
-])('%j and %j are one address, whoever is listed', (one, other) => {
+])('%j and %j are one address, whichever of them is listed', (one, other) => {
   expect(new AddressSet([other]).has(one)).toBe(true);
   expect(new AddressSet([one]).has(other)).toBe(true);
 });
@@ -77,7 +77,7 @@ test('any network holds what ipaddr.js says that it holds', () => {
     const [one, other] = [ipaddr.parse(address), ipaddr.parse(visitor)];
     fc.pre(![one, other].some((parsed) => parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()));
     const set = new AddressSet([`${address}/${prefix}`]);
-    hold(set.has(visitor) === other.match(one, prefix), 'holds whom it is to hold');
+    hold(set.has(visitor) === other.match(one, prefix), 'contains the same addresses');
     hold(set.has(address), 'holds the address it was given as');
   }), cases);
 });
@@ -85,7 +85,7 @@ test('any network holds what ipaddr.js says that it holds', () => {
 test('any text is a matching address, or reported as invalid', () => {
   fc.assert(fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), anyText), (text) => {
     const set = new AddressSet([text]);
-    hold(set.malformed.length === (set.empty ? 1 : 0), 'is told when it holds nobody');
+    hold(set.malformed.length === (set.empty ? 1 : 0), 'reports a line that is no address');
     if (!text.includes('/')) hold(set.has(text) === !set.empty, 'is held');
   }), cases);
 });

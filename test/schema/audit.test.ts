@@ -44,7 +44,7 @@ eachDialect('the audit log', (databases) => {
   test('keeps no secret: only that one is set, and that it was changed', async () => {
     const api = await openTestSchema(databases);
     const planted = ['vkey-PLANTED', 'basic-PLANTED', 'web-PLANTED', 'white-PLANTED', 'visitor-PLANTED', 'header-PLANTED', 'basic-PLANTED-2'];
-    await api.ok(`mutation { createClient(input: { verifyKey: "vkey-PLANTED", basicPassword: "basic-PLANTED", webUsername: "w", webPassword: "web-PLANTED", ipWhitePassword: "white-PLANTED" }) { id } }`);
+    await api.ok(`mutation { createClient(input: { verifyKey: "vkey-PLANTED", basicPassword: "basic-PLANTED", webUsername: "w", webPassword: "web-PLANTED", allowlistPassword: "white-PLANTED" }) { id } }`);
     await api.ok('mutation { createTunnel(input: { clientId: 1, mode: SECRET, password: "visitor-PLANTED" }) { id } }');
     await api.ok('mutation { createHost(input: { clientId: 1, host: "a.example.com", headers: ["Authorization: header-PLANTED"] }) { id } }');
     await api.ok('mutation { updateClient(id: 1, input: { basicPassword: "basic-PLANTED-2" }) { id } }');

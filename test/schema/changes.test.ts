@@ -8,7 +8,7 @@ const createClient = 'mutation ($input: CreateClientInput!) { createClient(input
 const createTunnel = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
 const updateTunnel = 'mutation ($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { id } }';
 
-/** What the engine was told is what is stored, for every client and tunnel. */
+/** The engine received what is stored, for every client and tunnel. */
 async function expectAgreement({ services, engine }: TestSchema): Promise<void> {
   const clients = await services.store.db.client.findMany({ include: { user: true } });
   const tunnels = await services.store.db.tunnel.findMany();
@@ -60,15 +60,15 @@ eachDialect('changes', (databases) => {
 
   test('every write is published once, with the rows before and after, the caller and the time; a failed one is not', async () => {
     const api = await openTestSchema(databases);
-    const told: Change[] = [];
-    api.services.changes.subscribe((change) => void told.push(change));
+    const reported: Change[] = [];
+    api.services.changes.subscribe((change) => void reported.push(change));
     const clientId = await api.id(createClient, { input: { remark: 'a', verifyKey: 'k' } });
     await api.ok('mutation ($id: ID!, $input: UpdateClientInput!) { updateClient(id: $id, input: $input) { id } }', { id: clientId, input: { remark: 'b' } });
     await api.code(createClient, { input: { verifyKey: 'k' } });
     const id = await api.id(createTunnel, { input: { clientId, mode: 'TCP' } });
     await api.ok('mutation ($id: ID!) { deleteTunnel(id: $id) }', { id });
     const always = { caller: { kind: 'admin' }, at: expect.any(Date) };
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { ...always, resource: 'client', action: 'create', after: expect.objectContaining({ id: clientId, remark: 'a', user: null }) },
       { ...always, resource: 'client', action: 'update', before: expect.objectContaining({ remark: 'a' }), after: expect.objectContaining({ remark: 'b' }) },
       { ...always, resource: 'tunnel', action: 'create', after: expect.objectContaining({ id }), lease: expect.objectContaining({ port: 20_000 }) },
@@ -101,13 +101,13 @@ eachDialect('changes', (databases) => {
   test('all changes of a write are published even if the engine fails at the first', async () => {
     const api = await openTestSchema(databases);
     api.engine.beforeApply = () => { throw new Error('out of file descriptors'); };
-    const told: string[] = [];
-    api.services.changes.subscribe((change) => void told.push(change.resource));
+    const reported: string[] = [];
+    api.services.changes.subscribe((change) => void reported.push(change.resource));
     const write = api.services.writes.run({ kind: 'admin' }, async (tx, changed) => {
       for (const vkey of ['a', 'b']) changed({ resource: 'client', action: 'create', after: await tx.client.create({ data: { vkey }, include: { user: true } }) });
     });
     await expect(write).rejects.toThrow('out of file descriptors');
-    expect(told).toEqual(['client', 'client']);
+    expect(reported).toEqual(['client', 'client']);
   });
 
   test('a change that the engine fails to apply is an INTERNAL error, and later changes work', async () => {
@@ -121,14 +121,14 @@ eachDialect('changes', (databases) => {
 
 test('a listener that fails does not affect other listeners, and the publisher gets its error', async () => {
   const changes = new Changes();
-  const told: string[] = [];
+  const reported: string[] = [];
   changes.subscribe(() => { throw new Error('the first'); });
-  const leave = changes.subscribe(({ resource }) => void told.push(resource));
+  const leave = changes.subscribe(({ resource }) => void reported.push(resource));
   const before = { id: '1', kind: 'admin', userId: null, clientId: null };
   const change = { resource: 'session', action: 'delete', caller: { kind: 'admin' }, at: new Date(), before } as const;
   await expect(changes.publish(change)).rejects.toThrow('the first');
-  expect(told).toEqual(['session']);
+  expect(reported).toEqual(['session']);
   leave();
   await expect(changes.publish(change)).rejects.toThrow('the first');
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
 });

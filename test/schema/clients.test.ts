@@ -5,11 +5,11 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { CLIENT } from '../support/tunnel.ts';
 
 const create = `mutation ($input: CreateClientInput!) { createClient(input: $input) {
-  id verifyKey remark enabled basicUser hasBasicPassword compress crypt configAllowed rateLimit flowLimit maxConnections maxTunnels
-  webUsername hasWebPassword blackIpList ipWhite hasIpWhitePassword ipWhiteList expiresAt effectiveExpiresAt owner { id username }
+  id verifyKey remark enabled basicUser hasBasicPassword compress encrypt configAllowed rateLimit flowLimit maxConnections maxTunnels
+  webUsername hasWebPassword blocklist allowlistEnabled hasAllowlistPassword allowlist expiresAt effectiveExpiresAt owner { id username }
 } }`;
 const update = `mutation ($id: ID!, $input: UpdateClientInput!) { updateClient(id: $id, input: $input) {
-  id verifyKey remark hasBasicPassword webUsername hasWebPassword hasIpWhitePassword blackIpList ipWhiteList rateLimit expiresAt effectiveExpiresAt owner { id }
+  id verifyKey remark hasBasicPassword webUsername hasWebPassword hasAllowlistPassword blocklist allowlist rateLimit expiresAt effectiveExpiresAt owner { id }
 } }`;
 const enable = 'mutation ($id: ID!, $enabled: Boolean!) { setClientEnabled(id: $id, enabled: $enabled) { id enabled } }';
 const remove = 'mutation ($id: ID!) { deleteClient(id: $id) }';
@@ -29,8 +29,8 @@ eachDialect('clients', (databases) => {
     const client = await api.record(create, { input: {} });
     expect(client).toEqual({
       id: 1, verifyKey: expect.stringMatching(/^[a-z2-7]{24}$/), remark: '', enabled: true, basicUser: null, hasBasicPassword: false,
-      compress: false, crypt: false, configAllowed: false, rateLimit: null, flowLimit: null, maxConnections: null, maxTunnels: null, webUsername: null,
-      hasWebPassword: false, blackIpList: [], ipWhite: false, hasIpWhitePassword: false, ipWhiteList: [], expiresAt: null,
+      compress: false, encrypt: false, configAllowed: false, rateLimit: null, flowLimit: null, maxConnections: null, maxTunnels: null, webUsername: null,
+      hasWebPassword: false, blocklist: [], allowlistEnabled: false, hasAllowlistPassword: false, allowlist: [], expiresAt: null,
       effectiveExpiresAt: null, owner: null,
     });
     expect(api.engine.wantedClients.get(1)).toEqual({ ...CLIENT, vkey: client['verifyKey'] });
@@ -40,15 +40,15 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const owner = await newUser(api, { expiresAt: new Date('2030-01-01T00:00:00Z') });
     const client = await api.record(create, { input: {
-      verifyKey: 'the key', remark: 'office', basicUser: 'u', basicPassword: 'p', compress: true, crypt: true, configAllowed: true,
-      rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: null, webUsername: 'w', webPassword: 'secret', ipWhite: true,
-      ipWhitePassword: 'x', blackIpList: ['1.1.1.1', ' ', '2.2.2.2\r\n1.1.1.1'], ipWhiteList: ['3.3.3.3'],
+      verifyKey: 'the key', remark: 'office', basicUser: 'u', basicPassword: 'p', compress: true, encrypt: true, configAllowed: true,
+      rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: null, webUsername: 'w', webPassword: 'secret', allowlistEnabled: true,
+      allowlistPassword: 'x', blocklist: ['1.1.1.1', ' ', '2.2.2.2\r\n1.1.1.1'], allowlist: ['3.3.3.3'],
       expiresAt: '2029-01-01T01:00:00+01:00', ownerId: owner,
     } });
     expect(client).toEqual({
-      id: 1, verifyKey: 'the key', remark: 'office', enabled: true, basicUser: 'u', hasBasicPassword: true, compress: true, crypt: true,
+      id: 1, verifyKey: 'the key', remark: 'office', enabled: true, basicUser: 'u', hasBasicPassword: true, compress: true, encrypt: true,
       configAllowed: true, rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: null, webUsername: 'w', hasWebPassword: true,
-      blackIpList: ['2.2.2.2', '1.1.1.1'], ipWhite: true, hasIpWhitePassword: true, ipWhiteList: ['3.3.3.3'],
+      blocklist: ['2.2.2.2', '1.1.1.1'], allowlistEnabled: true, hasAllowlistPassword: true, allowlist: ['3.3.3.3'],
       expiresAt: '2029-01-01T00:00:00.000Z', effectiveExpiresAt: '2029-01-01T00:00:00.000Z', owner: { id: owner, username: 'user 0' },
     });
     expect(await verify((await row(api, 1)).webPasswordHash, 'secret')).toBe(true);
@@ -67,17 +67,17 @@ eachDialect('clients', (databases) => {
   test('an edit changes what it names and keeps the rest; null clears, and is refused where there is nothing to clear', async () => {
     const api = await openTestSchema(databases);
     const id = await newClient(api, {
-      verifyKey: 'k', remark: 'a', basicPassword: 'p', rateLimit: 5, webUsername: 'w', webPassword: 'secret', ipWhitePassword: 'x',
-      blackIpList: ['1.1.1.1'], expiresAt: '2029-01-01T00:00:00Z',
+      verifyKey: 'k', remark: 'a', basicPassword: 'p', rateLimit: 5, webUsername: 'w', webPassword: 'secret', allowlistPassword: 'x',
+      blocklist: ['1.1.1.1'], expiresAt: '2029-01-01T00:00:00Z',
     });
     const client = await api.record(update, { id, input: { remark: 'b' } });
     expect(client).toEqual({
-      id, verifyKey: 'k', remark: 'b', hasBasicPassword: true, webUsername: 'w', hasWebPassword: true, hasIpWhitePassword: true,
-      blackIpList: ['1.1.1.1'], ipWhiteList: [], rateLimit: 5, expiresAt: '2029-01-01T00:00:00.000Z',
+      id, verifyKey: 'k', remark: 'b', hasBasicPassword: true, webUsername: 'w', hasWebPassword: true, hasAllowlistPassword: true,
+      blocklist: ['1.1.1.1'], allowlist: [], rateLimit: 5, expiresAt: '2029-01-01T00:00:00.000Z',
       effectiveExpiresAt: '2029-01-01T00:00:00.000Z', owner: null,
     });
-    const emptied = await api.record(update, { id, input: { remark: null, basicPassword: null, ipWhitePassword: null, blackIpList: null, expiresAt: null, rateLimit: null } });
-    expect(emptied).toMatchObject({ remark: '', hasBasicPassword: false, hasIpWhitePassword: false, blackIpList: [], expiresAt: null, rateLimit: null });
+    const emptied = await api.record(update, { id, input: { remark: null, basicPassword: null, allowlistPassword: null, blocklist: null, expiresAt: null, rateLimit: null } });
+    expect(emptied).toMatchObject({ remark: '', hasBasicPassword: false, hasAllowlistPassword: false, blocklist: [], expiresAt: null, rateLimit: null });
     for (const [field, value] of [['verifyKey', null], ['compress', null], ['rateLimit', 0], ['maxTunnels', -1]] as const) {
       expect((await api.run(update, { id, input: { [field]: value } })).errors.length).toBe(1);
     }
@@ -171,8 +171,8 @@ eachDialect('clients', (databases) => {
     const id = await newClient(api, { remark: 'as it was' });
     await api.ok(update, { id, input: { remark: '😀'.repeat(255) } });
     for (const [field, value] of Object.entries({
-      remark: 'x'.repeat(256), verifyKey: 'x'.repeat(256), basicUser: '😀'.repeat(256), webPassword: 'x'.repeat(256), ipWhitePassword: 'a\0b',
-      blackIpList: ['10.0.0.1'.repeat(150_000)], ipWhiteList: ['a\0'],
+      remark: 'x'.repeat(256), verifyKey: 'x'.repeat(256), basicUser: '😀'.repeat(256), webPassword: 'x'.repeat(256), allowlistPassword: 'a\0b',
+      blocklist: ['10.0.0.1'.repeat(150_000)], allowlist: ['a\0'],
     })) {
       expect((await api.run(update, { id, input: { compress: true, [field]: value } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field: `input.${field}` } });
     }

@@ -51,7 +51,7 @@ describe('the schema', () => {
 
   test('has times, amounts and rates in scalars that name their unit, or in names that do', () => {
     const units: readonly (readonly [RegExp, string])[] = [
-      [/(At|[a-z]Until)$|^(at|since|until|from|to|validFrom|validTo)$/, 'DateTime'], [/Bytes$/, 'Bytes'], [/^rate$/, 'BytesPerSecond'], [/^rateLimit$/, 'KibPerSecond'], [/^flowLimit$/, 'Mebibytes'],
+      [/(At|[a-z]Until)$|^(at|since|until|from|to|validFrom)$/, 'DateTime'], [/Bytes$/, 'Bytes'], [/^rate$/, 'BytesPerSecond'], [/^rateLimit$/, 'KibPerSecond'], [/^flowLimit$/, 'Mebibytes'],
     ];
     expect(pathsOf((element) => element.type !== undefined && units.some(([name, scalar]) => name.test(element.name) && namedType(element) !== scalar))).toEqual([]);
     expect(pathsOf((element) => namedType(element) === 'Float' && !/Seconds$|^dropped$/.test(element.name))).toEqual([]);
@@ -77,6 +77,22 @@ describe('the schema', () => {
     }));
     expect(requiredOf('create')).toEqual({ createUser: ['username', 'password'], createClient: [], createTunnel: ['clientId', 'mode'], createHost: ['clientId'], createApiToken: ['name'] });
     expect(requiredOf('update')).toEqual({ updateUser: [], updateClient: [], updateTunnel: [], updateHost: [], updateGlobalSettings: [] });
+  });
+
+  test('says in an update nothing about new records, and in a create nothing about what a record already has', () => {
+    const said = (verb: string, about: RegExp) => types.filter((type) => type.name.startsWith(verb)).flatMap(elementsOf).filter(({ path, description }) => path.includes('.') && about.test(description)).map(({ path }) => path);
+    expect(said('Update', /\bnew (user|client|tunnel|host)\b|generated (for \w+ )?if absent|\bdefault\b/i)).toEqual([]);
+    expect(said('Create', /\balready\b|\bremoves?\b (it|the login)|not before one of/i)).toEqual([]);
+  });
+
+  test('describes the arguments of all pages in the same words, and searches by what they find', () => {
+    const arguments_ = (name: string) => elements.filter(({ path }) => path.endsWith(`(${name})`));
+    expect(arguments_('offset').length).toBeGreaterThan(7);
+    for (const name of ['offset', 'limit']) {
+      expect(new Set(arguments_(name).map(({ description }) => description)).size).toBe(1);
+      expect(arguments_(name)[0]?.description).toContain('Negative values count as 0.');
+    }
+    for (const { path, description } of arguments_('search')) expect([path, description.includes('port')]).toEqual([path, path === 'Query.tunnels(search)']);
   });
 
   test('has in an update all that a create has, with the same types', () => {

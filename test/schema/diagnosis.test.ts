@@ -56,7 +56,7 @@ eachDialect('diagnosis', (databases) => {
     tell(true);
     const some = await diagnosis(api, { host: 'a.com' });
     expect(some).toMatchObject({ target: '127.0.0.1:81', stoppedBy: null });
-    expect(some['gates']).toContainEqual({ name: 'TARGET', outcome: 'PASSED', remedy: null, explanation: 'connections go to 127.0.0.1:81, not to 10.0.0.1:80, which fail their health checks; nobody has tried now' });
+    expect(some['gates']).toContainEqual({ name: 'TARGET', outcome: 'PASSED', remedy: null, explanation: 'connections go to 127.0.0.1:81, not to 10.0.0.1:80, which fail their health checks; no connection was tried' });
     tell(false);
     const explanation = 'no target passes its health checks: 10.0.0.1:80: refused';
     expect(await diagnosis(api, { host: 'a.com' })).toMatchObject({ target: null, reason: 'the rule matches, but there is no usable target', stoppedBy: { name: 'TARGET', explanation } });
@@ -97,18 +97,18 @@ eachDialect('diagnosis', (databases) => {
     const api = await openTestSchema(databases);
     const { db } = api.services.store;
     const user = await db.user.create({ data: { username: 'alice', passwordHash: '' } });
-    const clientId = await newClient(api, { ownerId: user.id, flowLimit: 1, maxConnections: 2, blackIpList: ['1.1.1.1'], ipWhiteList: ['2.2.2.2'] });
+    const clientId = await newClient(api, { ownerId: user.id, flowLimit: 1, maxConnections: 2, blocklist: ['1.1.1.1'], allowlist: ['2.2.2.2'] });
     await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
     const stop = async (from?: string) => (await diagnosis(api, { host: 'a.com', from }))['stoppedBy'];
     const gates = async () => (await diagnosis(api, { host: 'a.com' }))['gates'];
     api.engine.clients.set(clientId, online);
     expect(await stop('3.3.3.3')).toBeNull();
     expect(await gates()).toContainEqual({ name: 'ACCESS', outcome: 'UNKNOWN', explanation: expect.any(String), remedy: 'ask again with a visitor address' });
-    expect(await stop('::ffff:1.1.1.1')).toMatchObject({ name: 'ACCESS', remedy: `take it off the blacklist of client ${clientId}` });
+    expect(await stop('::ffff:1.1.1.1')).toMatchObject({ name: 'ACCESS', remedy: `take it off the blocklist of client ${clientId}` });
     await db.client.update({ where: { id: clientId }, data: { ipWhite: true } });
-    expect(await stop('3.3.3.3')).toMatchObject({ name: 'ACCESS', explanation: `3.3.3.3 is not on the whitelist of client ${clientId}` });
-    await api.ok('mutation { updateGlobalSettings(input: { blackIpList: ["2.2.2.2"] }) { serverUrl } }');
-    expect(await stop('2.2.2.2')).toMatchObject({ name: 'ACCESS', remedy: 'take it off the global blacklist' });
+    expect(await stop('3.3.3.3')).toMatchObject({ name: 'ACCESS', explanation: `3.3.3.3 is not on the allowlist of client ${clientId}` });
+    await api.ok('mutation { updateGlobalSettings(input: { blocklist: ["2.2.2.2"] }) { serverUrl } }');
+    expect(await stop('2.2.2.2')).toMatchObject({ name: 'ACCESS', remedy: 'take it off the global blocklist' });
     api.engine.clients.set(clientId, { ...online, connections: 2 });
     expect(await stop()).toMatchObject({ name: 'QUOTA', explanation: `client ${clientId} has 2 of 2 connections` });
     api.engine.clients.set(clientId, { ...online, inletBytes: 2 ** 20, exportBytes: 1 });
@@ -127,19 +127,19 @@ eachDialect('diagnosis', (databases) => {
 
   test('invalid lines of access lists are reported to every caller, and match no address', async () => {
     const api = await openTestSchema(databases);
-    const clientId = await newClient(api, { ipWhite: true, ipWhiteList: ['10.0.0.0/8', '10.0.0'], blackIpList: ['10.1.0.0/16', 'rubbish'] });
+    const clientId = await newClient(api, { allowlistEnabled: true, allowlist: ['10.0.0.0/8', '10.0.0'], blocklist: ['10.1.0.0/16', 'rubbish'] });
     await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
     api.engine.clients.set(clientId, { ...online, refusals: { whiteList: 1 } });
     const access = async (from: string) => {
       const { gates } = z.object({ gates: z.array(z.object({ name: z.string(), outcome: z.string(), explanation: z.string(), remedy: z.string().nullable() })) }).parse(await diagnosis(api, { host: 'a.com', from }));
       return gates.find(({ name }) => name === 'ACCESS');
     };
-    const faults = 'not understood and so passed over: "10.0.0" of the whitelist, "rubbish" of the blacklist';
-    const note = 'since the server started 1 connection was refused here (whiteList 1)';
+    const faults = 'these invalid lines are ignored: "10.0.0" of the allowlist, "rubbish" of the blocklist';
+    const note = 'since the server started 1 connection was refused here (allowlist 1)';
     const remedy = 'correct these lines: an address or a network like 192.0.2.0/24 each';
     expect(await access('10.2.0.1')).toEqual({ name: 'ACCESS', outcome: 'PASSED', explanation: `10.2.0.1 is allowed; ${faults}; ${note}`, remedy });
-    expect(await access('::ffff:10.1.0.1')).toMatchObject({ outcome: 'STOPPED', explanation: expect.stringMatching(/is on the blacklist.*rubbish/) });
-    expect(await access('rubbish')).toMatchObject({ outcome: 'UNKNOWN', explanation: expect.stringMatching(/no IP address/) });
+    expect(await access('::ffff:10.1.0.1')).toMatchObject({ outcome: 'STOPPED', explanation: expect.stringMatching(/is on the blocklist.*rubbish/) });
+    expect(await access('rubbish')).toMatchObject({ outcome: 'UNKNOWN', explanation: expect.stringMatching(/not an IP address/) });
   });
 
   test('a diagnosis for https reports the certificate and its problems', async () => {
@@ -183,8 +183,9 @@ eachDialect('diagnosis', (databases) => {
     // Whatever visitors were refused for is seen at some gate.
     api.engine.refusals.set(proxy, Object.fromEntries(refusalCauses.map((cause) => [cause, 2])));
     const { gates } = z.object({ gates: z.array(z.object({ name: z.string(), explanation: z.string() })) }).parse(await api.record(askTunnel, { id: proxy }));
-    const told = gates.map(({ explanation }) => /refused here \((.*)\)$/.exec(explanation)?.[1] ?? '').filter((text) => text !== '').join(', ');
-    expect(told.split(', ').toSorted()).toEqual(refusalCauses.map((cause) => `${cause} 2`).toSorted());
+    const names: Readonly<Record<string, string>> = { globalBlackList: 'globalBlocklist', whiteList: 'allowlist', blackList: 'blocklist' };
+    const reported = gates.map(({ explanation }) => /refused here \((.*)\)$/.exec(explanation)?.[1] ?? '').filter((text) => text !== '').join(', ');
+    expect(reported.split(', ').toSorted()).toEqual(refusalCauses.map((cause) => `${names[cause] ?? cause} 2`).toSorted());
   });
 
   test('stored settings of a tunnel that have no effect are reported', async () => {
@@ -199,6 +200,6 @@ eachDialect('diagnosis', (databases) => {
     expect(await gate({ mode: 'FILE' }, 'TARGET')).toMatchObject({ outcome: 'STOPPED', explanation: 'the tunnel has no directory to serve' });
     expect(await gate({ mode: 'FILE', localPath: '/srv' }, 'TARGET')).toMatchObject({ outcome: 'PASSED', explanation: expect.stringMatching(/^it serves \/srv/) });
     expect(await gate({ mode: 'P2P', password: 'p', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: expect.stringMatching(/; a p2p tunnel sends no PROXY protocol header, only tcp and secret tunnels do$/) });
-    expect(await gate({ mode: 'SECRET', password: 'q', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: 'visitors come with the password' });
+    expect(await gate({ mode: 'SECRET', password: 'q', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: 'visitors connect with the password' });
   });
 });

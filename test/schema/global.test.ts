@@ -8,14 +8,15 @@ import { covering, expired, other } from '../support/certificates.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const save = `mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { blackIpList serverUrl platformDomains { id wildcard certFilePath keyFilePath } } }`;
-const read = '{ globalSettings { blackIpList serverUrl platformDomains { id wildcard certFilePath keyFilePath certificateConfigured referenceCount certificate { status readable expiresAt daysRemaining } } } }';
+const save = `mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { blocklist serverUrl platformDomains { id wildcard certificatePath privateKeyPath } } }`;
+const read = '{ globalSettings { blocklist serverUrl platformDomains { id wildcard certificatePath privateKeyPath certificateConfigured referenceCount certificate { status readable expiresAt daysRemaining } } } }';
 const createHost = 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }';
 const wildcard = '*.p.example.com';
 
 let directory: string;
 const file = (name: string) => path.join(directory, name);
-const pair = (name: string) => ({ certFilePath: file(`${name}.pem`), keyFilePath: file(`${name}.key`) });
+const columns = (name: string) => ({ certFilePath: file(`${name}.pem`), keyFilePath: file(`${name}.key`) });
+const pair = (name: string) => ({ certificatePath: file(`${name}.pem`), privateKeyPath: file(`${name}.key`) });
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'adit-certificates-'));
   for (const [name, { certificate, key }] of Object.entries({ covering, other, expired, wrongKey: { ...covering, key: other.key } })) {
@@ -40,13 +41,13 @@ const entry = { id: 'platform-e7e1b1', wildcard };
 eachDialect('the global settings', (databases) => {
   test('are empty at first; what is absent keeps its value, null clears it', async () => {
     const api = await openTestSchema(databases);
-    expect(await api.record(read)).toEqual({ blackIpList: [], serverUrl: null, platformDomains: [] });
-    const input = { blackIpList: ['1.1.1.1\r\n2.2.2.2', '1.1.1.1', ' '], serverUrl: ' https://a.com ', platformDomains: [{ wildcard: '*.Example.com.' }] };
-    const state = { blackIpList: ['2.2.2.2', '1.1.1.1'], serverUrl: 'https://a.com', platformDomains: [{ id: 'platform-47287a8f16ec75e6', wildcard: '*.example.com', certFilePath: null, keyFilePath: null }] };
+    expect(await api.record(read)).toEqual({ blocklist: [], serverUrl: null, platformDomains: [] });
+    const input = { blocklist: ['1.1.1.1\r\n2.2.2.2', '1.1.1.1', ' '], serverUrl: ' https://a.com ', platformDomains: [{ wildcard: '*.Example.com.' }] };
+    const state = { blocklist: ['2.2.2.2', '1.1.1.1'], serverUrl: 'https://a.com', platformDomains: [{ id: 'platform-47287a8f16ec75e6', wildcard: '*.example.com', certificatePath: null, privateKeyPath: null }] };
     expect(await api.record(save, { input })).toEqual(state);
     expect(await api.record(save, { input: {} })).toEqual(state);
     expect(await api.record(save, { input: { serverUrl: null } })).toEqual({ ...state, serverUrl: null });
-    expect(await api.record(save, { input: { blackIpList: [], platformDomains: [] } })).toEqual({ blackIpList: [], serverUrl: null, platformDomains: [] });
+    expect(await api.record(save, { input: { blocklist: [], platformDomains: [] } })).toEqual({ blocklist: [], serverUrl: null, platformDomains: [] });
   });
 
   test('pass the name of the server to the engine, at once and at the next start', async () => {
@@ -61,15 +62,15 @@ eachDialect('the global settings', (databases) => {
     [[{ wildcard: '*.-a.com' }], 'platform domain *.-a.com: bad DNS name'],
     [[{ id: 'a', wildcard: '*.a.com' }, { id: ' a ', wildcard: '*.b.com' }], 'platform domains: duplicate id a'],
     [[{ wildcard: '*.a.com' }, { wildcard: '*.b.a.com' }], 'platform domains *.a.com and *.b.a.com overlap'],
-    [[{ wildcard: '*.a.com', certFilePath: '/a.pem' }], 'platform domain *.a.com: certificate and key must be given both or none'],
-    [[{ wildcard: '*.a.com', keyFilePath: '/a.key', certFilePath: ' ' }], 'platform domain *.a.com: certificate and key must be given both or none'],
-    [[{ wildcard: '*.a.com', certFilePath: '-----BEGIN', keyFilePath: '-----BEGIN' }], 'platform domain *.a.com: certificate and key are paths of files, not text'],
+    [[{ wildcard: '*.a.com', certificatePath: '/a.pem' }], 'platform domain *.a.com: certificate and key must be given both or none'],
+    [[{ wildcard: '*.a.com', privateKeyPath: '/a.key', certificatePath: ' ' }], 'platform domain *.a.com: certificate and key must be given both or none'],
+    [[{ wildcard: '*.a.com', certificatePath: '-----BEGIN', privateKeyPath: '-----BEGIN' }], 'platform domain *.a.com: certificate and key are paths of files, not text'],
     [Array.from({ length: 1001 }, (_, n) => ({ wildcard: `*.a${n}.com` })), 'invalid platformDomains: more than 1000 entries'],
   ])('%j: nothing is saved', async (platformDomains, message) => {
     const api = await openTestSchema(databases);
-    const { errors } = await api.run(save, { input: { serverUrl: 'lost', blackIpList: ['1.1.1.1'], platformDomains } });
+    const { errors } = await api.run(save, { input: { serverUrl: 'lost', blocklist: ['1.1.1.1'], platformDomains } });
     expect(errors[0]?.message).toBe(message);
-    expect(await api.record(read)).toEqual({ blackIpList: [], serverUrl: null, platformDomains: [] });
+    expect(await api.record(read)).toEqual({ blocklist: [], serverUrl: null, platformDomains: [] });
   });
 
   test.each([
@@ -86,17 +87,17 @@ eachDialect('the global settings', (databases) => {
     await saved(api, [{ ...entry, ...pair('covering') }, { wildcard: '*.example.org' }]);
     const { platformDomains } = await api.record(read);
     expect(platformDomains).toEqual([
-      { ...{ id: expect.any(String), wildcard: '*.example.org', certFilePath: null, keyFilePath: null, certificateConfigured: false, referenceCount: 0 },
-        certificate: { status: 'no certificate, HTTP only', readable: false, expiresAt: null, daysRemaining: null } },
+      { ...{ id: expect.any(String), wildcard: '*.example.org', certificatePath: null, privateKeyPath: null, certificateConfigured: false, referenceCount: 0 },
+        certificate: { status: 'NONE', readable: false, expiresAt: null, daysRemaining: null } },
       { ...entry, ...pair('covering'), certificateConfigured: true, referenceCount: 0,
-        certificate: { status: 'valid', readable: true, expiresAt: '2120-01-01T00:00:00.000Z', daysRemaining: expect.any(Number) } },
+        certificate: { status: 'VALID', readable: true, expiresAt: '2120-01-01T00:00:00.000Z', daysRemaining: expect.any(Number) } },
     ]);
-    const status = async (name: string, now: string) => (await certificateState({ wildcard, ...pair(name) }, new Date(now))).status;
-    expect(await status('covering', '2119-12-25T00:00:00Z')).toBe('fewer than 15 days left');
+    const status = async (name: string, now: string) => (await certificateState({ wildcard, ...columns(name) }, new Date(now))).status;
+    expect(await status('covering', '2119-12-25T00:00:00Z')).toBe('expiring');
     expect(await status('covering', '2120-01-01T00:00:00Z')).toBe('expired');
-    expect(await status('covering', '2019-01-01T00:00:00Z')).toBe('not yet valid');
-    expect(await status('other', '2050-01-01T00:00:00Z')).toBe('does not cover wildcard');
-    for (const [name, text] of [['missing', 'cannot load'], ['wrongKey', 'cannot load'], ['empty', 'empty'], ['broken', 'cannot parse']] as const) expect(await status(name, '2050-01-01T00:00:00Z')).toBe(text);
+    expect(await status('covering', '2019-01-01T00:00:00Z')).toBe('notYetValid');
+    expect(await status('other', '2050-01-01T00:00:00Z')).toBe('notCovered');
+    for (const [name, text] of [['missing', 'cannotLoad'], ['wrongKey', 'cannotLoad'], ['empty', 'empty'], ['broken', 'cannotParse']] as const) expect(await status(name, '2050-01-01T00:00:00Z')).toBe(text);
   });
 
   test('an entry with hosts is neither deleted nor renamed; one without is', async () => {
@@ -117,13 +118,13 @@ eachDialect('the global settings', (databases) => {
     const api = await openTestSchema(databases);
     await saved(api, [entry]);
     const id = await platformHost(api);
-    const told: unknown[] = [];
-    api.services.changes.subscribe((change) => { told.push([change.resource, change.action]); });
+    const reported: unknown[] = [];
+    api.services.changes.subscribe((change) => { reported.push([change.resource, change.action]); });
     await saved(api, [{ ...entry, ...pair('covering') }]);
-    expect(told).toEqual([['globalSettings', 'update'], ['host', 'update']]);
-    expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject(pair('covering'));
+    expect(reported).toEqual([['globalSettings', 'update'], ['host', 'update']]);
+    expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject(columns('covering'));
     await api.ok('mutation ($id: ID!) { updateHost(id: $id, input: { scheme: ALL, certificate: "mine", privateKey: "mine" }) { id } }', { id });
-    expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject({ scheme: 'all', ...pair('covering') });
+    expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject({ scheme: 'all', ...columns('covering') });
     expect(await refusal(api, [entry])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE', message: `platform domain ${wildcard} is used by https host ${id}: change it to http before the certificate is removed` });
     await writeFile(file('passing.pem'), covering.certificate);
     await writeFile(file('passing.key'), covering.key);

@@ -45,14 +45,14 @@ test('platform domains: entries have ids of their own and patterns that do not o
   const entry = fc.record({
     id: fc.option(fc.constantFrom('', 'a', ' a ', 'b', 'platform-47287a8f16ec75e6')),
     wildcard: fc.oneof(anyText, fc.constantFrom('*.example.com', '*.a.example.com', '*.B.com', '*.c.com.')),
-    certFilePath: fc.option(fc.constantFrom('', '/c')), keyFilePath: fc.option(fc.constantFrom('', '/k')),
+    certificatePath: fc.option(fc.constantFrom('', '/c')), privateKeyPath: fc.option(fc.constantFrom('', '/k')),
   });
   const stored = [{ id: 'own', wildcard: '*.b.com', certFilePath: '', keyFilePath: '' }];
   fc.assert(fc.property(fc.array(entry, { maxLength: 3 }), (given) => {
     const entries = parsed(() => platformEntries(new Problems(), given, stored), AditError);
     if (entries === undefined) return;
     hold(new Set(entries.map(({ id }) => id)).size === given.length, 'has ids of their own');
-    const sent = entries.map((each) => ({ ...each, certFilePath: each.certFilePath || null, keyFilePath: each.keyFilePath || null }));
+    const sent = entries.map((each) => ({ ...each, certificatePath: each.certFilePath || null, privateKeyPath: each.keyFilePath || null }));
     hold(JSON.stringify(platformEntries(new Problems(), sent, stored)) === JSON.stringify(entries), 'is kept as it is');
     for (const { id, certFilePath, keyFilePath } of entries) hold(id !== '' && (certFilePath === '') === (keyFilePath === ''), 'has both files or none');
   }), cases);

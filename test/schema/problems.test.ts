@@ -109,9 +109,9 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
   test('of the global settings, a token and a new password', async () => {
     const api = await openTestSchema(databases);
     const save = 'mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl } }';
-    const platformDomains = [{ wildcard: '*.a.example' }, { wildcard: 'b' }, { wildcard: '*.c.example', certFilePath: '/cert' }];
+    const platformDomains = [{ wildcard: '*.a.example' }, { wildcard: 'b' }, { wildcard: '*.c.example', certificatePath: '/cert' }];
     expect(await problemsOf(api, save, { input: { serverUrl: long, platformDomains } })).toEqual([
-      ['input.serverUrl', 'INVALID_INPUT'], ['input.platformDomains.1.wildcard', 'PLATFORM_DOMAIN_INVALID'], ['input.platformDomains.2.keyFilePath', 'PLATFORM_DOMAIN_INVALID'],
+      ['input.serverUrl', 'INVALID_INPUT'], ['input.platformDomains.1.wildcard', 'PLATFORM_DOMAIN_INVALID'], ['input.platformDomains.2.privateKeyPath', 'PLATFORM_DOMAIN_INVALID'],
     ]);
     expect(await api.services.store.db.platformDomain.count()).toBe(0);
     expect(await problemsOf(api, 'mutation { createApiToken(input: { name: " ", scope: WALL, secrets: true }) { token } }', {})).toEqual([['input.secrets', 'INVALID_INPUT'], ['input.name', 'INVALID_INPUT']]);
@@ -128,21 +128,22 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     const invalid = (...fields: string[]) => fields.map((field) => [`input.${field}`, 'INVALID_INPUT']);
     await api.ok('mutation { createUser(input: { username: "a", password: "password" }) { id } createClient(input: {}) { id } createTunnel(input: { clientId: 1, mode: TCP }) { id } createHost(input: { clientId: 1, host: "a.example" }) { id } }');
     expect(await problemsOf(api, update('User'), { input: { username: null, maxTunnels: 0, maxClients: -1, remark: long } })).toEqual(invalid('username', 'maxTunnels', 'maxClients', 'remark'));
-    const client = { basicUser: '', basicPassword: '', verifyKey: '', webUsername: '', webPassword: '', ipWhitePassword: '', rateLimit: 0, ownerId: 'x', remark: long };
-    const wrong = invalid('verifyKey', 'basicUser', 'basicPassword', 'rateLimit', 'webUsername', 'webPassword', 'ipWhitePassword', 'ownerId', 'remark');
+    const client = { basicUser: '', basicPassword: '', verifyKey: '', webUsername: '', webPassword: '', allowlistPassword: '', rateLimit: 0, ownerId: 'x', remark: long };
+    const wrong = invalid('verifyKey', 'basicUser', 'basicPassword', 'rateLimit', 'webUsername', 'webPassword', 'allowlistPassword', 'ownerId', 'remark');
     expect(await problemsOf(api, update('Client'), { input: client })).toEqual(wrong);
     expect(await problemsOf(api, create('Client'), { input: client })).toEqual(wrong);
     const tunnel = { clientId: 'x', serverIp: '', password: '', localPath: '', stripPrefix: '', proxyProtocol: null, targets: ['office'] };
     const ofTunnel = invalid('clientId', 'serverIp', 'password', 'localPath', 'stripPrefix', 'proxyProtocol', 'targets.0');
     expect(await problemsOf(api, update('Tunnel'), { input: { ...tunnel, mode: null } })).toEqual([['input.clientId', 'INVALID_INPUT'], ['input.mode', 'INVALID_INPUT'], ...ofTunnel.slice(1)]);
-    expect(await problemsOf(api, create('Tunnel'), { input: { ...tunnel, mode: 'TCP' } })).toEqual(ofTunnel);
+    const notNull = (problems: string[][]) => problems.filter(([field]) => field !== 'input.proxyProtocol' && field !== 'input.acme');
+    expect(await problemsOf(api, create('Tunnel'), { input: { ...tunnel, mode: 'TCP' } })).toEqual(notNull(ofTunnel));
     const host = { clientId: 'x', location: '', hostChange: '', certificate: '', privateKey: '', acme: null, targets: ['office'] };
     const ofHost = invalid('clientId', 'location', 'hostChange', 'certificate', 'privateKey', 'acme', 'targets.0');
     expect(await problemsOf(api, update('Host'), { input: host })).toEqual(ofHost);
-    expect(await problemsOf(api, create('Host'), { input: { ...host, host: 'b c' } })).toEqual([...ofHost, ['input.host', 'HOST_INVALID']]);
-    const platformDomains = [{ id: '', wildcard: '*.a.example' }, { wildcard: '*.b.example', keyFilePath: '' }];
+    expect(await problemsOf(api, create('Host'), { input: { ...host, host: 'b c' } })).toEqual([...notNull(ofHost), ['input.host', 'HOST_INVALID']]);
+    const platformDomains = [{ id: '', wildcard: '*.a.example' }, { wildcard: '*.b.example', privateKeyPath: '' }];
     expect(await problemsOf(api, 'mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl } }', { input: { serverUrl: '', platformDomains } }))
-      .toEqual(invalid('serverUrl', 'platformDomains.0.id', 'platformDomains.1.keyFilePath'));
+      .toEqual(invalid('serverUrl', 'platformDomains.0.id', 'platformDomains.1.privateKeyPath'));
     expect((await api.run(update('Tunnel'), { input: { serverIp: '' } })).errors).toEqual([expect.objectContaining({ message: 'invalid serverIp: an empty text; null = none' })]);
     expect(api.engine.openLeases.size).toBe(0);
     expect(await Promise.all([api.services.store.db.client.count(), api.services.store.db.tunnel.count(), api.services.store.db.host.count()])).toEqual([1, 1, 1]);
@@ -156,11 +157,34 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     for (const clientId of [1, 999]) expect(await problemsOf(api, create, { input: { clientId, mode: 'TCP' } }, { kind: 'user', userId: user })).toEqual([['input.clientId', 'FORBIDDEN']]);
   });
 
-  test('values of a wrong type have the code and the path too', async () => {
+  test('values of a wrong type, in variables', async () => {
     const api = await openTestSchema(databases);
-    const { errors } = await api.run('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: 1, mode: 'TCP', port: 70000, targets: [1] } });
-    expect(errors.map(({ code, extensions: { field } }) => [field, code])).toEqual([['input.port', 'INVALID_INPUT'], ['input.targets.0', 'INVALID_INPUT']]);
+    const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
+    expect(await problemsOf(api, create, { input: { clientId: 1, mode: 'TCP', port: 70000, targets: [1] } })).toEqual([['input.port', 'INVALID_INPUT'], ['input.targets.0', 'INVALID_INPUT']]);
+    expect(await problemsOf(api, create, { input: { clientId: 1 } })).toEqual([['input', 'INVALID_INPUT']]);
+    expect(await problemsOf(api, 'query ($a: Int, $b: Int) { clients(limit: $a, offset: $b) { total } }', { a: 'x', b: 'y' })).toEqual([['a', 'INVALID_INPUT'], ['b', 'INVALID_INPUT']]);
+  });
+
+  test.each([
+    ['mutation { createTunnel(input: { clientId: 1, mode: TCP, port: 70000 }) { id } }', ['input.port']],
+    ['mutation { createTunnel(input: { clientId: 1, mode: FTP, port: "80", targets: ["a", 5] }) { id } }', ['input.mode', 'input.port', 'input.targets.1']],
+    ['mutation { updateGlobalSettings(input: { platformDomains: [{ wildcard: "*.a.example" }, { wildcard: 1 }, {}] }) { serverUrl } }', ['input.platformDomains.1.wildcard', 'input.platformDomains.2']],
+    ['mutation { createTunnel(input: { clientId: 1, mode: TCP, bogus: 1 }) { id } }', ['input']],
+    ['mutation { createTunnel(input: null) { id } }', ['input']],
+    ['{ clients(limit: "1", filter: { expiresBefore: "tomorrow" }) { rows { tunnels(limit: 1.5) { total } } } }', ['limit', 'filter.expiresBefore', 'limit']],
+    ['query ($limit: Int = "x") { clients(limit: $limit) { total } }', ['limit']],
+  ])('values of a wrong type, in the operation: %s', async (operation, fields) => {
+    const api = await openTestSchema(databases);
+    expect(await problemsOf(api, operation, {})).toEqual(fields.map((field) => [field, 'INVALID_INPUT']));
+  });
+
+  test('errors of an operation that no value caused', async () => {
+    const api = await openTestSchema(databases);
     expect(await api.code('{ nothing }')).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(await api.code('{ server @include(if: 1) { version } }')).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(await api.code('{ client { id } }')).toBe('GRAPHQL_VALIDATION_FAILED');
     expect(await api.code('{')).toBe('GRAPHQL_PARSE_FAILED');
+    const { errors } = await api.run('{ nothing clients(limit: "1", offset: "2") { total } }');
+    expect(errors.map(({ code, extensions: { field } }) => [code, field])).toEqual([['GRAPHQL_VALIDATION_FAILED', undefined], ['INVALID_INPUT', 'limit']]);
   });
 });

@@ -31,7 +31,7 @@ eachDialect('traffic', (databases) => {
     for (const [resource, id] of [['client', one], ['client', two], ['tunnel', tunnel], ['host', host], ['user', userId]] as const) {
       for (const step of ['minute', 'hour', 'day']) {
         const { traffic } = answer.parse((await api.run(series, { resource: resource.toUpperCase(), id, step: step.toUpperCase(), from })).data);
-        // The clock may pass from one stretch to the next meanwhile.
+        // The clock may pass from one bucket to the next meanwhile.
         sums[`${resource} ${id} ${step}`] = [traffic.reduce((sum, { inletBytes }) => sum + inletBytes, 0), traffic.reduce((sum, { exportBytes }) => sum + exportBytes, 0)];
       }
     }

@@ -20,7 +20,7 @@ async function spoil({ db, dialect }: TestStore, id: number): Promise<void> {
   for (const statement of statements) await db.$executeRawUnsafe(statement);
 }
 
-async function mend({ db, dialect }: TestStore): Promise<void> {
+async function repair({ db, dialect }: TestStore): Promise<void> {
   await db.$executeRawUnsafe(dialect === 'sqlite' ? 'DROP TRIGGER spoilt' : 'DROP FUNCTION spoilt CASCADE');
 }
 
@@ -43,9 +43,9 @@ eachDialect('running state', (databases) => {
       const expected = ids.map((id, index) => ({ id, inletBytes: id === bad ? 0n : BigInt((round - 1) * 300 + index + 1) }));
       expect(rows).toEqual(expected);
     }
-    const told = log.entries.filter(({ level }) => level >= 50);
-    expect(told).toMatchObject([{ count: 1, records: [`client ${bad}`] }]);
-    await mend(store);
+    const reported = log.entries.filter(({ level }) => level >= 50);
+    expect(reported).toMatchObject([{ count: 1, records: [`client ${bad}`] }]);
+    await repair(store);
     await saver.save();
     expect(await store.db.client.findUnique({ where: { id: bad } })).toMatchObject({ inletBytes: BigInt(900 + 78) });
     expect(restored).toEqual([]);

@@ -1,5 +1,8 @@
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -124,8 +127,9 @@ eachDialect('an open transaction', (databases) => {
   });
 });
 
+// Concurrent, since they wait most of the time.
 describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
-  test('makes everything fail with a code, and is used again when it is back', async () => {
+  test.concurrent('makes everything fail with a code, and is used again when it is back', async () => {
     const server = await startOwnPostgresql();
     const store = await openStore({ url: await server.createDatabase(), dataDir: '', log: pino({ level: 'silent' }) });
     try {
@@ -144,19 +148,124 @@ describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
     }
   }, 60_000);
 
-  test('whose lock somebody else holds makes a write fail with a code', async () => {
+  test.concurrent('whose lock somebody else holds makes writes fail with a code, and only the first of them waits for long', async () => {
     const server = await startOwnPostgresql();
     const url = await server.createDatabase();
     const store = await openStore({ url, dataDir: '', log: pino({ level: 'silent' }) });
     const other = new pg.Client({ connectionString: url });
+    const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
     try {
       await other.connect();
       await other.query('BEGIN; LOCK TABLE "Client"');
-      expect(databaseFailure(await errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: 'key' } }))))).toBe('DATABASE_BUSY');
+      const began = performance.now();
+      const failures = await Promise.all(Array.from({ length: 40 }, async (_, n) => databaseFailure(await errorOf(add(`key ${n}`)))));
+      expect(failures).toEqual(Array.from({ length: 40 }, () => 'DATABASE_BUSY'));
+      expect(performance.now() - began).toBeGreaterThanOrEqual(4900);
+      expect(performance.now() - began).toBeLessThan(20_000); // 200 s if each waited
+      await other.query('COMMIT');
+      await add('at last');
+      expect(await store.db.client.count()).toBe(1);
     } finally {
       await other.end();
       await store.close();
       await server.stop();
     }
   }, 60_000);
+
+  test.concurrent('with a full disk is noticed by the write without effect, since that needs room for a temporary file', async () => {
+    const server = await startOwnPostgresql();
+    const url = await server.createDatabase();
+    const store = await openStore({ url, dataDir: '', log: pino({ level: 'silent' }) });
+    const other = new pg.Client({ connectionString: url });
+    other.on('error', () => {}); // cut below
+    try {
+      await store.tryWrite();
+      await other.connect();
+      await other.query('ALTER ROLE ALL SET temp_file_limit = 0');
+      await server.cutConnections(url);
+      await eventuallyAsync(() => errorOf(store.db.client.count()), (error) => error === undefined);
+      expect(String(await errorOf(store.tryWrite()))).toContain('temporary file size exceeds');
+      expect(await errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: 'small' } })))).toBeUndefined();
+    } finally {
+      await other.end();
+      await store.close();
+      await server.stop();
+    }
+  }, 60_000);
+
+  test.concurrent('that is silent makes reads and writes fail with a code after a bounded wait, and is used again when it responds; nothing that failed is stored', async () => {
+    const server = await startOwnPostgresql();
+    const front = await freezable(server.directory);
+    const url = await server.createDatabase();
+    const store = await openStore({ url: url.replace(server.directory, front.directory), dataDir: '', log: pino({ level: 'silent' }) });
+    const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
+    try {
+      await add('first');
+      await Promise.all([store.db.client.count(), store.clientPage({ offset: 0, limit: 10 })]); // connections that are open and unused
+      const thaw = front.freeze();
+      const began = performance.now();
+      const work = [() => store.db.client.count(), () => store.clientPage({ offset: 0, limit: 10 }), () => store.clientPage({ offset: 0, limit: 10, search: 'x' }), () => store.ping(), () => add('second'), () => add('third')];
+      const failures = await Promise.all(work.map(async (one) => databaseFailure(await errorOf(one()))));
+      expect(failures.filter((failure) => failure !== 'DATABASE_UNAVAILABLE' && failure !== 'DATABASE_BUSY')).toEqual([]);
+      expect(performance.now() - began).toBeLessThan(40_000);
+      thaw();
+      await eventuallyAsync(() => errorOf(add('fourth')), (error) => error === undefined);
+      expect((await store.db.client.findMany({ select: { vkey: true }, orderBy: { id: 'asc' } })).map(({ vkey }) => vkey)).toEqual(['first', 'fourth']);
+      await store.ping();
+    } finally {
+      await store.close();
+      await front.close();
+      await server.stop();
+    }
+  }, 120_000);
 });
+
+/** Puts a server in front of a PostgreSQL server's socket, which can stop passing anything on while all connections stay open. */
+async function freezable(directory: string) {
+  const socketName = '.s.PGSQL.5432';
+  const front = await mkdtemp(path.join(tmpdir(), 'adit-frozen-'));
+  const pairs = new Set<readonly [net.Socket, net.Socket]>();
+  let frozen = false;
+  const server = net.createServer({ allowHalfOpen: true }, (visitor) => {
+    const target = net.connect({ path: path.join(directory, socketName), allowHalfOpen: true });
+    const pair = [visitor, target] as const;
+    pairs.add(pair);
+    for (const [from, to] of [pair, [target, visitor]] as const) {
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        // As a frozen server: it notices the end later.
+        if (!frozen) to.destroy();
+        pairs.delete(pair);
+      });
+      from.pipe(to);
+      if (frozen) from.unpipe(to);
+    }
+  });
+  server.listen(path.join(front, socketName));
+  await once(server, 'listening');
+  return {
+    directory: front,
+    freeze() {
+      frozen = true;
+      for (const [visitor, target] of pairs) {
+        visitor.unpipe(target);
+        target.unpipe(visitor);
+      }
+      return () => {
+        frozen = false;
+        for (const [visitor, target] of pairs) {
+          visitor.pipe(target);
+          target.pipe(visitor);
+        }
+      };
+    },
+    async close() {
+      for (const [visitor, target] of pairs) {
+        visitor.destroy();
+        target.destroy();
+      }
+      await new Promise((resolve) => { server.close(resolve); });
+      await rm(front, { recursive: true, force: true });
+    },
+  };
+}

@@ -66,7 +66,7 @@ eachDialect('a page without a search', (databases) => {
     ...(Object.keys(scope).length === 0 ? [['User', scope, 'disabled'], ['User', scope, 'expired']] as const : []),
   ] as const))('%s %j, counted by %s, is read from an index', async (table, scope, state) => {
     const query = countQuery(store, table, scope, state);
-    // Half of the rows here are such: then PostgreSQL prefers to read the table, unless it is told not to.
+    // Half of the rows match here, so PostgreSQL prefers to read the table: it is only checked that the index exists.
     if (store.dialect === 'sqlite') expect(await plan(store, query)).toMatch(/USING (COVERING )?INDEX/);
     else expect(await store.db.$queryRawUnsafe(`SELECT indexname FROM pg_indexes WHERE tablename = $1 AND indexdef LIKE $2`, table, `%${indexed[state] ?? state}%`)).not.toEqual([]);
   });

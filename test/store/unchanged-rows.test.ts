@@ -60,10 +60,11 @@ describe('pages that have not changed', () => {
 
   test('are kept as they were last asked for, 64 at most, and none of more than 50 rows', () => {
     const unchanged = new UnchangedRows<{ n: number }>();
-    expect(unchanged.at(1, 'large')).toBeUndefined();
-    unchanged.keep('large', Array.from({ length: 51 }, (_, n) => ({ n })));
+    expect(unchanged.at(1, '50 rows')).toBeUndefined();
+    for (const length of [50, 51]) unchanged.keep(`${length} rows`, Array.from({ length }, (_, n) => ({ n })));
+    expect([unchanged.at(1, '50 rows')?.length, unchanged.at(1, '51 rows')]).toEqual([50, undefined]);
     for (let n = 0; n < 70; n++) unchanged.keep(`query ${n}`, [{ n }]);
-    expect(unchanged.at(1, 'large')).toBeUndefined();
+    expect(unchanged.at(1, '50 rows')).toBeUndefined();
     expect(Array.from({ length: 70 }, (_, n) => unchanged.at(1, `query ${n}`)).filter((rows) => rows !== undefined)).toHaveLength(64);
     expect(unchanged.at(1, 'query 69')).toEqual([{ n: 69 }]);
     expect(unchanged.at(2, 'query 69')).toBeUndefined();

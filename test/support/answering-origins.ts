@@ -45,7 +45,7 @@ export async function startNodeOrigin(): Promise<AnsweringOrigin> {
   const take = async (request: http.IncomingMessage, response: http.ServerResponse): Promise<void> => {
     response.sendDate = false;
     const body = await text(request.setEncoding('latin1')).catch(() => undefined);
-    // Cut off: no request. What it was is told all the same, so that a smuggled one would be seen.
+    // Cut off: not a request. It is reported all the same, so that a smuggled one would be seen.
     taken.add({ line: `${request.method} ${request.url} HTTP/${request.httpVersion}`, fields: pairs(request.rawHeaders), body: body ?? '(cut off)', trailers: pairs(request.rawTrailers) });
     const answer = answers[request.url?.split('?')[0] ?? ''];
     if (answer) answer(response, body ?? '');

@@ -29,7 +29,7 @@ export function apart(engine: EngineFace): EngineFace {
     hostCertificates: across((questions) => engine.hostCertificates(questions)),
     hostsWithCertificateUntil: across((before) => engine.hostsWithCertificateUntil(before)),
     traffic: across(() => engine.traffic()),
-    connections: across((clientId) => engine.connections(clientId)),
+    connections: across((clientId, range) => engine.connections(clientId, range)),
     closeConnection: across((clientId, id) => engine.closeConnection(clientId, id)),
     clientOfVisitors: across((keyDigest) => engine.clientOfVisitors(keyDigest)),
     allowByPassword: across((clientId, address, password) => engine.allowByPassword(clientId, address, password)),

@@ -35,7 +35,7 @@ export interface Conversation {
   readonly name: string;
   /** How the host differs from `example.test` without settings. */
   readonly host?: Partial<WantedHost>;
-  /** The visitor's address, 127.0.0.1 unless told otherwise. */
+  /** The visitor's address, 127.0.0.1 by default. */
   readonly from?: string;
   readonly steps: readonly Step[];
 }
@@ -78,11 +78,11 @@ export function request(line: string, ...fields: readonly string[]): string {
 }
 
 /** What the server says of a visitor, in front of the host's own headers. */
-export const told: readonly string[] = ['X-Forwarded-For: 127.0.0.1', 'X-Real-IP: 127.0.0.1', 'X-Forwarded-Proto: http', 'X-Forwarded-Host: example.test'];
+export const visitorFields: readonly string[] = ['X-Forwarded-For: 127.0.0.1', 'X-Real-IP: 127.0.0.1', 'X-Forwarded-Proto: http', 'X-Forwarded-Host: example.test'];
 
 /** The same request as the origin gets it. */
 export function forwarded(line: string, ...fields: readonly string[]): string {
-  return head(`${line} HTTP/1.1`, 'Host: example.test', ...fields, ...told);
+  return head(`${line} HTTP/1.1`, 'Host: example.test', ...fields, ...visitorFields);
 }
 
 /** A chunk of a body. */

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 5000;
 
 /** The origin's part of a conversation. */
 export interface OriginPart {
-  /** One that does as it is told. */
+  /** An origin that follows the steps of the conversation. */
   readonly raw?: RawOrigin;
   /** One that answers by itself: the next request that it took. */
   readonly took?: () => Promise<TakenRequest>;

@@ -13,12 +13,12 @@ const plainHost = declaredHost.parse({
   certificate: '', privateKey: '', autoHttps: false, acme: false, remark: '',
 });
 
-/** A tunnel as an agent declares it: tcp, on any port, to port 1 of the agent's machine unless told otherwise. */
+/** A tunnel as an agent declares it: tcp, on any port, to port 1 of the agent's machine by default. */
 export function declaredTunnelOf(tunnel: Partial<DeclaredTunnel> = {}): DeclaredTunnel {
   return { ...plainTunnel, ...tunnel };
 }
 
-/** A host as an agent declares it: `a.example`, every path, both schemes, to port 1 of the agent's machine unless told otherwise. */
+/** A host as an agent declares it: `a.example`, every path, both schemes, to port 1 of the agent's machine by default. */
 export function declaredHostOf(host: Partial<DeclaredHost> = {}): DeclaredHost {
   return { ...plainHost, ...host };
 }

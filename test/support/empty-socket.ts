@@ -1,6 +1,6 @@
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 
-/** A socket without a network: takes everything, keeps what it is told. */
+/** A socket without a network: takes everything, and keeps what is written to it. */
 export class EmptySocket implements ByteSocket {
   readonly remoteAddress: string = '';
   readonly remotePort = 0;

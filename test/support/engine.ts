@@ -1,4 +1,4 @@
-import type { CertificateQuestion, CertificateState, ClientState, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, PortRefusal, HostState, Traffic, PortRequest, Refusals, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import type { CertificateQuestion, CertificateState, ClientState, ConnectionsPage, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, PortRefusal, HostState, Traffic, PortRequest, Refusals, RowRange, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { visitorKeyOf } from '../../src/rules/vkey.ts';
 
 /** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
@@ -8,11 +8,11 @@ export class FakeEngine implements EngineFace {
   readonly taken = new Set<number>();
   /** Ports that the settings allow no more. */
   readonly forbidden = new Set<number>();
-  /** What the engine was told of each client. */
+  /** What the engine received about each client. */
   readonly wantedClients = new Map<number, WantedClient>();
-  /** What the engine was told of each tunnel. */
+  /** What the engine received about each tunnel. */
   readonly wantedTunnels = new Map<number, WantedTunnel>();
-  /** What the engine was told of each host. */
+  /** What the engine received about each host. */
   readonly wantedHosts = new Map<number, WantedHost>();
   /** Running states of clients, as far as the test gives them. */
   readonly clients = new Map<number, ClientState>();
@@ -74,7 +74,7 @@ export class FakeEngine implements EngineFace {
     }
   }
 
-  /** Addresses that were let in, by client. */
+  /** Addresses that were allowed by the password, by client. */
   readonly letInAddresses = new Set<string>();
 
   async clientOfVisitors(keyDigest: string): Promise<number | undefined> {
@@ -133,12 +133,13 @@ export class FakeEngine implements EngineFace {
     this.visitors.push({ id: this.visitors.length + 1, clientId, through, address: '192.0.2.1', port: 40_000, since: 0, inletBytes: 1, exportBytes: 2, rate: 3, ...state });
   }
 
-  async connections(clientId: number): Promise<ConnectionState[]> {
-    return this.visitors.filter((visitor) => visitor.clientId === clientId);
+  async connections(clientId: number, { offset, limit }: RowRange): Promise<ConnectionsPage> {
+    const open = this.visitors.filter((visitor) => visitor.clientId === clientId);
+    return { rows: open.slice(offset, offset + limit), total: open.length };
   }
 
   async closeConnection(clientId: number, id: number): Promise<ConnectionState | undefined> {
-    const found = (await this.connections(clientId)).find((visitor) => visitor.id === id);
+    const found = this.visitors.find((visitor) => visitor.clientId === clientId && visitor.id === id);
     if (found) this.closed.push(id);
     return found;
   }

@@ -1,4 +1,4 @@
-// A thread that asks `/healthz` of a server until it gets a message, and then says how long the slowest response took, in ms. A thread of its own, because whoever reads tens of MB
+// A thread that requests `/healthz` of a server until it gets a message, and then reports how long the slowest response took, in ms. It has its own thread: a test that reads tens of MB
 // in the same event loop would count its own time as the server's.
 import http from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';

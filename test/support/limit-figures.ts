@@ -51,7 +51,7 @@ async function serve(socket: net.Socket, received: Map<number, number>): Promise
     return;
   }
   socket.on('data', (chunk: Buffer) => received.set(Number(number), (received.get(Number(number)) ?? 0) + chunk.length));
-  // Whoever went away like that wants no answer.
+  // A visitor that disconnected needs no answer.
   socket.once('end', () => socket.destroy());
   if (kind !== 'u') flood(socket);
 }
@@ -65,7 +65,7 @@ function flood(socket: net.Socket): void {
 /** Connects a visitor; it is cut or not, nobody minds. */
 export async function visitAs(port: number, kind: 'd' | 'u' | 'b' | 'e', number = 0): Promise<net.Socket> {
   const socket = net.connect({ port, host: '127.0.0.1' });
-  socket.on('error', () => socket.destroy()); // whoever waits looks at 'close'
+  socket.on('error', () => socket.destroy()); // callers that wait use 'close'
   await once(socket, 'connect');
   socket.write(`${kind}${number}`.padEnd(HEAD_BYTES));
   return socket;
@@ -167,7 +167,7 @@ export async function measureFlow(limited: Limited, { streams, megabytes }: { re
   return { overshoot: (after.bytes - limit * 2 ** 20) / streams };
 }
 
-/** Lets a burst of visitors come over both tunnels. @returns how many were let in */
+/** Connects a burst of visitors over both tunnels. @returns how many were admitted */
 export async function measureBurst(limited: Limited, { visitors, allowed }: { readonly visitors: number; readonly allowed: number }): Promise<{ readonly admitted: number; readonly counted: number }> {
   await edit(limited, { max_conn: allowed });
   const sockets = await Promise.all(Array.from({ length: visitors }, (_, number) => greeted(limited.ports[number % 2 === 0 ? 0 : 1])));

@@ -30,9 +30,9 @@ export interface ModeUnderTest {
   readonly mode: string;
   /** How its connections go, if there are several ways. */
   readonly way?: 'direct' | 'relayed';
-  /** Starts something to reach, on 127.0.0.1 unless told otherwise, which sends back what it gets. @returns what the tunnel needs beside its mode */
+  /** Starts something to reach, on 127.0.0.1 by default, which sends back what it gets. @returns what the tunnel needs beside its mode */
   target(host?: string): Promise<Partial<WantedTunnel>>;
-  /** A program of this machine that visits; the tunnel may hear of it with its first text only. @param host an address of the tunnel's port, else 127.0.0.1 */
+  /** A visitor program on this machine; the tunnel may notice it only with its first text. @param host an address of the tunnel's port, else 127.0.0.1 */
   visit(tunnel: WantedTunnel, server: TestEngine, host?: string): Promise<Visit>;
   /** Why it does not pass a line. */
   readonly cannot?: Readonly<Partial<Record<ModeLine, string>>>;

@@ -116,16 +116,16 @@ export class PlantedRun {
       method: 'POST', body: JSON.stringify(body), signal: ended.signal,
       headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...signed(caller) },
     });
-    const told = this.#told(where, response).catch((error: unknown) => {
+    const reported = this.#reported(where, response).catch((error: unknown) => {
       if (!ended.signal.aborted) this.answers.push({ where: `subscription ${where}`, text: `broke off: ${String(error)}` });
     });
     return async () => {
       ended.abort();
-      await told;
+      await reported;
     };
   }
 
-  async #told(where: string, { body }: Response): Promise<void> {
+  async #reported(where: string, { body }: Response): Promise<void> {
     let text = '';
     for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
       text += chunk;
@@ -155,8 +155,8 @@ export class PlantedRun {
 
   /** Everything that was said, answers without what they may show, with the secrets it holds. */
   leaks(children: readonly Child[]): string[] {
-    const told = [...this.answers.map(({ where, text }) => ({ where, found: this.planted.inAnswer(text) })),
+    const reported = [...this.answers.map(({ where, text }) => ({ where, found: this.planted.inAnswer(text) })),
       ...children.map(({ output }, index) => ({ where: `output of program ${index}`, found: this.planted.in(output) }))];
-    return told.filter(({ found }) => found.length > 0).map(({ where, found }) => `${where}: ${found.join(', ')}`);
+    return reported.filter(({ found }) => found.length > 0).map(({ where, found }) => `${where}: ${found.join(', ')}`);
   }
 }

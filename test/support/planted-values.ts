@@ -54,11 +54,11 @@ export function fieldValue(run: PlantedRun, { field }: RootField, name: string):
   if (name === 'platformDomainId') return platformDomainId('*.p.example.com', new Set());
   const values: Readonly<Record<string, unknown>> = {
     password: run.secret(field.name.includes('Tunnel') ? 'tunnelPassword' : 'userPassword'), newPassword: run.secret('newPassword'), confirmation: run.secret('newPassword'),
-    currentPassword: run.secret('userPassword'), basicPassword: run.secret('basicPassword'), webPassword: run.secret('webPassword'), ipWhitePassword: run.secret('ipWhitePassword'),
+    currentPassword: run.secret('userPassword'), basicPassword: run.secret('basicPassword'), webPassword: run.secret('webPassword'), allowlistPassword: run.secret('ipWhitePassword'),
     verifyKey: field.name === 'createClient' && name === 'verifyKey' ? run.planted.make(`vkey ${run.next}`) : run.secret('vkey'), privateKey: other.key, certificate: other.certificate, headers: `X-Planted: ${run.secret('header')}`,
     id: /delete|revoke/.test(field.name) ? 99 : field.name.includes('User') ? 2 : 1, limit: 5, offset: 0, port: null, mode: field.name.includes('Host') ? 'CUSTOM' : 'TCP',
     username: `user${run.next}`, webUsername: `web${run.next}`, host: `g${run.next}.example.org`, targets: '127.0.0.1:1', serverIp: '127.0.0.1', visitorAddress: '127.0.0.1', location: '/g',
-    blackIpList: '192.0.2.1', path: '/', wildcard: '*.p.example.com', certFilePath: path.join(run.files, 'c.pem'), keyFilePath: path.join(run.files, 'k.pem'), from: new Date(Date.now() - 60_000).toISOString(),
+    blocklist: '192.0.2.1', path: '/', wildcard: '*.p.example.com', certificatePath: path.join(run.files, 'c.pem'), privateKeyPath: path.join(run.files, 'k.pem'), from: new Date(Date.now() - 60_000).toISOString(),
     enabled: true, maxClients: null, maxTunnels: null, rateLimit: null, flowLimit: null, maxConnections: null,
   };
   return values[name];

@@ -69,8 +69,22 @@ export function newDataDir(): string {
   return directory;
 }
 
-/** Starts a server and waits for its ready message. */
-export async function startServer({ dataDir = newDataDir(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot, node = process.execPath, said }: ServerOptions = {}): Promise<ServerProcess> {
+/**
+ * Starts a server and waits for its ready message. A server that is started again on the ports of the last one tries for a while: in between, the system may have given
+ * one of them to an outgoing connection of any program.
+ */
+export async function startServer(options: ServerOptions = {}): Promise<ServerProcess> {
+  for (let left = options.httpPort === undefined && options.bridgePort === undefined ? 1 : 20; ; left--) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      if (left === 1 || !String(error).includes('is occupied')) throw error;
+      await new Promise((resolve) => { setTimeout(resolve, 500); });
+    }
+  }
+}
+
+async function startOnce({ dataDir = newDataDir(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot, node = process.execPath, said }: ServerOptions): Promise<ServerProcess> {
   const child = new Child(node, [...quickStart, programOf(root), 'server'], {
     ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
     ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0', ADIT_P2P_PORT: '0',
@@ -103,7 +117,7 @@ export interface VisitorProcess {
   readonly port: number;
 }
 
-/** Starts a visitor, on any free port unless told otherwise, and waits until it is connected. */
+/** Starts a visitor, on a free port by default, and waits until it is connected. */
 export async function startVisitorProcess(
   { bridgePort, root = ownRoot }: Pick<Reached, 'bridgePort' | 'root'>, type: 'secret' | 'p2p', password: string, environment: ServerOptions['environment'] = {}, listen = 0,
 ): Promise<VisitorProcess> {
@@ -160,7 +174,7 @@ export async function getTunnel(server: ServerProcess, id: number): Promise<z.ou
   return tunnel.parse(await call(server, '/index/getonetunnel/', { id })).data;
 }
 
-/** Opens a tunnel, a tcp one unless told otherwise, on a port that the server picks. @returns its id and port */
+/** Opens a tunnel, a tcp one by default, on a port that the server picks. @returns its id and port */
 export async function openTunnel(
   server: ServerProcess, clientId: number, target: string, type: 'tcp' | 'udp' | 'httpProxy' | 'socks5' | 'file' = 'tcp', more: Parameters = {},
 ): Promise<{ readonly id: number; readonly port: number }> {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { RecordedSocket } from './recorded-socket.ts';
 
-/** An origin that says nothing by itself, and keeps all that it is told: the most lenient there is. */
+/** An origin that sends nothing by itself, and keeps everything that it receives. It accepts any input. */
 export interface RawOrigin {
   readonly target: string;
   /** In the order in which they came. */

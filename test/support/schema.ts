@@ -5,7 +5,7 @@ import type { EngineFace } from '../../src/engine/face.ts';
 import type { Caller } from '../../src/rules/caller.ts';
 import { Attempts } from '../../src/rules/attempts.ts';
 import { createContext } from '../../src/schema/context.ts';
-import { createErrorMask } from '../../src/schema/errors.ts';
+import { createErrorMask, withAllProblems } from '../../src/schema/errors.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { createServices, type Services } from '../../src/schema/services.ts';
 import { apart } from './apart.ts';
@@ -31,7 +31,7 @@ export interface SchemaOver {
   readonly services: Services & { readonly store: TestStore };
   /** Entries of the log. */
   readonly logged: readonly Record<string, unknown>[];
-  /** Runs an operation, as an administrator unless told otherwise. */
+  /** Runs an operation, as an administrator by default. */
   readonly run: (operation: string, variables?: Variables, caller?: Caller) => Promise<Answer>;
   /** The data of an operation that has to work. */
   readonly ok: (operation: string, variables?: Variables) => Promise<unknown>;
@@ -72,7 +72,7 @@ export async function openSchemaOver(engine: EngineFace, databases: TestDatabase
     const { data, errors = [] } = await graphql({ schema, source, variableValues, contextValue: createContext(services, caller, 'test') });
     // What a caller gets has been through JSON.
     const sent = parseWithNumbers(JSON.stringify(data ?? null));
-    return { data: sent, errors: errors.map(mask).map(({ message, extensions }) => ({ message, code: extensions['code'], extensions })) };
+    return { data: sent, errors: withAllProblems(errors.map(mask)).map(({ message, extensions }) => ({ message, code: extensions['code'], extensions })) };
   };
   const ok: SchemaOver['ok'] = async (operation, variables) => {
     const { data, errors } = await run(operation, variables);

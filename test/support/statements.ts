@@ -6,12 +6,12 @@ import { HotConnection } from '../../src/store/sqlite/hot-connection.ts';
 import { WorkerLink } from '../../src/store/sqlite/worker-link.ts';
 import type { Store } from '../../src/store/store.ts';
 
-/** How many SQL statements the store sends to its database while `work` runs, whoever in the program sends them, results that it has kept included. */
+/** How many SQL statements the store sends to its database while `work` runs, from any part of the program. Counts results that the store has cached, too. */
 export async function countStatements(store: Store, work: () => Promise<unknown>): Promise<number> {
   return (await statementsOf(store, work)).length;
 }
 
-/** The text of the SQL statements that the store sends to its database while `work` runs, whoever in the program sends them. */
+/** The text of the SQL statements that the store sends to its database while `work` runs, from any part of the program. */
 export async function statementsOf({ dialect }: Store, work: () => Promise<unknown>): Promise<string[]> {
   if (dialect === 'postgresql') {
     const spy = jest.spyOn(pg.Client.prototype, 'query');

@@ -39,7 +39,7 @@ export class StoreCopy {
     const tables = tableNames.parse(database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '_prisma_migrations' ORDER BY name <> 'Client'`).all())
       .map(({ name }) => name);
     for (const table of tables) database.exec(`CREATE TEMP TABLE "copy of ${table}" AS SELECT * FROM main."${table}"`);
-    // Triggers make the stamps of segments anew.
+    // Triggers write the stamps of the segments.
     const others = tables.filter((table) => table !== 'Total' && table !== 'SearchSegment');
     const counts = (table: string, columns: string) => `UPDATE main."${table}" SET (${columns}) = (SELECT ${columns} FROM "copy of ${table}" c WHERE c.id = main."${table}".id)`;
     this.#restore = [

@@ -1,6 +1,6 @@
 import type { TakenRequest } from './conversation.ts';
 
-/** Requests that an origin took, and whoever waits for the next one. */
+/** Requests that an origin received, and the callers that wait for the next one. */
 export class Taken {
   /** Those that nobody asked for yet, in their order. */
   readonly list: TakenRequest[] = [];

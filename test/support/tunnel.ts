@@ -15,7 +15,7 @@ const usual = BACKEND_NAMES.find((name) => name === process.env['ADIT_TEST_SOCKE
 /** Those of engines and agents under test, unless a test says otherwise. */
 let sockets = await socketsBy(usual);
 
-/** Runs tests with the sockets of every backend in turn. */
+/** Runs tests with each socket backend, one after another. */
 export function onEveryBackend(tests: () => void): void {
   describe.each(BACKEND_NAMES)('with sockets by %s', (name) => {
     beforeAll(async () => { sockets = await socketsBy(name); });
@@ -37,7 +37,7 @@ export interface TestEngine {
   readonly log: LogRecorder;
 }
 
-/** The client that `startEngine` loads unless told otherwise. */
+/** The client that `startEngine` loads by default. */
 export const CLIENT: WantedClient = {
   id: 1, vkey: 'the-first-vkey', enabled: true, expiresAt: null, basicUser: '', basicPassword: '', crypt: false, compress: false, configAllowed: false,
   rateLimit: 0, flowLimit: 0, maxConnections: 0, blackIpList: [], ipWhite: false, ipWhiteList: [], ipWhitePassword: '',
@@ -87,7 +87,7 @@ export function launchAgent({ bridge }: Reached, options: Partial<AgentOptions> 
 
 let lastTunnelId = 0;
 
-/** A tunnel of `CLIENT` as the engine wants it: a started tcp one on the loopback unless told otherwise. */
+/** A tunnel of `CLIENT` as the engine wants it: a started tcp one on the loopback by default. */
 export function tunnelOf(tunnel: Partial<WantedTunnel>): WantedTunnel {
   return {
     id: ++lastTunnelId, clientId: CLIENT.id, mode: 'tcp', enabled: true, serverIp: '127.0.0.1', port: 0, targets: [], localProxy: false, password: '',
@@ -95,7 +95,7 @@ export function tunnelOf(tunnel: Partial<WantedTunnel>): WantedTunnel {
   };
 }
 
-/** Opens a tunnel, on a port that the engine picks unless told otherwise, as a mutation does. */
+/** Opens a tunnel, on a port that the engine picks by default, as a mutation does. */
 export async function openTunnel({ engine }: Pick<TestEngine, 'engine'>, tunnel: Partial<WantedTunnel>): Promise<WantedTunnel> {
   const wanted = tunnelOf(tunnel);
   const lease = transportOf(wanted.mode) === undefined ? undefined : await engine.reservePort(wanted);

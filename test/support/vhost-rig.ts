@@ -17,7 +17,7 @@ export interface VhostRig {
   readonly agent: Agent;
   /** Changes the client that the hosts are of. */
   client(client: Partial<WantedClient>): Promise<void>;
-  /** Adds a host, `example.test` unless told otherwise. @returns what takes it away */
+  /** Adds a host, `example.test` by default. @returns what takes it away */
   host(host: Partial<WantedHost>): Promise<() => Promise<void>>;
 }
 

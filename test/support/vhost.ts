@@ -25,7 +25,7 @@ afterEach(async () => {
 
 let lastHostId = 0;
 
-/** A host as the engine wants it: `example.test`, every path, both schemes, unless told otherwise. */
+/** A host as the engine wants it: `example.test`, every path, both schemes, by default. */
 export function hostOf(host: Partial<WantedHost>): WantedHost {
   return {
     id: ++lastHostId, clientId: 1, host: 'example.test', location: '/', scheme: 'all', enabled: true, targets: [], localProxy: false, headers: [],
@@ -61,7 +61,7 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
   return { server, log, hosts: all, ...await server.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 }) };
 }
 
-/** Connects a pair's far end with a target, as an agent does: it says first what became of the dial, if that is wanted. */
+/** Connects the agent's end of a pair with a target, as an agent does: it first sends the result of the dial, if the server asked for it. */
 async function join(far: ByteSocket, target: { readonly host: string; readonly port: number }, telling: boolean): Promise<void> {
   try {
     const socket = await netBackend.connect({ ...target, timeoutMs: 5000 });

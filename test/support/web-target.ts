@@ -27,7 +27,7 @@ export interface WebTarget {
   readonly address: string;
   /** Method and path of what it was asked, the WebSocket's included. */
   readonly requests: string[];
-  /** What its WebSocket was told. */
+  /** What its WebSocket received. */
   readonly spoken: string[];
   /** How its WebSocket was closed. */
   readonly closed: Promise<number>;

@@ -38,7 +38,7 @@ test('a wrong vkey is not proven, and the refusal reaches the agent in words', a
   const proving = prove(agent, 'a wrong vkey');
   const offer = await acceptHandshake(server, { timeoutMs: 2000, keyOf: () => VKEY });
   expect(offer.proven).toBe(false);
-  expect(() => offer.accept({})).toThrow('proved nothing');
+  expect(() => offer.accept({})).toThrow('unauthenticated');
   offer.refuse({ code: 'unknown', text: 'no client has this vkey' });
   await expect(proving).rejects.toMatchObject({ code: 'refused', message: 'no client has this vkey', refusal: { code: 'unknown' } });
 });

@@ -5,7 +5,7 @@ import { EmptySocket } from '../support/empty-socket.ts';
 
 const KB = 1024;
 
-/** Takes nothing that is written until it is told to. */
+/** Accepts no written bytes until the test allows it. */
 class FullSocket extends EmptySocket {
   override pending = 0;
   readonly written: Buffer[] = [];

@@ -85,12 +85,12 @@ test('a socket that nobody reads is paused, and what was not read goes on to the
 test('a pending read fails if the connection is lost, the deadline passes, or the socket is closed here', async () => {
   const [near, far] = socketPair(REMOTE);
   const lost = new PullSocket(far);
-  const told: string[] = [];
-  lost.onGone = () => told.push('gone');
+  const reported: string[] = [];
+  lost.onGone = () => reported.push('gone');
   const reading = lost.read();
   near.destroy();
   await expect(reading).rejects.toMatchObject({ name: 'SocketGoneError', timeout: false });
-  expect(told).toEqual(['gone']);
+  expect(reported).toEqual(['gone']);
   await expect(lost.write(text('x'))).rejects.toThrow(SocketGoneError);
 
   const slow = new PullSocket(socketPair(REMOTE)[1]);

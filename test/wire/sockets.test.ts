@@ -1,27 +1,18 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
-import path from 'node:path';
 import process from 'node:process';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { buildSync } from 'esbuild';
-import { SELF_TEST } from '../../src/own-program.ts';
+import { describe, expect, test } from '@jest/globals';
 import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
-import { chooseSockets } from '../../src/wire/choose-sockets.ts';
-import { netBackend } from '../../src/wire/net-socket.ts';
-import type { ByteSocket, SocketBackend, SocketSink } from '../../src/wire/socket.ts';
+import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 import { LOOK_MS } from '../../src/wire/socket-watch.ts';
-import { socketTrials } from '../../src/wire/socket-trials.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedPort, startTarget } from '../support/target.ts';
 import { settled } from '../support/settled.ts';
 import { deferred, identity, socketPair } from '../support/wire.ts';
 
-const root = path.resolve(import.meta.dirname, '../..');
-const ownProgram = path.join(root, 'dist/main.js');
 const handles = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -284,88 +275,5 @@ describe.each(backends)('sockets by $name', (backend) => {
     const silent = await startTarget();
     const connecting = backend.connect({ host: '127.0.0.1', port: silent.port, trust: { fingerprint: '' }, timeoutMs: 50 });
     await expect(connecting).rejects.toMatchObject({ code: 'ETIMEDOUT' });
-  });
-});
-
-describe('the way to get sockets', () => {
-  const none = () => undefined;
-  /** In place of the self-test: `does` is said of the way in `process.argv[1]`. */
-  const scripted = (does: string) => [process.execPath, '-e', does];
-
-  test.each(['net', 'onread', 'captured'] as const)('is %s when that is asked for', async (name) => {
-    expect((await chooseSockets(name, [], none)).name).toBe(name);
-  });
-
-  test('is captured when it is left to the program, whose self-test passes on this Node', async () => {
-    const refused: string[] = [];
-    const { name } = await chooseSockets('auto', [process.execPath, ownProgram, SELF_TEST], (problem) => refused.push(problem));
-    expect({ name, refused }).toEqual({ name: 'captured', refused: [] });
-  });
-
-  test.each([
-    ['aborts', 'process.abort()', 'onread'],
-    ['fails', 'process.exitCode = 1', 'onread'],
-    ['says something else', 'console.log("nothing")', 'onread'],
-  ])('is the next one when the self-test of the fastest %s', async (_, does, expected) => {
-    const refused: string[] = [];
-    const command = scripted(`if (process.argv[1] === 'captured') ${does}; else process.stdout.write('works')`);
-    expect((await chooseSockets('auto', command, (problem) => refused.push(problem))).name).toBe(expected);
-    expect(refused).toEqual([expect.stringMatching(/^sockets are not had by captured, which is faster: ./)]);
-  });
-
-  test('is net when no self-test can be run', async () => {
-    const refused: string[] = [];
-    expect((await chooseSockets('auto', ['/nowhere/node'], (problem) => refused.push(problem))).name).toBe('net');
-    expect(refused).toHaveLength(2);
-  });
-});
-
-describe('the self-test', () => {
-  test.each(['net', 'onread', 'captured'])('passes for %s', async (name) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [ownProgram, SELF_TEST, name]);
-    expect(stdout).toBe('works');
-  });
-
-  test('is a role of the program when that is a single file', async () => {
-    // Beside node_modules: what is made for one machine is in no bundle.
-    const bundle = path.join(root, '.cache', `bundle-${process.pid}.mjs`);
-    buildSync({ entryPoints: [ownProgram], outfile: bundle, bundle: true, format: 'esm', platform: 'node', packages: 'external', logLevel: 'silent' });
-    const { stdout } = await promisify(execFile)(process.execPath, [bundle, SELF_TEST, 'captured']);
-    rmSync(bundle);
-    expect(stdout).toBe('works');
-  });
-
-  const hidden: ByteSocket[] = [];
-  afterEach(() => { for (const socket of hidden.splice(0)) socket.destroy(); });
-
-  /** Sockets with something wrong. */
-  function wrong(change: (socket: ByteSocket) => Partial<ByteSocket>): SocketBackend {
-    const changed = (socket: ByteSocket): ByteSocket => {
-      hidden.push(socket);
-      const changes = change(socket);
-      return new Proxy(socket, {
-        get(target, key) {
-          const value: unknown = Reflect.get(key in changes ? changes : target, key);
-          return typeof value === 'function' ? (...args: unknown[]): unknown => Reflect.apply(value, target, args) : value;
-        },
-      });
-    };
-    return {
-      name: 'wrong',
-      dial: (options, onDialled) => netBackend.dial(options, (outcome) => onDialled(outcome instanceof Error ? outcome : changed(outcome))),
-      connect: async (options) => changed(await netBackend.connect(options)),
-      listen: (options) => netBackend.listen({ ...options, onSocket: (socket) => options.onSocket(changed(socket)) }),
-      secured: (...of) => changed(netBackend.secured(...of)),
-    };
-  }
-
-  test.each<readonly [what: string, trial: string, change: (socket: ByteSocket) => Partial<ByteSocket>]>([
-    ['change bytes', 'both directions, pauses, half close', (socket) => ({ write: (chunk, taken) => socket.write(Buffer.from(chunk).fill(0), taken) })],
-    ['end both directions at once', 'both directions, pauses, half close', (socket) => ({ end: () => socket.destroy() })],
-    ['hide what is pending', 'back-pressure', () => ({ pending: 0 })],
-    ['forget what was read too far', 'handing over', () => ({ unread: () => undefined })],
-    ['close cleanly instead of a reset', 'resets', (socket) => ({ destroy: () => socket.destroy() })],
-  ])('finds out sockets that %s', async (_, trial, change) => {
-    await expect(socketTrials[trial]?.(wrong(change))).rejects.toBeInstanceOf(Error);
   });
 });

@@ -36,7 +36,7 @@ export interface PathOptions {
   readonly preferred: DirectWay;
 }
 
-/** An open direct path: encrypted, and the peer has proven the password. */
+/** An open direct path: encrypted, and the peer has authenticated with the password. */
 export interface OpenPath {
   readonly socket: ByteSocket;
   readonly way: DirectWay;

@@ -6,7 +6,7 @@ import type { DirectRole } from './path-key.ts';
 const OPTIONS = { ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3', highWaterMark: 64 * 1024 } as const;
 
 /**
- * Encrypts a direct path; both sides prove the key.
+ * Encrypts a direct path; both sides authenticate with the key.
  * @throws {Error} when the peer has another key, or doesn't answer for `timeoutMs`; the path is closed then
  */
 export async function secureDirect(raw: Duplex, role: DirectRole, psk: Buffer, timeoutMs: number): Promise<tls.TLSSocket> {

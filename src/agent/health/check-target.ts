@@ -20,7 +20,7 @@ class CheckNotMadeError extends Error {
  */
 export async function checkTarget({ type, path, timeoutMs }: Omit<HealthSettings, 'intervalMs' | 'maxFailed'>, text: string, stopped: AbortSignal): Promise<string> {
   const target = parseTarget(text);
-  if (!target) return `${JSON.stringify(text)} is no target`;
+  if (!target) return `${JSON.stringify(text)} is not a target`;
   const abort = new AbortController();
   const stop = (): void => abort.abort();
   const timer = setTimeout(stop, timeoutMs);

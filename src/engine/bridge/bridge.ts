@@ -20,7 +20,7 @@ import type { Declarations } from '../face.ts';
 import { AgentSession } from './agent-session.ts';
 import { MAX_STREAMS } from './bridge-session.ts';
 import { HandshakePlaces, type Place, PLACE_LIMITS, type PlaceLimits } from './handshake-places.ts';
-import { HandshakeQueue } from './handshake-queue.ts';
+import { HandshakeQueue } from '../limits/handshake-queue.ts';
 import { NpcNotice } from './npc-notice.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
@@ -109,7 +109,7 @@ export class Bridge {
   #garbage = 0;
   #refused = 0;
   #dataConnections = 0;
-  #turnedAway = 0;
+  #handshakesRefused = 0;
 
   constructor(options: BridgeOptions) {
     this.#options = options;
@@ -135,7 +135,7 @@ export class Bridge {
       /** Agents, visitors and data connections that were refused. */
       refused: this.#refused,
       /** Connections closed unread because there were too many handshakes. */
-      turnedAway: this.#turnedAway,
+      handshakesRefused: this.#handshakesRefused,
     };
   }
 
@@ -192,7 +192,7 @@ export class Bridge {
   #onSocket(socket: ByteSocket): void {
     const place = this.#closed.signal.aborted ? undefined : this.#places.enter(socket.remoteAddress, () => socket.destroy(true));
     if (!place) {
-      this.#turnedAway++;
+      this.#handshakesRefused++;
       this.#sendAway(socket);
       return;
     }

@@ -20,9 +20,9 @@ export interface VisitedTunnel {
   readonly id: number;
   /** Whether its agent is connected, and how its visitors have to connect. */
   readonly client: { readonly online: boolean; readonly crypt: boolean; readonly compress: boolean };
-  /** The password that visitors must prove. Never logged. */
+  /** The password that visitors authenticate with. Never logged. */
   readonly password: string;
-  /** Why a visitor that proved the password is refused; undefined = it is accepted. */
+  /** Why a visitor with the right password is refused; undefined = it is accepted. */
   refusal(type: VisitType): VisitRefusal | undefined;
   /** Adds an accepted visitor, until its session ends. */
   enter(session: VisitorSession): void;

@@ -41,16 +41,24 @@ export function afterMessage(before: ReportedHealth | undefined, { check, target
   return (check ? new ReportedHealth(check) : before)?.with(reports, targets, now);
 }
 
-/** Metrics over tunnels and hosts: targets that are out of rotation, and records without a healthy target. Visits each record. */
-export function countOut(all: Iterable<{ readonly health: ReportedHealth | undefined; readonly wanted: { readonly targets: readonly string[] } }>): { readonly targetsOutOfTurn: number; readonly withoutTarget: number } {
-  let [targetsOutOfTurn, withoutTarget] = [0, 0];
-  for (const { health, wanted: { targets } } of all) {
-    if (!health) continue;
-    const left = health.healthyTargets(targets).length;
-    targetsOutOfTurn += targets.length - left;
-    if (left === 0) withoutTarget++;
+/** A tunnel or host with targets. */
+interface Checked {
+  readonly health: ReportedHealth | undefined;
+  readonly wanted: { readonly targets: readonly string[] };
+}
+
+/** Metrics over tunnels and hosts: targets that are out of rotation, and records without a healthy target. Takes time in proportion to the number of records. */
+export function countOut(...lists: ReadonlyArray<Iterable<Checked>>): { readonly targetsUnhealthy: number; readonly withoutTarget: number } {
+  let [targetsUnhealthy, withoutTarget] = [0, 0];
+  for (const all of lists) {
+    for (const { health, wanted: { targets } } of all) {
+      if (!health) continue;
+      const left = health.healthyTargets(targets).length;
+      targetsUnhealthy += targets.length - left;
+      if (left === 0) withoutTarget++;
+    }
   }
-  return { targetsOutOfTurn, withoutTarget };
+  return { targetsUnhealthy, withoutTarget };
 }
 
 /** The targets that are in rotation, given their health. */

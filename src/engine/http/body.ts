@@ -13,7 +13,7 @@ const EMPTY: Framing = { kind: 'length', bytes: 0 };
 export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'fields'>): Framing {
   const coded = codings(minor, fields);
   if (coded.length === 0) return declaredLength(fields, canonicalLength) ?? EMPTY;
-  if (coded.at(-1) !== 'chunked' || coded.some((coding, index) => index < coded.length - 1 && !unspoken.has(coding))) {
+  if (coded.at(-1) !== 'chunked' || coded.some((coding, index) => index < coded.length - 1 && !unsupported.has(coding))) {
     throw new HttpSyntaxError('the transfer coding leaves open where the body ends');
   }
   if (coded.length > 1) throw new HttpSyntaxError('the only supported transfer coding is chunked', 501);
@@ -21,7 +21,7 @@ export function requestFraming({ minor, fields }: Pick<RequestHead, 'minor' | 'f
 }
 
 /** Known, unsupported transfer codings (RFC 9112, 7). All others are attempts at request smuggling. */
-const unspoken = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress']);
+const unsupported = new Set(['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress']);
 
 /** How long the body of a response to a request of that method is. @throws {HttpSyntaxError} when the length is ambiguous */
 export function responseFraming({ status, minor, fields }: Pick<ResponseHead, 'status' | 'minor' | 'fields'>, method: string): Framing {
@@ -41,7 +41,7 @@ function codings(minor: 0 | 1, fields: readonly Field[]): string[] {
   // Some programs read `chunked,` as a list of two.
   if (coded.length !== sent.join(',').split(',').length) throw new HttpSyntaxError('Transfer-Encoding has an empty element');
   if (valuesOf(fields, 'content-length').length > 0) throw new HttpSyntaxError('both Content-Length and Transfer-Encoding');
-  if (minor === 0) throw new HttpSyntaxError('HTTP/1.0 knows no Transfer-Encoding');
+  if (minor === 0) throw new HttpSyntaxError('Transfer-Encoding is not allowed in HTTP/1.0');
   return coded;
 }
 
@@ -51,7 +51,7 @@ const canonicalLength = /^(?:0|[1-9]\d{0,14})$/;
 function declaredLength(fields: readonly Field[], syntax: RegExp): Framing | undefined {
   const [length, ...more] = valuesOf(fields, 'content-length');
   if (length === undefined) return undefined;
-  if (more.length > 0 || !syntax.test(length)) throw new HttpSyntaxError('Content-Length is no single number');
+  if (more.length > 0 || !syntax.test(length)) throw new HttpSyntaxError('Content-Length is not a single number');
   return { kind: 'length', bytes: Number(length) };
 }
 
@@ -179,7 +179,7 @@ export class BodyEnd {
     this.#line += bytes.toString('latin1', from, end);
     const whole = newline >= 0;
     const cr = this.#line.indexOf('\r');
-    if (whole ? cr < 0 || cr !== this.#line.length - 2 : cr >= 0 && cr !== this.#line.length - 1) throw new HttpSyntaxError('a line of a chunked body has no good end');
+    if (whole ? cr < 0 || cr !== this.#line.length - 2 : cr >= 0 && cr !== this.#line.length - 1) throw new HttpSyntaxError('a line of a chunked body does not end with CR LF');
     if (whole) {
       const line = this.#line.slice(0, -2);
       this.#line = '';
@@ -196,7 +196,7 @@ export class BodyEnd {
       this.#state = 'size';
     } else if (this.#state === 'size') {
       const [, digits] = /^([0-9A-Fa-f]{1,12})(?:;[\t\x20-\x7e\x80-\xff]*)?$/.exec(line) ?? [];
-      if (digits === undefined) throw new HttpSyntaxError("a chunk's size is no number");
+      if (digits === undefined) throw new HttpSyntaxError("a chunk's size is not a number");
       this.#missing = Number.parseInt(digits, 16);
       this.#state = this.#missing === 0 ? 'trailer' : 'data';
     } else if (line === '') {

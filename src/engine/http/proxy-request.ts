@@ -77,9 +77,9 @@ function connectTarget({ target }: RequestHead, body: Framing): string {
 
 /** Splits the absolute form: its authority as it was sent, and the path that the target sees. */
 function splitUrl({ method, target }: RequestHead): { readonly authority: string; readonly path: string } {
-  if (target.startsWith('/') || target === '*') throw new HttpSyntaxError('this is a proxy: ask for a whole URL');
+  if (target.startsWith('/') || target === '*') throw new HttpSyntaxError('this is a proxy: request an absolute URL');
   const [, authority, rest] = /^http:\/\/([^/?#]+)([^#]*)$/i.exec(target) ?? [];
-  if (authority === undefined || rest === undefined) throw new HttpSyntaxError('only http:// URLs are fetched here, everything else goes by CONNECT');
+  if (authority === undefined || rest === undefined) throw new HttpSyntaxError('this proxy only forwards requests for http:// URLs: use CONNECT for anything else');
   if (rest === '') return { authority, path: method === 'OPTIONS' ? '*' : '/' };
   return { authority, path: rest.startsWith('/') ? rest : `/${rest}` };
 }
@@ -91,6 +91,6 @@ function targetOfUrl(authority: string): string {
 
 function targetOf(authority: string): string {
   const target = authority.includes(':') ? parseTarget(authority) : undefined;
-  if (!target) throw new HttpSyntaxError('the target is no host with a port');
+  if (!target) throw new HttpSyntaxError('the target is not a host with a port');
   return formatTarget(target);
 }

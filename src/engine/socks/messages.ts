@@ -66,7 +66,7 @@ export function parseRequest(bytes: Buffer): SocksRequest | undefined {
   if (!command) throw new SocksError('a command that is not known here', Reply.UNKNOWN_COMMAND);
   if (command === 'associate') return { command, target: '', length: address.end };
   const target = targetOf(address);
-  if (target === undefined) throw new SocksError('the target is no host with a port');
+  if (target === undefined) throw new SocksError('the target is not a host with a port');
   return { command, target, length: address.end };
 }
 

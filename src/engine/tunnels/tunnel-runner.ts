@@ -256,7 +256,7 @@ export class TunnelRunner implements VisitedTunnel {
     const listener = this.#listener;
     if (!listener) {
       this.#running = !keyedModes.includes(this.#wanted.mode) || this.#wanted.password !== '';
-      if (!this.#running) this.#error = 'it has no password, which visitors prove';
+      if (!this.#running) this.#error = 'it has no password, so visitors cannot connect';
       return;
     }
     const { port, serverIp } = listener;

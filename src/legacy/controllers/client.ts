@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
   AddClientDocument, DeleteClientDocument, EditClientDocument, GetClientDocument, ListClientsDocument, SetClientEnabledDocument,
-  type UpdateClientInput,
+  type BridgeType, type UpdateClientInput,
 } from '../generated/graphql.ts';
 import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, listFilter, listing, owner, requiredBoolean, sort, sorting, text, time, type Values } from '../parameters.ts';
 import { clientRecord } from '../records/client.ts';
@@ -15,7 +15,7 @@ const settable = {
   u: sets('basicUser', noneAtEmpty(about("The user name that the client's proxies and hosts require of visitors.", text()))),
   p: sets('basicPassword', about('The password that belongs to it; blank = unchanged.', keptText())),
   compress: sets('compress', about('Compress the traffic between server and agent.', boolean())),
-  crypt: sets('crypt', about('Encrypt the traffic between server and agent.', boolean())),
+  crypt: sets('encrypt', about('Encrypt the traffic between server and agent.', boolean())),
   config_conn_allow: sets('configAllowed', forAdministrators(about("Accept tunnels and hosts from the agent's configuration file.", boolean()))),
   rate_limit: sets('rateLimit', forAdministrators(noneAt0(about('The maximum rate of all connections together in KB/s; blank or 0 = unlimited.', integer())))),
   flow_limit: sets('flowLimit', forAdministrators(noneAt0(about('The maximum traffic in MiB, in both directions together; blank or 0 = unlimited.', integer())))),
@@ -24,16 +24,18 @@ const settable = {
   user_id: sets('ownerId', forAdministrators(owner())),
   web_username: sets('webUsername', forAdministrators(about("The user name of the client's web login; blank = unchanged.", keptText()))),
   web_password: sets('webPassword', forAdministrators(about('The password that belongs to it; blank = unchanged.', keptText()))),
-  blackiplist: sets('blackIpList', about('Addresses and networks (192.0.2.0/24) of visitors to refuse.', listOf())),
-  ipwhite: sets('ipWhite', about('Admit only visitors whose address is on ipwhitelist.', boolean())),
-  ipwhitepass: sets('ipWhitePassword', noneAtEmpty(about('The password that admits visitors who are not on ipwhitelist for two hours; blank = none.', text()))),
-  ipwhitelist: sets('ipWhiteList', about('Addresses and networks of visitors to admit.', listOf())),
+  blackiplist: sets('blocklist', about('Addresses and networks (192.0.2.0/24) of visitors to refuse.', listOf())),
+  ipwhite: sets('allowlistEnabled', about('Admit only visitors whose address is on ipwhitelist.', boolean())),
+  ipwhitepass: sets('allowlistPassword', noneAtEmpty(about('The password that admits visitors who are not on ipwhitelist for two hours; blank = none.', text()))),
+  ipwhitelist: sets('allowlist', about('Addresses and networks of visitors to admit.', listOf())),
   expire_time: sets('expiresAt', forAdministrators(about('When the client expires: not after its owner.', time()))),
 };
 
 function clientInput(values: Values<typeof settable>): Complete<UpdateClientInput> {
   return inputOf(settable, values);
 }
+
+const bridgeTypes: Readonly<Record<BridgeType, string>> = { TCP: 'tcp' };
 
 /** The endpoints under /client (contract 2.2). */
 export const clientRoutes: readonly Route[] = [
@@ -57,7 +59,7 @@ export const clientRoutes: readonly Route[] = [
     variables: ({ sort: field, order, search, offset, limit, ...owner }) => ({ filter: listFilter(owner), search, sort: sorting(field, order), offset, limit }),
     page: ({ clients, server }, request) => {
       // In every row, and next to `rows` and `total` (contract D2).
-      const seen = { ip: requestHost(request), bridgeType: server.bridgeType, bridgePort: server.bridgePort };
+      const seen = { ip: requestHost(request), bridgeType: bridgeTypes[server.bridgeType], bridgePort: server.bridgePort };
       // Not spread: copying a record of this size takes a hundred times as long as creating it.
       return { rows: clients.rows.map((client) => Object.assign(clientRecord(client), seen)), total: clients.total, ...seen };
     },

@@ -25,7 +25,7 @@ const platformDomains: Parameter<PlatformDomainInput[] | undefined> = {
     if (value.trim() === '') throw new AditError('PLATFORM_DOMAIN_INVALID', { reason: `${name} must not be blank; send []` });
     const read = entries.safeParse(jsonOf(value, name));
     if (!read.success) throw invalidParameter(name, z.prettifyError(read.error).split('\n').join(' '));
-    return read.data.map(({ id, wildcard, certfilepath, keyfilepath }) => ({ id: id || null, wildcard, certFilePath: certfilepath || null, keyFilePath: keyfilepath || null }));
+    return read.data.map(({ id, wildcard, certfilepath, keyfilepath }) => ({ id: id || null, wildcard, certificatePath: certfilepath || null, privateKeyPath: keyfilepath || null }));
   },
 };
 
@@ -59,8 +59,8 @@ export const globalRoutes: readonly Route[] = [
       platform_domains: platformDomains,
     },
     operation: SaveGlobalDocument,
-    variables: (values) => ({ input: { blackIpList: values.globalBlackIpList, serverUrl: values.serverUrl, platformDomains: values.platform_domains } }),
+    variables: (values) => ({ input: { blocklist: values.globalBlackIpList, serverUrl: values.serverUrl, platformDomains: values.platform_domains } }),
     success: 'save success',
-    fields: { blackIpList: 'globalBlackIpList', serverUrl: 'serverUrl', platformDomains: 'platform_domains' },
+    fields: { blocklist: 'globalBlackIpList', serverUrl: 'serverUrl', platformDomains: 'platform_domains', certificatePath: 'certFilePath', privateKeyPath: 'keyFilePath' },
   }),
 ];

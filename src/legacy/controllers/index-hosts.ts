@@ -2,7 +2,7 @@ import { AditError } from '../../schema/errors.ts';
 import type { FailureTexts } from '../errors.ts';
 import {
   AddHostDocument, DeleteHostDocument, DiagnoseHostDocument, EditHostDocument, GetHostDocument, ListHostsDocument, PlatformHostAvailableDocument,
-  StartHostDocument, StopHostDocument, type UpdateHostInput, type HostMode, type HostScheme, type RequestScheme,
+  StartHostDocument, StopHostDocument, type UpdateHostInput, type HostMode, type HostScheme, type HostSort, type HostSortField, type RequestScheme,
 } from '../generated/graphql.ts';
 import { about, boolean, caseless, choice, id, list as listOf, listFilter, listing, type Parameter, reference, required, sort, sorting, text, type Values } from '../parameters.ts';
 import { diagnosisRecord } from '../records/diagnosis.ts';
@@ -65,6 +65,11 @@ function prefixed(platform: string, others: string): FailureTexts {
   };
 }
 
+/** Sorting by STOPPED is sorting by the GraphQL field ENABLED in the opposite direction, also of equal rows. */
+function hostSorting(field: Exclude<HostSortField, 'ENABLED'> | 'STOPPED' | undefined, direction: 'ASC' | 'DESC'): HostSort | undefined {
+  return field === 'STOPPED' ? sorting('ENABLED' as const, direction === 'ASC' ? 'DESC' : 'ASC') : sorting(field, direction);
+}
+
 const hostId = { id: id('host') };
 
 /** The endpoints for hosts under /index (contract 2.5). */
@@ -87,7 +92,7 @@ export const hostRoutes: readonly Route[] = [
       limit: listing.limit,
     },
     operation: ListHostsDocument,
-    variables: ({ client_id: clientId, search, sort: field, order, offset, limit, ...owner }) => ({ filter: listFilter(owner, { clientId }), search, sort: sorting(field, order), offset, limit }),
+    variables: ({ client_id: clientId, search, sort: field, order, offset, limit, ...owner }) => ({ filter: listFilter(owner, { clientId }), search, sort: hostSorting(field, order), offset, limit }),
     page: ({ hosts }) => ({ rows: hosts.rows.map(hostRecord), total: hosts.total }),
   }),
   single({

@@ -2,6 +2,7 @@ import {
   AddUserDocument, ChangePasswordDocument, DeleteUserDocument, EditUserDocument, ListUsersDocument, SetUserEnabledDocument, type UpdateUserInput,
 } from '../generated/graphql.ts';
 import { about, id, integer, keptText, listing, type Parameter, reference, requiredBoolean, sort, sorting, text, time, type Values } from '../parameters.ts';
+import { answered } from '../answered.ts';
 import { userRecord } from '../records/user.ts';
 import { list, write, type Route } from '../route.ts';
 import { type Complete, fieldNames, inputOf, noneAt0, sets } from '../settable.ts';
@@ -45,7 +46,10 @@ export const userRoutes: readonly Route[] = [
     },
     operation: ListUsersDocument,
     variables: ({ search, sort: field, order, offset, limit }) => ({ search, sort: sorting(field, order), offset, limit }),
-    page: ({ users }) => ({ rows: users.rows.map(userRecord), total: users.total }),
+    page: (result) => {
+      const { rows, total } = answered(result.users);
+      return { rows: rows.map(userRecord), total };
+    },
   }),
   write({
     path: '/user/add',

@@ -1,12 +1,13 @@
 import { expireTimeText } from '../../rules/expire-time.ts';
-import type { ClientFieldsFragment } from '../generated/graphql.ts';
+import type { ClientFieldsFragment, UpdateClientInput } from '../generated/graphql.ts';
+import type { ReadsBack } from '../settable.ts';
 import type { Shaped } from '../shapes.ts';
 
 /**
  * Builds a client record (contract 1.1). Secrets keep their keys and are always "" (D16), arrays are never null (D22), times are
  * text in the server's local zone. RateLimit is in KB/s, FlowLimit in MiB, the flows in bytes, NowRate in bytes/s.
  */
-export function clientRecord(client: ClientFieldsFragment): Shaped<'Client'> {
+export function clientRecord(client: ReadsBack<ClientFieldsFragment, UpdateClientInput, 'ownerId' | 'basicPassword' | 'allowlistPassword' | 'webPassword'>): Shaped<'Client'> {
   const { owner, runtime } = client;
   return {
     Id: Number(client.id),
@@ -28,16 +29,16 @@ export function clientRecord(client: ClientFieldsFragment): Shaped<'Client'> {
     ConfigConnAllow: client.configAllowed,
     MaxTunnelNum: client.maxTunnels ?? 0,
     Version: runtime.version ?? '',
-    BlackIpList: client.blackIpList,
-    IpWhite: client.ipWhite,
+    BlackIpList: client.blocklist,
+    IpWhite: client.allowlistEnabled,
     IpWhitePass: '',
-    IpWhiteList: client.ipWhiteList,
+    IpWhiteList: client.allowlist,
     CreateTime: timeText(client.createdAt),
     LastOnlineTime: timeText(runtime.lastOnlineAt),
     ExpireTime: timeText(client.expiresAt),
     UserExpireTime: timeText(owner?.expiresAt ?? null),
     EffectiveExpireTime: timeText(client.effectiveExpiresAt),
-    Cnf: { U: client.basicUser ?? '', P: '', Compress: client.compress, Crypt: client.crypt },
+    Cnf: { U: client.basicUser ?? '', P: '', Compress: client.compress, Crypt: client.encrypt },
     WebUserName: client.webUsername ?? '',
     WebPassword: '',
   };

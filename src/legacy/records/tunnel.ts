@@ -1,4 +1,5 @@
-import type { ProxyProtocol, TunnelFieldsFragment, TunnelMode } from '../generated/graphql.ts';
+import type { ProxyProtocol, TunnelFieldsFragment, TunnelMode, UpdateTunnelInput } from '../generated/graphql.ts';
+import type { ReadsBack } from '../settable.ts';
 import type { Shaped } from '../shapes.ts';
 import { clientRecord } from './client.ts';
 
@@ -9,7 +10,7 @@ const protoVersions: Record<ProxyProtocol, string> = { OFF: '', V1: 'V1', V2: 'V
  * Builds a tunnel record (contract 1.3) with its client, without secrets. Password is shown, because visitors need it. Ports,
  * TargetAddr and MultiAccount belong to features that this server doesn't have, and keep their zero values.
  */
-export function tunnelRecord(tunnel: TunnelFieldsFragment): Shaped<'Tunnel'> {
+export function tunnelRecord(tunnel: ReadsBack<TunnelFieldsFragment, UpdateTunnelInput, 'clientId'>): Shaped<'Tunnel'> {
   return {
     Id: Number(tunnel.id),
     Port: tunnel.port ?? 0,

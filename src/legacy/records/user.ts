@@ -1,15 +1,17 @@
-import type { UserFieldsFragment } from '../generated/graphql.ts';
+import type { UserFieldsFragment, UpdateUserInput } from '../generated/graphql.ts';
+import { answered } from '../answered.ts';
+import type { ReadsBack } from '../settable.ts';
 import type { Shaped } from '../shapes.ts';
 import { timeText } from './client.ts';
 
 /** Builds a user record (contract 1.2). The password keeps its key and is always "" (D16). */
-export function userRecord(user: UserFieldsFragment): Shaped<'User'> {
+export function userRecord(user: ReadsBack<UserFieldsFragment, UpdateUserInput, 'password'>): Shaped<'User'> {
   return {
     Id: Number(user.id),
     UserName: user.username,
     Password: '',
     Status: user.enabled,
-    Remark: user.remark,
+    Remark: answered(user.remark),
     ClientCount: user.clientCount,
     TunnelCount: user.tunnelCount,
     MaxClientNum: user.maxClients ?? 0,

@@ -46,10 +46,10 @@ const CredentialType = enumOf<Credential>('Credential', 'The kind of credential 
   login: 'The user name and password of a login.',
   password: 'The current password, when a user changes it.',
   basic: "The user name and password that a client's proxies and hosts require.",
-  ipWhitePassword: 'The password that admits visitors who are not on the `ipWhiteList` of a client.',
+  ipWhitePassword: 'The password that admits visitors who are not on the `allowlist` of a client.',
   tunnelPassword: 'The password of a secret or p2p tunnel. A user or an agent asked for one that another tunnel already uses.',
   vkey: 'The key of an agent or of a visitor program. Attempts are not refused; responses are delayed more and more.',
-});
+}, { ipWhitePassword: 'ALLOWLIST_PASSWORD' });
 
 const LockoutType = builder.objectRef<Lockout>('Lockout').implement({
   description: 'An address or a name that is locked out after too many failed attempts.',
@@ -70,6 +70,7 @@ builder.queryFields((t) => ({
   }),
   lockouts: t.field({
     type: [LockoutType],
+    nullable: true,
     authScopes: { administrator: true },
     description: 'The addresses and names that are locked out after too many failed attempts. For administrators.',
     resolve: (_root, _args, context) => context.attempts.lockouts(context.now()),

@@ -82,7 +82,7 @@ export class Sessions {
     if (now - lastSeenAt.getTime() < noteMs) return;
     const { store, log } = this.#services;
     store.transaction((tx) => tx.session.updateMany({ where: { id }, data: { lastSeenAt: new Date(now) } }))
-      .catch((error: unknown) => log.warn(failureNote(error), 'the use of a session could not be noted'));
+      .catch((error: unknown) => log.warn(failureNote(error), 'the time when a session was last used could not be stored'));
   }
 }
 

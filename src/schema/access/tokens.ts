@@ -26,7 +26,7 @@ export async function tokenCaller({ store, log }: Services, token: string, now: 
   if (now - (row.lastUsedAt?.getTime() ?? 0) >= noteMs) {
     // Not awaited: it must not delay the response.
     store.transaction((tx) => tx.apiToken.updateMany({ where: { id: row.id }, data: { lastUsedAt: new Date(now) } }))
-      .catch((error: unknown) => log.warn(failureNote(error), 'the use of a token could not be noted'));
+      .catch((error: unknown) => log.warn(failureNote(error), 'the time when a token was last used could not be stored'));
   }
   const who = row.userId === null ? { kind: 'admin' as const } : { kind: 'user' as const, userId: row.userId };
   return { ...who, by: 'token', readOnly: row.readOnly, withoutSecrets: row.secrets === false, wall: row.wall, tokenId: row.id };

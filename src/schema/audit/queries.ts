@@ -21,11 +21,12 @@ const AuditFilter = builder.inputType('AuditEntryFilter', {
 builder.queryFields((t) => ({
   auditEntries: t.field({
     type: AuditPage,
+    nullable: true,
     authScopes: { administrator: true },
-    description: 'The audit log: who changed what, newest first.',
+    description: 'The audit log: who changed what, newest first. For administrators.',
     args: {
       filter: t.arg({ type: AuditFilter, description: 'Only entries that meet all conditions.' }),
-      offset: t.arg.int({ defaultValue: 0, description: 'The number of entries to skip.' }),
+      offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
     resolve: (_root, { filter, ...range }, { store }) => store.auditPage({

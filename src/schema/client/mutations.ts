@@ -1,5 +1,6 @@
 import { builder } from '../builder.ts';
 import { resetClientTraffic } from '../traffic/write.ts';
+import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
 import { CreateClientInput, UpdateClientInput, clientValues } from './input.ts';
@@ -18,7 +19,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateClientInput, required: true, description: 'The values of the new record.' }) },
     resolve: (_root, { input }, context) => {
       const problems = new Problems();
-      return createClient(context, problems, clientValues(problems, input));
+      return createClient(context, problems, clientValues(problems, withoutNulls(input)));
     },
   }),
   updateClient: t.field({
@@ -59,7 +60,7 @@ builder.mutationFields((t) => ({
     description: "Admits an address that is not on a client's allowlist for two hours.",
     args: {
       keyDigest: t.arg.string({ required: true, description: "MD5 of the client's verification key, in hex." }),
-      password: t.arg.string({ required: true, description: 'The `ipWhitePassword` of the client.' }),
+      password: t.arg.string({ required: true, description: 'The `allowlistPassword` of the client.' }),
       address: t.arg.string({ description: "The address to admit; absent = the caller's." }),
     },
     resolve: (_root, { keyDigest, password, address }, context) => allowVisitor(context, keyDigest, password, address ?? context.caller.address ?? ''),

@@ -3,7 +3,6 @@ import type { Client as ClientRow } from '../../store/generated/sqlite/client.ts
 import { clientConditions } from '../../store/hot/conditions.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
-import type { Context } from '../context.ts';
 import { countOf, listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
 import { pageArgs, rowLimits, SortDirection, sortFields, pageRange } from '../lists/page.ts';
 import { User } from '../user/type.ts';
@@ -57,11 +56,11 @@ const ClientPage = builder.objectRef<Page<ClientRow>>('ClientPage').implement({
 
 builder.prismaObjectField(User, 'clients', (t) => t.field({
   type: ClientPage,
-  // The web login of a client may see its owner, but not the owner's other records.
-  authScopes: { user: true },
-  description: "The user's clients, sorted by id.",
+  nullable: true,
+  description: "The user's clients, sorted by id. Null for the web login of a client.",
   args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
-  resolve: async ({ id, clientCount }, args, { loaders }) => ({ rows: await loaders.clientsOfUsers.load({ parentId: id, ...pageRange(args) }), total: clientCount }),
+  // The web login of a client may see its owner, but not the owner's other records.
+  resolve: async ({ id, clientCount }, args, { caller, loaders }) => caller.kind === 'client' ? null : ({ rows: await loaders.clientsOfUsers.load({ parentId: id, ...pageRange(args) }), total: clientCount }),
 }));
 
 builder.queryFields((t) => ({
@@ -88,16 +87,16 @@ builder.queryFields((t) => ({
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
     resolve: async (_root, args, context) => {
-      const query = { ...await listQuery(context, args), ...args.filter && { conditions: conditionsOf(context, args.filter) } };
+      const query = { ...await listQuery(context, args), ...args.filter && { conditions: conditionsOf(args.filter) } };
       return context.list(query, context.store.clientPage, context.store.clientPages);
     },
   }),
 }));
 
 /** The filter conditions that are checked on each client. */
-function conditionsOf(context: Context, { connected, enabled, expiresBefore, usageAbovePercent, ...owner }: typeof ClientFilter.$inferInput) {
+function conditionsOf({ connected, enabled, expiresBefore, usageAbovePercent, ...owner }: typeof ClientFilter.$inferInput) {
   return clientConditions({
-    connected: connected ?? undefined, enabled: enabled ?? undefined, owned: ownedOnly(context, owner), expiresBefore: expiresBefore ?? undefined,
+    connected: connected ?? undefined, enabled: enabled ?? undefined, owned: ownedOnly(owner), expiresBefore: expiresBefore ?? undefined,
     usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent),
   });
 }

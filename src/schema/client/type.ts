@@ -37,7 +37,7 @@ export const Client = builder.prismaObject('Client', {
     basicUser: t.string({ nullable: true, description: "The user name that the client's proxies and hosts require of visitors; null = none.", resolve: (row) => textOrNull(row.basicUser) }),
     hasBasicPassword: t.boolean({ description: 'Whether a password belongs to `basicUser`.', resolve: (row) => row.basicPassword !== '' }),
     compress: t.exposeBoolean('compress', { description: 'Whether the traffic between server and agent is compressed.' }),
-    crypt: t.exposeBoolean('crypt', { description: 'Whether the traffic between server and agent is encrypted.' }),
+    encrypt: t.exposeBoolean('crypt', { description: 'Whether the traffic between server and agent is encrypted.' }),
     configAllowed: t.exposeBoolean('configAllowed', { description: "Whether tunnels and hosts from the agent's configuration file are accepted." }),
     rateLimit: t.field({ type: 'KibPerSecond', nullable: true, description: 'The maximum rate of all connections together; null = unlimited.', resolve: (row) => numberOrNull(row.rateLimit) }),
     flowLimit: t.field({ type: 'Mebibytes', nullable: true, description: 'The maximum traffic, in both directions together; null = unlimited.', resolve: (row) => numberOrNull(row.flowLimit) }),
@@ -45,13 +45,13 @@ export const Client = builder.prismaObject('Client', {
     maxTunnels: t.int({ nullable: true, description: 'The maximum number of tunnels and hosts together; null = unlimited.', resolve: (row) => numberOrNull(row.maxTunnels) }),
     webUsername: t.string({ nullable: true, description: "The user name of the client's web login; null = none.", resolve: (row) => textOrNull(row.webUsername) }),
     hasWebPassword: t.boolean({ description: 'Whether the client has a web login.', resolve: (row) => row.webPasswordHash !== '' }),
-    blackIpList: t.stringList({ description: 'Addresses and networks of visitors that are refused.', resolve: (row, _args, context) => ipListOf(context, row.blackIpList) }),
-    ipWhite: t.exposeBoolean('ipWhite', { description: 'Whether only visitors whose address is on `ipWhiteList` are admitted.' }),
-    hasIpWhitePassword: t.boolean({
-      description: 'Whether there is a password that admits visitors who are not on `ipWhiteList`.',
+    blocklist: t.stringList({ description: 'Addresses and networks of visitors that are refused.', resolve: (row, _args, context) => ipListOf(context, row.blackIpList) }),
+    allowlistEnabled: t.exposeBoolean('ipWhite', { description: 'Whether only visitors whose address is on `allowlist` are admitted.' }),
+    hasAllowlistPassword: t.boolean({
+      description: 'Whether there is a password that admits visitors who are not on `allowlist`.',
       resolve: (row) => row.ipWhitePassword !== '',
     }),
-    ipWhiteList: t.stringList({ description: 'Addresses and networks of visitors that are admitted while `ipWhite` is true.', resolve: (row, _args, context) => ipListOf(context, row.ipWhiteList) }),
+    allowlist: t.stringList({ description: 'Addresses and networks of visitors that are admitted while `allowlistEnabled` is true.', resolve: (row, _args, context) => ipListOf(context, row.ipWhiteList) }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the client itself expires; null = never.' }),
     effectiveExpiresAt: t.field({
       type: 'DateTime',

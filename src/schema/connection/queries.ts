@@ -1,7 +1,6 @@
-import type { ConnectionState } from '../../engine/face.ts';
+import type { ConnectionsPage, ConnectionState } from '../../engine/face.ts';
 import { checkTrafficAccess } from '../traffic/rules.ts';
 import { builder } from '../builder.ts';
-import type { Context } from '../context.ts';
 import { Host } from '../host/type.ts';
 import { pageArgs, rowLimits, pageRange } from '../lists/page.ts';
 import { Tunnel } from '../tunnel/type.ts';
@@ -12,7 +11,7 @@ const VisitorConnection = builder.objectRef<ConnectionState>('VisitorConnection'
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id of the connection. Ids are not reused until the server restarts.' }),
     address: t.exposeString('address', { description: "The visitor's address." }),
-    port: t.exposeInt('port', { description: "The visitor's port." }),
+    port: t.expose('port', { type: 'Port', description: "The visitor's port." }),
     since: t.field({ type: 'DateTime', description: 'When the connection was opened.', resolve: ({ since }) => new Date(since) }),
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from the visitor.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to the visitor.' }),
@@ -28,13 +27,7 @@ const VisitorConnection = builder.objectRef<ConnectionState>('VisitorConnection'
   }),
 });
 
-/** A page of the open connections. */
-interface ConnectionRows {
-  readonly rows: readonly ConnectionState[];
-  readonly total: number;
-}
-
-const ConnectionPage = builder.objectRef<ConnectionRows>('VisitorConnectionPage').implement({
+const ConnectionPage = builder.objectRef<ConnectionsPage>('VisitorConnectionPage').implement({
   description: 'A page of the open connections, oldest first.',
   fields: (t) => ({
     rows: t.field({ type: [VisitorConnection], extensions: { items: rowLimits.most }, description: 'The connections on the page.', resolve: ({ rows }) => rows }),
@@ -43,12 +36,6 @@ const ConnectionPage = builder.objectRef<ConnectionRows>('VisitorConnectionPage'
 });
 
 const clientId = { required: true, description: "The client's id." } as const;
-
-async function connectionPage({ engine }: Context, client: number, args: { offset?: number | null; limit?: number | null }): Promise<ConnectionRows> {
-  const open = await engine.connections(client);
-  const { offset, limit } = pageRange(args);
-  return { rows: open.slice(offset, offset + limit), total: open.length };
-}
 
 builder.queryField('connections', (t) => t.field({
   type: ConnectionPage,
@@ -59,7 +46,7 @@ builder.queryField('connections', (t) => t.field({
     offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
     limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
   },
-  resolve: async (_root, { clientId: id, ...args }, context) => connectionPage(context, await checkTrafficAccess(context, 'client', idOf('clientId', id)), args),
+  resolve: async (_root, { clientId: id, ...args }, context) => context.engine.connections(await checkTrafficAccess(context, 'client', idOf('clientId', id)), pageRange(args)),
 }));
 
 builder.subscriptionField('connectionsEverySecond', (t) => t.field({
@@ -70,7 +57,7 @@ builder.subscriptionField('connectionsEverySecond', (t) => t.field({
   subscribe: async (_root, args, context) => {
     const id = idOf('clientId', args.clientId);
     await checkTrafficAccess(context, 'client', id);
-    return context.live.everySecond(context.caller, id, () => connectionPage(context, id, { limit: rowLimits.most }));
+    return context.live.everySecond(context.caller, id, () => context.engine.connections(id, { offset: 0, limit: rowLimits.most }));
   },
   resolve: (page, _args, context) => context.forgetLookups(page),
 }));

@@ -78,13 +78,16 @@ const refusedAt: Readonly<Record<RefusalCause, Gate['name']>> = {
   globalBlackList: 'ACCESS', whiteList: 'ACCESS', blackList: 'ACCESS', login: 'ACCESS', offline: 'AGENT', localProxy: 'AGENT', noTarget: 'TARGET',
 };
 
+/** The names of causes in explanations, where they differ from those in the program. */
+const namesInTexts: Readonly<Partial<Record<RefusalCause, string>>> = { globalBlackList: 'globalBlocklist', whiteList: 'allowlist', blackList: 'blocklist' };
+
 /** Adds to each gate the number of refused connections by cause. @param refusals of the host or tunnel; undefined = not known */
 export function withRefusals(gates: readonly Gate[], refusals: Refusals = {}): Gate[] {
   return gates.map((gate) => {
     const counts = refusalCauses.flatMap((cause) => refusedAt[cause] === gate.name && refusals[cause] ? [[cause, refusals[cause]] as const] : []);
     if (counts.length === 0) return gate;
     const all = counts.reduce((sum, [, count]) => sum + count, 0);
-    const causes = counts.map(([cause, count]) => `${cause} ${count}`).join(', ');
+    const causes = counts.map(([cause, count]) => `${namesInTexts[cause] ?? cause} ${count}`).join(', ');
     return { ...gate, explanation: `${gate.explanation}; since the server started ${all} ${all === 1 ? 'connection was' : 'connections were'} refused here (${causes})` };
   });
 }
@@ -99,14 +102,14 @@ export async function accessGate({ store, engine, caller }: Context, client: Cli
     blackList: await AddressSet.gradually(splitIpList(client.blackIpList)),
   };
   const faults = [
-    ...malformed('the whitelist', lists.whiteList), ...malformed('the blacklist', lists.blackList),
-    ...caller.kind === 'admin' ? malformed('the global blacklist', lists.globalBlackList) : [],
+    ...malformed('the allowlist', lists.whiteList), ...malformed('the blocklist', lists.blackList),
+    ...caller.kind === 'admin' ? malformed('the global blocklist', lists.globalBlackList) : [],
   ];
   const allowedByPassword = address !== undefined && client.ipWhite && await engine.isAllowedByPassword(client.id, address);
   const gate = listGate(client, address, { ...lists, ipWhite: client.ipWhite && !allowedByPassword });
   return faults.length === 0 ? gate : {
     ...gate,
-    explanation: `${gate.explanation}; not understood and so passed over: ${faults.join(', ')}`,
+    explanation: `${gate.explanation}; these invalid lines are ignored: ${faults.join(', ')}`,
     remedy: gate.remedy === '' ? 'correct these lines: an address or a network like 192.0.2.0/24 each' : gate.remedy,
   };
 }
@@ -118,13 +121,13 @@ function malformed(list: string, { malformed }: AddressSet): string[] {
 function listGate({ id }: Client, address: string | undefined, lists: AccessLists): Gate {
   if (address === undefined) {
     const open = !lists.ipWhite && lists.globalBlackList.empty && lists.blackList.empty;
-    return open ? passed('ACCESS', 'no list refuses visitors') : unknown('ACCESS', 'lists decide by the address of the visitor', 'ask again with a visitor address');
+    return open ? passed('ACCESS', 'no list refuses visitors') : unknown('ACCESS', 'it depends on the address of the visitor', 'ask again with a visitor address');
   }
-  if (canonicalAddress(address) === undefined) return unknown('ACCESS', 'the visitor address is no IP address', 'ask again with an IP address');
+  if (canonicalAddress(address) === undefined) return unknown('ACCESS', 'the visitor address is not an IP address', 'ask again with an IP address');
   switch (turnedAwayBy(address, lists)) {
-    case 'globalBlackList': return stopped('ACCESS', `${address} is on the global blacklist`, 'take it off the global blacklist');
-    case 'whiteList': return stopped('ACCESS', `${address} is not on the whitelist of client ${id}`, `add it, or switch the whitelist of client ${id} off`);
-    case 'blackList': return stopped('ACCESS', `${address} is on the blacklist of client ${id}`, `take it off the blacklist of client ${id}`);
+    case 'globalBlackList': return stopped('ACCESS', `${address} is on the global blocklist`, 'take it off the global blocklist');
+    case 'whiteList': return stopped('ACCESS', `${address} is not on the allowlist of client ${id}`, `add it, or switch the allowlist of client ${id} off`);
+    case 'blackList': return stopped('ACCESS', `${address} is on the blocklist of client ${id}`, `take it off the blocklist of client ${id}`);
     case undefined: return passed('ACCESS', `${address} is allowed`);
   }
 }
@@ -132,7 +135,7 @@ function listGate({ id }: Client, address: string | undefined, lists: AccessList
 /** Whether an agent, or the server itself, can dial the target. */
 export function agentGate({ settings }: Context, client: Client, state: ClientState | undefined, localProxy: boolean): Gate {
   if (localProxy && settings.allowLocalProxy) return passed('AGENT', 'the server dials the target itself');
-  if (localProxy) return stopped('AGENT', 'the server is to dial the target itself, which its settings do not allow', 'set allow_local_proxy, or switch localProxy off');
+  if (localProxy) return stopped('AGENT', 'the server would have to dial the target itself, but its settings do not allow that', 'set allow_local_proxy, or switch localProxy off');
   if (state?.connected) return passed('AGENT', `the agent of client ${client.id} is connected from ${state.address}`);
   return stopped('AGENT', `the agent of client ${client.id} is not connected`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');
 }

@@ -53,6 +53,6 @@ export function targetGate(thing: string, storedTargets: string, health: HealthS
   const answering = probes.find(({ reached }) => reached);
   if (answering !== undefined) return passed('TARGET', `${answering.target} answers`);
   const [first] = probes;
-  if (first === undefined) return passed('TARGET', `connections go to ${targets.join(', ')}${out.size > 0 ? `, not to ${[...out.keys()].join(', ')}, which fail their health checks` : ''}; nobody has tried now`);
+  if (first === undefined) return passed('TARGET', `connections go to ${targets.join(', ')}${out.size > 0 ? `, not to ${[...out.keys()].join(', ')}, which fail their health checks` : ''}; no connection was tried`);
   return stopped('TARGET', `no target responds: ${first.error}`, 'start the service behind the target, or correct the target');
 }

@@ -11,9 +11,9 @@ const RefusalCauseType = enumOf<RefusalCause>('RefusalCause', "Why a visitor's c
   offline: 'The agent was not connected.',
   disabled: 'The client or its owner was disabled.',
   expired: 'The client or its owner had expired.',
-  globalBlackList: 'The address is on the global blacklist.',
+  globalBlackList: 'The address is on the global blocklist.',
   whiteList: "The address is not on the client's allowlist.",
-  blackList: "The address is on the client's blacklist.",
+  blackList: "The address is on the client's blocklist.",
   connections: 'The client had reached its connection limit.',
   flow: 'The client had reached its traffic limit.',
   capacity: 'The server had reached its connection limit.',
@@ -22,7 +22,7 @@ const RefusalCauseType = enumOf<RefusalCause>('RefusalCause', "Why a visitor's c
   malformed: 'The visitor did not speak the expected protocol.',
   localProxy: 'The target would have been dialed by the server itself, which its settings do not allow.',
   noTarget: 'No target was set.',
-});
+}, { globalBlackList: 'GLOBAL_BLOCKLIST', whiteList: 'ALLOWLIST', blackList: 'BLOCKLIST' });
 
 /** The number of connections that were refused for one cause. */
 export const Refusal = builder.objectRef<CountedRefusal>('Refusal').implement({

@@ -43,7 +43,7 @@ export async function diagnoseTunnel(context: Context, id: number, visitorAddres
 function ownTargetGate({ mode, localPath }: Tunnel): Gate {
   if (mode !== 'file') return passed('TARGET', `a ${mode} tunnel has no target of its own`);
   return localPath === '' ? stopped('TARGET', 'the tunnel has no directory to serve', 'give it the path of one on the agent\'s machine')
-    : passed('TARGET', `it serves ${localPath} of the agent's machine, if its operator allows that; nobody has looked now`);
+    : passed('TARGET', `it serves ${localPath} of the agent's machine, if its operator allows that; this was not checked`);
 }
 
 /** A stored setting that has no effect in this mode; "" = none. */
@@ -55,8 +55,8 @@ function entryGate({ engine }: Context, tunnel: Tunnel, state: TunnelState | und
   const { mode, port, password } = tunnel;
   if (!engine.modes.includes(mode)) return stopped('ROUTE', `this server does not serve ${mode} tunnels`, 'choose another mode');
   if (transportOf(mode) === undefined) {
-    return password === '' ? stopped('ROUTE', 'the tunnel has no password that visitors could prove', 'give it a password') : passed('ROUTE', `visitors come with the password${unused(tunnel)}`);
+    return password === '' ? stopped('ROUTE', 'the tunnel has no password, so visitors cannot connect', 'give it a password') : passed('ROUTE', `visitors connect with the password${unused(tunnel)}`);
   }
-  if (!shouldRun || state?.running === true) return passed('ROUTE', `visitors come to port ${port}${unused(tunnel)}`);
+  if (!shouldRun || state?.running === true) return passed('ROUTE', `visitors connect to port ${port}${unused(tunnel)}`);
   return stopped('ROUTE', `port ${port} is not open: ${state?.error || 'it is about to be opened'}`, 'free the port, or give the tunnel another one');
 }

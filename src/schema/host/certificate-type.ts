@@ -86,7 +86,7 @@ export const HostCertificateType = builder.objectRef<HostCertificate>('HostCerti
     names: t.stringList({ description: 'The names and addresses that the certificate covers, at most 100. Empty if no certificate is in use.', resolve: ({ inUse }) => [...inUse?.names ?? []] }),
     issuer: t.string({ nullable: true, description: 'The issuer; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.issuer ?? null }),
     validFrom: t.field({ type: 'DateTime', nullable: true, description: 'When the certificate becomes valid; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.validFrom ?? null }),
-    validTo: t.field({ type: 'DateTime', nullable: true, description: 'When the certificate expires; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.validTo ?? null }),
+    expiresAt: t.field({ type: 'DateTime', nullable: true, description: 'When the certificate expires; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.validTo ?? null }),
     daysRemaining: t.int({ nullable: true, description: 'Full days until the certificate expires; null = no certificate is in use.', resolve: ({ inUse, now }) => inUse ? daysLeft(inUse.validTo, now) : null }),
     fingerprint: t.string({ nullable: true, description: 'The SHA-256 fingerprint, as 64 hex digits; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.fingerprint ?? null }),
   }),

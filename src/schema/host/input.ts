@@ -19,11 +19,9 @@ const pemLength = 64 * 1024;
 /** The fields that both inputs of a host share. */
 const hostFields = (t: InputFields) => ({
   remark: t.string({ description: 'A note: at most 255 characters.' }),
-  mode: t.field({ type: HostMode, description: "How the host's name is formed. Default for a new host: CUSTOM." }),
   host: t.string({ description: 'The domain or IP address, or `*.` and a domain for all names below it. CUSTOM only.' }),
   platformDomainId: t.id({ description: 'The id of the platform domain. PLATFORM only.' }),
   platformPrefix: t.string({ description: 'The prefix below the platform domain: one label of letters, digits and hyphens. PLATFORM only.' }),
-  scheme: t.field({ type: HostScheme, description: 'The schemes to serve. Default for a new host: ALL.' }),
   location: t.string({ description: 'The path prefix of requests to serve, in whole segments; null = all paths.' }),
   targets: t.stringList({ description: 'The targets, used in round-robin order: host:port, [IPv6]:port, or just a port, which means 127.0.0.1.' }),
   localProxy: t.boolean({ description: "The server dials the targets itself. Stays false unless the server's settings allow it." }),
@@ -43,6 +41,8 @@ export const CreateHostInput = builder.inputType('CreateHostInput', {
   description: 'The values of a new host. Fields that are absent or null get their default.',
   fields: (t) => ({
     clientId: t.id({ required: true, description: 'The client that the host belongs to.' }),
+    mode: t.field({ type: HostMode, description: "How the host's name is formed. Default: CUSTOM." }),
+    scheme: t.field({ type: HostScheme, description: 'The schemes to serve. Default: ALL.' }),
     ...hostFields(t),
   }),
 });
@@ -52,6 +52,8 @@ export const UpdateHostInput = builder.inputType('UpdateHostInput', {
   description: 'The fields of a host to change. Absent fields keep their value. Null clears a field; fields that cannot be cleared refuse null.',
   fields: (t) => ({
     clientId: t.id({ description: 'The client that the host belongs to.' }),
+    mode: t.field({ type: HostMode, description: "How the host's name is formed." }),
+    scheme: t.field({ type: HostScheme, description: 'The schemes to serve.' }),
     ...hostFields(t),
   }),
 });

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import { CreateHostInput, UpdateHostInput, hostValues } from './input.ts';
 import { Host } from './type.ts';
 import { createHost, deleteHost, setHostEnabled, updateHost } from './write.ts';
+import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
 
@@ -16,7 +17,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateHostInput, required: true, description: 'The values of the new record.' }) },
     resolve: (_root, { input }, context) => {
       const problems = new Problems();
-      return createHost(context, problems, hostValues(problems, input));
+      return createHost(context, problems, hostValues(problems, withoutNulls(input)));
     },
   }),
   updateHost: t.field({

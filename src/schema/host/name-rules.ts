@@ -5,6 +5,7 @@ import type { Reading } from '../../store/reading.ts';
 import { OwnNames } from '../../rules/own-names.ts';
 import { coversPublicSuffix } from '../../rules/public-suffix.ts';
 import { AditError } from '../errors.ts';
+import { usableCertificate } from '../platform-domain/certificate-rules.ts';
 import type { Context } from '../context.ts';
 import type { HostValues } from './input.ts';
 
@@ -57,6 +58,13 @@ export function platformName(domain: PlatformDomain, text: string): HostName & {
   const host = prefix === undefined ? undefined : platformHost(domain.wildcard, prefix);
   if (prefix === undefined || host === undefined) throw new AditError('PLATFORM_PREFIX_INVALID', { field: 'platformPrefix' });
   return { host, domain, platformPrefix: prefix };
+}
+
+/** Checks a platform domain's certificate; without one, only HTTP is allowed (contract 4.7). @throws {AditError} PLATFORM_HTTP_ONLY, or an error of the certificate */
+export async function checkPlatform(domain: PlatformDomain | null | undefined, scheme: string): Promise<void> {
+  if (!domain) return;
+  if (domain.certFilePath !== '') await usableCertificate(domain, 'platformDomainId');
+  else if (scheme !== 'http') throw new AditError('PLATFORM_HTTP_ONLY', { wildcard: domain.wildcard, field: 'scheme' });
 }
 
 /** The server's own names, from its settings and the current global settings. */

@@ -1,9 +1,10 @@
 import { mayUseClient } from '../../rules/ownership.ts';
 import { hostConditions } from '../../store/hot/conditions.ts';
+import type { HostOrder } from '../../store/hot/host-page.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { countOf, listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
-import { pageArgs, rowLimits, SortDirection, sortFields } from '../lists/page.ts';
+import { pageArgs, rowLimits, type Sort, SortDirection, sortFields } from '../lists/page.ts';
 import { idOf } from '../values/ids.ts';
 import { textOf } from '../values/input.ts';
 import { HostMode, HostScheme } from './enums.ts';
@@ -21,7 +22,7 @@ const HostSortField = builder.enumType('HostSortField', {
     SCHEME: { description: 'The protocol.' },
     TARGET: { description: 'The targets.' },
     LOCATION: { description: 'The path prefix.' },
-    STOPPED: { description: 'Started ones first.' },
+    ENABLED: { description: 'Stopped ones first. Hosts with equal values are sorted by id in the opposite direction.' },
     CONNECTED: { description: 'Those whose agent is not connected first.' },
   },
 });
@@ -85,7 +86,7 @@ builder.queryFields((t) => ({
     },
     resolve: async (_root, args, context) => {
       const { store: { hostPage, hostPages } } = context;
-      const query = await listQuery(context, args);
+      const query = await listQuery(context, { ...args, sort: storedSort(args.sort) });
       if (!args.filter) return context.list(query, hostPage, hostPages);
       const { before, ...filter } = hostsOf(context, args.filter);
       const withCertificates = before === undefined ? undefined : async () => ({ ...query, conditions: hostConditions({ ...filter, ids: await context.engine.hostsWithCertificateUntil(before) }) });
@@ -112,11 +113,18 @@ builder.queryFields((t) => ({
   }),
 }));
 
+/** The order in the store, which sorts by whether a host is stopped, with its index and the order of the legacy API (contract 2.1). */
+function storedSort(sort: typeof HostSort.$inferInput | null | undefined): Sort<HostOrder> | undefined {
+  if (!sort) return undefined;
+  const { field, direction } = sort;
+  return field === 'ENABLED' ? { field: 'STOPPED', direction: direction === 'ASC' ? 'DESC' : 'ASC' } : { field, direction };
+}
+
 /** The filter conditions that are checked on each host; `before` = latest expiry of the current certificate, in ms since the epoch. */
 function hostsOf(context: Context, { scheme, mode, platformDomainId, enabled, connected, certificateDaysRemainingBelow, ...owner }: typeof HostFilter.$inferInput) {
   const days = countOf('filter.certificateDaysRemainingBelow', certificateDaysRemainingBelow, 1);
   return {
     connected: connected ?? undefined, enabled: enabled ?? undefined, scheme: scheme ?? undefined, platform: mode ? mode === 'platform' : undefined,
-    platformDomainId: textOf('filter.platformDomainId', platformDomainId), owned: ownedOnly(context, owner), before: days === undefined ? undefined : context.now() + days * 86_400_000,
+    platformDomainId: textOf('filter.platformDomainId', platformDomainId), owned: ownedOnly(owner), before: days === undefined ? undefined : context.now() + days * 86_400_000,
   };
 }

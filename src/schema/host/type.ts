@@ -4,6 +4,7 @@ import { ruleSchemes } from '../../rules/host-route.ts';
 import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { isPem } from '../../rules/certificate.ts';
+import { forAdministrators, nullUnlessAdministrator } from '../access/administrator-field.ts';
 import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import type { ShownFields } from '../values/columns.ts';
@@ -12,7 +13,6 @@ import { Client } from '../client/type.ts';
 import { pageArgs, rowLimits, pageRange } from '../lists/page.ts';
 import { stored } from '../values/stored.ts';
 import { textOrNull } from '../values/empty.ts';
-import type { Context } from '../context.ts';
 import { hostCertificate, HostCertificateType } from './certificate-type.ts';
 import { HostMode, HostScheme } from './enums.ts';
 import { HostRuntime, hostRuntime } from './runtime.ts';
@@ -42,13 +42,13 @@ export const Host = builder.prismaObject('Host', {
     hostChange: t.string({ nullable: true, description: "The Host header that is sent to the target; null = the visitor's.", resolve: (row) => textOrNull(row.hostChange) }),
     certificatePath: t.string({
       nullable: true,
-      description: 'The path of the certificate file; null = none, or the certificate is stored as text. For administrators.',
-      resolve: (row, _args, context) => textOrNull(pathFor(context, row.certFilePath)),
+      description: `The path of the certificate file; null = none, or the certificate is stored as text. ${nullUnlessAdministrator}`,
+      resolve: forAdministrators((row) => pathOf(row.certFilePath)),
     }),
     privateKeyPath: t.string({
       nullable: true,
-      description: 'The path of the private key file; null = none, or the key is stored as text, which is never returned. For administrators.',
-      resolve: (row, _args, context) => textOrNull(pathFor(context, row.keyFilePath)),
+      description: `The path of the private key file; null = none, or the key is stored as text, which is never returned. ${nullUnlessAdministrator}`,
+      resolve: forAdministrators((row) => pathOf(row.keyFilePath)),
     }),
     certificate: t.field({
       type: HostCertificateType,
@@ -62,8 +62,6 @@ export const Host = builder.prismaObject('Host', {
     enabled: t.exposeBoolean('enabled', { description: 'Whether the host is started.' }),
     noStore: t.exposeBoolean('noStore', { description: "Whether it comes from the agent's configuration file. Such a record is removed when the agent disconnects, and can only be edited in that file." }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the host was created.' }),
-    exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the host was created.' }),
     runtime: t.field({
       type: HostRuntime,
       description: 'The current state.',
@@ -97,7 +95,7 @@ builder.prismaObjectField(Client, 'hosts', (t) => t.field({
   resolve: async ({ id, hostCount }, args, { loaders }) => ({ rows: await loaders.hostsOfClients.load({ parentId: id, ...pageRange(args) }), total: hostCount }),
 }));
 
-/** The visible part of a stored certificate or key: its path, for administrators; never its text (contract 1.4, D16). */
-function pathFor({ caller }: Context, stored: string): string {
-  return caller.kind === 'admin' && !isPem(stored) ? stored : '';
+/** The path of a stored certificate or key; null = none. Never its text (contract 1.4, D16). */
+function pathOf(stored: string): string | null {
+  return isPem(stored) ? null : textOrNull(stored);
 }

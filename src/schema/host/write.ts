@@ -1,15 +1,13 @@
 import { acmeFault } from '../../rules/acme-name.ts';
-import type { Client, Host, PlatformDomain } from '../../store/generated/sqlite/client.ts';
+import type { Client, Host } from '../../store/generated/sqlite/client.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { usableClient, usableHost } from '../access/records.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
-import { usableCertificate } from '../platform-domain/certificate-rules.ts';
 import type { Problems } from '../values/problems.ts';
 import { checkSlot, clientWithRoom } from '../client/quota-rules.ts';
 import { certificateColumns, hostColumns, type HostValues } from './input.ts';
-import { nextName, type HostName } from './name-rules.ts';
-import { checkNameAllowed } from './name-rules.ts';
+import { checkNameAllowed, checkPlatform, nextName, type HostName } from './name-rules.ts';
 import { checkNamespace, checkRoute, routeSpace } from './route-rules.ts';
 
 /** /index/addhost/ (contract 2.5, 4.7). Checks in this order: name, client, quotas, other columns. @param noStore an agent declares it */
@@ -95,13 +93,6 @@ export function deleteHost(context: Context, id: number): Promise<number> {
 /** The input field that determines a name. */
 function nameField({ domain }: HostName): string {
   return domain === null ? 'host' : 'platformPrefix';
-}
-
-/** Checks a platform domain's certificate; without one, only HTTP is allowed (contract 4.7). @throws {AditError} */
-async function checkPlatform(domain: PlatformDomain | null | undefined, scheme: string): Promise<void> {
-  if (!domain) return;
-  if (domain.certFilePath !== '') await usableCertificate(domain, 'platformDomainId');
-  else if (scheme !== 'http') throw new AditError('PLATFORM_HTTP_ONLY', { wildcard: domain.wildcard, field: 'scheme' });
 }
 
 async function nextClient(context: Context, tx: Transaction, from: Client, clientId: number | null | undefined): Promise<Client> {

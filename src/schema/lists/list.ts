@@ -24,8 +24,8 @@ interface ListArgs<Field extends string> {
 
 /** The descriptions of the conditions for administrators. */
 export const ownerFields = {
-  ownerId: "Only records that belong to this user's clients. For administrators; other callers only get their own records anyway.",
-  unassigned: 'True = only records of clients without an owner, false = only those with an owner. For administrators.',
+  ownerId: "Only records that belong to this user's clients. Administrators only; other callers get an error.",
+  unassigned: 'True = only records of clients without an owner, false = only those with an owner. Administrators only; other callers get an error.',
 } as const;
 
 /** Fields that come from the engine; for sorting and filtering, its state is saved first. */
@@ -40,7 +40,7 @@ const secretFields: ReadonlySet<string> = new Set(['VERIFY_KEY', 'PASSWORD']);
 /**
  * The query for the store (contract 2.1): the caller's records in the requested order. Running state is at most one second old.
  * Callers who may not see secrets can neither search nor sort by them.
- * @throws {AditError} FORBIDDEN for a client that isn't the caller's, and for such a sort order; INVALID_INPUT for too many rows
+ * @throws {AditError} FORBIDDEN for a client that isn't the caller's, for a filter by owner unless the caller is an administrator, and for such a sort order; INVALID_INPUT for too many rows
  */
 export async function listQuery<Field extends string>(context: Context, { filter, search, sort, ...range }: ListArgs<Field>) {
   const withoutSecrets = !seesSecrets(context.caller);
@@ -50,17 +50,21 @@ export async function listQuery<Field extends string>(context: Context, { filter
   return { ...filter ? ownerFilter(context, filter) : undefined, ...scope, search: search ?? undefined, withoutSecrets, ...sortOf(sort), ...pageRange(range) };
 }
 
-/** `ownerId` together with `unassigned` matches no record; no record has the id 0. */
+/**
+ * `ownerId` together with `unassigned` matches no record; no record has the id 0.
+ * @throws {AditError} FORBIDDEN unless the caller is an administrator
+ */
 function ownerFilter({ caller }: Context, { ownerId, unassigned }: OwnedFilter): { ownerId?: OwnerFilter } {
-  if (caller.kind !== 'admin') return {};
-  const id = idOf('filter.ownerId', ownerId);
-  if (unassigned === true) return { ownerId: id === null || id === undefined ? null : 0 };
-  return { ownerId: id ?? undefined };
+  const id = idOf('filter.ownerId', ownerId) ?? undefined;
+  const given = id !== undefined || typeof unassigned === 'boolean';
+  if (caller.kind !== 'admin' && given) throw new AditError('FORBIDDEN');
+  if (unassigned === true) return { ownerId: id === undefined ? null : 0 };
+  return { ownerId: id };
 }
 
-/** Whether a filter selects records with an owner; undefined = no such filter, or the caller is not an administrator. */
-export function ownedOnly({ caller }: Context, { unassigned }: OwnedFilter): true | undefined {
-  return caller.kind === 'admin' && unassigned === false ? true : undefined;
+/** Whether a filter selects records with an owner; undefined = no such filter. */
+export function ownedOnly({ unassigned }: OwnedFilter): true | undefined {
+  return unassigned === false ? true : undefined;
 }
 
 /** A percentage or number of days in a filter. @throws {AditError} INVALID_INPUT below `least` */

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type { CertificateQuestion, CertificateState, ClientState, EngineFace, HostState, TunnelState } from '../../engine/face.ts';
 import type { Client, Host, Tunnel, User } from '../../store/generated/sqlite/client.ts';
-import type { Store } from '../../store/store.ts';
+import type { StoreToRead } from '../../store/store.ts';
 import type { ResultLimits } from '../limits/result-limits.ts';
 import { StateBatch } from './state-batch.ts';
 
@@ -29,7 +29,7 @@ export class Loaders {
   readonly certificates: DataLoader<CertificateQuestion, CertificateState | undefined, string>;
 
   /** @param results counts what is read for an operation; absent = not counted */
-  constructor(store: Store, engine: EngineFace, results?: ResultLimits) {
+  constructor(store: StoreToRead, engine: EngineFace, results?: ResultLimits) {
     const byId = <Row extends { readonly id: number }>(find: (ids: number[]) => Promise<Row[]>) => byIds(async (ids) => {
       const rows = await (results ? results.bounded(() => find(ids)) : find(ids));
       // The limit takes effect where the operation's lists are built.

@@ -34,11 +34,11 @@ export const rowLimits = {
 
 /** The descriptions of the arguments that all lists have. */
 export const pageArgs = {
-  search: 'Only records that contain this text (case-insensitive), or whose id or port equals it.',
+  search: 'Only records that contain this text (case-insensitive), or whose id equals it.',
   filter: 'Only records that meet all conditions.',
   sort: 'The order; absent = by id, ascending.',
   offset: 'The number of records to skip. Negative values count as 0.',
-  limit: `The maximum number of records to return, at most ${rowLimits.most}; 0 or less = only the total.`,
+  limit: `The maximum number of records to return, at most ${rowLimits.most}. 0 returns only the total. Negative values count as 0.`,
 } as const;
 
 /**

@@ -3,10 +3,12 @@ import { CertificateFault, type CertificateFacts, certificatePair, coversHost, d
 import type { PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import { AditError } from '../errors.ts';
 
+/** The possible statuses of a platform domain's certificate; if more than one applies, the first counts. The legacy API has a text for each (contract 1.5). */
+export type PlatformCertificateStatus = 'none' | 'cannotLoad' | 'empty' | 'cannotParse' | 'notCovered' | 'expired' | 'notYetValid' | 'expiring' | 'valid';
+
 /** The status of a platform domain's certificate (contract 1.5). */
 export interface CertificateState {
-  /** `valid`, `expired` and so on. */
-  readonly status: string;
+  readonly status: PlatformCertificateStatus;
   readonly expiresAt: Date | null;
   /** Whole days until it expires; 0 = less than a day, or there is no certificate. */
   readonly daysRemaining: number;
@@ -39,21 +41,21 @@ export async function usableCertificate(domain: CertifiedDomain, field: string, 
 /** The certificate status for the administrator's list (contract 1.5). */
 export async function certificateState(domain: CertifiedDomain, now: Date = new Date()): Promise<CertificateState> {
   const none = { expiresAt: null, daysRemaining: 0, readable: false };
-  if (domain.certFilePath === '') return { ...none, status: 'no certificate, HTTP only' };
+  if (domain.certFilePath === '') return { ...none, status: 'none' };
   let certificate: CertificateFacts;
   try {
     certificate = await loadPair(domain);
   } catch (error) {
     if (!(error instanceof CertificateFault)) throw error;
-    return { ...none, status: error.message === 'unusable pair' ? 'cannot load' : error.message };
+    return { ...none, status: error.message === 'empty' ? 'empty' : error.message === 'cannot parse' ? 'cannotParse' : 'cannotLoad' };
   }
   const { x509, validFrom, validTo: expiresAt } = certificate;
   const daysRemaining = daysLeft(expiresAt, now.getTime());
   const known = { expiresAt, daysRemaining, readable: true };
-  if (!coversHost(x509, domain.wildcard)) return { ...known, status: 'does not cover wildcard' };
+  if (!coversHost(x509, domain.wildcard)) return { ...known, status: 'notCovered' };
   if (expiresAt <= now) return { ...known, status: 'expired' };
-  if (validFrom > now) return { ...known, status: 'not yet valid' };
-  return { ...known, status: daysRemaining < EXPIRING_DAYS ? `fewer than ${EXPIRING_DAYS} days left` : 'valid' };
+  if (validFrom > now) return { ...known, status: 'notYetValid' };
+  return { ...known, status: daysRemaining < EXPIRING_DAYS ? 'expiring' : 'valid' };
 }
 
 /** @throws {CertificateFault} */

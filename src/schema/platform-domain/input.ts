@@ -17,8 +17,8 @@ export const PlatformDomainInput = builder.inputType('PlatformDomainInput', {
   fields: (t) => ({
     id: t.id({ description: 'The id of an existing entry; null = the entry with this `wildcard`, or a new one.' }),
     wildcard: t.string({ required: true, description: '`*.` and a domain with at least one dot.' }),
-    certFilePath: t.string({ description: 'The path of the certificate file on the server. If this and `keyFilePath` are null, the hosts only serve HTTP.' }),
-    keyFilePath: t.string({ description: 'The path of the private key file on the server; null = none.' }),
+    certificatePath: t.string({ description: 'The path of the certificate file on the server. If this and `privateKeyPath` are null, the hosts only serve HTTP.' }),
+    privateKeyPath: t.string({ description: 'The path of the private key file on the server; null = none.' }),
   }),
 });
 
@@ -63,8 +63,8 @@ function parseEntry(given: PlatformDomainValues): PlatformEntry {
   const made = platformWildcard(text);
   if ('fault' in made) throw invalidDomain(made.fault === 'pattern' ? `platform domain ${JSON.stringify(text)}: the pattern must be *.example.com` : `platform domain ${text}: bad DNS name`, text);
   const { wildcard } = made;
-  const [certFilePath, keyFilePath] = [pathOf(wildcard, 'certFilePath', given.certFilePath), pathOf(wildcard, 'keyFilePath', given.keyFilePath)];
-  if ((certFilePath === '') !== (keyFilePath === '')) throw invalidDomain(`platform domain ${wildcard}: certificate and key must be given both or none`, wildcard, certFilePath === '' ? 'certFilePath' : 'keyFilePath');
+  const [certFilePath, keyFilePath] = [pathOf(wildcard, 'certificatePath', given.certificatePath), pathOf(wildcard, 'privateKeyPath', given.privateKeyPath)];
+  if ((certFilePath === '') !== (keyFilePath === '')) throw invalidDomain(`platform domain ${wildcard}: certificate and key must be given both or none`, wildcard, certFilePath === '' ? 'certificatePath' : 'privateKeyPath');
   return { id: textOf('id', textOrNone('id', given.id))?.trim() ?? '', wildcard, certFilePath, keyFilePath };
 }
 

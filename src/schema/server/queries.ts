@@ -1,5 +1,6 @@
 import { tunnelModes } from '../../rules/tunnel-mode.ts';
 import type { Counts as CountsRow } from '../../store/hot/counts.ts';
+import { nullUnlessAdministrator } from '../access/administrator-field.ts';
 import { builder } from '../builder.ts';
 import { stored } from '../values/stored.ts';
 import { TunnelMode } from '../tunnel/enums.ts';
@@ -60,15 +61,20 @@ const Counts = builder.objectRef<CountsRow>('Counts').implement({
     clients: t.field({ type: ClientCounts, description: 'The clients.', resolve: ({ clients }) => clients }),
     tunnels: t.field({ type: TunnelCounts, description: 'The tunnels.', resolve: ({ tunnels }) => tunnels }),
     hosts: t.field({ type: HostCounts, description: 'The hosts.', resolve: ({ hosts }) => hosts }),
-    users: t.field({ type: UserCounts, nullable: true, description: 'The users; null unless the caller is an administrator.', resolve: ({ users }) => users }),
+    users: t.field({ type: UserCounts, nullable: true, description: `The users. ${nullUnlessAdministrator}`, resolve: ({ users }) => users }),
   }),
+});
+
+const BridgeType = builder.enumType('BridgeType', {
+  description: 'A transport that agents connect with.',
+  values: { TCP: { description: 'TCP, with or without TLS.' } },
 });
 
 const Server = builder.objectRef<SchemaSettings>('Server').implement({
   description: 'Information about the server.',
   fields: (t) => ({
     version: t.exposeString('version', { description: 'The version of the server program.' }),
-    bridgeType: t.string({ description: 'The transport that agents connect with.', resolve: () => 'tcp' }),
+    bridgeType: t.field({ type: BridgeType, description: 'The transport that agents connect with.', resolve: () => 'TCP' as const }),
     bridgePort: t.field({ type: 'Port', description: 'The port that agents connect to.', resolve: ({ bridge }) => bridge.port }),
     bridgeTlsPort: t.field({ type: 'Port', description: 'The port that agents connect to with TLS 1.3.', resolve: ({ bridge }) => bridge.tls.port }),
     bridgeTlsFingerprint: t.string({

@@ -4,11 +4,11 @@ import { invalidInput } from '../errors.ts';
 import { textOf } from '../values/input.ts';
 import { Problems } from '../values/problems.ts';
 import { idOf } from '../values/ids.ts';
-import { TokenScope, MadeTokenType } from './type.ts';
-import { createToken, type MadeToken, revokeLegacyToken, revokeToken, tokenOwner, type TokenPlan } from './write.ts';
+import { TokenScope, CreatedApiTokenType } from './type.ts';
+import { createToken, type CreatedApiToken, revokeLegacyToken, revokeToken, tokenOwner, type TokenPlan } from './write.ts';
 
 const CreateApiTokenInput = builder.inputType('CreateApiTokenInput', {
-  description: 'The values of a new token.',
+  description: 'The values of a new token. Fields that are absent or null get their default.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'The purpose of the token: at most 255 characters.' }),
     readOnly: t.boolean({ defaultValue: false, description: 'The token may read, but not change anything.' }),
@@ -22,11 +22,11 @@ const CreateApiTokenInput = builder.inputType('CreateApiTokenInput', {
 /** The requested permissions of a token. @throws {AditError} INVALID_INPUT */
 function rightsOf({ readOnly, scope, secrets }: typeof CreateApiTokenInput.$inferInput): Pick<TokenPlan, 'readOnly' | 'secrets' | 'wall'> {
   const wall = scope === 'WALL';
-  if (wall && secrets === true) throw invalidInput('secrets', 'a token with the scope WALL sees none');
+  if (wall && secrets === true) throw invalidInput('secrets', 'a token with the scope WALL cannot read secrets');
   return { readOnly: wall || readOnly === true, secrets: !wall && (secrets ?? readOnly !== true), wall };
 }
 
-function createApiToken(context: Context, input: typeof CreateApiTokenInput.$inferInput): Promise<MadeToken> {
+function createApiToken(context: Context, input: typeof CreateApiTokenInput.$inferInput): Promise<CreatedApiToken> {
   const problems = new Problems();
   return problems.during(async () => {
     const rights = problems.check(() => rightsOf(input));
@@ -43,7 +43,7 @@ const legacyName = 'API key';
 
 builder.mutationFields((t) => ({
   createApiToken: t.field({
-    type: MadeTokenType,
+    type: CreatedApiTokenType,
     authScopes: { user: true },
     description: 'Creates a token. Callers that authenticate with a token may not create tokens.',
     args: { input: t.arg({ type: CreateApiTokenInput, required: true, description: 'The values of the new record.' }) },
@@ -56,7 +56,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, args, context) => revokeToken(context, idOf('id', args.id)),
   }),
   regenerateLegacyApiToken: t.field({
-    type: MadeTokenType,
+    type: CreatedApiTokenType,
     authScopes: { user: true },
     description: 'Creates the token of the legacy API, and revokes the previous one.',
     args: { userId: t.arg.id({ description: userId }) },

@@ -8,6 +8,7 @@ const userId = 'The user; null = the caller. Only administrators may set another
 builder.queryFields((t) => ({
   apiTokens: t.field({
     type: [ApiToken],
+    nullable: true,
     authScopes: { user: true },
     description: 'The tokens of a user, or of the administrators, sorted by id.',
     args: { userId: t.arg.id({ description: userId }) },

@@ -1,6 +1,6 @@
 import { builder } from '../builder.ts';
 import { User } from '../user/type.ts';
-import type { MadeToken } from './write.ts';
+import type { CreatedApiToken } from './write.ts';
 
 /** The scope of a token. */
 export const TokenScope = builder.enumType('TokenScope', {
@@ -32,8 +32,8 @@ export const ApiToken = builder.prismaObject('ApiToken', {
   }),
 });
 
-/** @see MadeToken */
-export const MadeTokenType = builder.objectRef<MadeToken>('MadeToken').implement({
+/** @see CreatedApiToken */
+export const CreatedApiTokenType = builder.objectRef<CreatedApiToken>('CreatedApiToken').implement({
   description: 'A newly created token.',
   fields: (t) => ({
     token: t.exposeString('token', { description: 'The token itself. It is returned only once.' }),

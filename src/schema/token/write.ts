@@ -11,7 +11,7 @@ import type { MadeChange } from '../writes/changes.ts';
 const most = 100;
 
 /** A new token; it can't be read later. */
-export interface MadeToken {
+export interface CreatedApiToken {
   readonly token: string;
   readonly apiToken: ApiToken;
 }
@@ -27,7 +27,7 @@ export function tokenOwner({ caller }: Context, userId: number | null | undefine
 }
 
 /** Creates a token. A `legacy` one replaces the user's previous one. @param problems the problems found so far @throws {AditError} */
-export async function createToken(context: Context, problems: Problems, plan: TokenPlan): Promise<MadeToken> {
+export async function createToken(context: Context, problems: Problems, plan: TokenPlan): Promise<CreatedApiToken> {
   // Otherwise, a leaked token could be used to create one that stays valid longer.
   if (context.caller.by === 'token') throw new AditError('FORBIDDEN');
   const { token, hash } = newToken();

@@ -17,7 +17,6 @@ const tunnelFields = (t: InputFields) => ({
   serverIp: t.string({ description: "The server's address to listen on; null = all addresses." }),
   targets: t.stringList({ description: 'The targets, used in round-robin order: host:port, [IPv6]:port, or just a port, which means 127.0.0.1. TCP, UDP, SECRET and P2P only.' }),
   localProxy: t.boolean({ description: "The server dials the targets itself. Stays false unless the server's settings allow it." }),
-  password: t.string({ description: 'The password of visitor programs. Must be unique among SECRET and P2P tunnels. Required for SECRET; generated for P2P if absent. Null removes it.' }),
   localPath: t.string({ description: "The directory on the agent's machine to serve; null = none. FILE only." }),
   stripPrefix: t.string({ description: 'The prefix to remove from the URL path; null = none. FILE only.' }),
   proxyProtocol: t.field({ type: ProxyProtocol, description: "The PROXY protocol header that carries the visitor's address to the target. TCP and SECRET only." }),
@@ -30,6 +29,7 @@ export const CreateTunnelInput = builder.inputType('CreateTunnelInput', {
     clientId: t.id({ required: true, description: 'The client that the tunnel belongs to.' }),
     mode: t.field({ type: TunnelMode, required: true, description: 'What the tunnel forwards or serves.' }),
     ...tunnelFields(t),
+    password: t.string({ description: 'The password of visitor programs. Must be unique among SECRET and P2P tunnels. Required for SECRET; generated for P2P if absent.' }),
   }),
 });
 
@@ -40,6 +40,7 @@ export const UpdateTunnelInput = builder.inputType('UpdateTunnelInput', {
     clientId: t.id({ description: 'The client that the tunnel belongs to.' }),
     mode: t.field({ type: TunnelMode, description: 'What the tunnel forwards or serves.' }),
     ...tunnelFields(t),
+    password: t.string({ description: 'The password of visitor programs. Must be unique among SECRET and P2P tunnels. Null removes it: a P2P tunnel then gets a generated one, and SECRET tunnels refuse null.' }),
   }),
 });
 

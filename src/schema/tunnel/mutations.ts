@@ -5,6 +5,7 @@ import { CreateTunnelInput, UpdateTunnelInput, tunnelValues } from './input.ts';
 import { startTunnel, stopTunnel } from './write.ts';
 import { Tunnel } from './type.ts';
 import { deleteTunnel, updateTunnel } from './write.ts';
+import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
 
@@ -18,7 +19,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateTunnelInput, required: true, description: 'The values of the new record.' }) },
     resolve: (_root, { input }, context) => {
       const problems = new Problems();
-      return createTunnel(context, problems, tunnelValues(problems, input));
+      return createTunnel(context, problems, tunnelValues(problems, withoutNulls(input)));
     },
   }),
   copyTunnel: t.field({

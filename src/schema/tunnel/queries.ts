@@ -1,7 +1,6 @@
 import { mayUseClient } from '../../rules/ownership.ts';
 import { tunnelConditions } from '../../store/hot/conditions.ts';
 import { builder } from '../builder.ts';
-import type { Context } from '../context.ts';
 import { listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
 import { pageArgs, rowLimits, SortDirection, sortFields } from '../lists/page.ts';
 import { idOf } from '../values/ids.ts';
@@ -65,19 +64,19 @@ builder.queryFields((t) => ({
     description: 'The tunnels, sorted by id unless `sort` is set.',
     args: {
       filter: t.arg({ type: TunnelFilter, description: pageArgs.filter }),
-      search: t.arg.string({ description: pageArgs.search }),
+      search: t.arg.string({ description: 'Only records that contain this text (case-insensitive), or whose id or port equals it.' }),
       sort: t.arg({ type: TunnelSort, description: pageArgs.sort }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
     resolve: async (_root, args, context) => {
-      const query = { ...await listQuery(context, args), ...args.filter && tunnelsOf(context, args.filter) };
+      const query = { ...await listQuery(context, args), ...args.filter && tunnelsOf(args.filter) };
       return context.list(query, context.store.tunnelPage, context.store.tunnelPages);
     },
   }),
 }));
 
-function tunnelsOf(context: Context, { mode, enabled, connected, running, ...owner }: typeof TunnelFilter.$inferInput) {
-  const conditions = tunnelConditions({ connected: connected ?? undefined, enabled: enabled ?? undefined, running: running ?? undefined, owned: ownedOnly(context, owner) });
+function tunnelsOf({ mode, enabled, connected, running, ...owner }: typeof TunnelFilter.$inferInput) {
+  const conditions = tunnelConditions({ connected: connected ?? undefined, enabled: enabled ?? undefined, running: running ?? undefined, owned: ownedOnly(owner) });
   return { mode: mode ?? undefined, conditions };
 }

@@ -25,7 +25,7 @@ type Keyed = Pick<Tunnel, 'mode' | 'password'>;
 export function keyOf({ mode, password }: Keyed): string {
   if (password !== '' || !keyedModes.includes(mode)) return password;
   if (mode === 'p2p') return newVerifyKey();
-  throw invalidInput('password', `a ${mode} tunnel needs one, for visitors to prove`);
+  throw invalidInput('password', `a ${mode} tunnel needs one, so that visitors can connect`);
 }
 
 /** The client of the tunnel and its owner. */

@@ -12,8 +12,6 @@ import type { columnsOfUser } from './columns.ts';
 const userFields = (t: InputFields) => ({
   remark: t.string({ description: 'A note for administrators: at most 255 characters.' }),
   maxTunnels: t.int({ description: 'The maximum number of tunnels and hosts of all clients together: at least 1; null = unlimited.' }),
-  maxClients: t.int({ description: 'The maximum number of clients: at least 1, and not less than the user already has; null = unlimited.' }),
-  expiresAt: t.field({ type: 'DateTime', description: 'When the account and its clients expire: not before one of the clients; null = never.' }),
 });
 
 /** The input for a new user. */
@@ -23,6 +21,8 @@ export const CreateUserInput = builder.inputType('CreateUserInput', {
     username: t.string({ required: true, description: 'The login name. Must be unique.' }),
     password: t.string({ required: true, description: 'The password: at least 6 characters.' }),
     ...userFields(t),
+    maxClients: t.int({ description: 'The maximum number of clients: at least 1; null = unlimited.' }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When the account and its clients expire; null = never.' }),
   }),
 });
 
@@ -33,6 +33,8 @@ export const UpdateUserInput = builder.inputType('UpdateUserInput', {
     username: t.string({ description: 'The login name. Must be unique.' }),
     password: t.string({ description: 'A new password: at least 6 characters.' }),
     ...userFields(t),
+    maxClients: t.int({ description: 'The maximum number of clients: at least 1, and not less than the user already has; null = unlimited.' }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When the account and its clients expire: not before one of the clients; null = never.' }),
   }),
 });
 

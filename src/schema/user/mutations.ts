@@ -3,6 +3,7 @@ import { changePassword } from './write.ts';
 import { CreateUserInput, UpdateUserInput, userValues } from './input.ts';
 import { User } from './type.ts';
 import { createUser, deleteUser, setUserEnabled, updateUser } from './write.ts';
+import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
 
@@ -16,7 +17,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The values of the new record.' }) },
     resolve: (_root, { input }, context) => {
       const problems = new Problems();
-      return createUser(context, problems, userValues(problems, input));
+      return createUser(context, problems, userValues(problems, withoutNulls(input)));
     },
   }),
   updateUser: t.field({

@@ -53,6 +53,7 @@ builder.queryFields((t) => ({
   }),
   users: t.field({
     type: UserPage,
+    nullable: true,
     authScopes: { administrator: true },
     description: 'The users, sorted by id unless `sort` is set. For administrators.',
     args: {

@@ -1,6 +1,7 @@
 import { isPast } from '../../rules/expiry.ts';
 import type { User as UserRow } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
+import { forAdministrators, nullUnlessAdministrator } from '../access/administrator-field.ts';
 import { builder } from '../builder.ts';
 import type { ShownFields } from '../values/columns.ts';
 import type { columnsOfUser } from './columns.ts';
@@ -16,7 +17,7 @@ export const User = builder.prismaObject('User', {
       description: 'False = the user is disabled or has expired: they cannot log in, and their clients do not serve.',
       resolve: (row, _args, context) => row.enabled && !isPast(row.expiresAt, context.now()),
     }),
-    remark: t.exposeString('remark', { authScopes: { administrator: true }, description: 'A note. For administrators.' }),
+    remark: t.string({ nullable: true, description: `A note. ${nullUnlessAdministrator}`, resolve: forAdministrators((row) => row.remark) }),
     maxClients: t.int({ nullable: true, description: 'The maximum number of clients; null = unlimited.', resolve: (row) => numberOrNull(row.maxClients) }),
     maxTunnels: t.int({ nullable: true, description: 'The maximum number of tunnels and hosts of all clients together; null = unlimited.', resolve: (row) => numberOrNull(row.maxTunnels) }),
     clientCount: t.exposeInt('clientCount', { description: 'The number of clients that the user owns.' }),

@@ -41,3 +41,9 @@ export function neverNull<T>(field: string, value: T | null | undefined): T | un
   if (value === null) throw invalidInput(field, 'null; leave it out to keep its value');
   return value;
 }
+
+/** The fields of an input for a new record, without those that are null: they get their default, as absent ones do. */
+export function withoutNulls<Input extends object>(input: Input): { [Field in keyof Input]: Exclude<Input[Field], null> } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the filter is what the type says
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)) as { [Field in keyof Input]: Exclude<Input[Field], null> };
+}

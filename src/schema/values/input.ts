@@ -7,7 +7,7 @@ import { invalidInput } from '../errors.ts';
 export const lineLength = 255;
 /** Maximum length of headers or targets, in characters (contract D32). */
 export const textLength = 16 * 1024;
-/** Maximum length of a list of addresses in characters, by caller: administrators keep blacklists of whole networks. */
+/** Maximum length of a list of addresses in characters, by caller: administrators keep blocklists of whole networks. */
 const ipListLength = { administrator: 1024 * 1024, other: 64 * 1024 };
 /** Maximum length of a path, as in Linux. */
 export const pathLength = 4096;

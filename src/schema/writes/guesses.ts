@@ -18,7 +18,7 @@ export function tellOfGuesses({ attempts, writes, log, now }: { readonly attempt
     logged.add(news, now());
     // Not awaited, so that its duration reveals nothing to the caller.
     const author: Author = { kind: 'anonymous', address };
-    writes.run(author, async (_tx, changed) => changed(changeOf(suspicion)), { background: true }).catch((error: unknown) => log.error(failureNote(error), 'a wrong guess could not be written down'));
+    writes.run(author, async (_tx, changed) => changed(changeOf(suspicion)), { background: true }).catch((error: unknown) => log.error(failureNote(error), 'a wrong guess could not be stored in the audit log'));
   });
 }
 

@@ -67,12 +67,17 @@ export async function saveCounters(transaction: RunTransaction, dialect: Dialect
 const lockAllTables = `LOCK TABLE ${Object.values(Prisma.ModelName).map((name) => `"${name}"`).join(', ')} IN ROW EXCLUSIVE MODE NOWAIT`;
 
 /**
+ * Sorts a megabyte with 64 KB of memory, for which PostgreSQL needs room on its disk. A small change alone may fit in pages that it already has.
+ */
+const useDisk = ["SET LOCAL work_mem = '64kB'", "SELECT count(*) FROM (SELECT repeat(md5(n::text), 4) AS text FROM generate_series(1, 8192) AS n ORDER BY text OFFSET 1) AS sorted"];
+
+/**
  * Makes a write without effect. It changes a value and restores it: SQLite skips a row that stays the same, so a full disk would go unnoticed.
  * @throws the database's error when it can't write at the moment, to any table
  */
 export async function tryWrite(transaction: RunTransaction, dialect: Dialect): Promise<void> {
   await transaction(async (tx) => {
-    if (dialect === 'postgresql') await tx.$executeRawUnsafe(lockAllTables);
+    if (dialect === 'postgresql') for (const statement of [lockAllTables, ...useDisk]) await tx.$executeRawUnsafe(statement);
     for (const change of ['+ 1', '- 1']) await tx.$executeRawUnsafe(`UPDATE "Total" SET value = value ${change} WHERE name = 'users'`);
   });
 }

@@ -119,6 +119,9 @@ export class PostgresqlReader implements HotReader {
 /** Runs a query, and closes its connection when the rows exceed the limit for text: the unread rest could be hundreds of megabytes. */
 async function bounded(pool: pg.Pool, query: { readonly name: string; readonly text: string; readonly values: HotQuery['values'][number][] }, most: number): Promise<pg.QueryResult> {
   const client = await pool.connect();
+  // The query fails with the same error. Without a listener, it would end the process.
+  const lost = () => {};
+  client.on('error', lost);
   let tooLong = false;
   const types = countingTypes(most, () => {
     if (!tooLong) client.release(true);
@@ -129,6 +132,9 @@ async function bounded(pool: pg.Pool, query: { readonly name: string; readonly t
   } catch (error) {
     throw tooLong ? new RowsTooLongError() : error;
   } finally {
-    if (!tooLong) client.release();
+    if (!tooLong) {
+      client.off('error', lost);
+      client.release();
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { LOCK_WAIT_MS } from '../prisma-options.ts';
+import { LOCK_FORGOTTEN_MS, LOCK_WAIT_MS, SHORT_LOCK_WAIT_MS } from '../prisma-options.ts';
 
 /** Something that needs exclusive use of the writing connection. */
 export interface Write {
@@ -18,10 +18,6 @@ export interface WriteQueueOptions {
 
 /** Retry interval while the file is locked, in ms. */
 const RETRY_MS = 15;
-/** How long a write waits after earlier ones have timed out, in ms, so that queued writes don't all wait for the full time. */
-const SHORT_WAIT_MS = 50;
-/** If the lock was not seen for this long, it counts as a new lock, in ms. */
-const FORGET_MS = 1000;
 
 interface Waiting {
   readonly write: Write;
@@ -87,8 +83,8 @@ export class WriteQueue {
 
   #mayWait({ since }: Waiting): boolean {
     const now = performance.now();
-    if (this.#locked === undefined || now - this.#locked.last > FORGET_MS) this.#locked = { since: now, last: now };
+    if (this.#locked === undefined || now - this.#locked.last > LOCK_FORGOTTEN_MS) this.#locked = { since: now, last: now };
     this.#locked.last = now;
-    return now < Math.max(this.#locked.since + LOCK_WAIT_MS, since + SHORT_WAIT_MS);
+    return now < Math.max(this.#locked.since + LOCK_WAIT_MS, since + SHORT_LOCK_WAIT_MS);
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { parseAgentConfig } from '../../../src/agent/config/parse-config.ts';
 import { problemLine } from '../../../src/agent/config/problem.ts';
 
-/** What is read of the table `health` of a tunnel, or what its operator would be told. */
+/** The settings that result from a tunnel's table `health`, or the error that the operator gets. */
 function healthOf(table: string, head = '[tunnels.web]\ntype = "tcp"\ntargets = ["80"]'): unknown {
   const parsed = parseAgentConfig(`${head}\n[tunnels.web.health]\n${table}`);
   if ('problems' in parsed) return parsed.problems.map((problem) => problemLine('a.toml', problem));

@@ -43,5 +43,5 @@ test('a check that is stopped ends at once, and closes its connection', async ()
 });
 
 test('an invalid target is an error', async () => {
-  expect(await checkTarget(tcp, 'nowhere', never)).toBe('"nowhere" is no target');
+  expect(await checkTarget(tcp, 'nowhere', never)).toBe('"nowhere" is not a target');
 });

@@ -16,7 +16,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Checks whose outcome the test gives, on a clock that it turns. */
+/** Checks whose results the test determines, with a clock that the test advances. */
 function startChecks(outcome: (target: string) => string | Promise<string> = () => '', random = () => 0.5) {
   const log = new LogRecorder();
   const checked: Array<readonly [target: string, at: number]> = [];
@@ -118,7 +118,7 @@ test('a check that this machine cannot run does not count for the target, and is
   expect(lines()).toHaveLength(3);
 });
 
-test('what the file no longer asks for is checked no more; what it still asks for keeps its state', async () => {
+test('targets without a check in the changed file are not checked any more; the others keep their state', async () => {
   const { checks, checked, lines } = startChecks(() => 'refused');
   checks.set([named('web', 'a:1', 'b:1'), named('db', 'c:1')]);
   await seconds(30);
@@ -127,7 +127,7 @@ test('what the file no longer asks for is checked no more; what it still asks fo
   const from = checked.length;
   await seconds(30);
   expect(new Set(checked.slice(from).map(([target]) => target))).toEqual(new Set(['a:1', 'd:1']));
-  // a:1 was out already: only d:1 is news.
+  // a:1 was already out of rotation: only d:1 is new.
   expect(lines().slice(3)).toEqual(['web: d:1 is out of rotation: 2 health checks failed in a row (refused); no target is left: visitors are refused']);
   checks.stop();
   expect(jest.getTimerCount()).toBe(0);
@@ -138,23 +138,23 @@ test('the state is reported to the server, again after a reconnect; a change at 
   const { checks } = startChecks((target) => target === 'a:1' ? problem : '');
   checks.set([named('web', 'a:1', 'b:1')]);
   await seconds(16);
-  const told: HealthMessage[] = [];
-  checks.established('web', ref, (message) => told.push(message));
-  expect(told).toEqual([{ type: 'health', ...ref, check: how, targets: [{ target: 'a:1', healthy: false, failures: 2, ageMs: 3500, error: 'refused' }] }]);
+  const messages: HealthMessage[] = [];
+  checks.established('web', ref, (message) => messages.push(message));
+  expect(messages).toEqual([{ type: 'health', ...ref, check: how, targets: [{ target: 'a:1', healthy: false, failures: 2, ageMs: 3500, error: 'refused' }] }]);
   await seconds(40);
-  expect(told.slice(1)).toEqual([{ type: 'health', ...ref, targets: [expect.objectContaining({ target: 'a:1', healthy: false, failures: expect.any(Number) })] }]);
+  expect(messages.slice(1)).toEqual([{ type: 'health', ...ref, targets: [expect.objectContaining({ target: 'a:1', healthy: false, failures: expect.any(Number) })] }]);
   problem = '';
   await seconds(11);
-  expect(told.at(-1)).toMatchObject({ targets: [{ target: 'a:1', healthy: true, failures: 0 }] });
+  expect(messages.at(-1)).toMatchObject({ targets: [{ target: 'a:1', healthy: true, failures: 0 }] });
   checks.lost();
   problem = 'silent';
-  const before = told.length;
+  const before = messages.length;
   await seconds(30);
-  expect(told).toHaveLength(before);
+  expect(messages).toHaveLength(before);
   const again: HealthMessage[] = [];
   checks.established('web', { of: 'tunnel', id: 8 }, (message) => again.push(message));
   expect(again).toMatchObject([{ id: 8, check: how, targets: [{ target: 'a:1', healthy: false, error: 'silent' }] }]);
-  // These checks are over, and the session goes on.
+  // These checks have ended, but the session continues.
   checks.set([]);
   expect(again.at(-1)).toEqual({ type: 'health', of: 'tunnel', id: 8, check: null, targets: [] });
 });
@@ -164,12 +164,12 @@ test('changes are reported at most once a second, and messages about many target
   const { checks } = startChecks(() => checked++ % 300 < 150 ? '\u{10ffff}"\\'.repeat(100) : '', Math.random);
   checks.set([{ name: 'web', targets: Array.from({ length: 120 }, (_, index) => `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}:${index + 1}`), health: { ...how, intervalMs: 1000, maxFailed: 1 } }]);
   await seconds(5);
-  const told: HealthMessage[] = [];
-  checks.established('web', ref, (message) => told.push(message));
-  expect(told.length).toBeGreaterThan(1);
+  const messages: HealthMessage[] = [];
+  checks.established('web', ref, (message) => messages.push(message));
+  expect(messages.length).toBeGreaterThan(1);
   await seconds(60);
-  expect(told.filter(({ targets }) => targets.length < HEALTH_TARGETS).length).toBeLessThan(65);
-  for (const message of told) {
+  expect(messages.filter(({ targets }) => targets.length < HEALTH_TARGETS).length).toBeLessThan(65);
+  for (const message of messages) {
     expect(Buffer.byteLength(JSON.stringify(message))).toBeLessThan(MAX_CONTROL);
     expect(healthMessage.safeParse(message).success).toBe(true);
   }

@@ -36,7 +36,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
 
   const newDir = () => path.join(directory, String(++dirs));
 
-  /** An engine that orders at pebble, with these hosts; they ask for certificates unless told otherwise. */
+  /** An engine that orders at pebble, with these hosts; they ask for certificates by default. */
   async function start(hosts: readonly Partial<WantedHost>[], { dir = newDir(), timing = {}, off = false }: { readonly dir?: string; readonly timing?: Partial<AcmeTiming>; readonly off?: boolean } = {}) {
     const acme = { directory: pebble.directory, email: 'somebody@example.com', ca: pebble.ca, dir, write: writePrivately, timing: { lookMs: 20, ...timing } };
     const stored = hosts.map((host) => ({ ...hostOf({ acme: true, ...host }), inletBytes: 0, exportBytes: 0 }));

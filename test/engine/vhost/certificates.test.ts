@@ -23,7 +23,7 @@ async function putPair({ certificate: cert, key }: TestCertificate): Promise<voi
   await put(privateKey, key);
 }
 
-/** A host with the pair of files, under load; how its certificate stands. */
+/** A host with the pair of files, under load, and a function that returns the state of its certificate. */
 async function start(pair: TestCertificate) {
   await putPair(pair);
   const vhost = await startVhost([hostOf({ id: 77, host: 'a.p.example.com', certificate, privateKey }), hostOf({ id: 78, host: 'b.p.example.com', certificate, privateKey })]);
@@ -71,8 +71,8 @@ test('an unusable pair never replaces the good one, and log and state report the
   for (const [fault, pair] of bad) {
     const from = log.entries.length;
     await putPair(pair);
-    const told = await until(({ problem }) => problem.includes(fault));
-    expect(told).toMatchObject({ status: 'refused', problem: expect.stringMatching(/^the new certificate cannot be used \(.*\): the one before stays$/), inUse: { names: ['*.p.example.com'] } });
+    const reported = await until(({ problem }) => problem.includes(fault));
+    expect(reported).toMatchObject({ status: 'refused', problem: expect.stringMatching(/^the new certificate cannot be used \(.*\): the one before stays$/), inUse: { names: ['*.p.example.com'] } });
     expect(await log.line(new RegExp(`cannot be used \\(${fault}`), from)).toMatchObject({ certificate, level: 50 });
     await load.next(20);
     await putPair(covering);

@@ -116,7 +116,7 @@ test.each([0, 8])('a body that the visitor cancels (code %d) is not complete for
   expect(origin.received.join('')).toMatch(/\r\n\r\n6\r\na part\r\n$/);
 });
 
-/** A visitor who uploads, and takes heads but no byte of a body until he opens his window: an answer stays unsent. */
+/** A visitor that uploads, and accepts heads but no byte of a body until it opens its window, so an answer stays unsent. */
 function uploading(httpsPort: number, path: string) {
   const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate, settings: { initialWindowSize: 0 } });
   const stream = session.request({ ':method': 'POST', ':path': path }, { waitForTrailers: true });

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await rig.host({ host: name, targets: [origin.target], certificate: covering.certificate, privateKey: covering.key });
 });
 
-// Another password forgets who was let in.
+// A new password ends what the old one allowed.
 let password = 'p0';
 let turn = 0;
 beforeEach(async () => {

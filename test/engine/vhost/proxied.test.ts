@@ -121,7 +121,7 @@ test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that 
   expect(gated).toEqual(['192.0.2.7', '192.0.2.7', 'passed 192.0.2.7']);
 });
 
-/** Asks through a program in front of both ports, from another address each. @param front starts it @returns what the target is told of the visitors */
+/** Sends requests through a program in front of both ports, each from another address. @param front starts the program @returns what the target receives about the visitors */
 async function askThrough(front: (ports: { readonly plain: readonly [number, number]; readonly secure: readonly [number, number] }) => Child): Promise<string[]> {
   const { httpPort, httpsPort, seen } = await start();
   const [plain, secure] = [await freePort(), await freePort()];

@@ -84,7 +84,7 @@ for (const { name, programs, start: startOrigin } of smugglingOrigins) {
       });
     });
 
-    // The last ones: what is cut off may be told later.
+    // Only the last ones: what was cut off may be reported later.
     describe('a chunked body that is malformed is refused; the origin sees the request that it was sent with, cut off, and no other', () => {
       test.each(chunks)('%j', async (chunk) => {
         const { reached, ...answered } = await outcome(`${start}Transfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n${inner}`);

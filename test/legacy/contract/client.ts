@@ -30,7 +30,7 @@ function settable(on: Record<string, string | number>, webPassword: string): Rec
     web_password: login({ web_username: 'other', web_password: webPassword }),
     blackiplist: set({ blackiplist: '192.0.2.1\r\n\r\n192.0.2.2\r\n192.0.2.1' }, { BlackIpList: ['192.0.2.2', '192.0.2.1'] }),
     ipwhite: set({ ipwhite: 'TRUE' }, { IpWhite: true }),
-    ipwhitepass: { send: { ...on, ipwhitepass: 'let me in' }, makes: {}, stored: { ipWhitePassword: 'let me in' } },
+    ipwhitepass: { send: { ...on, ipwhitepass: 'open the door' }, makes: {}, stored: { ipWhitePassword: 'open the door' } },
     ipwhitelist: set({ ipwhitelist: '192.0.2.3' }, { IpWhiteList: ['192.0.2.3'] }),
     expire_time: set({ expire_time: '2030-01-01T12:30' }, { ExpireTime: '2030-01-01 12:30:00', EffectiveExpireTime: '2030-01-01 12:30:00' }),
   };

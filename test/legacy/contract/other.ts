@@ -35,7 +35,7 @@ const refusedEntries: readonly Failure[] = [
   ['platform domain *.own.com conflicts with existing wildcard host *.x.own.com', entries(d, t, { Wildcard: '*.own.com' })],
 ];
 /** A visitor of client 1: the key as its digest. */
-const visitor = { vkey: hash('md5', 'key-1', 'hex'), pass: 'let me in' };
+const visitor = { vkey: hash('md5', 'key-1', 'hex'), pass: 'open the door' };
 const credentials = { username: 'alice', password };
 
 /** Contract 2.6, 2.7, 3.2 and 3.3. */
@@ -43,7 +43,7 @@ export const otherContract: Contract = {
   '/auth/gettime': { send: {}, answer: { time: expect.any(Number) }, parameters: {}, failures: [] },
   '/auth/getauthkey': { send: {}, answer: { status: 1, crypt_auth_key: expect.stringMatching(/^[0-9a-f]{64}$/), crypt_type: 'aes cbc' }, parameters: {}, failures: [] },
   '/auth/ipwhiteauth': {
-    given: [{ path: '/client/edit', send: { id: 1, ipwhite: 1, ipwhitepass: 'let me in' }, answer: wrote('save success') }],
+    given: [{ path: '/client/edit', send: { id: 1, ipwhite: 1, ipwhitepass: 'open the door' }, answer: wrote('save success') }],
     send: visitor, answer: { success: true, message: 'ok' },
     parameters: {
       vkey: { send: { ...visitor, vkey: 'key-1' }, answer: { success: false, message: 'unknown key' } },

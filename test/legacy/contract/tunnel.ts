@@ -37,7 +37,7 @@ const failures = (on: Record<string, string | number>): readonly Failure[] => [
   ['The number of tunnels exceeds the limit', { ...on, client_id: 4, port: 0 }],
   ['The number of user tunnels exceeds the limit', { ...on, client_id: 3, port: 0 }],
   ['secret mode keys visitors must be unique', { ...on, type: 'p2p', password: 'visitors' }],
-  ['invalid password: a secret tunnel needs one, for visitors to prove', { ...on, type: 'secret' }],
+  ['invalid password: a secret tunnel needs one, so that visitors can connect', { ...on, type: 'secret' }],
   ['invalid server_ip: not an IP address', { ...on, server_ip: 'here' }],
   ['invalid target: "no target" is not host:port', { ...on, target: 'no target' }],
   ['permission denied', { ...on }, 403, 'alice'],

@@ -35,8 +35,8 @@ async function firstLine(socket: net.Socket): Promise<string> {
 async function serve(socket: net.Socket): Promise<void> {
   const [what, bytes] = (await firstLine(socket)).split(' ');
   if (what === 'download') {
-    const told = setInterval(() => say(`sent ${socket.bytesWritten}`), 100);
-    socket.once('close', () => clearInterval(told));
+    const reports = setInterval(() => say(`sent ${socket.bytesWritten}`), 100);
+    socket.once('close', () => clearInterval(reports));
     await sendPayload(socket, Number(bytes), SEED);
   } else if (what === 'upload') {
     const { bytes: seen, hash } = await receive(socket);
@@ -59,7 +59,7 @@ async function target(): Promise<void> {
 async function visit(name: string, what: string, port: number, bytes: number): Promise<void> {
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const failed = new Promise<never>((_, reject) => { socket.on('error', reject); });
-  failed.catch(() => undefined); // whoever waits below hears of it
+  failed.catch(() => undefined); // the code that waits below gets the error
   await Promise.race([once(socket, 'connect'), failed]);
   socket.write(`${what === 'stop' ? 'download' : what} ${bytes}\n`);
   const work = async (): Promise<void> => {

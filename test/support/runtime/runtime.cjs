@@ -33,8 +33,8 @@ let suites = 0;
 
 /**
  * Loads suites the way Node loads modules, in place of `jest-runtime`, which gives each suite a realm and all modules of its own: there every
- * suite loads the program and its libraries anew (a second and more of a processor), compiles anew what runs hot, and reaches globals through a
- * proxy. Here the suites of a worker share the modules of src and of packages; those of test and bench each suite has anew, since they
+ * suite loads the program and its libraries again (a second and more of CPU), compiles hot code again, and reaches globals through a
+ * proxy. Here the suites of a worker share the modules of src and of packages; each suite loads those of test and bench again, since they
  * keep what belongs to it (hooks.mjs). The methods are those that `jest-runner` and `jest-circus` call.
  */
 module.exports = class Runtime {
@@ -52,7 +52,7 @@ module.exports = class Runtime {
     return true;
   }
 
-  /** A part of jest; jest-circus, which keeps a suite's tests in its module, anew for each suite. */
+  /** A part of jest. jest-circus, which keeps a suite's tests in its module, is loaded again for each suite. */
   requireInternalModule(file) {
     if (path.basename(file).startsWith('jestAdapterInit')) {
       delete require.cache[require.resolve(file)];

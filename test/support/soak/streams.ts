@@ -57,6 +57,6 @@ export function socksStreams(port: number, target: string): Traffic {
 export async function connect(port: number): Promise<net.Socket> {
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   await once(socket, 'connect');
-  socket.on('error', () => undefined); // readers hear of it
+  socket.on('error', () => undefined); // readers get the error
   return socket;
 }

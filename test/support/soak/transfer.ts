@@ -47,7 +47,7 @@ export async function checkHash(received: AsyncIterable<unknown> | Iterable<unkn
 
 /** Sends a payload through a connection to something that sends everything back, ends, and checks what comes until the other end does. */
 export async function echoThrough(socket: net.Socket, bytes: number, seed: number): Promise<void> {
-  socket.on('error', () => undefined); // the reader hears of it
+  socket.on('error', () => undefined); // the reader gets the error
   let failure: Error | undefined;
   socket.once('end', () => { failure = failureBehindEnd(socket); });
   try {

@@ -29,7 +29,7 @@ async function post(options: http.RequestOptions, bytes: number, seed: number): 
     for (let i = 0; i < 2; i++) {
       const request = http.request({ host: HOST, agent, method: 'POST', ...options });
       const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
-      request.on('error', () => undefined); // who reads the response hears of it
+      request.on('error', () => undefined); // the reader of the response gets the error
       const sent = pipeline(Readable.from(payload(bytes, seed + i), { objectMode: false }), request).catch(() => undefined);
       const [response] = await answered;
       await checked(response, response.statusCode, bytes, seed + i);
@@ -96,7 +96,7 @@ export function fileRequests(port: number, files: readonly ServedFile[]): Traffi
 async function get(options: http.RequestOptions): Promise<http.IncomingMessage> {
   const request = http.request({ host: HOST, agent: false, ...options });
   const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
-  request.on('error', () => undefined).end(); // who reads the response hears of it
+  request.on('error', () => undefined).end(); // the reader of the response gets the error
   return (await answered)[0];
 }
 

@@ -21,7 +21,7 @@ import type { VisitorSide } from './visitor-side.ts';
 /** What all requests of an HTTP/2 session have in common. */
 export interface Http2Visitor {
   readonly origin: PairOrigin;
-  /** The session's. */
+  /** The connections to targets that all requests of the session share. */
   readonly pool: TargetPool;
   /** Whether the session may request a host: its certificate has to cover it. */
   readonly covers: (host: string) => boolean;
@@ -45,7 +45,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
   readonly #context: VhostContext;
   readonly #handler: RequestHandler;
   readonly #response: Http2Response;
-  /** Bytes of the body that are still to come; undefined = it has no length and goes on in chunks. */
+  /** Bytes of the body that have not arrived; undefined = the length is unknown, and the target gets the body in chunks. */
   #missing: number | undefined;
   #trailer: readonly Field[] = [];
   /** The stream is read: its request has a body. */
@@ -73,11 +73,11 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     visitor.unread.open(this);
   }
 
-  /** The head is complete: handles the request, now or when the visitor has read what waits. */
+  /** The head is complete: handles the request, now or when the visitor has read enough of the data that the server holds for it. */
   begin(head: RequestHead): void {
     const { unread } = this.#visitor;
     if (unread.hasRoom) return this.#begin(head);
-    // Its body would wait here, too.
+    // The server would have to hold its body, too.
     if (!this.requestOver) return this.#stream.close(NGHTTP2_REFUSED_STREAM);
     this.#stopWaiting = unread.wait(() => {
       this.#stopWaiting = undefined;
@@ -105,7 +105,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
   #expect(framing: Framing): void {
     if (framing.kind === 'length') {
       this.#missing = framing.bytes;
-      if (this.requestOver && framing.bytes > 0) throw new HttpSyntaxError('there is no body, which has a length');
+      if (this.requestOver && framing.bytes > 0) throw new HttpSyntaxError('the request has a Content-Length, but no body');
       this.requestOver = framing.bytes === 0;
     }
     if (this.requestOver) return;
@@ -152,7 +152,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     this.#stream.close(NGHTTP2_PROTOCOL_ERROR);
   }
 
-  /** The stream is closed. @returns whether the visitor took the request back */
+  /** The stream is closed. @returns whether the visitor canceled the request */
   onClosed(): boolean {
     this.#stopWaiting?.();
     this.#handler.close();

@@ -19,7 +19,7 @@ export function placeOf(head: RequestHead): RequestPlace {
   const [host, ...more] = valuesOf(fields, 'host');
   if (more.length > 0) throw new HttpSyntaxError('more than one Host');
   if (host === undefined && minor === 1) throw new HttpSyntaxError('no Host');
-  if (method === 'CONNECT') throw new HttpSyntaxError('this is no proxy', 501);
+  if (method === 'CONNECT') throw new HttpSyntaxError('this server is not a proxy', 501);
   if (target.startsWith('/')) return placeAt(host ?? '', target);
   if (target === '*' && method === 'OPTIONS') return placeAt(host ?? '', '*');
   const absolute = /^https?:\/\/([^/?#@]+)(\/[^#]*|\?[^#]*)?$/i.exec(target);
@@ -36,6 +36,6 @@ function placeAt(host: string, sent: string): RequestPlace {
 
 function pathOf(sent: string): string {
   const path = resolvedPath(sent);
-  if (path === undefined) throw new HttpSyntaxError('the path means different things to different programs');
+  if (path === undefined) throw new HttpSyntaxError('the path is ambiguous: programs interpret it in different ways');
   return path;
 }

@@ -11,6 +11,7 @@ import type { ByteSocket, SocketBackend } from '../../../wire/socket.ts';
 import { withOrigin } from '../../../wire/with-origin.ts';
 import { requestedHost } from '../../../rules/host-name.ts';
 import { logAcceptErrors } from '../../limits/accept-errors.ts';
+import { HandshakeQueue } from '../../limits/handshake-queue.ts';
 import { coveredHosts } from './covered-hosts.ts';
 import type { HostEntry } from '../hosts.ts';
 import { HeadsForTarget } from '../target/head-for-target.ts';
@@ -68,12 +69,22 @@ export interface HttpsContext {
   passThrough(entry: HostEntry, socket: ByteSocket): void;
 }
 
+/** What a visitor asked for before the handshake. */
+interface Asked {
+  /** The server name that the visitor sent; without one, the server's own. */
+  readonly asked: string;
+  /** The client for which a trusted proxy forwards the connection; undefined = the peer itself. */
+  readonly origin: PairOrigin | undefined;
+}
+
 /** Listens for HTTPS: the name in the hello picks the certificate, or the target that has it. */
 export class HttpsFront {
   readonly #context: HttpsContext;
   readonly #server: net.Server;
   readonly #sessions = new Set<Http2Session>();
   readonly #requests = new Turns(REQUESTS);
+  /** Each handshake takes a signature of 0.1 to 5 ms. */
+  readonly #handshakes = new HandshakeQueue();
   /** Connections with an unfinished handshake, and the visitor's address; undefined = a trusted proxy's. */
   readonly #unfinished = new Map<net.Socket, string | undefined>();
   readonly #shares = new ConnectionShares(UNFINISHED);
@@ -194,6 +205,13 @@ export class HttpsFront {
       socket.end(HANDSHAKE_FAILURE, () => socket.destroy());
       return;
     }
+    await this.#handshakes.next('session', (origin ?? originOf(socket)).remoteAddress);
+    if (socket.destroyed) return;
+    this.#secure(socket, { secureContext, asked: requestedHost(serverName) ?? this.#context.ownName(), origin });
+  }
+
+  /** Begins the handshake: Node handles the hello before the next callback. */
+  #secure(socket: net.Socket, { secureContext, ...asked }: Asked & { readonly secureContext: tls.SecureContext }): void {
     const secured = new tls.TLSSocket(socket, { ...TUNED, isServer: true, secureContext });
     secured.on('error', () => secured.destroy());
     // Without a tls.Server, nothing else closes a connection that was tampered with after its handshake.
@@ -203,16 +221,12 @@ export class HttpsFront {
       this.#finish(socket);
       // As tls.Server does: until then HTTP/2 waits for the handshake.
       Reflect.set(secured, 'secureConnecting', false);
-      this.#onSecure(secured, socket, { asked: requestedHost(serverName) ?? this.#context.ownName(), origin });
+      this.#onSecure(secured, socket, asked);
     });
   }
 
-  /**
-   * @param carrier the socket below TLS
-   * @param asked the server name that the visitor sent
-   * @param origin the client for which a trusted proxy forwards it; undefined = the peer itself
-   */
-  #onSecure(socket: tls.TLSSocket, carrier: net.Socket, { asked, origin }: { readonly asked: string; readonly origin: PairOrigin | undefined }): void {
+  /** @param carrier the socket below TLS */
+  #onSecure(socket: tls.TLSSocket, carrier: net.Socket, { asked, origin }: Asked): void {
     if (socket.alpnProtocol !== 'h2') {
       this.#context.serve(this.#from(origin, carrier, this.#context.sockets.secured(socket, carrier, this.#context.halfClosedMs)));
       return;

@@ -160,7 +160,7 @@ export const responses: readonly Conversation[] = [
     ],
   },
   {
-    name: 'a visitor of HTTP/1.0 gets no chunks, even of an origin that sends him some',
+    name: 'a visitor of HTTP/1.0 gets no chunks, even if the origin sends chunks',
     steps: [
       visitor.says(head('GET / HTTP/1.0', 'Host: example.test')), origin.sees(forwarded('GET /').replace('HTTP/1.1', 'HTTP/1.0')),
       origin.says(head('HTTP/1.1 200 OK', chunked), chunk('hel')), visitor.sees(head('HTTP/1.1 200 OK', 'Connection: close'), 'hel'), origin.says(chunk('lo'), lastChunk),

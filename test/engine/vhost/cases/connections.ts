@@ -57,7 +57,7 @@ export const connections: readonly Conversation[] = [
     ],
   },
   {
-    name: 'an origin that ends a connection without saying so before is connected with anew',
+    name: 'after an origin has closed a connection without an announcement, the next request uses a new one',
     steps: [...get('/1'), origin.ends, origin.seesEnd, visitor.says(request('GET /2')), origin.accepts, origin.sees(forwarded('GET /2')), ...answer],
   },
   {
@@ -88,11 +88,11 @@ export const connections: readonly Conversation[] = [
     ],
   },
   {
-    name: 'a visitor who ends his direction gets his answer',
+    name: 'a visitor that half-closes the connection gets the answer',
     steps: [visitor.says(request('GET /')), visitor.ends, origin.sees(forwarded('GET /')), origin.says(head('HTTP/1.1 200 OK', 'Content-Length: 4'), 'la'), visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 4', 'Connection: close'), 'la'), origin.says('te'), visitor.sees('te'), visitor.seesEnd],
   },
   {
-    name: 'a visitor who ends his direction after a body gets his answer',
+    name: 'a visitor that half-closes the connection after a body gets the answer',
     steps: [visitor.says(request('POST /', 'Content-Length: 2'), 'hi'), visitor.ends, origin.sees(forwarded('POST /', 'Content-Length: 2'), 'hi'), origin.says(ok, 'ok'), visitor.sees(closing, 'ok'), visitor.seesEnd],
   },
 ];
@@ -142,7 +142,7 @@ export const streams: readonly Conversation[] = [
 
 /** Connections that break. */
 export const aborts: readonly Conversation[] = [
-  { name: 'a visitor who breaks off while he waits: the origin hears of it', steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), visitor.resets, origin.seesReset] },
+  { name: 'when a visitor resets the connection while it waits, the origin sees a reset', steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), visitor.resets, origin.seesReset] },
   {
     name: 'a visitor who breaks off in the middle of an answer',
     steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(sse, chunk('1')), visitor.sees(sse, chunk('1')), visitor.resets, origin.seesReset],
@@ -152,14 +152,14 @@ export const aborts: readonly Conversation[] = [
     steps: [visitor.says(request('POST /', 'Content-Length: 10'), 'abc'), origin.sees(forwarded('POST /', 'Content-Length: 10'), 'abc'), visitor.resets, origin.seesReset],
   },
   {
-    name: 'a visitor who ends his direction in the middle of a body: the origin must not take it for a whole one',
+    name: 'when a visitor half-closes the connection in the middle of a body, the origin must not take the body for complete',
     steps: [visitor.says(request('POST /', 'Content-Length: 10'), 'abc'), origin.sees(forwarded('POST /', 'Content-Length: 10'), 'abc'), visitor.ends, origin.seesReset, visitor.seesEnd],
   },
   {
-    name: 'a visitor who ends his direction in the middle of chunks',
+    name: 'a visitor half-closes the connection in the middle of chunks',
     steps: [visitor.says(request('POST /', 'Transfer-Encoding: chunked'), chunk('abc')), origin.sees(forwarded('POST /', 'Transfer-Encoding: chunked'), chunk('abc')), visitor.ends, origin.seesReset, visitor.seesEnd],
   },
-  { name: 'a visitor who ends his direction in the middle of a head reaches no origin', steps: [visitor.says('GET / HTTP/1.1\r\nHost: exam'), visitor.ends, visitor.seesEnd] },
+  { name: 'a visitor that half-closes the connection in the middle of a head reaches no origin', steps: [visitor.says('GET / HTTP/1.1\r\nHost: exam'), visitor.ends, visitor.seesEnd] },
   { name: 'a visitor who leaves between two requests: the origin\'s connection is closed cleanly', steps: [...get('/1'), visitor.ends, visitor.seesEnd, origin.seesEnd] },
   { name: 'a visitor who breaks off between two requests: so is it then', steps: [...get('/1'), visitor.resets, origin.seesEnd] },
   { name: 'an origin that closes without an answer', steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.ends, visitor.isRefused(502), visitor.seesEnd] },

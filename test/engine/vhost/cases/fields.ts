@@ -1,4 +1,4 @@
-import { type Conversation, forwarded, head, origin, request, told, visitor } from '../../../support/conversation.ts';
+import { type Conversation, forwarded, head, origin, request, visitorFields, visitor } from '../../../support/conversation.ts';
 
 const ok = head('HTTP/1.1 200 OK', 'Content-Length: 2');
 const answer = [origin.says(ok, 'ok'), visitor.sees(ok, 'ok')];
@@ -24,7 +24,7 @@ function response(name: string, sent: readonly string[], seen: readonly string[]
   };
 }
 
-/** What an origin hears of a visitor whose request came from a trusted proxy, 127.0.0.9. */
+/** What an origin receives about a visitor whose request came from a trusted proxy, 127.0.0.9. */
 function behindProxy(name: string, sent: readonly string[], said: { readonly passed?: string; readonly real?: string; readonly scheme?: string; readonly host?: string }): Conversation {
   const { passed = '127.0.0.9', real = '127.0.0.9', scheme = 'http', host = 'example.test' } = said;
   return {
@@ -50,7 +50,7 @@ export const headerFields: readonly Conversation[] = [
   fields('what Connection names stays behind', ['Connection: x-secret, X-Other', 'X-Secret: 1', 'x-other: 2', 'X-Third: 3'], ['X-Third: 3']),
   fields('what several Connections name stays behind', ['Connection: x-one', 'X-One: 1', 'Connection: x-two', 'X-Two: 2'], []),
   fields('Connection can\'t take away cookies or credentials', ['Connection: cookie, authorization', 'Cookie: a=b', 'Authorization: Bearer x'], ['Cookie: a=b', 'Authorization: Bearer x']),
-  fields('what a stranger says of where he comes from is not believed', ['X-Forwarded-For: 192.0.2.1', 'x-real-ip: 192.0.2.2', 'X-Forwarded-Proto: https', 'X-FORWARDED-HOST: evil.test', 'Forwarded: for=192.0.2.1', 'X: 1'], ['X: 1']),
+  fields('fields in which a visitor states its own address are replaced', ['X-Forwarded-For: 192.0.2.1', 'x-real-ip: 192.0.2.2', 'X-Forwarded-Proto: https', 'X-FORWARDED-HOST: evil.test', 'Forwarded: for=192.0.2.1', 'X: 1'], ['X: 1']),
   fields('Connection can\'t take away what the server says of a visitor', ['Connection: x-forwarded-for, x-real-ip'], []),
   fields('Authorization passes to a host without password', ['Authorization: Basic eDp5'], ['Authorization: Basic eDp5']),
   fields('Via, Max-Forwards and the like pass', ['Via: 1.1 other', 'Max-Forwards: 3', 'Cache-Control: no-cache', 'Range: bytes=0-1'], ['Via: 1.1 other', 'Max-Forwards: 3', 'Cache-Control: no-cache', 'Range: bytes=0-1']),
@@ -58,22 +58,22 @@ export const headerFields: readonly Conversation[] = [
   fields('what CGI would take for framing, or for what concerns one connection, stays behind', ['Content_Length: 5', 'Transfer_Encoding: chunked', 'Keep_Alive: 1', 'Proxy_Authorization: x', 'X_A: 1'], ['X_A: 1']),
   fields('what CGI would take for the proxy to use stays behind', ['Proxy: http://evil.test', 'PROXY: x', 'X: 1'], ['X: 1']),
   fields('sessions of the panel stay behind, other cookies pass', ['Cookie: a=b; beegosessionID=s; c=d', 'cookie: __Host-beegosessionID=s', 'Cookie: e=f;beegosessionID = "s"', 'Cookie: xbeegosessionID=1'], ['Cookie: a=b; c=d', 'Cookie: e=f', 'Cookie: xbeegosessionID=1']),
-  own('the host may set cookies by its headers', ['Cookie: a=b'], ['Cookie: c=d; beegosessionID=s'], [edited, ...told, 'Cookie: a=b']),
-  own('what CGI would take for a header of the host stays behind', ['X-Team-Id: a', 'X_Role: b'], ['X_Team_Id: evil', 'x-team_id: evil', 'X-Role: evil', 'Y: 1'], [edited, 'Y: 1', ...told, 'X-Team-Id: a', 'X_Role: b']),
-  own('a header of the host is added', ['X-Team: a'], [], [edited, ...told, 'X-Team: a']),
-  own('a header of the host replaces all that came under its name', ['X-Team: a'], ['x-team: 1', 'X-TEAM: 2', 'Y: 3'], [edited, 'Y: 3', ...told, 'X-Team: a']),
-  own('several headers of the host', ['A: 1', 'B: 2', 'A: 3'], ['a: x'], [edited, ...told, 'A: 1', 'B: 2', 'A: 3']),
-  own('a value with colons and blanks', ['X:  a: b  c:d '], [], [edited, ...told, 'X: a: b  c:d']),
-  own('an empty value of the host takes away what came', ['X:'], ['x: secret'], [edited, ...told, 'X: ']),
-  own('a value beyond Latin-1 goes as UTF-8', ['X: grün €'], [], [edited, ...told, `X: ${Buffer.from('grün €').toString('latin1')}`]),
-  own('the host may set the credentials of its origin', ['Authorization: Bearer origin'], ['Authorization: Bearer visitor'], [edited, ...told, 'Authorization: Bearer origin']),
-  own('the host may set what is said of the visitor', ['X-Forwarded-Proto: https'], [], [edited, ...told.filter((line) => !line.startsWith('X-Forwarded-Proto')), 'X-Forwarded-Proto: https']),
-  own('the host may set Host by its headers', ['Host: inner.test'], [], [...told, 'Host: inner.test']),
-  own('a header of the host can\'t change where the body ends or how the connection goes on', ['Content-Length: 5', 'Transfer-Encoding: chunked', 'Connection: close', 'Upgrade: x', 'Expect: 100-continue', 'X: 1'], [], [edited, ...told, 'X: 1']),
+  own('the host may set cookies by its headers', ['Cookie: a=b'], ['Cookie: c=d; beegosessionID=s'], [edited, ...visitorFields, 'Cookie: a=b']),
+  own('what CGI would take for a header of the host stays behind', ['X-Team-Id: a', 'X_Role: b'], ['X_Team_Id: evil', 'x-team_id: evil', 'X-Role: evil', 'Y: 1'], [edited, 'Y: 1', ...visitorFields, 'X-Team-Id: a', 'X_Role: b']),
+  own('a header of the host is added', ['X-Team: a'], [], [edited, ...visitorFields, 'X-Team: a']),
+  own('a header of the host replaces all that came under its name', ['X-Team: a'], ['x-team: 1', 'X-TEAM: 2', 'Y: 3'], [edited, 'Y: 3', ...visitorFields, 'X-Team: a']),
+  own('several headers of the host', ['A: 1', 'B: 2', 'A: 3'], ['a: x'], [edited, ...visitorFields, 'A: 1', 'B: 2', 'A: 3']),
+  own('a value with colons and blanks', ['X:  a: b  c:d '], [], [edited, ...visitorFields, 'X: a: b  c:d']),
+  own('an empty value of the host takes away what came', ['X:'], ['x: secret'], [edited, ...visitorFields, 'X: ']),
+  own('a value beyond Latin-1 goes as UTF-8', ['X: grün €'], [], [edited, ...visitorFields, `X: ${Buffer.from('grün €').toString('latin1')}`]),
+  own('the host may set the credentials of its origin', ['Authorization: Bearer origin'], ['Authorization: Bearer visitor'], [edited, ...visitorFields, 'Authorization: Bearer origin']),
+  own('the host may set what is said of the visitor', ['X-Forwarded-Proto: https'], [], [edited, ...visitorFields.filter((line) => !line.startsWith('X-Forwarded-Proto')), 'X-Forwarded-Proto: https']),
+  own('the host may set Host by its headers', ['Host: inner.test'], [], [...visitorFields, 'Host: inner.test']),
+  own('a header of the host can\'t change where the body ends or how the connection goes on', ['Content-Length: 5', 'Transfer-Encoding: chunked', 'Connection: close', 'Upgrade: x', 'Expect: 100-continue', 'X: 1'], [], [edited, ...visitorFields, 'X: 1']),
   {
     name: 'hostchange replaces Host, and X-Forwarded-Host tells the one that was asked for',
     host: { hostChange: 'inner.test:3000' },
-    steps: [visitor.says(request('GET /')), origin.sees(head('GET / HTTP/1.1', 'Host: inner.test:3000', ...told)), ...answer],
+    steps: [visitor.says(request('GET /')), origin.sees(head('GET / HTTP/1.1', 'Host: inner.test:3000', ...visitorFields)), ...answer],
   },
   {
     // The low byte of this letter is a CR.
@@ -81,19 +81,19 @@ export const headerFields: readonly Conversation[] = [
     host: { hostChange: 'a\u010d\u010aX-Evil: 1', headers: ['X: b\u010d\u010aX-Evil: 2', 'bad\u010d: x', 'no colon'] },
     steps: [
       visitor.says(request('GET /')),
-      origin.sees(head('GET / HTTP/1.1', `Host: ${Buffer.from('a\u010d\u010aX-Evil: 1').toString('latin1')}`, ...told, `X: ${Buffer.from('b\u010d\u010aX-Evil: 2').toString('latin1')}`)), ...answer,
+      origin.sees(head('GET / HTTP/1.1', `Host: ${Buffer.from('a\u010d\u010aX-Evil: 1').toString('latin1')}`, ...visitorFields, `X: ${Buffer.from('b\u010d\u010aX-Evil: 2').toString('latin1')}`)), ...answer,
     ],
   },
   {
     name: 'hostchange wins over a Host of the host\'s headers',
     host: { hostChange: 'inner.test', headers: ['Host: other.test', 'X: 1'] },
-    steps: [visitor.says(request('GET /')), origin.sees(head('GET / HTTP/1.1', 'Host: inner.test', ...told, 'X: 1')), ...answer],
+    steps: [visitor.says(request('GET /')), origin.sees(head('GET / HTTP/1.1', 'Host: inner.test', ...visitorFields, 'X: 1')), ...answer],
   },
   {
     name: 'without hostchange Host passes as it was sent, with port and capitals',
     steps: [
       visitor.says(head('GET / HTTP/1.1', 'X: 1', 'HOST: Example.TEST:8000')),
-      origin.sees(head('GET / HTTP/1.1', 'Host: Example.TEST:8000', 'X: 1', ...told.slice(0, 3), 'X-Forwarded-Host: Example.TEST:8000')), ...answer,
+      origin.sees(head('GET / HTTP/1.1', 'Host: Example.TEST:8000', 'X: 1', ...visitorFields.slice(0, 3), 'X-Forwarded-Host: Example.TEST:8000')), ...answer,
     ],
   },
   behindProxy('a trusted proxy that says nothing is the visitor', [], {}),

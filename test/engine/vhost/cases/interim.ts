@@ -1,4 +1,4 @@
-import { type Conversation, forwarded, head, origin, request, told, visitor } from '../../../support/conversation.ts';
+import { type Conversation, forwarded, head, origin, request, visitorFields, visitor } from '../../../support/conversation.ts';
 
 const ok = head('HTTP/1.1 200 OK', 'Content-Length: 2');
 const kept = [visitor.says(request('GET /next')), origin.sees(forwarded('GET /next')), origin.says(ok, 'ok'), visitor.sees(ok, 'ok')];
@@ -81,7 +81,7 @@ export const interim: readonly Conversation[] = [
   {
     name: 'a visitor of HTTP/1.0 gets no interim responses',
     steps: [
-      visitor.says(head('GET / HTTP/1.0', 'Host: example.test')), origin.sees(head('GET / HTTP/1.0', 'Host: example.test', ...told)), origin.says(head('HTTP/1.1 103 Early Hints'), ok, 'ok'),
+      visitor.says(head('GET / HTTP/1.0', 'Host: example.test')), origin.sees(head('GET / HTTP/1.0', 'Host: example.test', ...visitorFields)), origin.says(head('HTTP/1.1 103 Early Hints'), ok, 'ok'),
       visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 2', 'Connection: close'), 'ok'), visitor.seesEnd,
     ],
   },
@@ -117,7 +117,7 @@ export const upgrades: readonly Conversation[] = [
     steps: [visitor.says(asked, 'first'), origin.sees(passed), origin.says(switching, 'greeting'), visitor.sees(switching, 'greeting'), origin.sees('first'), visitor.ends, origin.seesEnd, origin.ends, visitor.seesEnd],
   },
   { name: '2 MB pass both ways after an upgrade', steps: [...opened, visitor.says(big), origin.says(big), origin.sees(big), visitor.sees(big), visitor.ends, origin.seesEnd, origin.ends, visitor.seesEnd] },
-  { name: 'a visitor who ends his direction still gets what the origin says', steps: [...opened, visitor.says('bye'), visitor.ends, origin.sees('bye'), origin.seesEnd, origin.says(big), origin.ends, visitor.sees(big), visitor.seesEnd] },
+  { name: 'a visitor that half-closes the connection still gets what the origin sends', steps: [...opened, visitor.says('bye'), visitor.ends, origin.sees('bye'), origin.seesEnd, origin.says(big), origin.ends, visitor.sees(big), visitor.seesEnd] },
   { name: 'an origin that ends its direction still gets what the visitor says', steps: [...opened, origin.says('bye'), origin.ends, visitor.sees('bye'), visitor.seesEnd, visitor.says(big), visitor.ends, origin.sees(big), origin.seesEnd] },
   { name: 'a visitor who breaks off is broken off at the origin', steps: [...opened, visitor.says('a'), origin.sees('a'), visitor.resets, origin.seesReset] },
   { name: 'an origin that breaks off is broken off at the visitor', steps: [...opened, visitor.says('a'), origin.sees('a'), origin.resets, visitor.seesReset] },
@@ -142,7 +142,7 @@ export const upgrades: readonly Conversation[] = [
   {
     name: 'HTTP/1.0 knows no upgrades',
     steps: [
-      visitor.says(head('GET / HTTP/1.0', 'Host: example.test', ...upgrade)), origin.sees(head('GET / HTTP/1.0', 'Host: example.test', ...told)), origin.says(ok, 'ok'),
+      visitor.says(head('GET / HTTP/1.0', 'Host: example.test', ...upgrade)), origin.sees(head('GET / HTTP/1.0', 'Host: example.test', ...visitorFields)), origin.says(ok, 'ok'),
       visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 2', 'Connection: close'), 'ok'), visitor.seesEnd,
     ],
   },

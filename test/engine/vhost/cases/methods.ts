@@ -1,4 +1,4 @@
-import { type Conversation, forwarded, head, origin, request, told, visitor } from '../../../support/conversation.ts';
+import { type Conversation, forwarded, head, origin, request, visitorFields, visitor } from '../../../support/conversation.ts';
 
 const ok = head('HTTP/1.1 200 OK', 'Content-Length: 2');
 
@@ -16,7 +16,7 @@ function reaches(name: string, target: string, seen: string, hosted = 'example.t
     name,
     steps: [
       visitor.says(head(`GET ${target} HTTP/1.1`, 'Host: example.test')),
-      origin.sees(head(`GET ${seen} HTTP/1.1`, `Host: ${hosted}`, ...told.slice(0, 3), `X-Forwarded-Host: ${hosted}`)), origin.says(ok, 'ok'), visitor.sees(ok, 'ok'),
+      origin.sees(head(`GET ${seen} HTTP/1.1`, `Host: ${hosted}`, ...visitorFields.slice(0, 3), `X-Forwarded-Host: ${hosted}`)), origin.says(ok, 'ok'), visitor.sees(ok, 'ok'),
     ],
   };
 }
@@ -74,7 +74,7 @@ export const methods: readonly Conversation[] = [
   {
     name: 'HTTP/1.0 reaches the origin as such, and the connection ends with the answer',
     steps: [
-      visitor.says(head('GET / HTTP/1.0', 'Host: example.test')), origin.sees(head('GET / HTTP/1.0', 'Host: example.test', ...told)), origin.says(ok, 'ok'),
+      visitor.says(head('GET / HTTP/1.0', 'Host: example.test')), origin.sees(head('GET / HTTP/1.0', 'Host: example.test', ...visitorFields)), origin.says(ok, 'ok'),
       visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 2', 'Connection: close'), 'ok'), visitor.seesEnd,
     ],
   },
