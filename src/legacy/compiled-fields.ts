@@ -67,6 +67,11 @@ function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
+/** Whether a value can be iterated, but is neither a text nor an array. */
+function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Symbol.iterator in value;
+}
+
 /** The selected fields, including those of fragments, by their names in the response. */
 function fieldsOf(compiling: Compiling, type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Map<string, FieldNode[]> {
   const fields = new Map<string, FieldNode[]>();
@@ -143,8 +148,9 @@ function ofType(compiling: Compiling, type: GraphQLOutputType, nodes: readonly F
     const complete = completion(compiling, type.ofType, nodes, name);
     const texts = getNullableType(type.ofType) === GraphQLString;
     return (list, execution) => {
+      // A list that is made when it is written.
+      if (texts && isIterable(list)) return list;
       if (!Array.isArray(list)) throw new Error(`${name} is no list`);
-      // A list of addresses may have 80,000 items.
       const items: readonly unknown[] = list;
       if (texts && items.every(isText)) return items;
       const made: unknown[] = [];

@@ -1,4 +1,5 @@
 import type { Response } from 'express';
+import { jsonPieces } from './json-pieces.ts';
 import type { OperationContext } from './operation.ts';
 
 /** Rows that are read first: a panel's usual page. */
@@ -50,14 +51,17 @@ export async function sendList(response: Response, list: ListAnswer, context: Op
     for (let count = firstRows; !response.destroyed;) {
       await context.nextSlice();
       const { rows, ...rest } = await list.next(count);
-      // The texts of a row may have 2 MB, so reading and serializing each use a time slice of their own.
+      // The texts of a row may have 2 MB, so reading and serializing each use time slices of their own.
       await context.nextSlice();
       let length = 0;
       for (const row of rows) {
-        if (text.length > partLength) await flush();
-        const part = JSON.stringify(row);
-        length += part.length;
-        text += sent++ > 0 ? `,${part}` : part;
+        if (sent++ > 0) text += ',';
+        for (const piece of jsonPieces(row)) {
+          length += piece.length;
+          text += piece;
+          if (text.length > partLength) await flush();
+          if (response.destroyed) return;
+        }
       }
       if (list.ended) {
         if (text.length > partLength) await flush();

@@ -4,13 +4,15 @@ const text = z.string();
 const flag = z.boolean();
 const whole = z.int();
 const flow = z.object({ ExportFlow: whole, InletFlow: whole, FlowLimit: whole });
+/** Written as a list. */
+const lines: z.ZodType<Iterable<string>> = z.array(text);
 const target = z.object({ TargetStr: text, TargetArr: z.array(text), LocalProxy: flag });
 
 const Client = z.object({
   Id: whole, UserId: whole, UserName: text, VerifyKey: text, Addr: text, LocalAddr: text, Remark: text, Status: flag, IsConnect: flag,
   RateLimit: whole, Flow: flow, Rate: z.object({ NowRate: whole }), NoStore: flag, NoDisplay: flag, MaxConn: whole, NowConn: whole,
-  ConfigConnAllow: flag, MaxTunnelNum: whole, Version: text, BlackIpList: z.array(text), IpWhite: flag, IpWhitePass: text,
-  IpWhiteList: z.array(text), CreateTime: text, LastOnlineTime: text, ExpireTime: text, UserExpireTime: text, EffectiveExpireTime: text,
+  ConfigConnAllow: flag, MaxTunnelNum: whole, Version: text, BlackIpList: lines, IpWhite: flag, IpWhitePass: text,
+  IpWhiteList: lines, CreateTime: text, LastOnlineTime: text, ExpireTime: text, UserExpireTime: text, EffectiveExpireTime: text,
   Cnf: z.object({ U: text, P: text, Compress: flag, Crypt: flag }), WebUserName: text, WebPassword: text,
 });
 

@@ -21,6 +21,8 @@ const longTexts = sized(100, 300);
 const longLists = sized(20, 50);
 /** How many clients have two lists as long as an administrator may make them. */
 const longestLists = sized(3, 20);
+/** How many tunnels one of these clients has. */
+const longestTunnels = sized(5, 100);
 /** How many ask for the widest list at the same time. */
 const crowd = sized(5, 40);
 /** The best of so many counts: in `npm test`, other suites use the processors too. */
@@ -113,6 +115,11 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
     expect(beyond(figures)).toEqual([]);
   });
 
+  test('the tunnels of a client whose lists have 1 MB', async () => {
+    const figures = await watched(() => call(server, '/index/gettunnel/', { search: 'one of a client with long lists', limit: longestTunnels }));
+    expect(beyond(figures)).toEqual([]);
+  });
+
   test('the metrics, the page of the editor, and a page of clients whose lists have 1 MB', async () => {
     const page = async () => (await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { headers: { accept: 'text/html', authorization: `Bearer ${readOnly}` } })).text();
     for (const [name, work] of Object.entries({ metrics: () => metrics(server), page, list: () => call(server, '/client/list/', { sort: 'Id', order: 'desc', limit: 10 }) })) {
@@ -155,8 +162,9 @@ function beyond({ held, waited }: { readonly held: number; readonly waited: numb
 /** 10,000 clients, tunnels that listen nowhere, 2,000 hosts, and a user with a share of them who made the most of every text. */
 async function fill(store: TestStore): Promise<{ token: string; readOnly: string; lister: string }> {
   const { id: userId } = await store.db.user.create({ data: { username: 'hostile', passwordHash: '' } });
-  const addresses = Array.from({ length: 1000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join('\n');
-  const clients = await seedClients(store, 10_000, (n) => ({ userId: n <= 100 ? userId : null, blackIpList: n === 1 ? addresses : '', ipWhiteList: n === 1 ? addresses : '', enabled: n % 10 > 0 }));
+  // As long as a user may make them: 64 KB each.
+  const long = Array.from({ length: 5000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join('\n');
+  const clients = await seedClients(store, 10_000, (n) => ({ userId: n <= 100 ? userId : null, blackIpList: n === 1 ? long : '', ipWhiteList: n === 1 ? long : '', enabled: n % 10 > 0 }));
   const [first = 0] = clients;
   const tunnel = (n: number) => ({
     clientId: n <= 300 ? first : clients[n <= 800 ? n % 100 : n % 10_000] ?? first, mode: 'secret', port: 0, password: `password ${n}`, target: n <= longTexts ? '1\n'.repeat(8000) : `10.0.0.1:${n}`,
@@ -166,12 +174,11 @@ async function fill(store: TestStore): Promise<{ token: string; readOnly: string
   for (let before = 0; before < tunnelCount; before += 5000) await seedTunnels(store, first, 5000, (n) => tunnel(before + n));
   await seedHosts(store, first, 2000, (n) => ({ clientId: clients[n % 100] ?? first }));
   const { id: listerId } = await store.db.user.create({ data: { username: 'lister', passwordHash: '' } });
-  // As long as a user may make them: 64 KB each.
-  const long = Array.from({ length: 5000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join('\n');
   await seedClients(store, longLists, (n) => ({ vkey: `key ${n}`, userId: listerId, blackIpList: long, ipWhiteList: long }));
   // As long as an administrator may make them: 1 MB each.
   const longest = Array.from({ length: 80_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`).join('\n');
-  await seedClients(store, longestLists, (n) => ({ vkey: `long key ${n}`, blackIpList: longest, ipWhiteList: longest }));
+  const [longestClient = 0] = await seedClients(store, longestLists, (n) => ({ vkey: `long key ${n}`, blackIpList: longest, ipWhiteList: longest }));
+  await seedTunnels(store, longestClient, longestTunnels, (n) => ({ clientId: longestClient, mode: 'secret', port: 0, password: `one of a client with long lists ${n}` }));
   const tokenOf = async (owner: number, mayOnlyRead: boolean) => {
     const { token, hash } = newToken();
     await store.db.apiToken.create({ data: { userId: owner, name: 'test', hash, readOnly: mayOnlyRead } });

@@ -3,11 +3,17 @@ import type { ClientFieldsFragment, UpdateClientInput } from '../generated/graph
 import type { ReadsBack } from '../settable.ts';
 import type { Shaped } from '../shapes.ts';
 
+/** Its lists of addresses can be long and are only made when the record is written. */
+type ClientFields = Omit<ReadsBack<ClientFieldsFragment, UpdateClientInput, 'ownerId' | 'basicPassword' | 'allowlistPassword' | 'webPassword'>, 'blocklist' | 'allowlist'> & {
+  readonly blocklist: Iterable<string>;
+  readonly allowlist: Iterable<string>;
+};
+
 /**
  * Builds a client record (contract 1.1). Secrets keep their keys and are always "" (D16), arrays are never null (D22), times are
  * text in the server's local zone. RateLimit is in KB/s, FlowLimit in MiB, the flows in bytes, NowRate in bytes/s.
  */
-export function clientRecord(client: ReadsBack<ClientFieldsFragment, UpdateClientInput, 'ownerId' | 'basicPassword' | 'allowlistPassword' | 'webPassword'>): Shaped<'Client'> {
+export function clientRecord(client: ClientFields): Shaped<'Client'> {
   const { owner, runtime } = client;
   return {
     Id: Number(client.id),

@@ -8,7 +8,8 @@ import type { Shaped } from '../shapes.ts';
  * names that NPS uses in its storage.
  */
 export function globalRecord({ globalSettings }: GetGlobalQuery): Shaped<'GlobalSettings'> {
-  const { blocklist, serverUrl, platformDomains } = answered(globalSettings);
+  const { blocklist: lines, serverUrl, platformDomains } = answered(globalSettings);
+  const blocklist = Array.from<string>(lines);
   const domains = platformDomains.map((domain) => domainRecord(domain));
   return {
     status: 1,
