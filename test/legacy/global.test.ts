@@ -47,7 +47,7 @@ eachDialect('the endpoints under /global', (databases) => {
     }
     const [entry] = await api.store.db.auditEntry.findMany({ orderBy: { id: 'desc' }, take: 1 });
     expect(entry?.after?.length).toBeLessThan(20_000);
-    expect(entry?.after).toMatch(/"blackIpList":"10\.0\.0\.0[^]*\.\.\. \(\d+ characters\)"/);
+    expect(entry?.after).toMatch(/"blocklist":"10\.0\.0\.0[^]*\.\.\. \(\d+ characters\)"/);
   });
 
   test('others may send no more than 256 KB, and lists of 64 KB', async () => {

@@ -52,7 +52,7 @@ eachDialect('the audit log', (databases) => {
     const stored = JSON.stringify(await api.services.store.db.auditEntry.findMany());
     for (const secret of planted) expect(stored).not.toContain(secret);
     expect(stored).not.toContain('argon2');
-    expect(rows[0]?.after).toMatchObject({ vkey: hidden, basicPassword: hiddenNew, webPasswordHash: hidden, ipWhitePassword: hidden });
+    expect(rows[0]?.after).toMatchObject({ verifyKey: hidden, basicPassword: hiddenNew, webPassword: hidden, allowlistPassword: hidden });
     expect(rows[3]?.after).toMatchObject({ basicPassword: hidden });
   });
 

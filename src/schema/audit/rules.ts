@@ -9,8 +9,8 @@ import { columnsOfUser } from '../user/columns.ts';
 import type { ColumnUse } from '../values/columns.ts';
 import type { AuditedSession, Change, FailedAttempt, GlobalState } from '../writes/changes.ts';
 
-/** How the audit log shows each column of a record. */
-type Audited = Readonly<Record<string, Pick<ColumnUse, 'audit'>>>;
+/** How the audit log shows each column of a record: under the name of the field that sets it, or else shows it, or else of the column. */
+type Audited = Readonly<Record<string, Pick<ColumnUse, 'audit'> & Partial<Pick<ColumnUse, 'input' | 'shown'>>>>;
 
 const [value, secret, none] = [{ audit: 'value' }, { audit: 'secret' }, { audit: 'none' }] as const;
 
@@ -21,7 +21,7 @@ const [value, secret, none] = [{ audit: 'value' }, { audit: 'secret' }, { audit:
 const apiToken = {
   id: value, userId: value, name: value, hash: secret, readOnly: value, secrets: value, wall: value, legacy: value, expiresAt: value, createdAt: none, lastUsedAt: none,
 } satisfies Record<keyof ApiToken, Audited[string]>;
-const platformDomain = { id: value, wildcard: value, certFilePath: secret, keyFilePath: secret } satisfies Record<keyof PlatformDomain, Audited[string]>;
+const platformDomain = { id: value, wildcard: value, certFilePath: { ...secret, input: 'certificatePath' }, keyFilePath: { ...secret, input: 'privateKeyPath' } } satisfies Record<keyof PlatformDomain, Audited[string]>;
 const session = { id: none, kind: value, userId: value, clientId: value } satisfies Record<keyof AuditedSession, Audited[string]>;
 const connection = {
   id: value, clientId: value, through: value, address: value, port: value, since: value, inletBytes: value, exportBytes: value, rate: value,
@@ -69,7 +69,7 @@ function withReset({ reset }: { readonly reset?: CountedBytes }, { before, after
 
 function globalState(state: GlobalState, before?: GlobalState): Masked {
   return {
-    blackIpList: shortened(state.blackIpList),
+    blocklist: shortened(state.blackIpList),
     serverUrl: state.serverUrl,
     platformDomains: state.platformDomains.map((domain) => masked(platformDomain, domain, before?.platformDomains.find(({ id }) => id === domain.id))),
   };
@@ -85,10 +85,11 @@ function shortened(value: unknown): unknown {
 function masked(columns: Audited, row: object, before?: object): Masked {
   const was = new Map<string, unknown>(Object.entries(before ?? {}));
   const shown: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(row)) {
-    const how = columns[name]?.audit;
-    if (how === 'value') shown[name] = shortened(value);
-    else if (how === 'secret') shown[name] = value === '' ? '' : before === undefined || was.get(name) === value ? hidden : hiddenNew;
+  for (const [column, value] of Object.entries(row)) {
+    const use = columns[column];
+    const name = use?.input ?? use?.shown ?? column;
+    if (use?.audit === 'value') shown[name] = shortened(value);
+    else if (use?.audit === 'secret') shown[name] = value === '' ? '' : before === undefined || was.get(column) === value ? hidden : hiddenNew;
   }
   return shown;
 }

@@ -18,8 +18,8 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
     resource: t.field({ type: AuditResource, description: 'The kind of resource that was changed.', resolve: (row) => stored(auditResources, row.resource) }),
     resourceId: t.exposeID('resourceId', { description: 'The id of what was changed. For SESSION, its first characters; for FAILED_ATTEMPT, the name that was tried; for LOCKOUT, its source.' }),
     action: t.field({ type: AuditAction, description: 'The kind of change.', resolve: (row) => stored(auditActions, row.action) }),
-    before: t.field({ type: 'JSON', nullable: true, description: 'The record before the change; null = it was created. Secrets are replaced by whether there was one.', resolve: ({ before }) => parsed(before) }),
-    after: t.field({ type: 'JSON', nullable: true, description: 'The record after the change; null = it was deleted. Secrets are replaced by whether there is one, or a different one.', resolve: ({ after }) => parsed(after) }),
+    before: t.field({ type: 'JSON', nullable: true, description: 'The record before the change, under the names of the input fields that set it; null = it was created. Values are as stored: 0 or "" = none, lists as one item per line. Secrets are replaced by whether there was one.', resolve: ({ before }) => parsed(before) }),
+    after: t.field({ type: 'JSON', nullable: true, description: 'The record after the change, like `before`; null = it was deleted. Secrets are replaced by whether there is one, or a different one.', resolve: ({ after }) => parsed(after) }),
   }),
 });
 
