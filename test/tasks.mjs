@@ -1,0 +1,63 @@
+// `npm test`, `npm run endurance` and `npm run lint`, in a prepared checkout: the first argument names the task.
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import process from 'node:process';
+import { PrepareError, root, run, say } from '../src/prepare/run.mjs';
+
+const tasks = { test, endurance, lint };
+const [name, ...words] = process.argv.slice(2);
+try {
+  await tasks[name](words);
+} catch (error) {
+  if (!(error instanceof PrepareError)) throw error;
+  for (const line of error.message.split('\n')) say(line);
+  process.exitCode = 1;
+}
+
+async function test(args) {
+  if (args.includes('--coverage')) return coverage(args.filter((word) => word !== '--coverage'));
+  if (args.length > 0) say('running the named tests only, without the lint');
+  else await lint();
+  await jest(args);
+}
+
+/**
+ * Runs the suites and reports their coverage of src in .cache/coverage/index.html. Only covers the suites' own processes: the servers and
+ * agents that they start run the bundled program, whose lines cannot be mapped reliably to the sources.
+ */
+async function coverage(args) {
+  const directory = `${root}.cache/coverage`;
+  rmSync(directory, { recursive: true, force: true });
+  process.env.NODE_V8_COVERAGE = `${directory}/processes`;
+  // In one process: jest kills its workers before they have written what they ran.
+  await jest(['--runInBand', ...args]);
+  delete process.env.NODE_V8_COVERAGE;
+  say('reading what was run ...');
+  const files = "--all --exclude-after-remap --include 'src/**/*.ts' --exclude 'src/**/generated/**'";
+  await run('c8', `c8 report --temp-directory ${directory}/processes --reports-dir ${directory} --reporter html --reporter text ${files} > ${directory}/report.txt`);
+  say(`the lines that were run: ${directory}/index.html, as text in report.txt`);
+}
+
+/** Runs sequentially (some tests measure memory or time): test/e2e at full length, endurance-only suites, and all cases of the parsers' property tests. */
+async function endurance(args) {
+  process.env.ADIT_ENDURANCE = '1';
+  const suites = args.length > 0 ? args : ['test/e2e', 'test/engine/http/', 'test/engine/socks/', 'test/fuzz/', 'test/model/', 'test/project/outside-input', 'test/rules/', 'test/legacy/(input|parameters)', 'test/schema/host-parsers', 'test/wire/peer-text'];
+  await jest(['--testMatch', '**/test/**/*.(test|endurance).ts', '--runInBand', ...suites]);
+}
+
+/** Runs jest in our terminal, and uses its exit code as ours. */
+async function jest(args) {
+  const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', ...args], { cwd: root, stdio: 'inherit' });
+  process.exitCode = await new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));
+}
+
+async function lint() {
+  say('checking the code ...');
+  const checks = await Promise.allSettled([
+    run('The types of tests and benchmarks', 'tsc --project test/tsconfig.json'),
+    run('oxlint', 'oxlint --type-aware --deny-warnings'),
+    run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
+  ]);
+  const failed = checks.filter(({ status }) => status === 'rejected');
+  if (failed.length > 0) throw new PrepareError(failed.map(({ reason }) => reason.message).join('\n'));
+}
