@@ -28,7 +28,9 @@ async function eventually(port: number, program: Child, attempt: () => Promise<v
     } catch (error) {
       if (performance.now() > until) throw new Error(`nobody answers on port ${port}:\n${program.output}`, { cause: error });
       if (program.over) throw new Error(`a program ended that was to listen on port ${port}:\n${program.output}`, { cause: error });
-      await new Promise((resolve) => { setTimeout(resolve, 20); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
     }
   }
 }

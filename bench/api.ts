@@ -23,14 +23,25 @@ import { nameOf } from './sides/adit.ts';
  * --against: another compiled checkout of Adit, compared with this one except for `pages`; may be given more than once, and the first has goals.
  */
 const measurements: Readonly<Record<string, (plan: Plan) => Promise<void>>> = {
-  list: measureList, search: measureSearch, pages: measurePages, 'pages-postgresql': measurePostgresqlPages,
-  writes: measureWrites, 'writes-postgresql': measurePostgresqlWrites,
+  list: measureList,
+  search: measureSearch,
+  pages: measurePages,
+  'pages-postgresql': measurePostgresqlPages,
+  writes: measureWrites,
+  'writes-postgresql': measurePostgresqlWrites,
 };
 
-const { values: options } = parseArgs({ options: {
-  rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '5' }, wait: { type: 'string' }, patience: { type: 'string', default: '60' },
-  only: { type: 'string', default: Object.keys(measurements).join() }, against: { type: 'string', multiple: true, default: [] }, out: { type: 'string' },
-} });
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '5' },
+    wait: { type: 'string' },
+    patience: { type: 'string', default: '60' },
+    only: { type: 'string', default: Object.keys(measurements).join() },
+    against: { type: 'string', multiple: true, default: [] },
+    out: { type: 'string' },
+  },
+});
 const rounds = z.coerce.number().int().min(1).parse(options.rounds);
 // A signature is valid for 20 s.
 const seconds = z.coerce.number().int().min(1).max(15).parse(options.seconds);

@@ -16,7 +16,13 @@ export class BulkReader {
   constructor(port: number, files: number) {
     this.#files = files;
     // One buffer for all reads: nothing is kept, so nothing need be allocated.
-    const onread = { buffer: Buffer.alloc(512 * 1024), callback: (bytes: number) => { this.bytes += bytes; return true; } };
+    const onread = {
+      buffer: Buffer.alloc(512 * 1024),
+      callback: (bytes: number) => {
+        this.bytes += bytes;
+        return true;
+      },
+    };
     this.#socket = net.connect({ port, host: '127.0.0.1', onread });
     const request = 'GET /bulk HTTP/1.1\r\nHost: localhost\r\n';
     this.#socket.write(`${`${request}\r\n`.repeat(files - 1)}${request}Connection: close\r\n\r\n`);
@@ -31,7 +37,11 @@ export class BulkReader {
 
   /** Resolves when the first bytes have come. */
   async flowing(): Promise<void> {
-    while (this.bytes === 0) await new Promise((resolve) => { setTimeout(resolve, 5); });
+    while (this.bytes === 0) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 5);
+      });
+    }
   }
 
   stop(): void {

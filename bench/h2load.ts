@@ -18,7 +18,9 @@ export async function h2load({ url, connections, streams, seconds }: H2loadOptio
   const { code } = await child.exited;
   clearTimeout(watchdog);
   const { output } = child;
-  const figures = /^finished in [\d.]+\w+, ([\d.]+) req\/s[^]*^requests: .* (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout$[^]*^status codes: \d+ 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx$/m.exec(output);
+  const figures =
+    /^finished in [\d.]+\w+, ([\d.]+) req\/s[^]*^requests: .* (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout$[^]*^status codes: \d+ 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx$/m
+      .exec(output);
   if (code !== 0 || !figures || !/^Application protocol: h2$/m.test(output)) throw new Error(`h2load failed on ${url}:\n${output}`);
   const [, perSecond, requests, ...wrong] = figures.map(Number);
   if (perSecond === undefined || requests === undefined) throw new Error('two groups make two numbers');

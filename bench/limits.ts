@@ -5,7 +5,17 @@ import { parseArgs } from 'node:util';
 import { Child, endChildren } from '../test/support/child.ts';
 import { type Latency, startDatagramFlood, tcpLatency, udpLatency } from '../test/support/datagram-figures.ts';
 import {
-  clientNow, type Direction, edit, isAllowedByPassword, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited, visitAs,
+  clientNow,
+  type Direction,
+  edit,
+  isAllowedByPassword,
+  type Limited,
+  measureBurst,
+  measureCut,
+  measureFlow,
+  measureRate,
+  startLimited,
+  visitAs,
 } from '../test/support/limit-figures.ts';
 import { openTunnel, startAgent, write } from '../test/support/processes.ts';
 
@@ -17,12 +27,14 @@ import { openTunnel, startAgent, write } from '../test/support/processes.ts';
  *     npm run bench:limits -- [--seconds 10] [--rates 256,2048,20480] [--burst 1000] [--only rate,flow,burst,cuts,flood,datagrams]
  */
 
-const { values: options } = parseArgs({ options: {
-  seconds: { type: 'string', default: '10' },
-  rates: { type: 'string', default: '256,2048,20480' },
-  burst: { type: 'string', default: '1000' },
-  only: { type: 'string', default: 'rate,flow,burst,cuts,flood,datagrams' },
-} });
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '10' },
+    rates: { type: 'string', default: '256,2048,20480' },
+    burst: { type: 'string', default: '1000' },
+    only: { type: 'string', default: 'rate,flow,burst,cuts,flood,datagrams' },
+  },
+});
 
 /** Opens connections as fast as it can, 100 at once: each goes at once, or when it was answered. */
 const flooder = `
@@ -63,7 +75,11 @@ async function rate(limited: Limited): Promise<void> {
     for (const direction of ['down', 'up', 'both'] as const satisfies readonly Direction[]) {
       for (const streams of [1, 10, 100]) {
         const { ratio, least, most } = await measureRate(limited, { streams, direction, kilobytes, seconds });
-        print(`  ${String(kilobytes).padStart(6)} KB/s  ${direction.padEnd(4)}  ${String(streams).padStart(3)} streams  ${ratio.toFixed(3)}  (${least.toFixed(2)} - ${most.toFixed(2)})`);
+        print(
+          `  ${String(kilobytes).padStart(6)} KB/s  ${direction.padEnd(4)}  ${String(streams).padStart(3)} streams  ${ratio.toFixed(3)}  (${
+            least.toFixed(2)
+          } - ${most.toFixed(2)})`,
+        );
       }
     }
   }
@@ -133,7 +149,11 @@ async function flood(limited: Limited): Promise<void> {
     const elsewhere = await whileDirect(Number(targetPort), kind);
     print(`    while they go straight to their target       ${elsewhere.toFixed(0)}  (${(elsewhere / alone).toFixed(2)} of alone)`);
     const through = await whileDirect(flooded.port, kind);
-    print(`    while they go through another tunnel         ${through.toFixed(0)}  (${(through / alone).toFixed(2)} of alone, ${(through / elsewhere).toFixed(2)} of direct)`);
+    print(
+      `    while they go through another tunnel         ${through.toFixed(0)}  (${(through / alone).toFixed(2)} of alone, ${
+        (through / elsewhere).toFixed(2)
+      } of direct)`,
+    );
   }
 
   async function whileDirect(port: number, kind: 'goes' | 'waits'): Promise<number> {
@@ -155,7 +175,11 @@ async function newConnections(port: number, seconds: number): Promise<number> {
 }
 
 async function connected(limited: Limited): Promise<void> {
-  while (!(await clientNow(limited)).connected) await new Promise((resolve) => { setTimeout(resolve, 50); });
+  while (!(await clientNow(limited)).connected) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
+  }
 }
 
 async function datagrams(limited: Limited): Promise<void> {
@@ -164,7 +188,8 @@ async function datagrams(limited: Limited): Promise<void> {
   const echo = new Child(process.execPath, [fileURLToPath(new URL('udp-echo.mjs', import.meta.url))]);
   const [, port] = await echo.says(/listening on (\d+)/);
   const udp = await openTunnel(limited.server, limited.clientId, `127.0.0.1:${port}`, 'udp');
-  const say = (what: string, { count, lost, p50, p99 }: Latency) => print(`  ${what.padEnd(42)} ${p50.toFixed(2).padStart(7)} ${p99.toFixed(2).padStart(7)}  (${count}, ${lost} lost)`);
+  const say = (what: string, { count, lost, p50, p99 }: Latency) =>
+    print(`  ${what.padEnd(42)} ${p50.toFixed(2).padStart(7)} ${p99.toFixed(2).padStart(7)}  (${count}, ${lost} lost)`);
   print(`\nRound trips over ${seconds} s: p50 and p99 in ms`);
   say('tcp, alone', await tcpLatency(tcp, seconds));
   say('udp, alone', await udpLatency(udp.port, seconds));
@@ -176,7 +201,11 @@ async function datagrams(limited: Limited): Promise<void> {
   const [sent, received, dropped, start] = [flood.sent, flood.received, await flood.dropped(), performance.now()];
   say('tcp, while a udp tunnel is flooded', await tcpLatency(tcp, seconds));
   const each = (now: number, before: number) => ((now - before) / ((performance.now() - start) / 1000)).toFixed(0);
-  print(`    datagrams/s: ${each(flood.sent, sent)} sent, ${each(flood.received, received)} arrived, ${each(await flood.dropped(), dropped)} dropped by the tunnel and shown, the rest by the kernel`);
+  print(
+    `    datagrams/s: ${each(flood.sent, sent)} sent, ${each(flood.received, received)} arrived, ${
+      each(await flood.dropped(), dropped)
+    } dropped by the tunnel and shown, the rest by the kernel`,
+  );
   await flood.end();
 }
 

@@ -75,9 +75,14 @@ async function measured(port: number, what: 'download' | 'upload', programs: rea
 
 function report(name: string, rounds: readonly Figures[]): void {
   const rates = rounds.map(({ rate }) => rate);
-  const each = (pick: (figures: Figures) => readonly number[], digits: number) => ['visitor', 'agent', 'server']
-    .map((program, index) => `${program} ${median(rounds.map((figures) => pick(figures)[index] ?? Number.NaN)).toFixed(digits)}`).join(', ');
-  print(`  ${name.padEnd(20)} ${median(rates).toFixed(0)} MB/s (${Math.min(...rates).toFixed(0)} - ${Math.max(...rates).toFixed(0)}); CPU s/GB: ${each(({ cpu }) => cpu, 1)}; MB grown: ${each(({ grown }) => grown, 0)}`);
+  const each = (pick: (figures: Figures) => readonly number[], digits: number) =>
+    ['visitor', 'agent', 'server']
+      .map((program, index) => `${program} ${median(rounds.map((figures) => pick(figures)[index] ?? Number.NaN)).toFixed(digits)}`).join(', ');
+  print(
+    `  ${name.padEnd(20)} ${median(rates).toFixed(0)} MB/s (${Math.min(...rates).toFixed(0)} - ${Math.max(...rates).toFixed(0)}); CPU s/GB: ${
+      each(({ cpu }) => cpu, 1)
+    }; MB grown: ${each(({ grown }) => grown, 0)}`,
+  );
 }
 
 function median(numbers: readonly number[]): number {

@@ -58,7 +58,9 @@ async function observed<T>(work: () => Promise<T>): Promise<Observed<T>> {
 }
 
 function look(): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
+  return new Promise((resolve) => {
+    setTimeout(resolve, LOOK_MS);
+  });
 }
 
 /** Seconds that all processors had nothing to do. The kernel measures this one, where it samples user and system time. */

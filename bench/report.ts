@@ -49,7 +49,14 @@ export function compare({ metrics }: Reported, samples: Samples, former?: string
       goal === undefined ? { value } : { value, goal, reached: metric.more ? value >= goal : value <= goal };
     const itself = metric.limit === undefined ? [] : [{ metric: metric.name, ...judged(own.value, metric.limit) }];
     if (metric.alone === true) return itself;
-    return [...itself, ...others.filter(({ value }) => !Number.isNaN(value)).map(({ side, value }) => ({ metric: metric.name, side, ...judged(own.value / value, side === former ? metric.former : metric.goals?.[side]) }))];
+    return [
+      ...itself,
+      ...others.filter(({ value }) => !Number.isNaN(value)).map(({ side, value }) => ({
+        metric: metric.name,
+        side,
+        ...judged(own.value / value, side === former ? metric.former : metric.goals?.[side]),
+      })),
+    ];
   });
 }
 

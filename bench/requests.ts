@@ -36,7 +36,9 @@ export async function requests({ port, target, opening, connections, seconds }: 
     }).on('close', () => lost++).resume().write(REQUEST);
   }
   const start = performance.now();
-  await new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, seconds * 1000);
+  });
   const [answers, took, errors] = [Math.floor(bytes / length), (performance.now() - start) / 1000, lost === 0 ? '' : `${lost} connections were lost`];
   for (const socket of sockets) socket.destroy();
   return { requests: answers, perSecond: answers / took, errors };
@@ -50,7 +52,11 @@ async function opened(port: number, target: number, opening: Opening): Promise<n
     await said(socket, Buffer.from([5, 1, 0]), (answer) => answer.equals(Buffer.from([5, 0])));
     await said(socket, Buffer.from([5, 1, 0, 1, 127, 0, 0, 1, target >> 8, target & 255]), (answer) => answer.length === 10 && answer[1] === 0);
   } else if (opening === 'connect') {
-    await said(socket, Buffer.from(`CONNECT 127.0.0.1:${target} HTTP/1.1\r\nHost: 127.0.0.1:${target}\r\n\r\n`), (answer) => answer.toString('latin1').startsWith('HTTP/1.1 200'));
+    await said(
+      socket,
+      Buffer.from(`CONNECT 127.0.0.1:${target} HTTP/1.1\r\nHost: 127.0.0.1:${target}\r\n\r\n`),
+      (answer) => answer.toString('latin1').startsWith('HTTP/1.1 200'),
+    );
   }
   return socket;
 }

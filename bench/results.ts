@@ -50,20 +50,39 @@ export class Results {
     this.#goals += judged.length;
     this.#open.push(...judged.filter(({ reached }) => reached === false).map((each) => `  ${work.name}:${sentence(each, work.metrics).slice(1)}`));
     const sides = Array.from(samples, ([side, list]) => ({
-      side, medians: Object.fromEntries(work.metrics.map((metric) => [metric.name, median(valuesOf(metric, list))])), samples: list,
+      side,
+      medians: Object.fromEntries(work.metrics.map((metric) => [metric.name, median(valuesOf(metric, list))])),
+      samples: list,
     }));
     this.#rows.push({ name: work.name, title: work.title, sides, comparisons });
   }
 
   /** Prints which goals are open and how quiet it was, and writes the file. */
   finish(quiet: string): void {
-    const { kind, rounds, seconds, out = path.join(ownRoot, '.cache', 'bench', `${kind}-${this.#start.toISOString().replaceAll(':', '-')}.json`) } = this.#options;
+    const { kind, rounds, seconds, out = path.join(ownRoot, '.cache', 'bench', `${kind}-${this.#start.toISOString().replaceAll(':', '-')}.json`) } =
+      this.#options;
     mkdirSync(path.dirname(out), { recursive: true });
-    writeFileSync(out, `${JSON.stringify({
-      kind, program: nameOf(ownRoot), start: this.#start, end: new Date(), rounds, seconds, quiet, cpuSource,
-      machine: { cores: availableParallelism(), processor: cpus()[0]?.model, kernel: release(), node: process.version, loadBefore: this.#load },
-      rows: this.#rows,
-    }, undefined, 2)}\n`);
+    writeFileSync(
+      out,
+      `${
+        JSON.stringify(
+          {
+            kind,
+            program: nameOf(ownRoot),
+            start: this.#start,
+            end: new Date(),
+            rounds,
+            seconds,
+            quiet,
+            cpuSource,
+            machine: { cores: availableParallelism(), processor: cpus()[0]?.model, kernel: release(), node: process.version, loadBefore: this.#load },
+            rows: this.#rows,
+          },
+          undefined,
+          2,
+        )
+      }\n`,
+    );
     this.say(`${this.#goals - this.#open.length} of ${this.#goals} goals reached${this.#open.length === 0 ? '' : '; open:'}`);
     for (const line of this.#open) this.say(line);
     this.say(`${quiet}\nfigures: ${out}`);

@@ -33,7 +33,9 @@ async function startNginx(): Promise<number> {
   const port = await freePort();
   writeFileSync(path.join(directory, 'bulk'), randomBytes(BULK_FILE_BYTES), { mode: 0o644 });
   const config = path.join(directory, 'nginx.conf');
-  writeFileSync(config, `
+  writeFileSync(
+    config,
+    `
     daemon off; master_process off; pid ${directory}/pid; error_log stderr notice; worker_rlimit_nofile 16384;
     events { worker_connections 8192; }
     http {
@@ -43,7 +45,8 @@ async function startNginx(): Promise<number> {
         listen 127.0.0.1:${port} backlog=4096; root ${directory};
         location = / { default_type text/plain; return 200 "Hello through the tunnel\\n"; }
       }
-    }`);
+    }`,
+  );
   await answering(port, new Child(programPath('nginx'), ['-c', config, '-e', path.join(directory, 'errors')]));
   return port;
 }

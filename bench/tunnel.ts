@@ -34,24 +34,40 @@ import type { Sample, Work } from './works/work.ts';
  */
 
 const works: readonly Work[] = [
-  keepAlive, newConnections, bulk, bulkEight, hostKeepAlive, secureHostKeepAlive, hostConnections, http2HostRequests, hostBulk,
-  fairness, udp, udpLarger, udpRoundTrip, ...besideTcp, tlsBulk, idle,
+  keepAlive,
+  newConnections,
+  bulk,
+  bulkEight,
+  hostKeepAlive,
+  secureHostKeepAlive,
+  hostConnections,
+  http2HostRequests,
+  hostBulk,
+  fairness,
+  udp,
+  udpLarger,
+  udpRoundTrip,
+  ...besideTcp,
+  tlsBulk,
+  idle,
 ];
 /** The first one that is asked for is compared with the others. */
 const sides: readonly Side[] = [adit, nginx, haproxy, frp, nps, direct];
 /** Measured only when they are asked for. */
 const moreSides: readonly Side[] = [...aditVariants, openssh];
 
-const { values: options } = parseArgs({ options: {
-  rounds: { type: 'string', default: '3' },
-  seconds: { type: 'string', default: '5' },
-  wait: { type: 'string' },
-  patience: { type: 'string', default: '60' },
-  only: { type: 'string', default: works.map(({ name }) => name).join() },
-  sides: { type: 'string', default: sides.map(({ name }) => name).join() },
-  against: { type: 'string', multiple: true, default: [] },
-  out: { type: 'string' },
-} });
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '5' },
+    wait: { type: 'string' },
+    patience: { type: 'string', default: '60' },
+    only: { type: 'string', default: works.map(({ name }) => name).join() },
+    sides: { type: 'string', default: sides.map(({ name }) => name).join() },
+    against: { type: 'string', multiple: true, default: [] },
+    out: { type: 'string' },
+  },
+});
 const rounds = positive('rounds', options.rounds);
 const seconds = positive('seconds', options.seconds);
 const formers = options.against.map(aditOf);

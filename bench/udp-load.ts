@@ -41,12 +41,14 @@ export async function loadUdp({ port, visitors, window, size, seconds }: UdpLoad
     });
     for (let i = 0; i < window; i++) send(socket);
     return setInterval(() => {
-      if (!heard) for (let i = 0; i < window; i++) send(socket);
+      if (!heard) { for (let i = 0; i < window; i++) send(socket); }
       heard = false;
     }, LOST_MS);
   });
   const start = performance.now();
-  await new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, seconds * 1000);
+  });
   const took = (performance.now() - start) / 1000;
   const { answers, sent } = counts;
   for (const watch of watches) clearInterval(watch);

@@ -28,9 +28,17 @@ export interface WrkResult {
 }
 
 /** Runs wrk on one thread. @throws when it fails or prints no figures */
-export async function wrk({ url, connections, seconds, headers = [], path, script = path === undefined ? undefined : pathScript(path) }: WrkOptions): Promise<WrkResult> {
+export async function wrk(
+  { url, connections, seconds, headers = [], path, script = path === undefined ? undefined : pathScript(path) }: WrkOptions,
+): Promise<WrkResult> {
   const child = new Child(programPath('wrk'), [
-    '-t1', `-c${connections}`, `-d${seconds}s`, '--latency', ...headers.flatMap((header) => ['-H', header]), ...(script ? ['-s', script] : []), url,
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--latency',
+    ...headers.flatMap((header) => ['-H', header]),
+    ...(script ? ['-s', script] : []),
+    url,
   ]);
   const watchdog = setTimeout(() => child.kill('SIGKILL'), (seconds + 15) * 1000);
   const { code } = await child.exited;

@@ -11,7 +11,11 @@ import { WorkerLink } from '../src/store/sqlite/worker-link.ts';
  * @param {string} file
  */
 export function sqliteCatalogue(file) {
-  const factory = new SqliteAdapterFactory(new WorkerLink(file, 'writer', (error) => { throw error; }));
+  const factory = new SqliteAdapterFactory(
+    new WorkerLink(file, 'writer', (error) => {
+      throw error;
+    }),
+  );
   const open = factory.connect.bind(factory);
   factory.connect = async () => {
     const adapter = await open();

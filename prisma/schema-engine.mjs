@@ -20,7 +20,10 @@ export async function schemaDiff(adapter, model) {
   await instantiate();
   const schema = { files: [{ path: 'schema.prisma', content: model }] };
   const engine = await bindings.SchemaEngine.new(
-    { datamodels: [['schema.prisma', model]] }, () => {}, bindMigrationAwareSqlAdapterFactory(adapter));
+    { datamodels: [['schema.prisma', model]] },
+    () => {},
+    bindMigrationAwareSqlAdapterFactory(adapter),
+  );
   try {
     const { exitCode, stdout } = await engine.diff({
       from: { tag: 'schemaDatasource', ...schema, configDir: prismaDir },

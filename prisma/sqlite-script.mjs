@@ -23,17 +23,24 @@ const replaced = /^-- RedefineTables\n.*?^PRAGMA defer_foreign_keys=OFF;\n/gms;
 /** The script with its tables changed in place; undefined = it replaces none, or SQLite can't add a column like that. */
 function additions(file, script) {
   let possible = replaced.test(script);
-  const inPlace = script.replace(replaced, (part) => run(file, (database) => {
-    const has = (sql, name) => database.prepare(sql).all(...name).length > 0;
-    const columns = [...part.matchAll(/^CREATE TABLE "new_(\w+)" \(\n(.*?)^\);$/gms)].flatMap(([, table, body]) =>
-      [...body.matchAll(/^ +("(\w+)" .*?),?$/gm)]
-        .filter(([, , name]) => !has('SELECT 1 FROM pragma_table_info(?) WHERE name = ?', [table, name]))
-        .map(([, definition]) => ({ table, definition })));
-    const indexes = [...part.matchAll(/^CREATE (?:UNIQUE )?INDEX "(\w+)".*;$/gm)].filter(([, name]) => !has("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ?", [name]));
-    // What SQLite refuses where a table has rows; this one has none.
-    possible &&= columns.every(({ definition }) => !/ NOT NULL(?!.* DEFAULT )| DEFAULT CURRENT_| DEFAULT \(/.test(definition));
-    return [...columns.map(({ table, definition }) => `ALTER TABLE "${table}" ADD COLUMN ${definition};\n`), ...indexes.map(([statement]) => `${statement}\n`)].join('');
-  }));
+  const inPlace = script.replace(replaced, (part) =>
+    run(file, (database) => {
+      const has = (sql, name) => database.prepare(sql).all(...name).length > 0;
+      const columns = [...part.matchAll(/^CREATE TABLE "new_(\w+)" \(\n(.*?)^\);$/gms)].flatMap(([, table, body]) =>
+        [...body.matchAll(/^ +("(\w+)" .*?),?$/gm)]
+          .filter(([, , name]) => !has('SELECT 1 FROM pragma_table_info(?) WHERE name = ?', [table, name]))
+          .map(([, definition]) => ({ table, definition }))
+      );
+      const indexes = [...part.matchAll(/^CREATE (?:UNIQUE )?INDEX "(\w+)".*;$/gm)].filter(([, name]) =>
+        !has("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ?", [name])
+      );
+      // What SQLite refuses where a table has rows; this one has none.
+      possible &&= columns.every(({ definition }) => !/ NOT NULL(?!.* DEFAULT )| DEFAULT CURRENT_| DEFAULT \(/.test(definition));
+      return [
+        ...columns.map(({ table, definition }) => `ALTER TABLE "${table}" ADD COLUMN ${definition};\n`),
+        ...indexes.map(([statement]) => `${statement}\n`),
+      ].join('');
+    }));
   return possible ? `-- Columns are added in place: replacing the tables would drop their triggers and text indexes.\n${inPlace}` : undefined;
 }
 

@@ -48,5 +48,9 @@ async function write(dialect, sql) {
   await mkdir(path.dirname(file));
   await writeFile(file, sql);
   console.log(`wrote ${path.relative(process.cwd(), file)}`);
-  if (sql.includes('RedefineTables')) console.log('  It replaces tables: before that, drop the triggers that name them, and after it create these again, with the indexes that only the migrations know.');
+  if (sql.includes('RedefineTables')) {
+    console.log(
+      '  It replaces tables: before that, drop the triggers that name them, and after it create these again, with the indexes that only the migrations know.',
+    );
+  }
 }

@@ -24,9 +24,11 @@ const serverOptions = z.object({ config: z.string().optional(), printConfig: z.b
 
 const server = program.command('server')
   .summary('run the server that agents connect to')
-  .description('Runs the server: the API, the bridge that agents connect to, and the tunnels. You can set every setting with a flag, '
-    + 'an environment variable (--http-port is ADIT_HTTP_PORT) or in the settings file (http_port = 8080), in this order of '
-    + 'precedence.')
+  .description(
+    'Runs the server: the API, the bridge that agents connect to, and the tunnels. You can set every setting with a flag, '
+      + 'an environment variable (--http-port is ADIT_HTTP_PORT) or in the settings file (http_port = 8080), in this order of '
+      + 'precedence.',
+  )
   .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
   .option('--print-config', 'print the effective settings, with secrets masked, and exit')
   // Reading the settings reports unknown flags and words together with all other problems.
@@ -57,10 +59,17 @@ program.command('agent')
   .option('--json', 'print changes of state, or the results of --check and --status, as JSON, one object per line')
   .option('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
   .option('--tls', 'use TLS 1.3; requires the TLS port of the server')
-  .option('--tls-fingerprint <SHA256>', "the fingerprint of the server's certificate; the agent accepts no other (implies --tls). Without it, the vkey authenticates the server")
+  .option(
+    '--tls-fingerprint <SHA256>',
+    "the fingerprint of the server's certificate; the agent accepts no other (implies --tls). Without it, the vkey authenticates the server",
+  )
   .option('--vkey <KEY>', "the client's verification key (prefer ADIT_VKEY or --vkey-file: other users of this machine can see flags)")
   .option('--vkey-file <FILE>', 'a file that holds the key (or ADIT_VKEY_FILE)')
-  .option('--allow-files <DIR>', 'a directory from which tunnels may serve files, with its subdirectories; repeatable (default: none)', (directory: string, before: readonly string[] | undefined) => [...before ?? [], directory])
+  .option(
+    '--allow-files <DIR>',
+    'a directory from which tunnels may serve files, with its subdirectories; repeatable (default: none)',
+    (directory: string, before: readonly string[] | undefined) => [...before ?? [], directory],
+  )
   .addOption(new Option('--log-level <LEVELS>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
@@ -88,15 +97,20 @@ program.command('agent')
 
 program.command('visit')
   .summary('open a local port that leads to a tunnel without a port of its own')
-  .description('Authenticates with the password of a secret or p2p tunnel, and opens a local port that leads to its targets. '
-    + 'Reconnects until you stop it.')
+  .description(
+    'Authenticates with the password of a secret or p2p tunnel, and opens a local port that leads to its targets. '
+      + 'Reconnects until you stop it.',
+  )
   .requiredOption('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
   .requiredOption('--type <TYPE>', "the tunnel's type: secret or p2p")
   .option('--password <TEXT>', "the tunnel's password (prefer ADIT_VISIT_PASSWORD or --password-file: other users of this machine can see flags)")
   .option('--password-file <FILE>', 'a file that holds the password (or ADIT_VISIT_PASSWORD_FILE)')
   .requiredOption('--listen <[HOST:]PORT>', 'the local port to open (default host: 127.0.0.1)')
   .option('--tls', 'use TLS 1.3; requires the TLS port of the server')
-  .option('--tls-fingerprint <SHA256>', "the fingerprint of the server's certificate; the visitor accepts no other (implies --tls). Without it, the password authenticates the server")
+  .option(
+    '--tls-fingerprint <SHA256>',
+    "the fingerprint of the server's certificate; the visitor accepts no other (implies --tls). Without it, the password authenticates the server",
+  )
   .addOption(new Option('--log-level <LEVELS>', `${infoOf('logLevel').help} (default: info)`))
   .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
   .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
@@ -116,7 +130,9 @@ function addSettingOptions(name: SettingName): void {
   const { help, value, secret = false } = infoOf(name);
   const fallback = defaultOf(name) ?? '';
   const description = fallback === '' ? help : `${help} (default: ${fallback})`;
-  const flag = value === 'BOOLEAN' ? new Option(`${flagName(name)} [${value}]`, description).preset('true') : new Option(`${flagName(name)} <${value}>`, description);
+  const flag = value === 'BOOLEAN'
+    ? new Option(`${flagName(name)} [${value}]`, description).preset('true')
+    : new Option(`${flagName(name)} <${value}>`, description);
   server.addOption(flag);
   if (secret) server.addOption(new Option(`${flagName(`${name}File`)} <FILE>`, `file that holds ${fileKey(name)}`));
 }

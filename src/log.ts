@@ -6,7 +6,14 @@ import type { Settings } from './settings/settings.ts';
 /** Properties that are removed from log entries, at any depth. */
 const secretKeys = ['authKey', 'auth_key', 'authCryptKey', 'adminPassword', 'password', 'vkey', 'authorization', 'cookie', 'databaseUrl'];
 
-const entrySchema = z.looseObject({ time: z.string(), level: z.string(), msg: z.string().default(''), module: z.string().optional(), err: z.unknown().optional(), state: z.looseObject({}).optional() });
+const entrySchema = z.looseObject({
+  time: z.string(),
+  level: z.string(),
+  msg: z.string().default(''),
+  module: z.string().optional(),
+  err: z.unknown().optional(),
+  state: z.looseObject({}).optional(),
+});
 
 /** Creates the log of a module, with the module's name in its entries and the module's level. */
 export type Logs = (module: LogModule) => Logger;

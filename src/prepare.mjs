@@ -8,7 +8,7 @@ const tasks = { start: (args) => runProgram(['server', ...args]), adit: runProgr
 const [name, ...words] = process.argv.slice(2);
 try {
   const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 19)) throw new PrepareError(`Node 20.19 or newer is needed, this is ${process.versions.node} (${process.execPath})`);
+  if (major < 20 || (major === 20 && minor < 19)) throw new PrepareError(`Node 20.19 or newer is needed, ${process.execPath} is ${process.version}`);
   if (name !== undefined && !(name in tasks)) throw new PrepareError(`there is no task ${name}, only ${Object.keys(tasks).join(', ')}`);
   await prepare();
   if (name !== undefined) await tasks[name](words);

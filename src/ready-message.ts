@@ -25,7 +25,9 @@ Adit ${version} is ready.
   Bridge   ${bracketed(bridge.host)}:${bridge.port}, over TLS :${bridge.tls.port} (agents connect here)
            TLS certificate SHA-256 ${bridge.tls.fingerprint}
   Hosts    HTTP ${bracketed(settings.vhostHost)}:${hosts.httpPort}, HTTPS :${hosts.httpsPort} (visitors of domains connect here)
-${secrets(settings, generated)}${nextCommands(settings, generated, url, `--server ${reachable(bridge.host)}:${bridge.tls.port} --tls-fingerprint ${bridge.tls.fingerprint}`)}
+${secrets(settings, generated)}${
+    nextCommands(settings, generated, url, `--server ${reachable(bridge.host)}:${bridge.tls.port} --tls-fingerprint ${bridge.tls.fingerprint}`)
+  }
 `;
 }
 

@@ -72,14 +72,33 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const identity = await bridgeIdentity(settings);
     const attempts = new Attempts();
     const engine = new Engine({
-      bridgeHost: settings.bridgeHost, bridgePort: settings.bridgePort, bridgeTls: { port: settings.bridgeTlsPort, identity }, p2pPort: settings.p2pPort, allowPorts: settings.allowPorts,
-      allowLocalProxy: settings.allowLocalProxy, udpIdleMs: settings.udpIdleSeconds * 1000, halfClosedMs: settings.halfClosedSeconds * 1000, proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 },
+      bridgeHost: settings.bridgeHost,
+      bridgePort: settings.bridgePort,
+      bridgeTls: { port: settings.bridgeTlsPort, identity },
+      p2pPort: settings.p2pPort,
+      allowPorts: settings.allowPorts,
+      allowLocalProxy: settings.allowLocalProxy,
+      udpIdleMs: settings.udpIdleSeconds * 1000,
+      halfClosedMs: settings.halfClosedSeconds * 1000,
+      proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 },
       vhostTiming: { headMs: settings.vhostHeadSeconds * 1000, idleMs: settings.vhostIdleSeconds * 1000, responseMs: settings.vhostResponseSeconds * 1000 },
-      vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders }, trustedProxies: settings.trustedProxies, publicUrl: settings.publicUrl, acme: acmeOptions(settings),
-      sockets, attempts, log: logs('engine'), bridgeLog: logs('bridge'), visitorLog: logs('visitors'),
+      vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders },
+      trustedProxies: settings.trustedProxies,
+      publicUrl: settings.publicUrl,
+      acme: acmeOptions(settings),
+      sockets,
+      attempts,
+      log: logs('engine'),
+      bridgeLog: logs('bridge'),
+      visitorLog: logs('visitors'),
     });
     opened.push(() => engine.close());
-    const tickets = regularly(TICKETS_MS, async () => engine.sealTickets(await ticketSecret(settings.dataDir, Date.now())), log, 'the secret of TLS session tickets could not be kept; tried again in ten minutes');
+    const tickets = regularly(
+      TICKETS_MS,
+      async () => engine.sealTickets(await ticketSecret(settings.dataDir, Date.now())),
+      log,
+      'the secret of TLS session tickets could not be kept; tried again in ten minutes',
+    );
     opened.push(() => tickets.stop());
     await store.forgetRunningState();
     await nameFormerTokens(store, log);
@@ -94,8 +113,24 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     let bridge: BridgeAddress | undefined;
     let hosts: HostPorts = { httpPort: 0, httpsPort: 0 };
     const services = createServices({
-      store, engine: face, attempts, log: logs('schema'), now: Date.now, freshState: () => saver.fresh(),
-      settings: { version, get bridge() { return listening(bridge); }, get hostPorts() { return hosts; }, allowLocalProxy: settings.allowLocalProxy, adminUsername: settings.adminUsername, publicUrl: settings.publicUrl },
+      store,
+      engine: face,
+      attempts,
+      log: logs('schema'),
+      now: Date.now,
+      freshState: () => saver.fresh(),
+      settings: {
+        version,
+        get bridge() {
+          return listening(bridge);
+        },
+        get hostPorts() {
+          return hosts;
+        },
+        allowLocalProxy: settings.allowLocalProxy,
+        adminUsername: settings.adminUsername,
+        publicUrl: settings.publicUrl,
+      },
     });
     services.changes.subscribe((change) => {
       if ('reset' in change && change.reset !== undefined && change.action === 'update') saver.trafficReset(change.resource, change.after.id);
@@ -108,10 +143,20 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     const created = createHttp(settings, services, face, logs, stopping.signal);
     // The bridge opens last, when everything it needs is ready, and the event loop is free for many reconnecting agents.
     bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
-    const stopReloading = reloadOnHangup({ engine, settings, log, onBridge: (renewed) => { bridge = renewed; } });
+    const stopReloading = reloadOnHangup({
+      engine,
+      settings,
+      log,
+      onBridge: (renewed) => {
+        bridge = renewed;
+      },
+    });
     opened.push(async () => stopReloading());
-    hosts = await openPorts(settings, { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
-      () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }));
+    hosts = await openPorts(
+      settings,
+      { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
+      () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }),
+    );
     const web = await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings));
     opened.push(() => close(web));
     const stop = stopSignal(log);
@@ -150,14 +195,23 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, l
     settings,
     graphql: createGraphql({ services, settings, callers }),
     legacy: createLegacyRouter({
-      schema, settings, callers, log: logs('legacy'), nextSlice: (address) => services.timeSlices.next(address), contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`) }),
+      schema,
+      settings,
+      callers,
+      log: logs('legacy'),
+      nextSlice: (address) => services.timeSlices.next(address),
+      contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`),
+    }),
     metrics: metricsRoute(engine, callers, version),
     health: {
-      database: () => store.ping().catch((error: unknown) => {
-        const failure = databaseFailure(error);
-        throw failure === undefined ? error : new AditError(failure);
-      }),
-      server: () => { if (stopping.aborted) throw new Error('the server is stopping'); },
+      database: () =>
+        store.ping().catch((error: unknown) => {
+          const failure = databaseFailure(error);
+          throw failure === undefined ? error : new AditError(failure);
+        }),
+      server: () => {
+        if (stopping.aborted) throw new Error('the server is stopping');
+      },
     },
     version,
     log: logs('http'),

@@ -34,14 +34,30 @@ async function coverage(args) {
   delete process.env.NODE_V8_COVERAGE;
   say('reading what was run ...');
   const files = "--all --exclude-after-remap --include 'src/**/*.ts' --exclude 'src/**/generated/**'";
-  await run('c8', `c8 report --temp-directory ${directory}/processes --reports-dir ${directory} --reporter html --reporter text ${files} > ${directory}/report.txt`);
+  await run(
+    'c8',
+    `c8 report --temp-directory ${directory}/processes --reports-dir ${directory} --reporter html --reporter text ${files} > ${directory}/report.txt`,
+  );
   say(`the lines that were run: ${directory}/index.html, as text in report.txt`);
 }
 
 /** Runs sequentially (some tests measure memory or time): test/e2e at full length, endurance-only suites, and all cases of the parsers' property tests. */
 async function endurance(args) {
   process.env.ADIT_ENDURANCE = '1';
-  const suites = args.length > 0 ? args : ['test/e2e', 'test/engine/http/', 'test/engine/socks/', 'test/fuzz/', 'test/model/', 'test/project/outside-input', 'test/rules/', 'test/legacy/(input|parameters)', 'test/schema/host-parsers', 'test/wire/peer-text'];
+  const suites = args.length > 0
+    ? args
+    : [
+      'test/e2e',
+      'test/engine/http/',
+      'test/engine/socks/',
+      'test/fuzz/',
+      'test/model/',
+      'test/project/outside-input',
+      'test/rules/',
+      'test/legacy/(input|parameters)',
+      'test/schema/host-parsers',
+      'test/wire/peer-text',
+    ];
   await jest(['--testMatch', '**/test/**/*.(test|endurance).ts', '--runInBand', ...suites]);
 }
 
@@ -56,6 +72,7 @@ async function lint() {
   const checks = await Promise.allSettled([
     run('The types of tests and benchmarks', 'tsc --project test/tsconfig.json'),
     run('oxlint', 'oxlint --type-aware --deny-warnings'),
+    run('The format', 'dprint check', { hint: 'npm run format corrects it.' }),
     run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
   ]);
   const failed = checks.filter(({ status }) => status === 'rejected');

@@ -81,10 +81,13 @@ export async function measureAll(called: readonly Called[], { rounds, seconds, q
 async function measure({ url, pid, form, connections }: Called, seconds: number): Promise<Sample> {
   const { auth_key: authKey, timestamp } = signedNow();
   const script = path.join(scratchDirectory(), 'post.lua');
-  writeFileSync(script, `wrk.method = "POST"
+  writeFileSync(
+    script,
+    `wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
 wrk.body = "auth_key=${authKey}&timestamp=${timestamp}&${form}"
-`);
+`,
+  );
   const used = cpuMeter([pid]);
   const { perSecond, requests, errors } = await wrk({ url, connections, seconds, script });
   return { figures: { 'requests/s': perSecond, 'CPU us/request': used(requests) * 1e6 }, errors };

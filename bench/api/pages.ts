@@ -24,8 +24,15 @@ interface Order {
 
 /** Every order of every list, both ways. */
 const orders: readonly Order[] = [true, false].flatMap((desc) => {
-  const page = <T extends string>(list: string, names: Readonly<Record<T, unknown>>, read: (store: Store, query: { orderBy: T; desc: boolean; offset: number; limit: number }) => Promise<unknown>) =>
-    keysOf(names).map((orderBy): Order => ({ name: `${list} by ${orderBy}, ${desc ? 'falling' : 'rising'}`, read: (store) => read(store, { orderBy, desc, offset: 0, limit: 10 }) }));
+  const page = <T extends string>(
+    list: string,
+    names: Readonly<Record<T, unknown>>,
+    read: (store: Store, query: { orderBy: T; desc: boolean; offset: number; limit: number }) => Promise<unknown>,
+  ) =>
+    keysOf(names).map((orderBy): Order => ({
+      name: `${list} by ${orderBy}, ${desc ? 'falling' : 'rising'}`,
+      read: (store) => read(store, { orderBy, desc, offset: 0, limit: 10 }),
+    }));
   return [
     ...page('clients', clientSource({ offset: 0 }).orders, (store, query) => store.clientPage(query)),
     ...page('tunnels', tunnelSource({ offset: 0 }).orders, (store, query) => store.tunnelPage(query)),
@@ -71,7 +78,11 @@ async function measureOn(database: string, newUrl: () => Promise<string>): Promi
     `A page of 10 rows on ${database}, by each of ${orders.length} orders: 100,000 rows compared with 1,000`,
     `  us, median of the orders   ${median(measured.map(({ small }) => small)).toFixed(0)} -> ${median(measured.map(({ large }) => large)).toFixed(0)}`,
     `  ratio, median              ${median(ratios).toFixed(2)}`,
-    ...worst.map(({ name, small, large }, index) => `  ${index === 0 ? 'ratio, the largest         ' : '                           '}${(large / small).toFixed(2)} (${small.toFixed(0)} -> ${large.toFixed(0)}) ${name}`),
+    ...worst.map(({ name, small, large }, index) =>
+      `  ${index === 0 ? 'ratio, the largest         ' : '                           '}${(large / small).toFixed(2)} (${small.toFixed(0)} -> ${
+        large.toFixed(0)
+      }) ${name}`
+    ),
     `  each ratio: goal at most ${MOST}: ${open === 0 ? 'reached' : `OPEN for ${open}`}`,
     '',
   ].join('\n');
@@ -92,9 +103,25 @@ async function interleaved(stores: readonly Store[], read: Order['read']): Promi
 
 async function seedAll(store: Store, rows: number): Promise<void> {
   const various = (n: number) => ({ enabled: n % 3 === 0, remark: `remark ${n * 7919 % rows}` });
-  const clients = await seedClients(store, rows, (n) => ({ ...various(n), connected: n % 5 === 0, rate: n * 31 % 1000, inletBytes: n * 37 % rows, exportBytes: n * 41 % rows, lastAddress: `10.0.${n % 250}.${n % 99}` }));
+  const clients = await seedClients(
+    store,
+    rows,
+    (n) => ({
+      ...various(n),
+      connected: n % 5 === 0,
+      rate: n * 31 % 1000,
+      inletBytes: n * 37 % rows,
+      exportBytes: n * 41 % rows,
+      lastAddress: `10.0.${n % 250}.${n % 99}`,
+    }),
+  );
   const clientOf = (n: number) => ({ clientId: clients[n * 17 % 100] });
-  await seedTunnels(store, clients[0] ?? 0, rows, (n) => ({ ...various(n), ...clientOf(n), port: 1024 + n % 60_000, mode: n % 50 === 0 ? 'udp' : 'tcp', running: n % 4 === 0 }));
+  await seedTunnels(
+    store,
+    clients[0] ?? 0,
+    rows,
+    (n) => ({ ...various(n), ...clientOf(n), port: 1024 + n % 60_000, mode: n % 50 === 0 ? 'udp' : 'tcp', running: n % 4 === 0 }),
+  );
   await seedHosts(store, clients[0] ?? 0, rows, (n) => ({ ...various(n), ...clientOf(n) }));
   await seedUsers(store, rows, (n) => ({ ...various(n), maxTunnels: n % 100, maxClients: n % 10 }));
   if (store.dialect === 'postgresql') await store.transaction((tx) => tx.$executeRaw`ANALYZE`); // as its own daemon does

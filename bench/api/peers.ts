@@ -20,7 +20,9 @@ export async function startExpress(page: unknown, called: Pick<Called, 'form' | 
 
 /** An NPS server with so many clients, with the texts that ours have; undefined = there is no such program here. @param say prints that */
 export async function startNpsWith(clients: number, say: (line: string) => void): Promise<NpsServer | undefined> {
-  if (npsMissing === undefined) return startNps({ clients: Array.from({ length: clients }, (_, index) => npsClient(index + 1, `key${index + 1}`, `office ${index + 1}`)) });
+  if (npsMissing === undefined) {
+    return startNps({ clients: Array.from({ length: clients }, (_, index) => npsClient(index + 1, `key${index + 1}`, `office ${index + 1}`)) });
+  }
   say(`left out NPS: ${npsMissing}`);
   return undefined;
 }

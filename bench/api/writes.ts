@@ -24,11 +24,20 @@ async function measureOn(database: string, plan: Plan, environment: () => Promis
   const called: Called[] = [];
   for (const { name, root } of checkouts(plan)) called.push(await adder(name, { environment: await environment(), root }));
   const metrics = [{ name: 'requests/s', digits: 0, more: true, former: 2 }, { name: 'CPU us/request', digits: 0, more: false }];
-  plan.results.add({ name: `writes, ${database}`, title: `POST /index/add/ (createTunnel), 8 connections, ${database}`, metrics }, await measureAll(called, plan));
+  plan.results.add(
+    { name: `writes, ${database}`, title: `POST /index/add/ (createTunnel), 8 connections, ${database}`, metrics },
+    await measureAll(called, plan),
+  );
 }
 
 async function adder(name: string, { environment, ...options }: ServerOptions): Promise<Called> {
   const server = await startServer({ ...options, environment: { ...environment, ADIT_LOG_LEVEL: 'warn' } });
   const { id } = z.object({ id: z.number() }).parse(await call(server, '/client/add/'));
-  return { name, url: `http://127.0.0.1:${server.httpPort}/index/add/`, pid: server.child.pid, form: `client_id=${id}&type=tcp&target=127.0.0.1:22`, connections: 8 };
+  return {
+    name,
+    url: `http://127.0.0.1:${server.httpPort}/index/add/`,
+    pid: server.child.pid,
+    form: `client_id=${id}&type=tcp&target=127.0.0.1:22`,
+    connections: 8,
+  };
 }

@@ -56,7 +56,14 @@ function variant(name: string, { client = {}, sockets = 'auto', root }: Variatio
       const [id, tlsId] = [await add('bench', client), await add('bench over TLS', { crypt: 1 })];
       const agents = [await startAgent(server, 'bench', environment), await startAgent(server, 'bench over TLS', environment)];
       const target = `127.0.0.1:${targets.http}`;
-      await write(server, '/index/addhost/', { client_id: id, host: 'localhost', scheme: 'all', target, cert_file_path: covering.certificate, key_file_path: covering.key });
+      await write(server, '/index/addhost/', {
+        client_id: id,
+        host: 'localhost',
+        scheme: 'all',
+        target,
+        cert_file_path: covering.certificate,
+        key_file_path: covering.key,
+      });
       await write(server, '/index/add/', { client_id: id, type: 'secret', password: PASSWORD, target });
       const visitor = await startVisitorProcess(server, 'secret', PASSWORD, environment);
       const children = [server.child, ...agents, visitor.child];

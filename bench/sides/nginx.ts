@@ -19,7 +19,9 @@ export const nginx: Side = {
     if (config === undefined || certificate === undefined || key === undefined) throw new Error('three names make three paths');
     writeFileSync(certificate, covering.certificate);
     writeFileSync(key, covering.key);
-    writeFileSync(config, `
+    writeFileSync(
+      config,
+      `
       load_module ${programPath('ngx_stream_module.so')};
       daemon off; master_process off; pid ${directory}/pid; error_log stderr notice; worker_rlimit_nofile 16384;
       events { worker_connections 8192; }
@@ -36,7 +38,8 @@ export const nginx: Side = {
           }
         }
       }
-      stream { server { listen 127.0.0.1:${ports.udp} udp; proxy_pass 127.0.0.1:${targets.udp}; } }`);
+      stream { server { listen 127.0.0.1:${ports.udp} udp; proxy_pass 127.0.0.1:${targets.udp}; } }`,
+    );
     const child = new Child(programPath('nginx'), ['-c', config, '-e', path.join(directory, 'errors')]);
     for (const port of [ports.hosts, ports.secureHosts]) await answering(port, child);
     return { name: 'nginx', ports, pids: [child.pid], stop: () => child.end() };

@@ -16,7 +16,9 @@ export const openssh: Side = {
     const ssh = new Child(programPath('ssh'), ['-N', '-o', 'ExitOnForwardFailure=yes', ...forward('http'), ...forward('echo'), ...sshd.login()]);
     for (const port of Object.values(ports)) await answering(port, ssh);
     return {
-      name: 'OpenSSH -R', ports, pids: [sshd.child.pid, ssh.pid],
+      name: 'OpenSSH -R',
+      ports,
+      pids: [sshd.child.pid, ssh.pid],
       stop: async () => {
         await ssh.end();
         await sshd.child.end();

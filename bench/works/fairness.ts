@@ -8,10 +8,14 @@ const ENDLESS = 10_000;
 
 /** Small requests while one stream carries as much as it can. */
 export const fairness: Work = {
-  name: 'fairness', title: 'HTTP, 8 connections kept alive, while one bulk stream runs', programs: ['wrk'], fresh: false, way: 'http',
+  name: 'fairness',
+  title: 'HTTP, 8 connections kept alive, while one bulk stream runs',
+  programs: ['wrk'],
+  fresh: false,
+  way: 'http',
   metrics: [
-    { name: 'requests/s', digits: 0, more: true, goals: { 'frp': 2, 'OpenSSH -R': 1.5 }, former: 3 },
-    { name: 'p99 ms', digits: 2, more: false, goals: { 'frp': 1, 'OpenSSH -R': 0.5 } },
+    { name: 'requests/s', digits: 0, more: true, goals: { frp: 2, 'OpenSSH -R': 1.5 }, former: 3 },
+    { name: 'p99 ms', digits: 2, more: false, goals: { frp: 1, 'OpenSSH -R': 0.5 } },
     { name: 'bulk Gbit/s meanwhile', digits: 2, more: true },
   ],
   async measure(side, seconds) {

@@ -12,7 +12,11 @@ const SETTLE_MS = 2000;
 
 /** What an open connection costs that carries nothing: growth of memory from a warm start to 5,000 of them. */
 export const idle: Work = {
-  name: 'idle', title: `Memory of ${CONNECTIONS} idle connections`, programs: [], fresh: true, way: 'echo',
+  name: 'idle',
+  title: `Memory of ${CONNECTIONS} idle connections`,
+  programs: [],
+  fresh: true,
+  way: 'echo',
   metrics: [{ name: 'KB/connection', digits: 1, more: false, limit: 6, goals: { 'OpenSSH -R': 0.25 } }],
   async measure(side) {
     const [port, { pids }] = [portOf(side, 'echo'), side];
@@ -32,16 +36,20 @@ export const idle: Work = {
 async function open(port: number, count: number): Promise<net.Socket[]> {
   const sockets: net.Socket[] = [];
   while (sockets.length < count) {
-    sockets.push(...await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - sockets.length) }, async () => {
-      const socket = net.connect(port, '127.0.0.1');
-      socket.write('x');
-      await once(socket, 'data');
-      return socket.on('error', () => socket.destroy());
-    })));
+    sockets.push(
+      ...await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - sockets.length) }, async () => {
+        const socket = net.connect(port, '127.0.0.1');
+        socket.write('x');
+        await once(socket, 'data');
+        return socket.on('error', () => socket.destroy());
+      })),
+    );
   }
   return sockets;
 }
 
 function settle(): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, SETTLE_MS); });
+  return new Promise((resolve) => {
+    setTimeout(resolve, SETTLE_MS);
+  });
 }

@@ -11,7 +11,11 @@ export const udpLarger = visitors(512);
 
 /** One visitor who sends the next datagram when the answer to the last one is there. */
 export const udpRoundTrip: Work = {
-  name: 'udp-trip', title: 'UDP, 64 bytes there and back, one visitor, one datagram at a time', programs: [], fresh: false, way: 'udp',
+  name: 'udp-trip',
+  title: 'UDP, 64 bytes there and back, one visitor, one datagram at a time',
+  programs: [],
+  fresh: false,
+  way: 'udp',
   metrics: [{ name: 'us/round trip', digits: 1, more: false, goals: { direct: 2 } }, { name: 'lost in 1000', digits: 2, more: false, alone: true }],
   async measure(side, seconds) {
     const { answers, perSecond, lost } = await loadUdp({ port: portOf(side, 'udp'), visitors: 1, window: 1, size: 64, seconds });
@@ -21,7 +25,11 @@ export const udpRoundTrip: Work = {
 
 function visitors(size: number): Work {
   return {
-    name: `udp-${size}`, title: `UDP, ${size} bytes there and back, 32 visitors`, programs: [], fresh: false, way: 'udp',
+    name: `udp-${size}`,
+    title: `UDP, ${size} bytes there and back, 32 visitors`,
+    programs: [],
+    fresh: false,
+    way: 'udp',
     metrics: [
       { name: 'answers/s', digits: 0, more: true, goals: { nginx: 0.5 } },
       { name: 'lost in 1000', digits: 2, more: false, alone: true },

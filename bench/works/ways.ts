@@ -32,15 +32,24 @@ export const besideTcp: readonly Work[] = [
   compared({ name: 'socks5', title: 'SOCKS5', way: 'socks5', least: 0.5, former: 0.8, load: opened('socks5') }),
   compared({ name: 'http-proxy', title: 'a forward proxy, by CONNECT', way: 'httpProxy', least: 0.5, former: 0.8, load: opened('connect') }),
   compared({
-    name: 'http-proxy-get', title: 'a forward proxy, by GET', way: 'httpProxy', least: 0.5, former: 0.8,
-    load: (port, way, seconds, { http }) => wrk({ url: `http://127.0.0.1:${port}/`, connections: 32, seconds, path: way === 'http' ? '/' : `http://127.0.0.1:${http}/` }),
+    name: 'http-proxy-get',
+    title: 'a forward proxy, by GET',
+    way: 'httpProxy',
+    least: 0.5,
+    former: 0.8,
+    load: (port, way, seconds, { http }) =>
+      wrk({ url: `http://127.0.0.1:${port}/`, connections: 32, seconds, path: way === 'http' ? '/' : `http://127.0.0.1:${http}/` }),
   }),
 ];
 
 /** The tcp tunnel of the same side is measured just before, so that the machine is the same for both. */
 function compared({ name, title, way, least, former, load }: Compared): Work {
   return {
-    name, title: `HTTP, 32 connections kept alive, through ${title}, compared with a tcp tunnel of the same side`, programs: ['wrk'], fresh: false, way,
+    name,
+    title: `HTTP, 32 connections kept alive, through ${title}, compared with a tcp tunnel of the same side`,
+    programs: ['wrk'],
+    fresh: false,
+    way,
     metrics: [
       { name: 'requests/s', digits: 0, more: true },
       { name: 'of tcp', digits: 2, more: true, alone: true, limit: least },

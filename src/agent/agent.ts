@@ -42,7 +42,9 @@ export class Agent {
     const info = { version, localAddress: localAddresses(), configFile: declarer !== undefined, credit: true };
     const handlers = { onDeclared: (answer: Declared) => declarer?.answered(answer), onOverview: (part: OverviewPart) => this.#overview.add(part) };
     this.#kept = new KeptConnection({
-      server, log, random,
+      server,
+      log,
+      random,
       open: async (dataAfterMs) => {
         const link = await Link.open({ server, dataAfterMs, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
         declarer?.connected((message) => link.send(message));

@@ -27,7 +27,10 @@ export interface ConfiguredAgentOptions {
 export class ConfiguredAgent {
   readonly #options: ConfiguredAgentOptions;
   readonly #watched = new WatchedFiles(() => this.#look());
-  readonly #visitors = new Map<string, { readonly table: VisitorTable; readonly plan: Pick<AgentPlan, 'server' | 'tls'>; readonly running: ConfiguredVisitor }>();
+  readonly #visitors = new Map<
+    string,
+    { readonly table: VisitorTable; readonly plan: Pick<AgentPlan, 'server' | 'tls'>; readonly running: ConfiguredVisitor }
+  >();
   readonly #health: HealthChecks;
   readonly #stopped = new AbortController();
   #plan: AgentPlan | undefined;
@@ -94,7 +97,12 @@ export class ConfiguredAgent {
       const again = isDeepStrictEqual(read.problems, this.#problems);
       this.#problems = read.problems;
       if (this.#plan !== undefined && !again) {
-        logState(log, 'warn', { event: 'config', file, problems: read.problems }, `the configuration file is invalid; the last valid version stays active: ${read.problems.join('; ')}`);
+        logState(
+          log,
+          'warn',
+          { event: 'config', file, problems: read.problems },
+          `the configuration file is invalid; the last valid version stays active: ${read.problems.join('; ')}`,
+        );
       }
       return;
     }

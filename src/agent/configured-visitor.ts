@@ -40,7 +40,12 @@ export class ConfiguredVisitor {
         break;
       } catch (error) {
         this.#error = messageOf(error);
-        logState(this.#options.log, 'warn', { event: 'not listening', error: this.#error, retryMs: wait }, `the local port cannot be opened: ${this.#error}; trying again in ${wait / 1000} s`);
+        logState(
+          this.#options.log,
+          'warn',
+          { event: 'not listening', error: this.#error, retryMs: wait },
+          `the local port cannot be opened: ${this.#error}; trying again in ${wait / 1000} s`,
+        );
         await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
       }
     }
@@ -50,8 +55,14 @@ export class ConfiguredVisitor {
   /** Logs why it stops. @param again a new visitor replaces it */
   tellOfEnd(again: boolean): void {
     const { log } = this.#options;
-    if (again) logState(log, 'info', { event: 'restarted', reason: 'visitor' }, 'the configuration file has another visitor of this name, or another server: it restarts');
-    else logState(log, 'info', { event: 'stopped' }, 'stopped: the configuration file has it no more');
+    if (again) {
+      logState(
+        log,
+        'info',
+        { event: 'restarted', reason: 'visitor' },
+        'the configuration file has another visitor of this name, or another server: it restarts',
+      );
+    } else logState(log, 'info', { event: 'stopped' }, 'stopped: the configuration file has it no more');
   }
 
   /** Stops gracefully. */

@@ -116,9 +116,16 @@ export class Declarer {
     const { entry } = wanted;
     const { kind, name } = entry;
     const { id, port } = state;
-    const what = entry.kind === 'tunnel' ? `${entry.tunnel.mode}${port === 0 ? '' : ` on port ${port}`}` : entry.host.host || `${entry.host.platformPrefix} below ${entry.host.platformDomainId}`;
+    const what = entry.kind === 'tunnel'
+      ? `${entry.tunnel.mode}${port === 0 ? '' : ` on port ${port}`}`
+      : entry.host.host || `${entry.host.platformPrefix} below ${entry.host.platformDomainId}`;
     const { targets } = entry.kind === 'tunnel' ? entry.tunnel : entry.host;
-    logState(this.#options.log, 'info', { event: 'established', kind, name, id, port }, `${key}: ${what}${targets.length === 0 ? '' : ` to ${targets.join(', ')}`} (id ${id})`);
+    logState(
+      this.#options.log,
+      'info',
+      { event: 'established', kind, name, id, port },
+      `${key}: ${what}${targets.length === 0 ? '' : ` to ${targets.join(', ')}`} (id ${id})`,
+    );
     this.#options.onEstablished?.(entry, state);
   }
 
@@ -138,8 +145,12 @@ export class Declarer {
     }, RETRY_MS).unref();
     if (!state || before?.error === state.error) return;
     const kept = state.id === 0 ? '' : '; the previous record stays active';
-    logState(this.#options.log, 'warn', { event: 'refused', kind, name, id: state.id, error: state.error },
-      `${nameOf(known)}: the server refuses it: ${state.error}${kept}; trying again every ${RETRY_MS / 1000} s`);
+    logState(
+      this.#options.log,
+      'warn',
+      { event: 'refused', kind, name, id: state.id, error: state.error },
+      `${nameOf(known)}: the server refuses it: ${state.error}${kept}; trying again every ${RETRY_MS / 1000} s`,
+    );
   }
 
   /** Finds entries that differ from the configuration. Withdrawals come first, since they may free values; then each entry after those whose values it takes over. */

@@ -90,8 +90,12 @@ export class KeptConnection<S extends KeptSession> {
       if (signal.aborted) break;
       const wait = problem.retryAfterMs ?? this.#delay.next(problem.refused);
       this.#state = { connected: false, since: Date.now(), text: problem.text };
-      logState(this.#options.log, 'warn', { event: 'disconnected', server: this.#server, reason: problem.text, retryMs: Math.round(wait) },
-        `${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`);
+      logState(
+        this.#options.log,
+        'warn',
+        { event: 'disconnected', server: this.#server, reason: problem.text, retryMs: Math.round(wait) },
+        `${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`,
+      );
       await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
     }
   }

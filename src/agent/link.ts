@@ -43,7 +43,11 @@ export class Link {
     this.#options = options;
     const { sockets, files, log } = options;
     const answerer = new Answerer({
-      sockets, files, datagrams: new DatagramBudget(), hold: () => this.#session.hold(), direct: { accept: (request, stream) => this.#direct.accept(request, stream) },
+      sockets,
+      files,
+      datagrams: new DatagramBudget(),
+      hold: () => this.#session.hold(),
+      direct: { accept: (request, stream) => this.#direct.accept(request, stream) },
     }, log);
     this.#session = new ServerSession(agreed, {
       onOpen: (stream, payload) => answerer.answer(stream, payload),

@@ -83,10 +83,17 @@ function planSteps({ server, tls, session, entries, visitors }: AgentPlan): stri
   const steps = session ? [`connect to ${address(server)}${way} as an agent`] : [];
   for (const directory of session?.allowFiles ?? []) steps.push(`let tunnels serve files below ${directory}`);
   for (const entry of entries) {
-    const [what, targets] = entry.kind === 'tunnel' ? [tunnelText(entry.tunnel), entry.tunnel.targets] : [`${entry.host.host || `${entry.host.platformPrefix} below ${entry.host.platformDomainId}`}${entry.host.location} (${entry.host.scheme})`, entry.host.targets];
+    const [what, targets] = entry.kind === 'tunnel'
+      ? [tunnelText(entry.tunnel), entry.tunnel.targets]
+      : [
+        `${entry.host.host || `${entry.host.platformPrefix} below ${entry.host.platformDomainId}`}${entry.host.location} (${entry.host.scheme})`,
+        entry.host.targets,
+      ];
     steps.push(`declare ${nameOf(entry)}: ${what}${targets.length === 0 ? '' : ` to ${targets.join(', ')}`}`);
   }
-  for (const [name, { type, listen }] of visitors) steps.push(`open ${address(listen)} for visitor ${name}, to a ${type} tunnel by way of ${address(server)}${way}`);
+  for (const [name, { type, listen }] of visitors) {
+    steps.push(`open ${address(listen)} for visitor ${name}, to a ${type} tunnel by way of ${address(server)}${way}`);
+  }
   return steps;
 }
 

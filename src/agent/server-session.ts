@@ -95,7 +95,9 @@ export class ServerSession {
     this.#dialler = { ...start, server: { host: this.address, port: start.server.port } };
     this.#log = start.log;
     let resolve: (end: SessionEnd) => void = () => undefined;
-    this.ended = new Promise((done) => { resolve = done; });
+    this.ended = new Promise((done) => {
+      resolve = done;
+    });
     this.#mux = new Mux(connection.socket, 'agent', {
       onOpen: (stream, payload) => handlers.onOpen(stream, payload),
       onControl: (message) => {

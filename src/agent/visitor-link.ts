@@ -48,7 +48,12 @@ export class VisitorLink {
     const session = this.#session;
     if (info.type === 'p2p') {
       this.#direct = new DirectPaths({
-        password, log, server: session.address, open: (payload) => session.open(payload), retry: directRetry, send: (message) => {
+        password,
+        log,
+        server: session.address,
+        open: (payload) => session.open(payload),
+        retry: directRetry,
+        send: (message) => {
           if (message.type === 'path') this.#path = message.path;
           session.send(message);
         },
@@ -96,8 +101,7 @@ export class VisitorLink {
     else if (data?.type === 'drain') {
       this.#direct?.drain();
       this.#log.info('the server is shutting down: open connections continue for a while, new ones are refused');
-    }
-    else this.#log.debug('the server sent a control message that this visitor does not know');
+    } else this.#log.debug('the server sent a control message that this visitor does not know');
   }
 
   #agentIs(online: boolean): void {

@@ -43,7 +43,9 @@ export class Visitor {
     this.#options = options;
     this.#sockets = sockets;
     this.#kept = new KeptConnection({
-      server, log, random,
+      server,
+      log,
+      random,
       open: (dataAfterMs) => VisitorLink.open({ server, dataAfterMs, tls, password, info: { version, type }, sockets, log, directRetry }),
       whoIs: ({ tunnelId, secure }) => `visitor of tunnel ${tunnelId}${secure ? ' over TLS' : ''}`,
     });
@@ -56,7 +58,8 @@ export class Visitor {
   async listen(): Promise<{ readonly host: string; readonly port: number }> {
     const { listen, log, halfClosedMs = HALF_CLOSED_MS } = this.#options;
     this.#listener = await this.#sockets.listen({
-      ...listen, halfClosedMs,
+      ...listen,
+      halfClosedMs,
       onSocket: (socket) => this.#onSocket(socket),
       onError: (error) => log.error({ err: error }, 'a connection to the local port could not be accepted'),
     });

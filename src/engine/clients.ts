@@ -7,7 +7,19 @@ import { visitorKeyOf } from '../rules/vkey.ts';
 import { ControlBudget } from '../wire/control-budget.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
-import { type ClientState, type ConnectionsPage, type ConnectionState, type RefusalCause, refusalCauses, type Refusals, type RowRange, type Traffic, type TunnelState, type WantedClient, type WantedTunnel } from './face.ts';
+import {
+  type ClientState,
+  type ConnectionsPage,
+  type ConnectionState,
+  type RefusalCause,
+  refusalCauses,
+  type Refusals,
+  type RowRange,
+  type Traffic,
+  type TunnelState,
+  type WantedClient,
+  type WantedTunnel,
+} from './face.ts';
 import type { ClientUsage } from './limits/client-usage.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
 
@@ -170,8 +182,14 @@ export class ClientEntry {
     const { connections, refusals, rate, inlet, export: exported } = this.meter;
     return {
       connected: this.session !== undefined,
-      address: this.#address, localAddress: this.#localAddress, version: this.#version,
-      connections, refusals, rate, inletBytes: inlet, exportBytes: exported,
+      address: this.#address,
+      localAddress: this.#localAddress,
+      version: this.#version,
+      connections,
+      refusals,
+      rate,
+      inletBytes: inlet,
+      exportBytes: exported,
       lastOnlineAt: this.session ? now : this.#lastOnlineAt,
     };
   }

@@ -55,10 +55,12 @@ export interface EngineOptions {
 
 /** Everything the store holds that the engine serves. */
 export interface StoredState {
-  readonly clients: ReadonlyArray<WantedClient & StoredBytes & {
-    /** The address at which its agent was last seen; "" or absent = never seen. */
-    readonly lastAddress?: string;
-  }>;
+  readonly clients: ReadonlyArray<
+    WantedClient & StoredBytes & {
+      /** The address at which its agent was last seen; "" or absent = never seen. */
+      readonly lastAddress?: string;
+    }
+  >;
   readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
   readonly hosts: ReadonlyArray<WantedHost & StoredBytes>;
   /** Addresses and networks that are refused everywhere. */

@@ -6,7 +6,21 @@ import { ClientChanges } from './client-changes.ts';
 import type { EngineOptions, StoredState } from './engine-options.ts';
 import { Environment } from './environment.ts';
 import type {
-  CertificateState, ClientState, ConnectionsPage, ConnectionState, Declarations, EngineChange, EngineEvent, HostState, PortLease, PortRequest, Refusals, RowRange, StateBatch, Traffic, TunnelState,
+  CertificateState,
+  ClientState,
+  ConnectionsPage,
+  ConnectionState,
+  Declarations,
+  EngineChange,
+  EngineEvent,
+  HostState,
+  PortLease,
+  PortRequest,
+  Refusals,
+  RowRange,
+  StateBatch,
+  Traffic,
+  TunnelState,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
 import { overviewOf } from './overview.ts';
@@ -17,6 +31,7 @@ import type { Certificates } from './vhost/tls/certificates.ts';
 import { HostPolicy } from './vhost/host-policy.ts';
 import { VHOST_TIMING } from './vhost/slow-visitors.ts';
 import { VHOST_SHARES, type VhostPlaces, VhostServer } from './vhost/vhost-server.ts';
+import { applyChange, loadStored, type Parts } from './wanted-state.ts';
 
 /**
  * Runs the wanted state: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
@@ -26,43 +41,40 @@ export class Engine {
   readonly modes: readonly string[] = [...tunnelModes.keys()];
   readonly #environment: Environment;
   readonly #tunnels: Tunnels;
-  readonly #changes: ClientChanges;
-  readonly #batches: StateBatches;
+  readonly #parts: Parts;
   readonly #vhost: VhostServer;
   readonly #bridge: Bridge;
   #declarations: Declarations | undefined;
 
   constructor(options: EngineOptions) {
     const environment = new Environment(options);
-    const { hosts, sockets, halfClosedMs, agentSockets, clients, attempts, now, log } = environment;
+    const { hosts, sockets, halfClosedMs, agentSockets, clients, attempts, now, log, visitors: { trace } } = environment;
     this.#environment = environment;
-    this.#tunnels = new Tunnels(environment);
-    this.#changes = new ClientChanges(environment, this.#tunnels);
-    environment.onExpired = (entry) => this.#changes.sync(entry);
-    this.#batches = new StateBatches(environment, this.#tunnels);
-    this.#vhost = new VhostServer({ log, sockets, halfClosedMs, hosts, timing: { ...VHOST_TIMING, ...options.vhostTiming }, shares: VHOST_SHARES, trace: environment.visitors.trace }, new HostPolicy(environment));
-    const reports = new AgentReports(environment, this.#tunnels);
+    const tunnels = this.#tunnels = new Tunnels(environment);
+    this.#parts = { environment, tunnels, clients: new ClientChanges(environment, tunnels), batches: new StateBatches(environment, tunnels) };
+    environment.onExpired = (entry) => this.#parts.clients.sync(entry);
+    const timing = { ...VHOST_TIMING, ...options.vhostTiming };
+    this.#vhost = new VhostServer({ log, sockets, halfClosedMs, hosts, timing, shares: VHOST_SHARES, trace }, new HostPolicy(environment));
+    const reports = new AgentReports(environment, tunnels);
     this.#bridge = new Bridge({
-      sockets: agentSockets, log: options.bridgeLog ?? log, now, clients, attempts, timing: options.bridgeTiming ?? {},
-      declarations: () => this.#declarations, visited: (keyId) => this.#tunnels.visited(keyId),
+      sockets: agentSockets,
+      log: options.bridgeLog ?? log,
+      now,
+      clients,
+      attempts,
+      timing: options.bridgeTiming ?? {},
+      declarations: () => this.#declarations,
+      visited: (keyId) => tunnels.visited(keyId),
       overview: (entry) => overviewOf(entry, hosts, (id) => this.hostState(id)),
       onTraffic: (entry, tunnelId, bytes) => reports.onTraffic(entry, tunnelId, bytes),
-      onHealth: (entry, message) => reports.onHealth(entry, message), onSeen: (entry) => reports.onSeen(entry),
+      onHealth: (entry, message) => reports.onHealth(entry, message),
+      onSeen: (entry) => reports.onSeen(entry),
     });
   }
 
   /** Loads the stored state at boot and opens the listeners. Those that fail are retried; see the tunnel's state. */
-  async load(stored: StoredState): Promise<void> {
-    await this.#environment.admission.setBlackIpList(stored.blackIpList);
-    this.#environment.hosts.serverName = stored.serverName;
-    for (const client of stored.clients) await this.#changes.add(client, client);
-    for (const tunnel of stored.tunnels) this.#tunnels.add(tunnel, tunnel);
-    for (const host of stored.hosts) this.#environment.hosts.set(host, host);
-    const unserved = this.#environment.hosts.withOwnName();
-    if (unserved.length > 0) this.#environment.log.warn({ hosts: unserved.slice(0, 20), count: unserved.length }, "hosts are not served: their names are the server's own, and no administrator named them");
-    await this.#tunnels.sync();
-    this.#batches.start();
-    this.#changes.awaitExpiries();
+  load(stored: StoredState): Promise<void> {
+    return loadStored(this.#parts, stored);
   }
 
   /** Opens the bridge; resolves to its address. @throws the system's error when a port cannot be bound */
@@ -111,20 +123,7 @@ export class Engine {
 
   /** Resolves when the change was applied to listeners and sessions. */
   apply(change: EngineChange): Promise<void> {
-    return this.#environment.inOrder(async () => {
-      switch (change.kind) {
-        case 'client': return this.#changes.apply(change.client);
-        case 'clientRemoved': return this.#changes.remove(change.id);
-        case 'tunnel': return this.#tunnels.apply(change.tunnel, change.lease);
-        case 'tunnelRemoved': return this.#tunnels.remove(change.id);
-        case 'host': return this.#environment.hosts.set(change.host);
-        case 'hostRemoved': return this.#environment.hosts.remove(change.id);
-        case 'trafficReset': return this.#batches.reset(change);
-        case 'blackIpList': return this.#environment.admission.changeBlackIpList(change.list, this.#environment.clients.all());
-        case 'serverName':
-          this.#environment.hosts.serverName = change.name;
-      }
-    });
+    return applyChange(this.#parts, change);
   }
 
   /** undefined = no such client */
@@ -194,23 +193,24 @@ export class Engine {
 
   /** What changed since the last call. When it could not be stored, give it back with `restoreDirty`. */
   takeDirty(): Promise<StateBatch> {
-    return this.#batches.take();
+    return this.#parts.batches.take();
   }
 
   /** The batch was not stored: the next `takeDirty` holds its clients and tunnels again. */
   restoreDirty(batch: StateBatch): void {
-    this.#batches.restore(batch);
+    this.#parts.batches.restore(batch);
   }
 
   /** Cuts off the clients that have expired since the last call. */
   sweep(): Promise<void> {
-    return this.#environment.inOrder(() => this.#changes.sweep());
+    return this.#environment.inOrder(() => this.#parts.clients.sweep());
   }
 
   /** Current and total numbers of handshakes, sessions and visitors; for health and metrics. */
   get counts(): Bridge['counts'] & Certificates['counts'] & ReturnType<typeof countOut> & { readonly visitors: number; readonly hostConnections: number } {
-    const out = countOut(this.#tunnels.all(), this.#environment.hosts.all());
-    return { ...out, ...this.#bridge.counts, ...this.#environment.certificates.counts, visitors: this.#environment.visitors.open, hostConnections: this.#vhost.connections };
+    const { hosts, certificates, visitors } = this.#environment;
+    const out = countOut(this.#tunnels.all(), hosts.all());
+    return { ...out, ...this.#bridge.counts, ...certificates.counts, visitors: visitors.open, hostConnections: this.#vhost.connections };
   }
 
   /** Refused connections of all existing clients since the start, by cause. */
@@ -237,8 +237,8 @@ export class Engine {
   /** Stops immediately: listeners, sessions and connections are closed when it resolves. */
   async close(): Promise<void> {
     this.#environment.closing = true;
-    this.#batches.stop();
-    this.#changes.stop();
+    this.#parts.batches.stop();
+    this.#parts.clients.stop();
     this.#environment.certificates.stop();
     await this.#environment.acme?.stop();
     await this.#vhost.close();

@@ -147,8 +147,20 @@ export interface PortRefusal {
 
 /** Why connections of visitors are refused. */
 export const refusalCauses = [
-  'offline', 'disabled', 'expired', 'globalBlackList', 'whiteList', 'blackList', 'connections', 'flow', 'capacity', 'agentCapacity', 'noTarget', 'localProxy',
-  'login', 'malformed',
+  'offline',
+  'disabled',
+  'expired',
+  'globalBlackList',
+  'whiteList',
+  'blackList',
+  'connections',
+  'flow',
+  'capacity',
+  'agentCapacity',
+  'noTarget',
+  'localProxy',
+  'login',
+  'malformed',
 ] as const;
 /** @see refusalCauses */
 export type RefusalCause = typeof refusalCauses[number];
@@ -303,8 +315,13 @@ export interface ConnectionState {
 
 /** Counters and last-seen facts that changed since they were last taken; absolute values, safe to write twice. */
 export interface StateBatch {
-  readonly clients: ReadonlyArray<{ readonly id: number } & Pick<
-    ClientState, 'connected' | 'rate' | 'address' | 'localAddress' | 'version' | 'inletBytes' | 'exportBytes' | 'lastOnlineAt'>>;
+  readonly clients: ReadonlyArray<
+    & { readonly id: number }
+    & Pick<
+      ClientState,
+      'connected' | 'rate' | 'address' | 'localAddress' | 'version' | 'inletBytes' | 'exportBytes' | 'lastOnlineAt'
+    >
+  >;
   readonly tunnels: ReadonlyArray<{ readonly id: number } & Pick<TunnelState, 'running' | 'inletBytes' | 'exportBytes'>>;
   readonly hosts: ReadonlyArray<{ readonly id: number } & Pick<HostState, 'inletBytes' | 'exportBytes'>>;
 }

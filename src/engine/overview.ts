@@ -8,15 +8,33 @@ export function* overviewOf(entry: ClientEntry, hosts: Hosts, stateOf: (hostId: 
   for (const { wanted: { id, mode, port, targets }, state } of entry.tunnels) {
     const direct = state.visitors.filter(({ path }) => path === 'direct').length;
     yield {
-      kind: 'tunnel', id, type: mode, host: '', port, targets: targets.slice(0, OVERVIEW_TARGETS),
-      running: state.running, error: state.error.slice(0, 1000), connections: state.connections, visitors: { relay: state.visitors.length - direct, direct }, health: healthOf(state.health),
+      kind: 'tunnel',
+      id,
+      type: mode,
+      host: '',
+      port,
+      targets: targets.slice(0, OVERVIEW_TARGETS),
+      running: state.running,
+      error: state.error.slice(0, 1000),
+      connections: state.connections,
+      visitors: { relay: state.visitors.length - direct, direct },
+      health: healthOf(state.health),
     };
   }
   for (const { wanted: { id, host, location, scheme, targets }, meter } of hosts.ofClient(entry.wanted.id)) {
     const state = stateOf(id);
     yield {
-      kind: 'host', id, type: scheme, host: `${host}${location === '/' ? '' : location}`.slice(0, 600), port: 0, targets: targets.slice(0, OVERVIEW_TARGETS),
-      running: state?.running === true, error: state?.error ?? '', connections: meter.connections, visitors: { relay: 0, direct: 0 }, health: healthOf(state?.health ?? null),
+      kind: 'host',
+      id,
+      type: scheme,
+      host: `${host}${location === '/' ? '' : location}`.slice(0, 600),
+      port: 0,
+      targets: targets.slice(0, OVERVIEW_TARGETS),
+      running: state?.running === true,
+      error: state?.error ?? '',
+      connections: meter.connections,
+      visitors: { relay: 0, direct: 0 },
+      health: healthOf(state?.health ?? null),
     };
   }
 }

@@ -75,7 +75,12 @@ export class StunServer {
 
   async #open(): Promise<readonly number[]> {
     const { sockets, log, host, port } = this.#options;
-    this.#tcp = await sockets.listen({ host, port, onSocket: (socket) => this.#onSocket(socket), onError: (error) => log.warn({ err: error }, 'a p2p connection could not be accepted') });
+    this.#tcp = await sockets.listen({
+      host,
+      port,
+      onSocket: (socket) => this.#onSocket(socket),
+      onError: (error) => log.warn({ err: error }, 'a p2p connection could not be accepted'),
+    });
     const first = await this.#bind(this.#tcp.port);
     const second = await this.#bind(port === 0 ? 0 : port + 1);
     return [first, second];

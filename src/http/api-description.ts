@@ -14,7 +14,9 @@ export function apiDescriptionRoutes(options: { readonly basePath: string; reado
   // Generated once, with its ETag, since it is public and may be requested any number of times.
   const description = Buffer.from(JSON.stringify(describeApi(routes, options)));
   const tag = `"${createHash('sha256').update(description).digest('base64url')}"`;
-  const [html = '', style = '', script = ''] = ['page.html', 'page.css', 'page.js'].map((name) => readFileSync(packageFile(`src/http/try-api/${name}`), 'utf8'));
+  const [html = '', style = '', script = ''] = ['page.html', 'page.css', 'page.js'].map((name) =>
+    readFileSync(packageFile(`src/http/try-api/${name}`), 'utf8')
+  );
   const page = `<!doctype html>
 <html lang="en" data-base="${options.basePath}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Adit API</title>
 <style>${style}</style><script type="module">${script}</script></head>
@@ -22,8 +24,13 @@ export function apiDescriptionRoutes(options: { readonly basePath: string; reado
 ${html}</body></html>
 `;
   const policy = [
-    "default-src 'none'", `style-src ${hashOf(style)}`, `script-src ${hashOf(script)}`, "connect-src 'self'",
-    "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'",
+    "default-src 'none'",
+    `style-src ${hashOf(style)}`,
+    `script-src ${hashOf(script)}`,
+    "connect-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
   ].join('; ');
   return Router()
     .get('/openapi.json', (_request, response) => {

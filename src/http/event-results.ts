@@ -46,7 +46,11 @@ export class EventResults implements AsyncIterableIterator<ExecutionResult> {
     const { response, stalledMs } = options;
     response.once('close', () => void this.return());
     // A reader that doesn't read would not receive the error either.
-    if (events instanceof EventQueue) events.onOverflow = () => { if (response.writableNeedDrain) response.destroy(); };
+    if (events instanceof EventQueue) {
+      events.onOverflow = () => {
+        if (response.writableNeedDrain) response.destroy();
+      };
+    }
     // Yoga turns the timeout off before its first write.
     setImmediate(() => response.socket?.setTimeout(stalledMs));
   }

@@ -25,7 +25,12 @@ let made: Promise<GraphiqlPage> | undefined;
 export async function sendGraphiql(request: Request, response: Response): Promise<void> {
   const { html, zipped, tag, policy } = await (made ??= makePage());
   const isZipped = request.acceptsEncodings('gzip') !== false;
-  response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'private, no-cache', Vary: 'Accept, Accept-Encoding', ETag: isZipped ? tag.replace(/"$/, '-gzip"') : tag }).type('html');
+  response.set({
+    'Content-Security-Policy': policy,
+    'Cache-Control': 'private, no-cache',
+    Vary: 'Accept, Accept-Encoding',
+    ETag: isZipped ? tag.replace(/"$/, '-gzip"') : tag,
+  }).type('html');
   if (isZipped) response.set('Content-Encoding', 'gzip');
   const body = isZipped ? zipped : html;
   response.send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));

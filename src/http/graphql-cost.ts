@@ -1,6 +1,23 @@
 import {
-  type DocumentNode, type FieldNode, getNamedType, getNullableType, type GraphQLCompositeType, type GraphQLField, type GraphQLSchema, isAbstractType, isCompositeType, isInputObjectType, isIntrospectionType,
-  isListType, Kind, type OperationDefinitionNode, SchemaMetaFieldDef, type SelectionSetNode, TypeMetaFieldDef, TypeNameMetaFieldDef, type ValueNode,
+  type DocumentNode,
+  type FieldNode,
+  getNamedType,
+  getNullableType,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLSchema,
+  isAbstractType,
+  isCompositeType,
+  isInputObjectType,
+  isIntrospectionType,
+  isListType,
+  Kind,
+  type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
+  type ValueNode,
 } from 'graphql';
 import { rowLimits } from '../schema/lists/page.ts';
 
@@ -9,7 +26,16 @@ const searchCost = 2500;
 /** Assumed length of a list without a limit. If it is longer, the limits of the result apply (schema/limits/result-limits.ts). */
 const usualItems = 10;
 /** Assumed lengths of the introspection's lists: the average number of fields of a type, and of arguments of a field. */
-const introspectionItems: Readonly<Record<string, number>> = { types: 100, fields: 4, inputFields: 1, args: 0.5, enumValues: 2, interfaces: 0.5, possibleTypes: 0.5, directives: 6 };
+const introspectionItems: Readonly<Record<string, number>> = {
+  types: 100,
+  fields: 4,
+  inputFields: 1,
+  args: 0.5,
+  enumValues: 2,
+  interfaces: 0.5,
+  possibleTypes: 0.5,
+  directives: 6,
+};
 
 /**
  * The cost of an operation: the number of values that it may return. A field is one value. Fields below a list count as often as the list
@@ -17,8 +43,16 @@ const introspectionItems: Readonly<Record<string, number>> = { types: 100, field
  * Stops counting above `most`.
  * @param variables as the caller sent them
  */
-export function costOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, variables: Readonly<Record<string, unknown>>, most: number): number {
-  const fragments = new Map(document.definitions.flatMap((definition) => definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : []));
+export function costOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>>,
+  most: number,
+): number {
+  const fragments = new Map(
+    document.definitions.flatMap((definition) => definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : []),
+  );
   const defaults = new Map(operation.variableDefinitions?.map(({ variable, defaultValue }) => [variable.name.value, defaultValue]));
 
   /** @param limit of the list that contains the selection */
@@ -107,11 +141,15 @@ function isGiven(value: unknown): boolean {
 /** The value of a literal without variables, as far as the cost depends on it. */
 function literal(value: ValueNode | undefined): unknown {
   switch (value?.kind) {
-    case Kind.INT: return Number(value.value);
+    case Kind.INT:
+      return Number(value.value);
     case Kind.STRING:
     case Kind.ENUM:
-    case Kind.BOOLEAN: return value.value;
-    case Kind.OBJECT: return Object.fromEntries(value.fields.map((field) => [field.name.value, literal(field.value)]));
-    default: return undefined;
+    case Kind.BOOLEAN:
+      return value.value;
+    case Kind.OBJECT:
+      return Object.fromEntries(value.fields.map((field) => [field.name.value, literal(field.value)]));
+    default:
+      return undefined;
   }
 }

@@ -61,7 +61,8 @@ export function runOperations(services: Services, stalledMs: number): Plugin<Ori
         if (!(Symbol.asyncIterator in events)) return inItsStream(events);
         endSlot();
         return new EventResults(events, {
-          response, stalledMs,
+          response,
+          stalledMs,
           before: () => rate.wait(shareOf(caller), cost),
           run: (event) => run({ ...given, rootValue: event }, caller),
         });

@@ -116,9 +116,13 @@ function sayingSize(maskError: (error: unknown) => GraphQLError): (error: unknow
 
 /** Masks validation errors, which would otherwise bypass the mask, and reports wrong literals, or wrong variables, together. */
 function maskedValidation(maskError: ReturnType<typeof createErrorMask>): Plugin {
-  const together = ({ result, setResult }: { readonly result: AsyncIterable<ExecutionResult> | ExecutionResult; readonly setResult: (result: ExecutionResult) => void }): void => {
+  const together = (
+    { result, setResult }: { readonly result: AsyncIterable<ExecutionResult> | ExecutionResult; readonly setResult: (result: ExecutionResult) => void },
+  ): void => {
     // Without data, the operation was not run: its variables do not fit.
-    if (!isAsyncIterable(result) && result.data === undefined && result.errors !== undefined) setResult({ ...result, errors: withAllProblems(result.errors.map(maskError)) });
+    if (!isAsyncIterable(result) && result.data === undefined && result.errors !== undefined) {
+      setResult({ ...result, errors: withAllProblems(result.errors.map(maskError)) });
+    }
   };
   return {
     onValidate: () => ({ result, setResult }) => {

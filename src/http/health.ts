@@ -18,11 +18,13 @@ export function healthRoutes(checks: HealthChecks, log: Logger): RequestHandler 
       response.set('Cache-Control', 'no-store').json({ status: 'ok' });
     })
     .get('/readyz', async (_request, response) => {
-      const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => {
-        const failure = await failureOf(check);
-        if (failure !== undefined) log.warn(failure instanceof AditError ? { code: failure.code, check: name } : { err: failure, check: name }, 'not ready');
-        return { name, failed: failure !== undefined, code: failure instanceof AditError ? failure.code : undefined };
-      }));
+      const results = await Promise.all(
+        Object.entries(checks).map(async ([name, check]) => {
+          const failure = await failureOf(check);
+          if (failure !== undefined) log.warn(failure instanceof AditError ? { code: failure.code, check: name } : { err: failure, check: name }, 'not ready');
+          return { name, failed: failure !== undefined, code: failure instanceof AditError ? failure.code : undefined };
+        }),
+      );
       const failed = results.filter((result) => result.failed).map((result) => result.name);
       const codes = Object.fromEntries(results.filter(({ code }) => code !== undefined).map(({ name, code }) => [name, code]));
       response.set('Cache-Control', 'no-store').status(failed.length === 0 ? 200 : 503);

@@ -59,22 +59,38 @@ function metricsOf(version: string) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // These visit each socket, or list them synchronously: 12,000 connections would hold the event loop for 30 ms.
-  for (const name of ['nodejs_active_resources', 'nodejs_active_handles', 'nodejs_active_requests']) for (const metric of [name, `${name}_total`]) registry.removeSingleMetric(metric);
+  for (const name of ['nodejs_active_resources', 'nodejs_active_handles', 'nodejs_active_requests']) {
+    for (const metric of [name, `${name}_total`]) registry.removeSingleMetric(metric);
+  }
   registry.removeSingleMetric('process_open_fds');
   const registers = [registry];
   if (process.platform === 'linux') {
-    registry.registerMetric(new Gauge({
-      name: 'process_open_fds', help: 'Number of open file descriptors.', registers: [],
-      async collect() {
-        this.set((await readdir('/proc/self/fd')).length - 1); // without the one that lists them
-      },
-    }));
+    registry.registerMetric(
+      new Gauge({
+        name: 'process_open_fds',
+        help: 'Number of open file descriptors.',
+        registers: [],
+        async collect() {
+          this.set((await readdir('/proc/self/fd')).length - 1); // without the one that lists them
+        },
+      }),
+    );
   }
   new Gauge({ name: 'adit_info', help: 'The program that runs.', labelNames: ['version'], registers }).set({ version }, 1);
   const shownGauges = entries(gauges).map(([key, help]) => ({ key, metric: new Gauge({ name: nameOf(key), help, registers }) }));
   const shownCounters = entries(counters).map(([key, help]) => ({ key, metric: new Counter({ name: `${nameOf(key)}_total`, help, registers }) }));
-  const bytes = new Gauge({ name: 'adit_traffic_bytes', help: 'Bytes from visitors (inlet) and to visitors (export), summed over all existing clients.', labelNames: ['direction'], registers });
-  const refused = new Gauge({ name: 'adit_refused_connections', help: 'Connections of visitors that were refused since the start, summed over all existing clients.', labelNames: ['cause'], registers });
+  const bytes = new Gauge({
+    name: 'adit_traffic_bytes',
+    help: 'Bytes from visitors (inlet) and to visitors (export), summed over all existing clients.',
+    labelNames: ['direction'],
+    registers,
+  });
+  const refused = new Gauge({
+    name: 'adit_refused_connections',
+    help: 'Connections of visitors that were refused since the start, summed over all existing clients.',
+    labelNames: ['cause'],
+    registers,
+  });
   const update = ({ counts, traffic, refusals }: Awaited<ReturnType<MeteredEngine['numbers']>>): void => {
     for (const { key, metric } of shownGauges) metric.set(counts[key]);
     for (const { key, metric } of shownCounters) {

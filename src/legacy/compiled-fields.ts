@@ -1,6 +1,22 @@
 import {
-  defaultFieldResolver, type DocumentNode, type FieldNode, getNamedType, getNullableType, type GraphQLField, type GraphQLObjectType, type GraphQLOutputType, type GraphQLResolveInfo,
-  type GraphQLSchema, GraphQLString, isLeafType, isListType, isNonNullType, isObjectType, Kind, type OperationDefinitionNode, type SelectionSetNode,
+  defaultFieldResolver,
+  type DocumentNode,
+  type FieldNode,
+  getNamedType,
+  getNullableType,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  GraphQLString,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
 } from 'graphql';
 import { getArgumentValues } from 'graphql/execution/values.js';
 import type { Execution } from './execution.ts';
@@ -53,7 +69,9 @@ export function compileObject(compiling: Compiling, type: GraphQLObjectType, set
       if (later${n}) execution.wait(value${n}, (value) => { made[${member}] = complete${n}(value, execution); });`);
     members.push(`${member}: later${n} ? null : complete${n}(value${n}, execution)`);
   }
-  const body = `const { ${Object.keys(scope).join(', ')} } = scope; return (source, execution) => { ${before.join('\n')} const made = { ${members.join(',\n')} }; return made; };`;
+  const body = `const { ${Object.keys(scope).join(', ')} } = scope; return (source, execution) => { ${before.join('\n')} const made = { ${
+    members.join(',\n')
+  } }; return made; };`;
   // Contains only names from our own documents and schema.
   // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-type-assertion
   return (new Function('scope', body) as (scope: Scope) => MakeObject)(scope);
@@ -82,9 +100,12 @@ function fieldsOf(compiling: Compiling, type: GraphQLObjectType, sets: readonly 
       fields.set(key, [...fields.get(key) ?? [], selection]);
       continue;
     }
-    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection
+    const fragment = selection.kind === Kind.INLINE_FRAGMENT
+      ? selection
       : compiling.document.definitions.find((definition) => definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === selection.name.value);
-    if (fragment?.kind !== Kind.FRAGMENT_DEFINITION || fragment.typeCondition.name.value !== type.name) throw new Error(`a fragment is for another type than ${type.name}`);
+    if (fragment?.kind !== Kind.FRAGMENT_DEFINITION || fragment.typeCondition.name.value !== type.name) {
+      throw new Error(`a fragment is for another type than ${type.name}`);
+    }
     for (const [key, nodes] of fieldsOf(compiling, type, [fragment.selectionSet])) fields.set(key, [...fields.get(key) ?? [], ...nodes]);
   }
   return fields;
@@ -114,13 +135,31 @@ function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): Ar
 }
 
 /** The `info` argument of resolvers. Resolvers of this schema use neither the path nor variables, so it is built once. */
-function infoOf({ schema, document, operation }: Compiling, parentType: GraphQLObjectType, field: GraphQLField<unknown, unknown>, fieldNodes: readonly FieldNode[]): GraphQLResolveInfo {
+function infoOf(
+  { schema, document, operation }: Compiling,
+  parentType: GraphQLObjectType,
+  field: GraphQLField<unknown, unknown>,
+  fieldNodes: readonly FieldNode[],
+): GraphQLResolveInfo {
   const unknown = (what: string) => new Error(`a compiled operation does not know its ${what}`);
-  const fragments = Object.fromEntries(document.definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION).map((definition) => [definition.name.value, definition]));
+  const fragments = Object.fromEntries(
+    document.definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION).map((definition) => [definition.name.value, definition]),
+  );
   return {
-    fieldName: field.name, fieldNodes, returnType: field.type, parentType, schema, fragments, operation, rootValue: undefined,
-    get path(): never { throw unknown('path'); },
-    get variableValues(): never { throw unknown('variables'); },
+    fieldName: field.name,
+    fieldNodes,
+    returnType: field.type,
+    parentType,
+    schema,
+    fragments,
+    operation,
+    rootValue: undefined,
+    get path(): never {
+      throw unknown('path');
+    },
+    get variableValues(): never {
+      throw unknown('variables');
+    },
   };
 }
 
@@ -155,7 +194,13 @@ function ofType(compiling: Compiling, type: GraphQLOutputType, nodes: readonly F
       if (texts && items.every(isText)) return items;
       const made: unknown[] = [];
       // Waits for all promises first, as for the fields of an object.
-      for (const [index, item] of items.entries()) if (isPromise(item)) execution.wait(item, (value) => { made[index] = complete(value, execution); });
+      for (const [index, item] of items.entries()) {
+        if (isPromise(item)) {
+          execution.wait(item, (value) => {
+            made[index] = complete(value, execution);
+          });
+        }
+      }
       for (const item of items) made.push(isPromise(item) ? null : complete(item, execution));
       return made;
     };

@@ -49,11 +49,16 @@ function textOf(text: FailureText | undefined, message: string): string {
 export function failureStatus(code: ErrorCode): number {
   switch (code) {
     case 'FORBIDDEN':
-    case 'FOREIGN_ORIGIN': return 403;
-    case 'UNAUTHENTICATED': return 401;
-    case 'TOO_MANY_OPERATIONS': return 429;
-    case 'INTERNAL': return 500;
-    default: return isOutage(code) ? 503 : 200;
+    case 'FOREIGN_ORIGIN':
+      return 403;
+    case 'UNAUTHENTICATED':
+      return 401;
+    case 'TOO_MANY_OPERATIONS':
+      return 429;
+    case 'INTERNAL':
+      return 500;
+    default:
+      return isOutage(code) ? 503 : 200;
   }
 }
 

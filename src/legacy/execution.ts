@@ -34,7 +34,11 @@ export class Execution {
 
   /** Resolves when no part of the operation is pending. @throws the error of the first field that failed */
   async ended(): Promise<void> {
-    if (this.#waiting > 0) await new Promise<void>((resolve) => { this.#end = resolve; });
+    if (this.#waiting > 0) {
+      await new Promise<void>((resolve) => {
+        this.#end = resolve;
+      });
+    }
     if (this.#failure) throw this.#failure.error;
   }
 

@@ -112,8 +112,11 @@ async function addBody(input: CollectedInput, headers: IncomingHttpHeaders, body
   else if (type === 'multipart/form-data') await addMultipart(input, headers, body);
   else if (type === 'application/json' || type.endsWith('+json')) addJson(input, body.toString());
   else if (!new URLSearchParams(query).has('auth_key')) {
-    throw new UnreadableRequest(415, 'the content type of the request body must be '
-      + 'application/x-www-form-urlencoded, multipart/form-data or application/json');
+    throw new UnreadableRequest(
+      415,
+      'the content type of the request body must be '
+        + 'application/x-www-form-urlencoded, multipart/form-data or application/json',
+    );
   }
 }
 

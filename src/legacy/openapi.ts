@@ -19,7 +19,8 @@ export function describeApi(routes: readonly Route[], { basePath, version }: { r
     info: {
       title: 'Adit management API',
       version,
-      description: 'Manages clients, users, tunnels and hosts. In an edit, absent parameters keep their values. Booleans are true and false (1 and 0 are accepted, too); '
+      description:
+        'Manages clients, users, tunnels and hosts. In an edit, absent parameters keep their values. Booleans are true and false (1 and 0 are accepted, too); '
         + 'blank numbers count as 0. Refused requests return HTTP 200 with status 0, or with code 0 for a single record. The trailing slash of a path is optional. '
         + 'The same functions and more are available over GraphQL at /graphql.',
     },
@@ -28,12 +29,32 @@ export function describeApi(routes: readonly Route[], { basePath, version }: { r
     paths: Object.fromEntries(routes.flatMap((route) => [route.path, ...route.aliases].map((path) => [pathOf(path), pathItem(route, path)] as const))),
     components: {
       securitySchemes: {
-        signature: { type: 'apiKey', in: 'query', name: 'auth_key', description: 'Lower-case hex MD5 of the configured auth_key followed by timestamp. In the query or in the body.' },
-        timestamp: { type: 'apiKey', in: 'query', name: 'timestamp', description: 'Unix seconds, at most 20 away from the time of the server (/auth/gettime/).' },
+        signature: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'auth_key',
+          description: 'Lower-case hex MD5 of the configured auth_key followed by timestamp. In the query or in the body.',
+        },
+        timestamp: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'timestamp',
+          description: 'Unix seconds, at most 20 away from the time of the server (/auth/gettime/).',
+        },
         token: { type: 'http', scheme: 'bearer', description: 'An API token.' },
-        session: { type: 'apiKey', in: 'cookie', name: sessionCookieName(false, basePath), description: `The cookie of /login/verify/; over HTTPS it is ${sessionCookieName(true, basePath)}.` },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookieName(false, basePath),
+          description: `The cookie of /login/verify/; over HTTPS it is ${sessionCookieName(true, basePath)}.`,
+        },
       },
-      schemas: { Write: write, Failure: failure, NoRecord: noRecord, ...Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, schemaOf(shape)] as const)) },
+      schemas: {
+        Write: write,
+        Failure: failure,
+        NoRecord: noRecord,
+        ...Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, schemaOf(shape)] as const)),
+      },
       responses: {
         Unauthenticated: answer('The caller is not authenticated, or its credentials are wrong or expired.', reference('Failure')),
         Forbidden: answer('The caller may not do this.', reference('Failure')),
@@ -56,7 +77,9 @@ const write: JsonObject = {
 };
 
 const failure: JsonObject = {
-  type: 'object', properties: { status: { const: 0 }, msg: { type: 'string', description: 'The reason, for people.' } }, required: ['status'],
+  type: 'object',
+  properties: { status: { const: 0 }, msg: { type: 'string', description: 'The reason, for people.' } },
+  required: ['status'],
 };
 
 const noRecord: JsonObject = { type: 'object', properties: { code: { const: 0 } }, required: ['code'] };
@@ -93,7 +116,11 @@ function queryParameters(route: Route): Json {
   // GET on a panel's route opens a page; the parameters belong to POST.
   if (route.panel) return [];
   return Object.entries(route.parameters).map(([name, parameter]) => ({
-    name, in: 'query', required: parameter.required ?? false, description: parameter.description ?? '', schema: valueSchema(parameter),
+    name,
+    in: 'query',
+    required: parameter.required ?? false,
+    description: parameter.description ?? '',
+    schema: valueSchema(parameter),
   }));
 }
 
@@ -104,7 +131,9 @@ function requestBody({ parameters }: Route): JsonObject {
   const required = names.filter((name) => parameters[name]?.required);
   const schema = {
     type: 'object',
-    properties: Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, { ...valueSchema(parameter), description: parameter.description ?? '' }])),
+    properties: Object.fromEntries(
+      Object.entries(parameters).map(([name, parameter]) => [name, { ...valueSchema(parameter), description: parameter.description ?? '' }]),
+    ),
     ...(required.length > 0 && { required }),
   };
   return {
@@ -118,33 +147,44 @@ function requestBody({ parameters }: Route): JsonObject {
 function valueSchema({ kind, choices, maximum }: Parameter<unknown>): JsonObject {
   if (choices) return { type: 'string', enum: choices };
   switch (kind) {
-    case 'id': return { type: 'integer', minimum: 0 };
-    case 'integer': return { type: 'integer', minimum: 0, ...(maximum !== undefined && { maximum }) };
-    case 'boolean': return { type: 'boolean' };
-    case 'list': return { type: 'string', format: 'lines', examples: ['first\r\nsecond'] };
-    case 'time': return { type: 'string', format: 'local-time', examples: ['2027-01-31 12:00:00', '2027-01-31'] };
-    case 'text': case 'choice': return { type: 'string' };
+    case 'id':
+      return { type: 'integer', minimum: 0 };
+    case 'integer':
+      return { type: 'integer', minimum: 0, ...(maximum !== undefined && { maximum }) };
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'list':
+      return { type: 'string', format: 'lines', examples: ['first\r\nsecond'] };
+    case 'time':
+      return { type: 'string', format: 'local-time', examples: ['2027-01-31 12:00:00', '2027-01-31'] };
+    case 'text':
+    case 'choice':
+      return { type: 'string' };
   }
 }
 
 function answerSchema(route: Route, method: string): JsonObject {
   if (route.panel && method === 'GET') return {};
   switch (route.envelope) {
-    case 'write': return {
-      oneOf: [
-        { allOf: [reference('Write'), ...(route.creates ? [{ type: 'object', required: ['id'] }] : []), ...(route.answer ? [reference(route.answer)] : [])] },
-        reference('Failure'),
-      ],
-    };
-    case 'single': return {
-      oneOf: [{ type: 'object', properties: { code: { const: 1 }, data: shapeOf(route) }, required: ['code', 'data'] }, reference('NoRecord')],
-    };
-    case 'list': return {
-      type: 'object',
-      properties: { rows: { type: 'array', items: shapeOf(route) }, total: { type: 'integer', description: 'The total number of records.' } },
-      required: ['rows', 'total'],
-    };
-    case 'raw': return shapeOf(route);
+    case 'write':
+      return {
+        oneOf: [
+          { allOf: [reference('Write'), ...(route.creates ? [{ type: 'object', required: ['id'] }] : []), ...(route.answer ? [reference(route.answer)] : [])] },
+          reference('Failure'),
+        ],
+      };
+    case 'single':
+      return {
+        oneOf: [{ type: 'object', properties: { code: { const: 1 }, data: shapeOf(route) }, required: ['code', 'data'] }, reference('NoRecord')],
+      };
+    case 'list':
+      return {
+        type: 'object',
+        properties: { rows: { type: 'array', items: shapeOf(route) }, total: { type: 'integer', description: 'The total number of records.' } },
+        required: ['rows', 'total'],
+      };
+    case 'raw':
+      return shapeOf(route);
   }
 }
 

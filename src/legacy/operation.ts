@@ -20,7 +20,9 @@ export function compileOperation<Result, Variables extends object>(
   const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   const root = operation && schema.getRootType(operation.operation);
   if (operation === undefined || !root) throw new Error('an operation is neither a query nor a mutation of the schema');
-  if (operation.operation !== OperationTypeNode.QUERY && operation.selectionSet.selections.length !== 1) throw new Error('several mutations of one operation would run at once');
+  if (operation.operation !== OperationTypeNode.QUERY && operation.selectionSet.selections.length !== 1) {
+    throw new Error('several mutations of one operation would run at once');
+  }
   const compiled = compileObject({ schema, document, operation }, root, [operation.selectionSet]);
   const { variableDefinitions = [] } = operation;
   return async (context, variables) => {

@@ -99,18 +99,25 @@ const read = ['GET', 'POST'] as const;
 const post = ['POST'] as const;
 
 /** An endpoint that changes something: `{status, msg}`, with the `id` of a new record or the fields of `extra`. */
-export function write<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
-  readonly variables: (values: Values<P>) => NoInfer<Variables>;
-  readonly success: string;
-  /** The id of the new record, as in GraphQL; the legacy API uses numbers. */
-  readonly createdId?: (result: Result) => string;
-  readonly extra?: (result: Result) => object;
-  readonly fields?: FieldNames;
-  readonly panel?: true;
-}): Route {
+export function write<P extends Parameters, Result, Variables extends object>(
+  row: Operated<P, Result, Variables> & {
+    readonly variables: (values: Values<P>) => NoInfer<Variables>;
+    readonly success: string;
+    /** The id of the new record, as in GraphQL; the legacy API uses numbers. */
+    readonly createdId?: (result: Result) => string;
+    readonly extra?: (result: Result) => object;
+    readonly fields?: FieldNames;
+    readonly panel?: true;
+  },
+): Route {
   const { variables, createdId, extra, ...rest } = row;
   return {
-    aliases: [], ...rest, ...(createdId && { creates: true }), methods: row.panel ? read : post, access: 'caller', envelope: 'write',
+    aliases: [],
+    ...rest,
+    ...(createdId && { creates: true }),
+    methods: row.panel ? read : post,
+    access: 'caller',
+    envelope: 'write',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
       const changes = getOperationAST(row.operation)?.operation === OperationTypeNode.MUTATION;
@@ -126,13 +133,19 @@ export function write<P extends Parameters, Result, Variables extends object>(ro
 }
 
 /** An endpoint for one record: `{code, data}`. `record` returns null if not found. */
-export function single<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
-  readonly variables: (values: Values<P>) => NoInfer<Variables>;
-  readonly record: (result: Result) => object | null;
-}): Route {
+export function single<P extends Parameters, Result, Variables extends object>(
+  row: Operated<P, Result, Variables> & {
+    readonly variables: (values: Values<P>) => NoInfer<Variables>;
+    readonly record: (result: Result) => object | null;
+  },
+): Route {
   const { variables, record, ...rest } = row;
   return {
-    aliases: [], ...rest, methods: read, access: 'caller', envelope: 'single',
+    aliases: [],
+    ...rest,
+    methods: read,
+    access: 'caller',
+    envelope: 'single',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
       return async ({ input, context, caller }) => {
@@ -147,13 +160,19 @@ export function single<P extends Parameters, Result, Variables extends object>(r
  * An endpoint for a list: `{rows, total}` and the fields of `page`. The operation runs for some rows at a time, each run continuing after the previous
  * one. If the variables are undefined, nothing can match.
  */
-export function list<P extends Parameters, Result, Variables extends { readonly limit?: number | null | undefined }>(row: Operated<P, Result, Variables> & {
-  readonly variables: (values: Values<P>) => NoInfer<Variables> | undefined;
-  readonly page: (result: Result, request: Request) => ListPart;
-}): Route {
+export function list<P extends Parameters, Result, Variables extends { readonly limit?: number | null | undefined }>(
+  row: Operated<P, Result, Variables> & {
+    readonly variables: (values: Values<P>) => NoInfer<Variables> | undefined;
+    readonly page: (result: Result, request: Request) => ListPart;
+  },
+): Route {
   const { variables, page, ...rest } = row;
   return {
-    aliases: [], ...rest, methods: read, access: 'caller', envelope: 'list',
+    aliases: [],
+    ...rest,
+    methods: read,
+    access: 'caller',
+    envelope: 'list',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
       return ({ input, context, caller, request }) => {
@@ -166,13 +185,19 @@ export function list<P extends Parameters, Result, Variables extends { readonly 
 }
 
 /** An endpoint that reads, with its own response format. */
-export function shaped<P extends Parameters, Result, Variables extends object>(row: Operated<P, Result, Variables> & {
-  readonly variables: (values: Values<P>) => NoInfer<Variables>;
-  readonly shape: (result: Result) => object;
-}): Route {
+export function shaped<P extends Parameters, Result, Variables extends object>(
+  row: Operated<P, Result, Variables> & {
+    readonly variables: (values: Values<P>) => NoInfer<Variables>;
+    readonly shape: (result: Result) => object;
+  },
+): Route {
   const { variables, shape, ...rest } = row;
   return {
-    aliases: [], ...rest, methods: read, access: 'caller', envelope: 'raw',
+    aliases: [],
+    ...rest,
+    methods: read,
+    access: 'caller',
+    envelope: 'raw',
     bind: ({ schema }) => {
       const run = compileOperation(schema, row.operation);
       return async ({ input, context, caller }) => shape(await run(context, variables(readParameters(row.parameters, input, caller?.kind === 'admin'))));
@@ -181,6 +206,8 @@ export function shaped<P extends Parameters, Result, Variables extends object>(r
 }
 
 /** An endpoint without authentication, with its own response format. */
-export function raw(row: Described & Partial<Pick<Route, 'methods' | 'parameters' | 'operation' | 'perMinute' | 'redirects'>> & { readonly bind: (boot: Boot) => Action }): Route {
+export function raw(
+  row: Described & Partial<Pick<Route, 'methods' | 'parameters' | 'operation' | 'perMinute' | 'redirects'>> & { readonly bind: (boot: Boot) => Action },
+): Route {
   return { aliases: [], methods: read, parameters: {}, ...row, access: 'anyone', envelope: 'raw' };
 }

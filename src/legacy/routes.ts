@@ -9,4 +9,13 @@ import { userRoutes } from './controllers/user.ts';
 import type { Route } from './route.ts';
 
 /** All endpoints of the legacy API. */
-export const routes: readonly Route[] = [...authRoutes, ...loginRoutes, ...clientRoutes, ...userRoutes, ...tokenRoutes, ...tunnelRoutes, ...hostRoutes, ...globalRoutes];
+export const routes: readonly Route[] = [
+  ...authRoutes,
+  ...loginRoutes,
+  ...clientRoutes,
+  ...userRoutes,
+  ...tokenRoutes,
+  ...tunnelRoutes,
+  ...hostRoutes,
+  ...globalRoutes,
+];

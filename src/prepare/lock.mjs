@@ -40,7 +40,9 @@ function take(directory) {
 export function isStale(directory, now = Date.now()) {
   const touched = statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? now;
   let pid = 0; // just taken or released, or partly written
-  failure(() => { pid = Number(readFileSync(path.join(directory, 'pid'), 'utf8')); }, 'ENOENT');
+  failure(() => {
+    pid = Number(readFileSync(path.join(directory, 'pid'), 'utf8'));
+  }, 'ENOENT');
   return now - touched > silentMs || (pid > 0 && failure(() => process.kill(pid, 0), 'ESRCH', 'EPERM') === 'ESRCH');
 }
 

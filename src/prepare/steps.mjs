@@ -11,10 +11,22 @@ const where = { root, stamps: path.join(cache, 'stamps') };
 
 /** The steps after installing packages, in this order: each uses the packages' programs and earlier outputs. */
 const steps = [
-  step('prisma', 'generating the database clients', generateClients, () => files('prisma', /^[^/\\]+\.prisma$/),
-    'src/store/generated/sqlite/client.ts', 'src/store/generated/postgresql/client.ts', 'src/schema/generated/pothos.ts'),
-  step('codegen', 'generating the GraphQL operations', () => run('Generating the GraphQL operations', 'graphql-codegen-cjs --config codegen.ts'),
-    () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot('src/schema/schema.graphql', 'codegen.ts')], 'src/legacy/generated/graphql.ts'),
+  step(
+    'prisma',
+    'generating the database clients',
+    generateClients,
+    () => files('prisma', /^[^/\\]+\.prisma$/),
+    'src/store/generated/sqlite/client.ts',
+    'src/store/generated/postgresql/client.ts',
+    'src/schema/generated/pothos.ts',
+  ),
+  step(
+    'codegen',
+    'generating the GraphQL operations',
+    () => run('Generating the GraphQL operations', 'graphql-codegen-cjs --config codegen.ts'),
+    () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot('src/schema/schema.graphql', 'codegen.ts')],
+    'src/legacy/generated/graphql.ts',
+  ),
   step('build', 'compiling', build, () => [...files('src', /\.ts$/), ...inRoot('tsconfig.json', 'src/prepare/steps.mjs')], 'dist/main.js'),
 ];
 
@@ -51,18 +63,29 @@ async function generateClients() {
   }));
 }
 
-/** Packages that are not bundled: they read their own files, are specific to a platform, or are only loaded when needed. */
-const external = [
-  '@photostructure/sqlite', '@node-rs/argon2', 'udx-native', 'pg-native', 'serve-index', 'acme-client', 'selfsigned', 'emitter',
-  '@graphql-yoga/render-graphiql', '@prisma/client/runtime/query_compiler*',
-];
+/** Packages that are not bundled: they are specific to a platform, read their own files, or are only loaded when needed. */
+const native = ['@photostructure/sqlite', '@node-rs/argon2', 'udx-native', 'pg-native'];
+const withFiles = ['serve-index', 'acme-client', 'selfsigned', 'emitter', '@graphql-yoga/render-graphiql', '@prisma/client/runtime/query_compiler*'];
 
 /** The esbuild options: bundles the program into a few files. */
 export const bundling = (outdir) => ({
-  absWorkingDir: root, entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts', 'src/http/graphiql-worker.ts'], outbase: 'src', outdir, chunkNames: 'part-[name]-[hash]',
-  bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', external, logLevel: 'error',
+  absWorkingDir: root,
+  entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts', 'src/http/graphiql-worker.ts'],
+  outbase: 'src',
+  outdir,
+  chunkNames: 'part-[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  external: [...native, ...withFiles],
+  logLevel: 'error',
   // Minified, since Node keeps the source in memory. Names and lines stay for stack traces.
-  minifySyntax: true, minifyWhitespace: true, lineLimit: 160, legalComments: 'external',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 160,
+  legalComments: 'external',
   banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" }, // for CommonJS packages
 });
 

@@ -39,11 +39,13 @@ export interface Lockout {
 }
 
 /** A wrong guess to be reported to watchers. */
-export type Suspicion = { readonly credential: Credential; readonly address: string; readonly name: string } & (
-  /** The first wrong guess of this address within the window. */
-  | { readonly news: 'failure' }
-  | { readonly news: 'lockout'; readonly lockout: Lockout }
-);
+export type Suspicion =
+  & { readonly credential: Credential; readonly address: string; readonly name: string }
+  & (
+    /** The first wrong guess of this address within the window. */
+    | { readonly news: 'failure' }
+    | { readonly news: 'lockout'; readonly lockout: Lockout }
+  );
 
 /** One attempt. It counts as a failure until it succeeds, so that parallel attempts don't bypass the limit. */
 export interface Attempt {
@@ -68,7 +70,11 @@ interface Limits extends Readonly<Record<Lockout['kind'], FailureLimit>> {
  */
 export class Attempts {
   readonly #limits: Readonly<Record<NamedCredential, Limits>> = {
-    login: newLimits(), password: newLimits(), ipWhitePassword: newLimits(), basic: newLimits(), tunnelPassword: newLimits(),
+    login: newLimits(),
+    password: newLimits(),
+    ipWhitePassword: newLimits(),
+    basic: newLimits(),
+    tunnelPassword: newLimits(),
   };
   /** The passwords that owners choose for their tunnels. */
   readonly chosenKeys = new ChosenKeys();
@@ -100,8 +106,9 @@ export class Attempts {
         const suspicion = { credential, ...sources };
         for (const kind of kinds) {
           const news = limits[kind].news(sources[kind]);
-          if (news === 'waits') this.#report({ ...suspicion, news: 'lockout', lockout: lockoutOf(credential, kind, sources[kind], now + limits[kind].wait(sources[kind], now)) });
-          else if (news === 'first' && kind === 'address') this.#report({ ...suspicion, news: 'failure' });
+          if (news === 'waits') {
+            this.#report({ ...suspicion, news: 'lockout', lockout: lockoutOf(credential, kind, sources[kind], now + limits[kind].wait(sources[kind], now)) });
+          } else if (news === 'first' && kind === 'address') this.#report({ ...suspicion, news: 'failure' });
         }
       },
       succeeded: () => {

@@ -20,14 +20,16 @@ export interface Credentials {
 }
 
 /** Who makes a call (contract 3.1, D27). Authenticated once at the HTTP boundary, and trusted afterwards. */
-export type Caller = Credentials & (
-  | { readonly kind: 'admin' }
-  /** An ordinary user, by login session or token. */
-  | { readonly kind: 'user'; readonly userId: number }
-  /** The web login of a client: sees one client. */
-  | { readonly kind: 'client'; readonly clientId: number }
-  | { readonly kind: 'anonymous' }
-);
+export type Caller =
+  & Credentials
+  & (
+    | { readonly kind: 'admin' }
+    /** An ordinary user, by login session or token. */
+    | { readonly kind: 'user'; readonly userId: number }
+    /** The web login of a client: sees one client. */
+    | { readonly kind: 'client'; readonly clientId: number }
+    | { readonly kind: 'anonymous' }
+  );
 
 /**
  * The key under which a call is counted for shared limits. All calls of one account share a key, however they authenticated. Each token of
@@ -35,9 +37,13 @@ export type Caller = Credentials & (
  */
 export function shareOf(caller: Caller): string {
   switch (caller.kind) {
-    case 'user': return `user ${caller.userId}`;
-    case 'client': return `client ${caller.clientId}`;
-    case 'admin': return caller.tokenId === undefined ? 'admin' : `admin's token ${caller.tokenId}`;
-    case 'anonymous': return caller.kind;
+    case 'user':
+      return `user ${caller.userId}`;
+    case 'client':
+      return `client ${caller.clientId}`;
+    case 'admin':
+      return caller.tokenId === undefined ? 'admin' : `admin's token ${caller.tokenId}`;
+    case 'anonymous':
+      return caller.kind;
   }
 }

@@ -50,10 +50,14 @@ const curves: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521
 function keyFault({ asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength = 0, namedCurve = '' } = {} }: KeyObject): string {
   switch (type) {
     case 'rsa':
-    case 'rsa-pss': return modulusLength > MOST_RSA_BITS ? `the RSA key has ${modulusLength} bits, the maximum is ${MOST_RSA_BITS}` : '';
-    case 'ec': return curves.has(namedCurve) ? '' : `the curve ${namedCurve || 'of the key'} is not supported; use P-256, P-384 or P-521`;
-    case 'ed25519': return '';
-    default: return 'the type of the key is not supported; use RSA, ECDSA or Ed25519';
+    case 'rsa-pss':
+      return modulusLength > MOST_RSA_BITS ? `the RSA key has ${modulusLength} bits, the maximum is ${MOST_RSA_BITS}` : '';
+    case 'ec':
+      return curves.has(namedCurve) ? '' : `the curve ${namedCurve || 'of the key'} is not supported; use P-256, P-384 or P-521`;
+    case 'ed25519':
+      return '';
+    default:
+      return 'the type of the key is not supported; use RSA, ECDSA or Ed25519';
   }
 }
 

@@ -2,10 +2,12 @@
  * Expiry times in the format of the legacy API (contract D17). A text without a time zone is in the server's local zone.
  */
 
-const pattern = new RegExp([
-  /^(?<year>\d{4})(?<mark>[-/])(?<month>\d{2})\k<mark>(?<day>\d{2})/,
-  /(?:[Tt ](?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?<fraction>\.\d+)?)?(?<zone>[Zz]|[+-]\d{2}:\d{2})?)?$/,
-].map((part) => part.source).join(''));
+const pattern = new RegExp(
+  [
+    /^(?<year>\d{4})(?<mark>[-/])(?<month>\d{2})\k<mark>(?<day>\d{2})/,
+    /(?:[Tt ](?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?<fraction>\.\d+)?)?(?<zone>[Zz]|[+-]\d{2}:\d{2})?)?$/,
+  ].map((part) => part.source).join(''),
+);
 
 /**
  * Parses an expiry time: `YYYY-MM-DD`, `YYYY-MM-DD HH:MM[:SS]` with a space or a T between, the same with `/` in the date,

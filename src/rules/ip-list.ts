@@ -41,7 +41,7 @@ export class StoredIpList implements Iterable<string> {
   }
 
   /** The addresses, so many at a time that splitting them and writing them as JSON takes about 1 ms. */
-  * parts(): Generator<readonly string[], void, undefined> {
+  *parts(): Generator<readonly string[], void, undefined> {
     for (let start = 0; start < this.#stored.length;) {
       const cut = this.#stored.indexOf('\n', start + PART);
       const end = cut < 0 ? this.#stored.length : cut;

@@ -18,7 +18,15 @@ export interface PenaltyRules {
 }
 
 /** The rules in use. */
-export const PENALTY_RULES: PenaltyRules = { free: 3, firstDelay: 250, longestDelay: 4000, expiry: 10 * 60_000, freeForKnown: 100, keys: 64, addresses: 10_000 };
+export const PENALTY_RULES: PenaltyRules = {
+  free: 3,
+  firstDelay: 250,
+  longestDelay: 4000,
+  expiry: 10 * 60_000,
+  freeForKnown: 100,
+  keys: 64,
+  addresses: 10_000,
+};
 
 interface Entry {
   failures: number;

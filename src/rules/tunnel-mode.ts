@@ -2,7 +2,11 @@
 export type Transport = 'tcp' | 'udp';
 
 const transports: Readonly<Record<string, Transport>> = {
-  tcp: 'tcp', httpProxy: 'tcp', socks5: 'tcp', file: 'tcp', udp: 'udp',
+  tcp: 'tcp',
+  httpProxy: 'tcp',
+  socks5: 'tcp',
+  file: 'tcp',
+  udp: 'udp',
 };
 
 /** The tunnel modes (contract 4.6). */

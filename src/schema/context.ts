@@ -87,8 +87,13 @@ export class Context {
    * A page of a list, or the next rows of a walk.
    * @param refine adds conditions that take time to compute; as with searches, a caller can run one such list at a time
    */
-  async list<Row extends Readonly<Record<string, unknown>>, Query extends { readonly limit: number; readonly search?: string; readonly conditions?: readonly Condition[] }>(
-    wanted: Query, page: (query: Query) => Promise<Page<Row>>, pages: (query: Omit<Query, 'limit'> & { readonly limit?: number }) => AsyncGenerator<Page<Row>, void, undefined>,
+  async list<
+    Row extends Readonly<Record<string, unknown>>,
+    Query extends { readonly limit: number; readonly search?: string; readonly conditions?: readonly Condition[] },
+  >(
+    wanted: Query,
+    page: (query: Query) => Promise<Page<Row>>,
+    pages: (query: Omit<Query, 'limit'> & { readonly limit?: number }) => AsyncGenerator<Page<Row>, void, undefined>,
     refine?: (query: Query) => Promise<Query>,
   ): Promise<Page<Row>> {
     const end = scans(wanted) || refine ? await this.#services.searches.take(shareOf(this.caller)) : undefined;

@@ -7,7 +7,10 @@ interface ErrorRow {
 
 /** All errors that the schema can return. Resolvers can throw no others. */
 export const errorCodes = {
-  UNAUTHENTICATED: { description: 'The request has no valid credentials, or its address is locked out after too many failed attempts. The message tells which.', message: 'authentication required' },
+  UNAUTHENTICATED: {
+    description: 'The request has no valid credentials, or its address is locked out after too many failed attempts. The message tells which.',
+    message: 'authentication required',
+  },
   FORBIDDEN: { description: 'The caller does not have permission to do this.', message: 'permission denied' },
   FOREIGN_ORIGIN: { description: 'A browser sent the request on behalf of another site.', message: 'invalid request origin' },
   NOT_FOUND: { description: 'No record of type `resource` has this id, or the caller may not see it.', message: '{resource} ID not found' },
@@ -15,7 +18,10 @@ export const errorCodes = {
   VKEY_DUPLICATE: { description: 'Another client has this verification key.', message: 'Vkey duplicate, please reset' },
   OWNER_NOT_FOUND: { description: 'No user has the id given as the owner.', message: 'owner does not exist' },
   USER_ACCOUNT_REQUIRED: { description: 'Only a user account or an administrator may do this.', message: 'only a user account may add' },
-  LEGACY_CLIENT_LOGIN: { description: "The caller is a client's web login; only user accounts have a password to change.", message: 'session is a legacy client login' },
+  LEGACY_CLIENT_LOGIN: {
+    description: "The caller is a client's web login; only user accounts have a password to change.",
+    message: 'session is a legacy client login',
+  },
   NOT_OWN_USER: { description: 'An ordinary user may change only the password of their own account.', message: 'not your user' },
   USERNAME_EMPTY: { description: 'A user needs a name.', message: 'username can not be empty' },
   USERNAME_DUPLICATE: { description: 'Another user, or the administrator, has this name.', message: 'username duplicate, please reset' },
@@ -25,13 +31,22 @@ export const errorCodes = {
   PASSWORD_MISMATCH: { description: 'The new password and its confirmation differ.', message: 'password mismatch' },
   CURRENT_PASSWORD_WRONG: { description: 'The current password is wrong.', message: 'current password wrong' },
   USER_CLIENTS_ABOVE_QUOTA: { description: 'The user has more clients than the new limit allows.', message: 'max clients below assigned count' },
-  USER_EXPIRES_BEFORE_CLIENT: { description: 'The user would expire earlier than one of their clients, `id`.', message: "user expiry earlier than client {id}'s" },
-  TOKEN_LIMIT: { description: 'The user, or all administrators together, already have the maximum number of tokens.', message: 'at most {most} tokens are allowed' },
+  USER_EXPIRES_BEFORE_CLIENT: {
+    description: 'The user would expire earlier than one of their clients, `id`.',
+    message: "user expiry earlier than client {id}'s",
+  },
+  TOKEN_LIMIT: {
+    description: 'The user, or all administrators together, already have the maximum number of tokens.',
+    message: 'at most {most} tokens are allowed',
+  },
   OWNER_CLIENT_QUOTA: { description: 'The owner already has the maximum number of clients.', message: "client count reached the owner's quota" },
   CLIENT_EXPIRES_AFTER_OWNER: { description: 'The client would expire later than its owner.', message: 'client expiry later than owner expiry' },
   WEB_LOGIN_INCOMPLETE: { description: 'A web user name requires a web password, and vice versa.', message: 'legacy web user and password must come together' },
   UNSUPPORTED_MODE: { description: 'This server cannot serve tunnels of this mode.', message: 'unsupported tunnel mode' },
-  AGENTS_OWN: { description: "The record comes from the agent's configuration file: edit it there.", message: "this {resource} comes from the agent's configuration file: edit it there" },
+  AGENTS_OWN: {
+    description: "The record comes from the agent's configuration file: edit it there.",
+    message: "this {resource} comes from the agent's configuration file: edit it there",
+  },
   PORT_UNAVAILABLE: {
     description: 'The port is in use or not among the allowed ports, or the address does not belong to this machine.',
     message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
@@ -46,31 +61,63 @@ export const errorCodes = {
   HOST_INVALID: { description: 'The host is not a domain name, an IP address, or a wildcard (`*.` and a name).', message: 'invalid host' },
   HOST_EXISTS: { description: 'Another host rule has the same host and location, for the same scheme.', message: 'host has exist' },
   HOST_OVERLAP: { description: 'The host would match requests to a host of another owner.', message: 'host route overlaps another tenant' },
-  HOST_OWN_NAME: { description: 'The name belongs to the server itself, or is an IP address. Only administrators may give such a name to a host, or order a certificate for it.', message: "the name is one of the server's own" },
-  HOST_PUBLIC_SUFFIX: { description: 'The wildcard covers names of unrelated owners, such as `*.com`. Only administrators may use it.', message: 'wildcard of a public suffix' },
+  HOST_OWN_NAME: {
+    description:
+      'The name belongs to the server itself, or is an IP address. Only administrators may give such a name to a host, or order a certificate for it.',
+    message: "the name is one of the server's own",
+  },
+  HOST_PUBLIC_SUFFIX: {
+    description: 'The wildcard covers names of unrelated owners, such as `*.com`. Only administrators may use it.',
+    message: 'wildcard of a public suffix',
+  },
   PLATFORM_NAMESPACE: { description: 'A custom host must not be below a platform domain.', message: 'custom host inside a platform namespace' },
   PLATFORM_DOMAIN_REQUIRED: { description: 'A platform host needs the id of its platform domain.', message: 'domain id empty' },
   PLATFORM_DOMAIN_UNKNOWN: { description: 'No platform domain has this id.', message: 'unknown domain' },
   PLATFORM_PREFIX_INVALID: { description: 'The prefix is not a single DNS label: 1 to 63 letters, digits and hyphens.', message: 'bad prefix' },
   PLATFORM_PREFIX_USED: { description: 'Another host uses this prefix of the platform domain.', message: 'prefix used' },
   PLATFORM_HOST_USED: { description: 'Another host already has the name that prefix and domain form.', message: 'full host used' },
-  PLATFORM_HTTP_ONLY: { description: 'The platform domain has no certificate, so its hosts only support HTTP.', message: 'platform domain {wildcard} has no certificate: only http allowed' },
+  PLATFORM_HTTP_ONLY: {
+    description: 'The platform domain has no certificate, so its hosts only support HTTP.',
+    message: 'platform domain {wildcard} has no certificate: only http allowed',
+  },
   PLATFORM_CERTIFICATE: { description: 'The certificate of a platform domain is not usable.', message: 'certificate of {wildcard}: {reason}' },
   PLATFORM_DOMAIN_INVALID: { description: 'An entry of the platform domains is invalid; nothing was changed.', message: '{reason}' },
   PLATFORM_DOMAIN_IN_USE: { description: 'Hosts use this platform domain, so it cannot be changed this way. Nothing was changed.', message: '{reason}' },
   DIAGNOSIS_REQUEST_INVALID: { description: 'The request to diagnose is invalid; `field` names the invalid part.', message: '{reason}' },
-  OPERATION_TOO_COSTLY: { description: 'The operation could return more values than allowed. Request fewer rows or fields.', message: 'the operation could return more than {most} values' },
-  RESULT_TOO_LARGE: { description: 'The result has more rows or characters (`unit`) than allowed. Request fewer rows or fields. Changes that a mutation made before this error stay in effect.', message: 'the result has more than {most} {unit}' },
+  OPERATION_TOO_COSTLY: {
+    description: 'The operation could return more values than allowed. Request fewer rows or fields.',
+    message: 'the operation could return more than {most} values',
+  },
+  RESULT_TOO_LARGE: {
+    description:
+      'The result has more rows or characters (`unit`) than allowed. Request fewer rows or fields. Changes that a mutation made before this error stay in effect.',
+    message: 'the result has more than {most} {unit}',
+  },
   TOO_MANY_OPERATIONS: { description: 'The caller already has the maximum number of operations running and queued.', message: 'too many operations at once' },
-  SUBSCRIPTION_LIMIT: { description: 'The caller, or all callers together, already have the maximum number of subscriptions.', message: 'too many subscriptions' },
-  SUBSCRIBER_TOO_SLOW: { description: 'The subscriber did not read fast enough: too many events were queued, and the server closed the subscription.', message: 'too many events were waiting for the subscriber' },
-  SEARCH_TOO_BROAD: { description: 'The search reached its time limit. Search for a longer text, or in a narrower list.', message: 'the search took too long: narrow it' },
-  DATABASE_BUSY: { description: 'The database did not respond in time: another program holds its lock, or too many operations are queued. Nothing was changed; try again.', message: 'the database is busy' },
+  SUBSCRIPTION_LIMIT: {
+    description: 'The caller, or all callers together, already have the maximum number of subscriptions.',
+    message: 'too many subscriptions',
+  },
+  SUBSCRIBER_TOO_SLOW: {
+    description: 'The subscriber did not read fast enough: too many events were queued, and the server closed the subscription.',
+    message: 'too many events were waiting for the subscriber',
+  },
+  SEARCH_TOO_BROAD: {
+    description: 'The search reached its time limit. Search for a longer text, or in a narrower list.',
+    message: 'the search took too long: narrow it',
+  },
+  DATABASE_BUSY: {
+    description: 'The database did not respond in time: another program holds its lock, or too many operations are queued. Nothing was changed; try again.',
+    message: 'the database is busy',
+  },
   DATABASE_FULL: { description: 'The disk of the database is full. Nothing was changed.', message: 'the disk of the database is full' },
   DATABASE_UNAVAILABLE: { description: 'The database is unreachable. It is unknown whether a change was stored.', message: 'the database can not be reached' },
   GRAPHQL_PARSE_FAILED: { description: 'The operation is not valid GraphQL syntax.', message: '{reason}' },
   GRAPHQL_VALIDATION_FAILED: { description: 'The operation does not match the schema, or exceeds a limit on its size.', message: '{reason}' },
-  BAD_REQUEST: { description: 'The HTTP request contains no operation: it is not a POST, or its body is not JSON, is too large, or has no `query`.', message: '{reason}' },
+  BAD_REQUEST: {
+    description: 'The HTTP request contains no operation: it is not a POST, or its body is not JSON, is too large, or has no `query`.',
+    message: '{reason}',
+  },
   INTERNAL: { description: 'An error in the server. `id` identifies its entry in the log.', message: 'internal error {id}' },
 } as const satisfies Record<string, ErrorRow>;
 

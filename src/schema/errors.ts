@@ -60,7 +60,13 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     if (cause instanceof GraphQLError) return withCode(withoutValues(asGraphQL(error)));
     const masked = maskedError(cause, log, 'a request failed');
     const { nodes, source, positions, path } = asGraphQL(error);
-    return new GraphQLError(masked.message, { nodes, source, positions, path, extensions: { ...masked.extensions, ...(isOutage(masked.code) && { http: { status: 503 } }) } });
+    return new GraphQLError(masked.message, {
+      nodes,
+      source,
+      positions,
+      path,
+      extensions: { ...masked.extensions, ...(isOutage(masked.code) && { http: { status: 503 } }) },
+    });
   };
 }
 

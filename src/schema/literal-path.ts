@@ -18,7 +18,9 @@ export function literalPath({ nodes }: GraphQLError): string | undefined {
   let path: string | undefined;
   visit(document, {
     enter(found, _key, parent, _keys, ancestors) {
-      if (found.kind === kind && found.loc?.start === start && found.loc.end === end) path = pathOf(parent === undefined ? ancestors : [...ancestors, parent], found);
+      if (found.kind === kind && found.loc?.start === start && found.loc.end === end) {
+        path = pathOf(parent === undefined ? ancestors : [...ancestors, parent], found);
+      }
     },
   });
   return path;

@@ -74,7 +74,8 @@ builder.scalarType('Port', {
 
 /** Every error code, from the table of errors. No field has this type; it is in the schema so that clients get the codes as a type. */
 builder.enumType('ErrorCode', {
-  description: 'The error codes: `extensions.code`, and the `code` of each entry of `extensions.problems`. No field returns this type; it is part of the schema so that code generators include it.',
+  description:
+    'The error codes: `extensions.code`, and the `code` of each entry of `extensions.problems`. No field returns this type; it is part of the schema so that code generators include it.',
   values: errorCodes,
 });
 

@@ -8,7 +8,9 @@ import { SettingsError } from './sources.ts';
  * The options of ACME, including the directory for its files; undefined = ACME is off.
  * @throws {SettingsError} if the file of the CA can't be read
  */
-export function acmeOptions({ acme, acmeDirectory: directory, acmeEmail, acmeCa, dataDir }: Pick<Settings, 'acme' | 'acmeDirectory' | 'acmeEmail' | 'acmeCa' | 'dataDir'>) {
+export function acmeOptions(
+  { acme, acmeDirectory: directory, acmeEmail, acmeCa, dataDir }: Pick<Settings, 'acme' | 'acmeDirectory' | 'acmeEmail' | 'acmeCa' | 'dataDir'>,
+) {
   if (!acme) return undefined;
   return { directory, email: acmeEmail, dir: path.join(dataDir, 'acme'), write: writePrivately, ...(acmeCa !== '' && { ca: read(acmeCa) }) };
 }

@@ -69,15 +69,21 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
   const problems: string[] = [];
   const check = flagCheck(problems);
   const config = flags.config === undefined ? undefined : path.resolve(flags.config);
-  if (flags.server === undefined && config === undefined) problems.push('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
+  if (flags.server === undefined && config === undefined) {
+    problems.push('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
+  }
   const server = flags.server === undefined ? undefined : check('--server', bridgeAddress, flags.server);
   const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
   const keys = [flags.vkey, flags.vkeyFile, environment['ADIT_VKEY'], environment['ADIT_VKEY_FILE']];
-  const vkey = config !== undefined && keys.every((given) => given === undefined) ? undefined : readKeyOption({ what: 'key', flag: '--vkey', variable: 'ADIT_VKEY', value: flags.vkey, file: flags.vkeyFile }, environment, problems);
+  const vkey = config !== undefined && keys.every((given) => given === undefined)
+    ? undefined
+    : readKeyOption({ what: 'key', flag: '--vkey', variable: 'ADIT_VKEY', value: flags.vkey, file: flags.vkeyFile }, environment, problems);
   const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
   const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
   const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
-  if (problems.length > 0 || pinned === undefined || logLevel === undefined || logFormat === undefined || sockets === undefined) throw new SettingsError(problems);
+  if (problems.length > 0 || pinned === undefined || logLevel === undefined || logFormat === undefined || sockets === undefined) {
+    throw new SettingsError(problems);
+  }
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
   const allowFiles = (flags.allowFiles ?? []).map((directory) => path.resolve(directory));
   return { session: { server, tls, vkey, allowFiles }, config, json: flags.json === true, logLevel, logFormat, sockets };

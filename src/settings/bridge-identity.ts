@@ -54,7 +54,10 @@ async function generated(file: string): Promise<string> {
   const notAfterDate = new Date();
   notAfterDate.setFullYear(notAfterDate.getFullYear() + YEARS);
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'Adit bridge' }], {
-    keyType: 'ec', curve: 'P-256', algorithm: 'sha256', notAfterDate,
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    notAfterDate,
     extensions: [{ name: 'basicConstraints', cA: false }, { name: 'keyUsage', digitalSignature: true }, { name: 'extKeyUsage', serverAuth: true }],
   });
   const pem = `${cert.trim()}\n${key.trim()}\n`;

@@ -29,7 +29,9 @@ export function settingsDocument(): string {
     return `| \`${environmentName(name)}\` | \`${value}\`${secret ? ', secret' : ''} | ${defaultText(defaultOf(name))} | ${help.replaceAll('|', '\\|')} |`;
   });
   const table = ['| variable | value | default | description |', '|---|---|---|---|', ...rows].join('\n');
-  return `${introduction}\n## All settings\n\nThe names of \`ADIT_HTTP_PORT\` as a flag and in the file: \`${flagName('httpPort')}\`, \`${fileKey('httpPort')}\`.\n\n${table}\n`;
+  return `${introduction}\n## All settings\n\nThe names of \`ADIT_HTTP_PORT\` as a flag and in the file: \`${flagName('httpPort')}\`, \`${
+    fileKey('httpPort')
+  }\`.\n\n${table}\n`;
 }
 
 function defaultText(text: string | undefined): string {

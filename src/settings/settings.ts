@@ -1,6 +1,25 @@
 import { z } from 'zod';
 import { logLevels as logLevelNames, logModules } from '../rules/log-levels.ts';
-import { authFailureStatus, basePath, boolean, databaseUrl, email, filePath, host, httpsUrl, integer, logLevels, networks, oneOf, optionalFilePath, port, portRanges, secret, text, webUrl } from './values.ts';
+import {
+  authFailureStatus,
+  basePath,
+  boolean,
+  databaseUrl,
+  email,
+  filePath,
+  host,
+  httpsUrl,
+  integer,
+  logLevels,
+  networks,
+  oneOf,
+  optionalFilePath,
+  port,
+  portRanges,
+  secret,
+  text,
+  webUrl,
+} from './values.ts';
 
 /** The texts of a setting; zod contains its type and default. */
 export interface SettingInfo {
@@ -24,46 +43,116 @@ export const settingsSchema = z.object({
   httpHost: host.prefault('127.0.0.1').register(settingInfo, { value: 'HOST', help: 'address of the HTTP API' }),
   httpPort: port.prefault(8080).register(settingInfo, { value: 'PORT', help: 'port of the HTTP API' }),
   basePath: basePath.prefault('').register(settingInfo, { value: 'PATH', help: 'path prefix of every HTTP route, such as /adit' }),
-  publicUrl: webUrl.prefault('').register(settingInfo, { value: 'URL', help: 'URL at which the API is reached from outside, such as https://panel.example.com; users cannot create a host with its name; empty = unknown' }),
+  publicUrl: webUrl.prefault('').register(settingInfo, {
+    value: 'URL',
+    help: 'URL at which the API is reached from outside, such as https://panel.example.com; users cannot create a host with its name; empty = unknown',
+  }),
   bridgeHost: host.prefault('0.0.0.0').register(settingInfo, { value: 'HOST', help: 'address that agents connect to' }),
   bridgePort: port.prefault(8024).register(settingInfo, { value: 'PORT', help: 'port that agents connect to' }),
   bridgeTlsPort: port.prefault(8025).register(settingInfo, { value: 'PORT', help: 'port that agents connect to over TLS 1.3' }),
-  bridgeTlsCert: optionalFilePath.prefault('').register(settingInfo, { value: 'FILE', help: 'PEM file with the certificate that agents receive over TLS; empty = generated at the first start' }),
+  bridgeTlsCert: optionalFilePath.prefault('').register(settingInfo, {
+    value: 'FILE',
+    help: 'PEM file with the certificate that agents receive over TLS; empty = generated at the first start',
+  }),
   bridgeTlsKey: optionalFilePath.prefault('').register(settingInfo, { value: 'FILE', help: 'PEM file with the private key of that certificate' }),
   vhostHost: host.prefault('0.0.0.0').register(settingInfo, { value: 'HOST', help: 'address that visitors of hosts connect to' }),
   vhostHttpPort: port.prefault(8000).register(settingInfo, { value: 'PORT', help: 'port of the HTTP hosts' }),
   vhostHttpsPort: port.prefault(8443).register(settingInfo, { value: 'PORT', help: 'port of the HTTPS hosts' }),
-  acme: boolean.prefault(false).register(settingInfo, { value: 'BOOLEAN', help: "get certificates by ACME for hosts that request it; with true you also agree to the authority's terms" }),
-  acmeDirectory: httpsUrl.prefault('https://acme-v02.api.letsencrypt.org/directory').register(settingInfo, { value: 'URL', help: 'directory URL of the certificate authority' }),
+  acme: boolean.prefault(false).register(settingInfo, {
+    value: 'BOOLEAN',
+    help: "get certificates by ACME for hosts that request it; with true you also agree to the authority's terms",
+  }),
+  acmeDirectory: httpsUrl.prefault('https://acme-v02.api.letsencrypt.org/directory').register(settingInfo, {
+    value: 'URL',
+    help: 'directory URL of the certificate authority',
+  }),
   acmeEmail: email.prefault('').register(settingInfo, { value: 'ADDRESS', help: 'contact address for the certificate authority; empty = none' }),
-  acmeCa: optionalFilePath.prefault('').register(settingInfo, { value: 'FILE', help: "PEM file with the CA that signed the directory's own TLS certificate; empty = the CAs built into Node" }),
-  p2pPort: port.prefault(6000).register(settingInfo, { value: 'PORT', help: 'UDP and TCP port through which p2p tunnels find direct paths; the next port is also used (UDP); opened when the first p2p visitor needs it' }),
+  acmeCa: optionalFilePath.prefault('').register(settingInfo, {
+    value: 'FILE',
+    help: "PEM file with the CA that signed the directory's own TLS certificate; empty = the CAs built into Node",
+  }),
+  p2pPort: port.prefault(6000).register(settingInfo, {
+    value: 'PORT',
+    help: 'UDP and TCP port through which p2p tunnels find direct paths; the next port is also used (UDP); opened when the first p2p visitor needs it',
+  }),
   databaseUrl: databaseUrl.prefault('').register(settingInfo, { value: 'URL', secret: true, help: 'postgresql://... ; empty = SQLite in the data directory' }),
-  authKey: secret.trim().register(settingInfo, { value: 'KEY', secret: true, help: 'key that signs API calls; set to empty = no signed calls; not set = generated at the first start' }),
-  authCryptKey: secret.register(settingInfo, { value: 'KEY', secret: true, help: '16 characters with which /auth/getauthkey/ encrypts the key; any other length disables that endpoint; not set = generated at the first start' }),
+  authKey: secret.trim().register(settingInfo, {
+    value: 'KEY',
+    secret: true,
+    help: 'key that signs API calls; set to empty = no signed calls; not set = generated at the first start',
+  }),
+  authCryptKey: secret.register(settingInfo, {
+    value: 'KEY',
+    secret: true,
+    help: '16 characters with which /auth/getauthkey/ encrypts the key; any other length disables that endpoint; not set = generated at the first start',
+  }),
   adminUsername: text.prefault('admin').register(settingInfo, { value: 'NAME', help: "the administrator's login name" }),
-  adminPassword: secret.min(6, 'must have at least 6 characters').register(settingInfo, { value: 'TEXT', secret: true, help: "the administrator's password; not set = generated at the first start" }),
+  adminPassword: secret.min(6, 'must have at least 6 characters').register(settingInfo, {
+    value: 'TEXT',
+    secret: true,
+    help: "the administrator's password; not set = generated at the first start",
+  }),
   allowPorts: portRanges.prefault('').register(settingInfo, { value: 'PORTS', help: 'ports that tunnels may use, such as 9001-9009,10001; empty = all' }),
-  allowLocalProxy: boolean.prefault(false).register(settingInfo, { value: 'BOOLEAN', help: "allow tunnels to targets on the server's own machine (local_proxy)" }),
-  allowVkeyLogin: boolean.prefault(false).register(settingInfo, { value: 'BOOLEAN', help: "allow logging in as `user` with an agent's key as the password, for clients that no user owns" }),
-  trustedProxies: networks.prefault('').register(settingInfo, { value: 'LIST', help: 'IP addresses and networks of trusted proxies: the API and the hosts believe their X-Forwarded-For, the hosts also their PROXY protocol headers' }),
-  logLevel: logLevels.prefault('info').register(settingInfo, { value: 'LEVELS', help: `${logLevelNames.join(', ')}; can be preceded by levels of single modules, as in engine:debug,info; modules: ${logModules.join(', ')}` }),
+  allowLocalProxy: boolean.prefault(false).register(settingInfo, {
+    value: 'BOOLEAN',
+    help: "allow tunnels to targets on the server's own machine (local_proxy)",
+  }),
+  allowVkeyLogin: boolean.prefault(false).register(settingInfo, {
+    value: 'BOOLEAN',
+    help: "allow logging in as `user` with an agent's key as the password, for clients that no user owns",
+  }),
+  trustedProxies: networks.prefault('').register(settingInfo, {
+    value: 'LIST',
+    help: 'IP addresses and networks of trusted proxies: the API and the hosts believe their X-Forwarded-For, the hosts also their PROXY protocol headers',
+  }),
+  logLevel: logLevels.prefault('info').register(settingInfo, {
+    value: 'LEVELS',
+    help: `${logLevelNames.join(', ')}; can be preceded by levels of single modules, as in engine:debug,info; modules: ${logModules.join(', ')}`,
+  }),
   logFormat: oneOf(['text', 'json']).prefault('text').register(settingInfo, { value: 'FORMAT', help: 'text or json; one line per entry, on stderr' }),
-  sockets: oneOf(['auto', 'net', 'onread', 'captured']).prefault('auto').register(settingInfo, { value: 'WAY', help: 'socket backend: captured and onread are faster, but rely on undocumented behavior of Node; auto = the fastest backend that passes a self-test at start; net always works' }),
-  apiAuthFailureStatus: authFailureStatus.prefault('401').register(settingInfo, { value: 'STATUS', help: 'status of the response to API calls without a valid signature: 401, or 302 to redirect to the login page as NPS does' }),
+  sockets: oneOf(['auto', 'net', 'onread', 'captured']).prefault('auto').register(settingInfo, {
+    value: 'WAY',
+    help:
+      'socket backend: captured and onread are faster, but rely on undocumented behavior of Node; auto = the fastest backend that passes a self-test at start; net always works',
+  }),
+  apiAuthFailureStatus: authFailureStatus.prefault('401').register(settingInfo, {
+    value: 'STATUS',
+    help: 'status of the response to API calls without a valid signature: 401, or 302 to redirect to the login page as NPS does',
+  }),
   auditDays: integer(1, 36_500, 'days').prefault(365).register(settingInfo, { value: 'DAYS', help: 'how long entries of the audit log are kept' }),
   trafficMinuteDays: integer(1, 36_500, 'days').prefault(2).register(settingInfo, { value: 'DAYS', help: 'how long traffic per minute is kept' }),
   trafficHourDays: integer(1, 36_500, 'days').prefault(60).register(settingInfo, { value: 'DAYS', help: 'how long traffic per hour is kept' }),
   trafficDayDays: integer(1, 36_500, 'days').prefault(1100).register(settingInfo, { value: 'DAYS', help: 'how long traffic per day is kept' }),
   udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'idle timeout of a session of a udp tunnel' }),
-  halfClosedSeconds: integer(1, 86_400, 'seconds').prefault(300).register(settingInfo, { value: 'SECONDS', help: "how long a half-closed connection of a visitor stays open while no bytes move in the other direction" }),
-  dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, { value: 'SECONDS', help: 'timeout for connecting to a target of a host, or to a target that the visitor of a proxy names' }),
-  vhostHeadSeconds: integer(1, 600, 'seconds').prefault(10).register(settingInfo, { value: 'SECONDS', help: 'timeout for reading the head of a request to a host' }),
-  vhostIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'how long a visitor of a host may keep an idle HTTP/1.1 connection open (keep-alive timeout)' }),
-  vhostResponseSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: "timeout for the beginning of a response from a host's target" }),
-  vhostMaxHeadBytes: integer(1024, 1_048_576, 'bytes').prefault(32_768).register(settingInfo, { value: 'BYTES', help: 'maximum size of the head of an HTTP/1.1 request to a host' }),
+  halfClosedSeconds: integer(1, 86_400, 'seconds').prefault(300).register(settingInfo, {
+    value: 'SECONDS',
+    help: 'how long a half-closed connection of a visitor stays open while no bytes move in the other direction',
+  }),
+  dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, {
+    value: 'SECONDS',
+    help: 'timeout for connecting to a target of a host, or to a target that the visitor of a proxy names',
+  }),
+  vhostHeadSeconds: integer(1, 600, 'seconds').prefault(10).register(settingInfo, {
+    value: 'SECONDS',
+    help: 'timeout for reading the head of a request to a host',
+  }),
+  vhostIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, {
+    value: 'SECONDS',
+    help: 'how long a visitor of a host may keep an idle HTTP/1.1 connection open (keep-alive timeout)',
+  }),
+  vhostResponseSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, {
+    value: 'SECONDS',
+    help: "timeout for the beginning of a response from a host's target",
+  }),
+  vhostMaxHeadBytes: integer(1024, 1_048_576, 'bytes').prefault(32_768).register(settingInfo, {
+    value: 'BYTES',
+    help: 'maximum size of the head of an HTTP/1.1 request to a host',
+  }),
   vhostMaxHeaders: integer(8, 1000).prefault(128).register(settingInfo, { value: 'NUMBER', help: 'maximum number of header fields of a request to a host' }),
-  drainSeconds: integer(0, 3600, 'seconds').prefault(30).register(settingInfo, { value: 'SECONDS', help: 'how long open connections may continue after SIGTERM' }),
+  drainSeconds: integer(0, 3600, 'seconds').prefault(30).register(settingInfo, {
+    value: 'SECONDS',
+    help: 'how long open connections may continue after SIGTERM',
+  }),
 });
 
 /** The settings of a running server. */

@@ -9,7 +9,10 @@ import { keepPrivately } from './private-file.ts';
 export const TICKET_SECRET_MS = 24 * 60 * 60_000;
 const BYTES = 32;
 
-const stored = z.strictObject({ secret: z.base64().transform((text) => Buffer.from(text, 'base64')).refine(({ length }) => length === BYTES), madeAt: z.number() });
+const stored = z.strictObject({
+  secret: z.base64().transform((text) => Buffer.from(text, 'base64')).refine(({ length }) => length === BYTES),
+  madeAt: z.number(),
+});
 
 /** The file of the secret that seals TLS session tickets, so that tickets survive a restart. */
 export function ticketSecretFile(dataDir: string): string {

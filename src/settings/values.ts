@@ -37,7 +37,9 @@ export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host n
 export const httpsUrl = z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).max(1000, 'must be at most 1000 characters long');
 
 /** A web URL for people; "" = none. */
-export const webUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(255)], { error: 'must be empty, or a URL that begins with https:// or http://, at most 255 characters long' });
+export const webUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(255)], {
+  error: 'must be empty, or a URL that begins with https:// or http://, at most 255 characters long',
+});
 
 /** An e-mail address; "" = none. */
 export const email = z.union([z.literal(''), z.email('must be an e-mail address')], { error: 'must be an e-mail address' });
@@ -48,14 +50,22 @@ export function oneOf<const T extends readonly [string, ...string[]]>(words: T) 
 }
 
 /** A path prefix; "" = none. It begins with a slash and doesn't end with one. */
-export const basePath = z.string('must be a text').regex(/^(\/[\w.~-]+)*$/, 'must be empty, or a path like /adit that begins with a slash and ends without one');
+export const basePath = z.string('must be a text').regex(
+  /^(\/[\w.~-]+)*$/,
+  'must be empty, or a path like /adit that begins with a slash and ends without one',
+);
 
 /** IP addresses and networks (`10.0.0.0/8`): an array, or a text separated by commas. */
 export const networks = z.union([z.array(z.string()), z.string().transform(splitAtCommas)], { error: 'must be a list of IP addresses and networks' })
-  .pipe(z.array(z.string()).refine((list) => list.every(isNetwork), {
-    // Only the first invalid item: reporting all items of a long list would take seconds.
-    error: ({ input }) => `must be a list of IP addresses and networks like 10.0.0.0/8 (${JSON.stringify(z.array(z.string()).parse(input).find((item) => !isNetwork(item)))} is neither)`,
-  }));
+  .pipe(
+    z.array(z.string()).refine((list) => list.every(isNetwork), {
+      // Only the first invalid item: reporting all items of a long list would take seconds.
+      error: ({ input }) =>
+        `must be a list of IP addresses and networks like 10.0.0.0/8 (${
+          JSON.stringify(z.array(z.string()).parse(input).find((item) => !isNetwork(item)))
+        } is neither)`,
+    }),
+  );
 
 function isNetwork(item: string): boolean {
   return ipaddr.isValid(item) || ipaddr.isValidCIDR(item);
@@ -90,10 +100,15 @@ export const logLevels = z.string('must be a text').transform((list, context) =>
 
 /** "" = SQLite in the data directory, or the URL of a PostgreSQL database. */
 export const databaseUrl = z.string('must be a text')
-  .refine((url) => url === '' || (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)), 'must be empty (SQLite in the data directory) or a URL like postgresql://user:password@host:5432/database');
+  .refine(
+    (url) => url === '' || (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)),
+    'must be empty (SQLite in the data directory) or a URL like postgresql://user:password@host:5432/database',
+  );
 
 /** A secret text. */
 export const secret = z.string('must be a text');
 
 /** Status of the response to an API call without a valid signature (contract D1). */
-export const authFailureStatus = z.union([z.enum(['401', '302']).transform((status) => (status === '401' ? 401 : 302)), z.literal([401, 302])], { error: 'must be 401 or 302' });
+export const authFailureStatus = z.union([z.enum(['401', '302']).transform((status) => (status === '401' ? 401 : 302)), z.literal([401, 302])], {
+  error: 'must be 401 or 302',
+});

@@ -51,15 +51,30 @@ export function readVisitOptions(flags: VisitFlags, environment: NodeJS.ProcessE
   const server = check('--server', bridgeAddress, flags.server);
   const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
   const type = check('--type', z.enum(['secret', 'p2p'], { error: 'must be secret or p2p' }), flags.type);
-  const password = readKeyOption({
-    what: 'password', flag: '--password', variable: 'ADIT_VISIT_PASSWORD', value: flags.password, file: flags.passwordFile,
-  }, environment, problems);
+  const password = readKeyOption(
+    {
+      what: 'password',
+      flag: '--password',
+      variable: 'ADIT_VISIT_PASSWORD',
+      value: flags.password,
+      file: flags.passwordFile,
+    },
+    environment,
+    problems,
+  );
   const listen = check('--listen', listenAddress, flags.listen);
   const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
   const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
   const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
-  const halfClosedSeconds = check('--half-closed-seconds', settingsSchema.shape.halfClosedSeconds, flags.halfClosedSeconds ?? environment['ADIT_HALF_CLOSED_SECONDS']);
-  if (!server || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined || sockets === undefined || halfClosedSeconds === undefined) throw new SettingsError(problems);
+  const halfClosedSeconds = check(
+    '--half-closed-seconds',
+    settingsSchema.shape.halfClosedSeconds,
+    flags.halfClosedSeconds ?? environment['ADIT_HALF_CLOSED_SECONDS'],
+  );
+  if (
+    !server || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined || sockets === undefined
+    || halfClosedSeconds === undefined
+  ) throw new SettingsError(problems);
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
   return { server, tls, type, password, listen, logLevel, logFormat, sockets, halfClosedSeconds };
 }

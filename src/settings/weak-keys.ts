@@ -11,7 +11,9 @@ export function withoutWeakKeys(settings: Settings): { settings: Settings; notic
   if (authKey === '') notices.push('auth_key is empty: the signed API is off');
   if (isKnownKey(authKey)) notices.push('auth_key is a publicly known key: the signed API is off; set another one');
   if (Buffer.byteLength(authCryptKey) !== 16) notices.push('auth_crypt_key is not 16 bytes long: /auth/getauthkey/ is off');
-  else if (isKnownKey(authCryptKey)) notices.push('auth_crypt_key is a publicly known key: anyone who can reach /auth/getauthkey/ can learn auth_key; set another one');
+  else if (isKnownKey(authCryptKey)) {
+    notices.push('auth_crypt_key is a publicly known key: anyone who can reach /auth/getauthkey/ can learn auth_key; set another one');
+  }
   return { settings: isKnownKey(authKey) ? { ...settings, authKey: '' } : settings, notices };
 }
 

@@ -21,7 +21,9 @@ export function halvesOf(batch: CounterBatch): CounterBatch[] {
 
 function only({ clients, tunnels, hosts }: CounterBatch, wanted: (name: string) => boolean): CounterBatch {
   return {
-    clients: clients.filter(({ id }) => wanted(`client ${id}`)), tunnels: tunnels.filter(({ id }) => wanted(`tunnel ${id}`)), hosts: hosts.filter(({ id }) => wanted(`host ${id}`)),
+    clients: clients.filter(({ id }) => wanted(`client ${id}`)),
+    tunnels: tunnels.filter(({ id }) => wanted(`tunnel ${id}`)),
+    hosts: hosts.filter(({ id }) => wanted(`host ${id}`)),
   };
 }
 
@@ -51,13 +53,16 @@ export class BadRecords {
 
   /** The records were stored, so they are no longer bad. */
   stored(batch: CounterBatch): void {
-    if (this.#names.size > 0) for (const name of namesOf(batch)) this.#names.delete(name);
+    if (this.#names.size > 0) { for (const name of namesOf(batch)) this.#names.delete(name); }
   }
 
   /** Logs new bad records in one line. */
   tell(log: Logger): void {
     if (this.#news.length === 0) return;
-    log.error({ err: this.#error, count: this.#news.length, records: this.#news.slice(0, MOST_NAMED) }, 'the counters of some records cannot be stored; those of all others are stored');
+    log.error(
+      { err: this.#error, count: this.#news.length, records: this.#news.slice(0, MOST_NAMED) },
+      'the counters of some records cannot be stored; those of all others are stored',
+    );
     this.#news = [];
   }
 }

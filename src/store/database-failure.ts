@@ -44,25 +44,33 @@ function causeOf(error: object): object | undefined {
 function ofSqlite(errcode: number): DatabaseFailure | undefined {
   switch (primaryCode(errcode)) {
     case sqliteCodes.busy:
-    case sqliteCodes.locked: return 'DATABASE_BUSY';
-    case sqliteCodes.full: return 'DATABASE_FULL';
+    case sqliteCodes.locked:
+      return 'DATABASE_BUSY';
+    case sqliteCodes.full:
+      return 'DATABASE_FULL';
     case sqliteCodes.readOnly:
     case sqliteCodes.ioError:
     case sqliteCodes.corrupt:
     case sqliteCodes.cantOpen:
-    case sqliteCodes.notADatabase: return 'DATABASE_UNAVAILABLE';
-    default: return undefined;
+    case sqliteCodes.notADatabase:
+      return 'DATABASE_UNAVAILABLE';
+    default:
+      return undefined;
   }
 }
 
 /** Prisma's kinds of adapter errors, and its codes (https://www.prisma.io/docs/orm/reference/error-reference). */
 const kinds = new Map<string, DatabaseFailure>([
-  ['SocketTimeout', 'DATABASE_BUSY'], ['TooManyConnections', 'DATABASE_BUSY'],
+  ['SocketTimeout', 'DATABASE_BUSY'],
+  ['TooManyConnections', 'DATABASE_BUSY'],
   ...['DatabaseNotReachable', 'ConnectionClosed', 'TlsConnectionError', 'DatabaseDoesNotExist', 'DatabaseAccessDenied', 'AuthenticationFailed']
     .map((kind): [string, DatabaseFailure] => [kind, 'DATABASE_UNAVAILABLE']),
 ]);
 const prismaCodes = new Map<string, DatabaseFailure>([
-  ['P2024', 'DATABASE_BUSY'], ['P2028', 'DATABASE_BUSY'], ['P1008', 'DATABASE_BUSY'], ['P2037', 'DATABASE_BUSY'],
+  ['P2024', 'DATABASE_BUSY'],
+  ['P2028', 'DATABASE_BUSY'],
+  ['P1008', 'DATABASE_BUSY'],
+  ['P2037', 'DATABASE_BUSY'],
   ...['P1000', 'P1001', 'P1002', 'P1003', 'P1010', 'P1011', 'P1017'].map((code): [string, DatabaseFailure] => [code, 'DATABASE_UNAVAILABLE']),
 ]);
 
@@ -75,7 +83,17 @@ function ofCode(code: string | undefined): DatabaseFailure | undefined {
   return prismaCodes.get(code);
 }
 
-const unreachable: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+const unreachable: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
 
 /** pg has no codes for what happens to its connections. */
 function ofMessage(message: string | undefined): DatabaseFailure | undefined {

@@ -51,7 +51,12 @@ async function within(ms: number, trial: Promise<unknown>, late: unknown): Promi
   const ended = new AbortController();
   try {
     // oxlint-disable-next-line typescript/only-throw-error -- the very error that a write ended with
-    await Promise.race([trial, setTimeout(ms, undefined, { signal: ended.signal }).then(() => { throw late; })]);
+    await Promise.race([
+      trial,
+      setTimeout(ms, undefined, { signal: ended.signal }).then(() => {
+        throw late;
+      }),
+    ]);
   } finally {
     ended.abort();
   }

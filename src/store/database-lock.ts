@@ -68,7 +68,13 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
   let holding: Promise<void>;
 
   const claim = async (): Promise<void> => {
-    const client = new pg.Client({ connectionString: url, application_name: name, connectionTimeoutMillis: 5000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 });
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: name,
+      connectionTimeoutMillis: 5000,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    });
     // The database reports the end of a connection before it gives the connection's locks to others.
     client.on('error', () => lost(client));
     client.on('end', () => lost(client));
@@ -141,8 +147,11 @@ async function endOtherWriters(client: pg.Client): Promise<void> {
   const until = performance.now() + WAIT_MS;
   while (!await take(client, writersLock)) {
     if (performance.now() >= until) throw new StoreError('another server is still writing to this database');
-    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = $1 AND objsubid = 1
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, [writersLock]);
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = $1 AND objsubid = 1
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      [writersLock],
+    );
     await setTimeout(TERMINATE_MS);
   }
   await client.query('SELECT pg_advisory_unlock($1)', [writersLock]);

@@ -45,8 +45,12 @@ export async function applyMigrations(database: MigrationDatabase, migrations: r
   await database.begin();
   try {
     await database.run(historyTable[database.dialect]);
-    const applied = checkHistory(await database.rows(
-      'SELECT migration_name AS name, checksum, finished_at AS finished, rolled_back_at AS back FROM _prisma_migrations ORDER BY migration_name'), migrations);
+    const applied = checkHistory(
+      await database.rows(
+        'SELECT migration_name AS name, checksum, finished_at AS finished, rolled_back_at AS back FROM _prisma_migrations ORDER BY migration_name',
+      ),
+      migrations,
+    );
     const missing = migrations.filter((migration) => !applied.has(migration.name));
     for (const migration of missing) await applyOne(database, migration);
     await database.commit();
@@ -74,11 +78,15 @@ function checkHistory(rows: readonly Record<string, unknown>[], migrations: read
     if (row['back'] !== null) continue; // Prisma's mark for a rolled-back migration
     const name = String(row['name']);
     if (row['finished'] === null) {
-      throw new StoreError(`the database records migration ${name} as failed: restore a backup, or repair the database and delete the migration's row in _prisma_migrations`);
+      throw new StoreError(
+        `the database records migration ${name} as failed: restore a backup, or repair the database and delete the migration's row in _prisma_migrations`,
+      );
     }
     const migration = known.get(name);
     if (migration === undefined) {
-      throw new StoreError(`the database is newer than this program: it has migration ${name}, which this version doesn't know; start the newer version or restore a backup`);
+      throw new StoreError(
+        `the database is newer than this program: it has migration ${name}, which this version doesn't know; start the newer version or restore a backup`,
+      );
     }
     if (row['checksum'] !== checksum(migration)) {
       throw new StoreError(`migration ${name} was edited after it was applied: restore its file and put the change into a new migration`);

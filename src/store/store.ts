@@ -125,7 +125,10 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
   const lock = 'lock' in opened ? opened.lock : undefined;
-  const health = new DatabaseHealth(transactions(db, async () => lock?.held(), opened.savepoints), { read: () => db.$queryRaw`SELECT 1`, write: (run) => tryWrite(run, dialect) });
+  const health = new DatabaseHealth(transactions(db, async () => lock?.held(), opened.savepoints), {
+    read: () => db.$queryRaw`SELECT 1`,
+    write: (run) => tryWrite(run, dialect),
+  });
   const { transaction } = health;
   return {
     db,
@@ -147,16 +150,18 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     countTraffic: (tx, resource, counters) => addTraffic(tx, dialect, resource === 'client' ? ['client', 'user'] : [resource], [counters], Date.now()),
     tryWrite: () => tryWrite(transaction, dialect),
     forgetRunningState: () => forgetRunningState(transaction),
-    forgetDeclared: () => transaction(async (tx) => {
-      await tx.tunnel.deleteMany({ where: { noStore: true } });
-      await tx.host.deleteMany({ where: { noStore: true } });
-    }),
+    forgetDeclared: () =>
+      transaction(async (tx) => {
+        await tx.tunnel.deleteMany({ where: { noStore: true } });
+        await tx.host.deleteMany({ where: { noStore: true } });
+      }),
     auditPage: (query) => auditPage(db, query),
-    prune: ({ traffic, audit }) => transaction(async (tx) => {
-      const now = Date.now();
-      await pruneTraffic(tx, traffic, now);
-      await pruneAudit(tx, new Date(now - audit * 86_400_000));
-    }),
+    prune: ({ traffic, audit }) =>
+      transaction(async (tx) => {
+        const now = Date.now();
+        await pruneTraffic(tx, traffic, now);
+        await pruneAudit(tx, new Date(now - audit * 86_400_000));
+      }),
     ping: () => health.check(),
     async close() {
       await reader.close();

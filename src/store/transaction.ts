@@ -125,7 +125,9 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
   };
 
   return <T>(run: (tx: Transaction) => Promise<T>, options: WriteOptions<T> = {}) => {
-    if (inside.getStore() === true && options.background !== true) throw new Error('a transaction inside a transaction would wait for itself: pass tx on instead');
+    if (inside.getStore() === true && options.background !== true) {
+      throw new Error('a transaction inside a transaction would wait for itself: pass tx on instead');
+    }
     return new Promise<T>((resolve, reject) => {
       waiting.push(jobOf(run, options, resolve, reject));
       if (!running) void work();
@@ -133,7 +135,12 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
   };
 }
 
-function jobOf<T>(run: (tx: Transaction) => Promise<T>, { entries, committed, ended, alone = false }: WriteOptions<T>, resolve: (result: T) => void, reject: (error: unknown) => void): Job {
+function jobOf<T>(
+  run: (tx: Transaction) => Promise<T>,
+  { entries, committed, ended, alone = false }: WriteOptions<T>,
+  resolve: (result: T) => void,
+  reject: (error: unknown) => void,
+): Job {
   let done: { readonly result: T } | undefined;
   const end = async (answer: () => void): Promise<void> => {
     try {

@@ -56,7 +56,12 @@ export class Answerer {
     this.#allAnswering++;
     answerRequest(request, stream, this.#context, (error) => {
       this.#answered(by);
-      if (this.#followed) this.#log.debug({ stream: stream.id, by, kind: request.kind, ...('targets' in request && { targets: request.targets }) }, error === undefined ? 'target dialed' : 'no target answered');
+      if (this.#followed) {
+        this.#log.debug(
+          { stream: stream.id, by, kind: request.kind, ...('targets' in request && { targets: request.targets }) },
+          error === undefined ? 'target dialed' : 'no target answered',
+        );
+      }
       if (error === undefined) return;
       this.#warn(error instanceof NoTargetError ? `no target responds: ${error.message}` : messageOf(error));
       stream.reset();

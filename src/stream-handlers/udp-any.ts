@@ -21,7 +21,9 @@ export const answerUdpAny = awaited<'udpAny'>(async (_request, stream, { datagra
   const names = new NameCache();
   let resolving = 0;
   const local = new DatagramSocket({
-    remoteAddress: '', remotePort: 0, budget: datagrams,
+    remoteAddress: '',
+    remotePort: 0,
+    budget: datagrams,
     onDatagram: (bytes) => {
       const to = readSocksAddress(bytes, 0);
       if (!to || to.port === 0) local.drop();

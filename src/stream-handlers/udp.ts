@@ -10,7 +10,9 @@ import { awaited } from './stream-handler.ts';
 export const answerUdp = awaited<'udp'>(async ({ targets }, stream, { datagrams }) => {
   const { socket, address, port } = await connectUdp(targets);
   const local = new DatagramSocket({
-    remoteAddress: address, remotePort: port, budget: datagrams,
+    remoteAddress: address,
+    remotePort: port,
+    budget: datagrams,
     onDatagram: (bytes) => socket.send(bytes),
     onClose: () => void socket.close(),
   });

@@ -12,9 +12,13 @@ export type BackendName = (typeof BACKEND_NAMES)[number];
 /** The socket backend with this name. @throws for `captured`, if this Node creates sockets in an unknown way */
 export async function socketsBy(name: BackendName): Promise<SocketBackend> {
   switch (name) {
-    case 'captured': return capturedBackend();
-    case 'onread': return onreadBackend;
-    case 'net': return netBackend;
-    default: return name satisfies never;
+    case 'captured':
+      return capturedBackend();
+    case 'onread':
+      return onreadBackend;
+    case 'net':
+      return netBackend;
+    default:
+      return name satisfies never;
   }
 }

@@ -73,7 +73,9 @@ function alternating(found: readonly { readonly address: string; readonly family
 
 async function inTime<T>(work: Promise<T>, error: Error, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(error), ms); });
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(error), ms);
+  });
   try {
     return await Promise.race([work, late]);
   } finally {
@@ -91,7 +93,11 @@ function dialed(parts: CapturedParts, address: string, port: number, timeoutMs: 
 }
 
 /** Dials an IP address. */
-function dial(parts: CapturedParts, { address, port, timeoutMs }: { readonly address: string; readonly port: number; readonly timeoutMs: number }, onDialled: OnDialled): void {
+function dial(
+  parts: CapturedParts,
+  { address, port, timeoutMs }: { readonly address: string; readonly port: number; readonly timeoutMs: number },
+  onDialled: OnDialled,
+): void {
   // A handle accepts any number as a port, and an invalid one ends the process.
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new RangeError(`${port} is not a port`);
   const handle = new parts.Tcp(SOCKET);

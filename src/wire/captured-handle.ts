@@ -70,17 +70,17 @@ export function isHandle(value: unknown): value is Handle {
 }
 
 /** Whether a value is a constructor of handles. */
-export function makesHandles(value: unknown): value is new (kind: number) => Handle {
+export function makesHandles(value: unknown): value is new(kind: number) => Handle {
   return typeof value === 'function' && value !== Object;
 }
 
 /** Whether a value is a constructor of requests. */
-export function makesRequests(value: unknown): value is new () => Request {
+export function makesRequests(value: unknown): value is new() => Request {
   return typeof value === 'function' && value !== Object;
 }
 
 /** Whether a value is a constructor of write requests. */
-export function makesWriteRequests(value: unknown): value is new () => WriteRequest {
+export function makesWriteRequests(value: unknown): value is new() => WriteRequest {
   if (!makesRequests(value)) return false;
   const prototype: unknown = value.prototype;
   return typeof prototype === 'object' && prototype !== null && typeof Reflect.get(prototype, 'getAsyncId') === 'function';

@@ -1,14 +1,25 @@
 import os from 'node:os';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import net from 'node:net';
-import { isHandle, makesHandles, makesRequests, makesWriteRequests, owner, type Handle, type HandleReader, type Request, type StreamHandle, type WriteRequest } from './captured-handle.ts';
+import {
+  isHandle,
+  makesHandles,
+  makesRequests,
+  makesWriteRequests,
+  owner,
+  type Handle,
+  type HandleReader,
+  type Request,
+  type StreamHandle,
+  type WriteRequest,
+} from './captured-handle.ts';
 
 /** The internal parts of Node's sockets, found by watching what a socket does with a handle. */
 export interface CapturedParts {
   /** @param kind `SOCKET` of this file */
-  readonly Tcp: new (kind: number) => Handle;
-  readonly Connect: new () => Request;
-  readonly Shutdown: new () => Request;
+  readonly Tcp: new(kind: number) => Handle;
+  readonly Connect: new() => Request;
+  readonly Shutdown: new() => Request;
   /** The `onread` callback of a handle: notifies the handle's owner, and returns the buffer for the next read. */
   readonly onRead: (this: StreamHandle, bytes: unknown) => unknown;
   /** Writes. @returns 0 = the kernel took everything; another number = a negative system error; otherwise the request in progress */
@@ -29,9 +40,18 @@ export async function captureParts(): Promise<CapturedParts> {
   const seen: { connect?: unknown; shutdown?: unknown; write?: unknown } = {};
   const inert = () => ({
     onread: undefined,
-    connect: (request: unknown) => { seen.connect = request; return 0; },
-    shutdown: (request: unknown) => { seen.shutdown = request; return 0; },
-    writeBuffer: (request: unknown) => { seen.write = request; return 0; },
+    connect: (request: unknown) => {
+      seen.connect = request;
+      return 0;
+    },
+    shutdown: (request: unknown) => {
+      seen.shutdown = request;
+      return 0;
+    },
+    writeBuffer: (request: unknown) => {
+      seen.write = request;
+      return 0;
+    },
     useUserBuffer: () => undefined,
     readStart: () => 0,
     readStop: () => 0,
@@ -71,7 +91,7 @@ function waitingHandle(): Handle | undefined {
 }
 
 /** Up to Node 26.9 the caller passes the request to a write. */
-function writeByRequest(Write: new () => WriteRequest): CapturedParts['write'] {
+function writeByRequest(Write: new() => WriteRequest): CapturedParts['write'] {
   let spare: WriteRequest | undefined;
   return (handle, bytes) => {
     const request = spare ?? new Write();
@@ -134,7 +154,9 @@ class Translator extends net.Socket {
   onReadOf(handle: { readonly onread: unknown }): CapturedParts['onRead'] {
     const byNode: unknown = handle.onread;
     if (typeof byNode !== 'function') throw new Error('sockets of this Node read in another way');
-    const setReader = (reader: HandleReader | undefined): void => { this.#reader = reader; };
+    const setReader = (reader: HandleReader | undefined): void => {
+      this.#reader = reader;
+    };
     return function onRead(bytes) {
       setReader(this[owner]);
       const next: unknown = Reflect.apply(byNode, handle, [bytes]);

@@ -123,8 +123,7 @@ export class DataConnections {
   }
 
   #nextId(owner: Side): number {
-    do this.#lastId++;
-    while (this.#belongsTo(this.#lastId) !== owner);
+    do this.#lastId++; while (this.#belongsTo(this.#lastId) !== owner);
     return this.#lastId;
   }
 }

@@ -7,9 +7,19 @@ const results = ['connected', 'refused', 'host-unreachable', 'network-unreachabl
 export type DialResult = (typeof results)[number];
 
 const byErrno: Readonly<Record<string, DialResult>> = {
-  ECONNREFUSED: 'refused', EHOSTUNREACH: 'host-unreachable', EHOSTDOWN: 'host-unreachable', ENETUNREACH: 'network-unreachable',
-  ENETDOWN: 'network-unreachable', EADDRNOTAVAIL: 'network-unreachable', EAFNOSUPPORT: 'network-unreachable', ETIMEDOUT: 'timeout',
-  ENOTFOUND: 'unknown-name', ENODATA: 'unknown-name', EAI_AGAIN: 'unknown-name', EACCES: 'forbidden', EPERM: 'forbidden',
+  ECONNREFUSED: 'refused',
+  EHOSTUNREACH: 'host-unreachable',
+  EHOSTDOWN: 'host-unreachable',
+  ENETUNREACH: 'network-unreachable',
+  ENETDOWN: 'network-unreachable',
+  EADDRNOTAVAIL: 'network-unreachable',
+  EAFNOSUPPORT: 'network-unreachable',
+  ETIMEDOUT: 'timeout',
+  ENOTFOUND: 'unknown-name',
+  ENODATA: 'unknown-name',
+  EAI_AGAIN: 'unknown-name',
+  EACCES: 'forbidden',
+  EPERM: 'forbidden',
 };
 
 /** Why a dial failed, by the system's error. When a name has several addresses, the error of the first one counts. */

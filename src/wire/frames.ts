@@ -115,8 +115,15 @@ export class FrameReader {
 
 function checkedType(type: number): FrameType {
   switch (type) {
-    case Frame.OPEN: case Frame.DATA: case Frame.FIN: case Frame.RST:
-    case Frame.WINDOW: case Frame.MOVE: case Frame.PING: case Frame.CONTROL: case Frame.PACKED:
+    case Frame.OPEN:
+    case Frame.DATA:
+    case Frame.FIN:
+    case Frame.RST:
+    case Frame.WINDOW:
+    case Frame.MOVE:
+    case Frame.PING:
+    case Frame.CONTROL:
+    case Frame.PACKED:
       return type;
     default:
       throw new ProtocolError(`unknown frame type ${type}`);
@@ -126,9 +133,12 @@ function checkedType(type: number): FrameType {
 function checkFrame(type: FrameType, stream: number, length: number): void {
   const onStreamZero = type === Frame.PING || type === Frame.CONTROL;
   if (onStreamZero !== (stream === 0)) throw new ProtocolError(`frame type ${type} on stream ${stream}`);
-  const fits = type === Frame.DATA || type === Frame.PACKED ? length > 0 && length <= MAX_DATA
-    : type === Frame.OPEN || type === Frame.CONTROL ? length <= MAX_CONTROL
-      : type === Frame.WINDOW || type === Frame.MOVE ? length === 4
-        : length === 0;
+  const fits = type === Frame.DATA || type === Frame.PACKED
+    ? length > 0 && length <= MAX_DATA
+    : type === Frame.OPEN || type === Frame.CONTROL
+    ? length <= MAX_CONTROL
+    : type === Frame.WINDOW || type === Frame.MOVE
+    ? length === 4
+    : length === 0;
   if (!fits) throw new ProtocolError(`frame type ${type} with length ${length}`);
 }

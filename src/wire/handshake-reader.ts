@@ -44,7 +44,9 @@ export class HandshakeReader implements SocketSink {
 
   async #more(): Promise<void> {
     if (this.#failure) throw this.#failure;
-    await new Promise<void>((resolve) => { this.#wake = resolve; });
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
   }
 
   /** Ends the timeout; bytes that were read too far go to the next sink. */

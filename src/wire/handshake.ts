@@ -144,7 +144,11 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, queued, k
     const expected = mac(key ?? randomBytes(32), 'agent', raw);
     const proven = timingSafeEqual(proof, expected) && key !== undefined;
     return {
-      role, keyId, proven, info, connection: hello.readUInt32BE(HELLO_BYTES - 4),
+      role,
+      keyId,
+      proven,
+      info,
+      connection: hello.readUInt32BE(HELLO_BYTES - 4),
       accept(body) {
         if (!proven) throw new Error('an unauthenticated connection cannot be accepted');
         const json = withLength(body);
@@ -153,7 +157,9 @@ export async function acceptHandshake(socket: ByteSocket, { timeoutMs, queued, k
       },
       refuse(refusal) {
         const json = withLength(refusal);
-        socket.write(proven ? Buffer.concat([Buffer.of(VERDICT.provenRefusal), mac(key, 'refusal', json), json]) : Buffer.concat([Buffer.of(VERDICT.refused), json]));
+        socket.write(
+          proven ? Buffer.concat([Buffer.of(VERDICT.provenRefusal), mac(key, 'refusal', json), json]) : Buffer.concat([Buffer.of(VERDICT.refused), json]),
+        );
         closeSoon(socket);
       },
     };

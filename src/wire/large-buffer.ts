@@ -20,7 +20,9 @@ export class LargeBuffer {
   static readonly #spare: LargeBuffer[] = [];
   static #made = 0;
   /** Writes on a lost connection may never report completion. */
-  static readonly #lost = new FinalizationRegistry<undefined>(() => { LargeBuffer.#made--; });
+  static readonly #lost = new FinalizationRegistry<undefined>(() => {
+    LargeBuffer.#made--;
+  });
   static #lent: LargeBuffer | undefined;
 
   /** The buffer for reads. */

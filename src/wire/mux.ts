@@ -277,15 +277,25 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
   onFrame(type: FrameType, id: number, payload: Buffer): void {
     if (this.#closed) return;
     switch (type) {
-      case Frame.OPEN: return this.#onOpenFrame(id, payload);
-      case Frame.FIN: return this.#streams.get(id)?.receiveFin();
-      case Frame.RST: return this.#streams.get(id)?.receiveReset();
-      case Frame.WINDOW: return this.#streams.get(id)?.receiveWindow(payload.readUInt32BE());
-      case Frame.MOVE: return this.#connections.receiveMove(this.#streams.get(id), payload.readUInt32BE());
-      case Frame.PACKED: return this.#onPackedFrame(id, payload);
-      case Frame.CONTROL: return this.#onControlFrame(payload);
-      case Frame.PING: case Frame.DATA: return undefined;
-      default: return type satisfies never;
+      case Frame.OPEN:
+        return this.#onOpenFrame(id, payload);
+      case Frame.FIN:
+        return this.#streams.get(id)?.receiveFin();
+      case Frame.RST:
+        return this.#streams.get(id)?.receiveReset();
+      case Frame.WINDOW:
+        return this.#streams.get(id)?.receiveWindow(payload.readUInt32BE());
+      case Frame.MOVE:
+        return this.#connections.receiveMove(this.#streams.get(id), payload.readUInt32BE());
+      case Frame.PACKED:
+        return this.#onPackedFrame(id, payload);
+      case Frame.CONTROL:
+        return this.#onControlFrame(payload);
+      case Frame.PING:
+      case Frame.DATA:
+        return undefined;
+      default:
+        return type satisfies never;
     }
   }
 

@@ -141,9 +141,10 @@ export function backend(name: string, plain: Plain): SocketBackend {
   return {
     name,
     dial: dialAny,
-    connect: (options) => new Promise((resolve, reject) => {
-      dialAny(options, (outcome) => outcome instanceof Error ? reject(outcome) : resolve(outcome));
-    }),
+    connect: (options) =>
+      new Promise((resolve, reject) => {
+        dialAny(options, (outcome) => outcome instanceof Error ? reject(outcome) : resolve(outcome));
+      }),
     listen: (options) => listen(plain, options),
     secured: (socket, carrier, halfClosedMs) => {
       const made = plain.secured(socket, { carrier, handshakeDone: true });
@@ -197,18 +198,22 @@ function listen(plain: Plain, { host, port, identity, halfClosedMs = Number.POSI
     server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
       server.off('error', reject);
       server.on('error', onError);
-      if (context) server.on('connection', (socket) => { if (context) accepted(plain.secured(secureAccepted(socket, context), { carrier: socket, handshakeDone: false })); });
-      else plain.accept(server, accepted);
+      if (context) {
+        server.on('connection', (socket) => {
+          if (context) accepted(plain.secured(secureAccepted(socket, context), { carrier: socket, handshakeDone: false }));
+        });
+      } else plain.accept(server, accepted);
       const address = server.address();
       if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
       resolve({
         host: address.address,
         port: address.port,
         // The handle is closed synchronously; the callback of close() would wait for the accepted sockets too.
-        close: () => new Promise((done) => {
-          server.close();
-          setImmediate(done);
-        }),
+        close: () =>
+          new Promise((done) => {
+            server.close();
+            setImmediate(done);
+          }),
         renew: (renewed) => {
           if (!context) throw new Error('a listener without TLS has no certificate');
           context = serverContext(renewed);

@@ -49,4 +49,8 @@ function accepted(handle: unknown): NetSocket {
  * Sockets that read into our buffers. Relies on a way to hand over the handle of an accepted socket that Node does not document:
  * use it only after `works` of `self-test.ts` has passed.
  */
-export const onreadBackend: SocketBackend = backend('onread', { dial: (options, onDialled) => dial(options, onDialled, reading()), accept, secured: securedByEvents });
+export const onreadBackend: SocketBackend = backend('onread', {
+  dial: (options, onDialled) => dial(options, onDialled, reading()),
+  accept,
+  secured: securedByEvents,
+});

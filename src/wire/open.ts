@@ -17,7 +17,10 @@ const openRequest = z.discriminatedUnion('kind', [
    * may be sent before the first credit is returned; absent = a whole window.
    */
   z.object({
-    kind: z.literal('dial'), by, targets: z.array(z.string().max(300)).min(1).max(5000), timeoutMs: z.int().min(1).max(3_600_000),
+    kind: z.literal('dial'),
+    by,
+    targets: z.array(z.string().max(300)).min(1).max(5000),
+    timeoutMs: z.int().min(1).max(3_600_000),
     credit: z.int().min(16 * 1024).max(1024 * 1024).optional(),
   }),
   /**
@@ -25,7 +28,10 @@ const openRequest = z.discriminatedUnion('kind', [
    * visitor's connections on it go to the targets. `stunPorts`: the server's ports for STUN.
    */
   z.object({
-    kind: z.literal('direct'), tunnelId: z.int(), password: z.string().max(1024), targets: z.array(z.string().max(300)).min(1).max(5000),
+    kind: z.literal('direct'),
+    tunnelId: z.int(),
+    password: z.string().max(1024),
+    targets: z.array(z.string().max(300)).min(1).max(5000),
     stunPorts: z.array(z.int().min(1).max(65_535)).max(2),
   }),
   /** Speak HTTP and serve the files below a directory; `stripPrefix` is removed from the beginning of the URL's path. */

@@ -30,6 +30,9 @@ export function value(most: number): z.ZodString {
  */
 export function values(count: number, most: number): z.ZodPipe<z.ZodCustom<string[], string[]>, z.ZodTransform<string[], string[]>> {
   const isText = (text: unknown): boolean => typeof text === 'string' && text.length <= most;
-  return z.custom<string[]>((list) => Array.isArray(list) && list.length <= count && list.every(isText), `must be a list of at most ${count} texts of at most ${most} characters`)
+  return z.custom<string[]>(
+    (list) => Array.isArray(list) && list.length <= count && list.every(isText),
+    `must be a list of at most ${count} texts of at most ${most} characters`,
+  )
     .transform((list) => list.map((text) => text.toWellFormed()));
 }

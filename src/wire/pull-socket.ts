@@ -74,7 +74,9 @@ export class PullSocket implements SocketSink {
       if (chunk) return chunk;
       if (this.#ended) return undefined;
       this.#check();
-      await new Promise<void>((resolve) => { this.#wakeReader = resolve; });
+      await new Promise<void>((resolve) => {
+        this.#wakeReader = resolve;
+      });
     }
   }
 
@@ -120,7 +122,9 @@ export class PullSocket implements SocketSink {
     this.#check();
     if (this.#socket.write(chunk)) return;
     const timer = this.#takeMs === undefined ? undefined : setTimeout(() => this.destroy(), this.#takeMs);
-    await new Promise<void>((resolve) => { this.#wakeWriter = resolve; });
+    await new Promise<void>((resolve) => {
+      this.#wakeWriter = resolve;
+    });
     clearTimeout(timer);
     this.#check();
   }

@@ -12,7 +12,9 @@ export async function selfTest([word]: readonly string[]): Promise<void> {
     if (name === undefined) throw new Error(`there is no ${word}, only ${BACKEND_NAMES.join(', ')}`);
     const sockets = await socketsBy(name);
     for (const [what, trial] of Object.entries(socketTrials)) {
-      await trial(sockets).catch((error: unknown) => { throw new Error(`${what}: ${String(error)}`, { cause: error }); });
+      await trial(sockets).catch((error: unknown) => {
+        throw new Error(`${what}: ${String(error)}`, { cause: error });
+      });
     }
     process.stdout.write('works');
   } catch (error) {

@@ -21,7 +21,14 @@ interface Pair {
 }
 
 const listening = (sockets: SocketBackend, onSocket: (socket: ByteSocket) => void): Promise<SocketServer> =>
-  sockets.listen({ host: HOST, port: 0, onSocket, onError: (error) => { throw error; } });
+  sockets.listen({
+    host: HOST,
+    port: 0,
+    onSocket,
+    onError: (error) => {
+      throw error;
+    },
+  });
 
 async function pairs(sockets: SocketBackend, count: number): Promise<Pair[]> {
   const accepted: ByteSocket[] = [];
@@ -45,20 +52,22 @@ async function pair(sockets: SocketBackend): Promise<Pair> {
 /** Everything that a socket received up to its end. */
 function whole(socket: ByteSocket, { slow = false, borrows }: { readonly slow?: boolean; readonly borrows?: true } = {}): Promise<string> {
   const hash = createHash('sha256');
-  return awaited(new Promise((resolve, reject) => {
-    socket.attach({
-      ...IDLE,
-      ...borrows && { borrows },
-      onData(chunk) {
-        hash.update(chunk);
-        if (!slow) return;
-        socket.pause();
-        setImmediate(() => socket.resume());
-      },
-      onEnd: () => resolve(hash.digest('hex')),
-      onClose: (error) => reject(error ?? new Error('closed before its end')),
-    });
-  }));
+  return awaited(
+    new Promise((resolve, reject) => {
+      socket.attach({
+        ...IDLE,
+        ...borrows && { borrows },
+        onData(chunk) {
+          hash.update(chunk);
+          if (!slow) return;
+          socket.pause();
+          setImmediate(() => socket.resume());
+        },
+        onEnd: () => resolve(hash.digest('hex')),
+        onClose: (error) => reject(error ?? new Error('closed before its end')),
+      });
+    }),
+  );
 }
 
 /** A promise that is awaited later: another one may fail first. */
@@ -68,7 +77,8 @@ function awaited<T>(promise: Promise<T>): Promise<T> {
 }
 
 /** What a connection ended with; undefined = cleanly. */
-const lost = (socket: ByteSocket): Promise<Error | undefined> => new Promise((resolve) => socket.attach({ ...IDLE, onEnd: () => resolve(undefined), onClose: resolve }));
+const lost = (socket: ByteSocket): Promise<Error | undefined> =>
+  new Promise((resolve) => socket.attach({ ...IDLE, onEnd: () => resolve(undefined), onClose: resolve }));
 
 const closed = (socket: ByteSocket): Promise<Error | undefined> => new Promise((resolve) => socket.attach({ ...IDLE, onClose: resolve }));
 
@@ -128,12 +138,16 @@ async function backPressure(sockets: SocketBackend): Promise<void> {
   const hash = createHash('sha256');
   let written = 0;
   let taken = 0;
-  const drained = awaited(new Promise<void>((resolve, reject) => dialed.attach({ ...IDLE, onDrain: resolve, onClose: (error) => reject(error ?? new Error('closed')) })));
+  const drained = awaited(
+    new Promise<void>((resolve, reject) => dialed.attach({ ...IDLE, onDrain: resolve, onClose: (error) => reject(error ?? new Error('closed')) })),
+  );
   // Loopback takes some MB.
   while (taken === written || written < 10) {
     hash.update(bytes);
     written++;
-    dialed.write(bytes, () => { taken++; });
+    dialed.write(bytes, () => {
+      taken++;
+    });
     await nextIteration();
   }
   assert(dialed.pending > 0, 'what the kernel does not take is pending');
@@ -199,7 +213,13 @@ async function refused(sockets: SocketBackend): Promise<void> {
 async function many(sockets: SocketBackend): Promise<void> {
   await Promise.all((await pairs(sockets, MANY)).map(async ({ dialed, accepted }, n) => {
     const word = Buffer.from(`number ${n}`);
-    accepted.attach({ ...IDLE, onData: (chunk) => { accepted.write(Buffer.from(chunk)); }, onEnd: () => accepted.end() });
+    accepted.attach({
+      ...IDLE,
+      onData: (chunk) => {
+        accepted.write(Buffer.from(chunk));
+      },
+      onEnd: () => accepted.end(),
+    });
     const answer = whole(dialed);
     dialed.write(word);
     dialed.end();
@@ -221,7 +241,7 @@ export const socketTrials: Readonly<Record<string, (sockets: SocketBackend) => P
   'both directions, pauses, half close': bothDirections,
   'back-pressure': backPressure,
   'handing over': handingOver,
-  'resets': resets,
+  resets: resets,
   'refused connections': refused,
   'many connections': many,
   'over TLS': overTls,

@@ -116,7 +116,9 @@ export class UdpSocket {
     this.#closed = true;
     this.#handlers.onClose?.();
     this.#handlers = NOBODY;
-    await new Promise<void>((resolve) => { this.#socket.close(resolve); });
+    await new Promise<void>((resolve) => {
+      this.#socket.close(resolve);
+    });
   }
 }
 

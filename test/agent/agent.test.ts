@@ -21,7 +21,9 @@ async function oddServer(bytes: Buffer): Promise<{ readonly host: string; readon
     socket.write(bytes);
   };
   const server = await netBackend.listen({
-    host: '127.0.0.1', port: 0, onError: () => undefined,
+    host: '127.0.0.1',
+    port: 0,
+    onError: () => undefined,
     onSocket: (socket) => void onSocket(socket).catch(() => undefined), // the agent under test may leave at any time
   });
   servers.push(server);
@@ -77,7 +79,9 @@ test.each([
   ['says nothing of itself', 'x'],
   ['speaks HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
 ])('a server that %s is left, and tried again', async (_, text) => {
-  const target = await startTarget((socket) => { socket.on('error', () => undefined).end(text); });
+  const target = await startTarget((socket) => {
+    socket.on('error', () => undefined).end(text);
+  });
   const { log } = launchAgent({ bridge: { host: '127.0.0.1', port: target.port } }, { random: () => 0 });
   await log.line(/^cannot connect to/);
   await log.next(/^cannot connect to/);
@@ -112,7 +116,9 @@ test('it opens data connections ahead, and more when a long stream has taken one
   const tunnel = await openTunnel(server, { targets: [target.address] });
   const visitor = await visit(tunnel.port);
   let received = 0;
-  visitor.on('data', (chunk: Buffer) => { received += chunk.length; });
+  visitor.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+  });
   await once(visitor, 'end');
   expect(received).toBe(bytes);
   await eventually(() => server.engine.counts.dataConnections, (count) => count > ahead);

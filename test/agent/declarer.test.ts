@@ -14,10 +14,12 @@ function setUp() {
   const established: string[] = [];
   const log = new LogRecorder();
   const declarer = new Declarer({ log: log.logger, onEstablished: ({ name }, { id }) => established.push(`${name} ${id}`) });
-  const connect = (): void => declarer.connected((message: Declaration) => {
-    said.push(`${message.type} ${message.name}`);
-  });
-  const answer = (name: string, id: number, error = ''): void => declarer.answered({ type: 'declared', kind: 'tunnel', name, id, port: id === 0 ? 0 : 1000 + id, error });
+  const connect = (): void =>
+    declarer.connected((message: Declaration) => {
+      said.push(`${message.type} ${message.name}`);
+    });
+  const answer = (name: string, id: number, error = ''): void =>
+    declarer.answered({ type: 'declared', kind: 'tunnel', name, id, port: id === 0 ? 0 : 1000 + id, error });
   return { declarer, said, established, connect, answer, log };
 }
 

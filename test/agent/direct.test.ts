@@ -32,9 +32,23 @@ describe('the public address', () => {
 });
 
 test.each([
-  ['203.0.113.1', 4, true], ['10.1.2.3', 4, true], ['2001:db8::1', 6, true], ['2001:db8::1', 4, false], ['203.0.113.1', 6, false],
-  ['127.0.0.1', 4, false], ['127.9.9.9', 4, false], ['0.0.0.0', 4, false], ['169.254.1.1', 4, false], ['224.0.0.1', 4, false], ['255.255.255.255', 4, false],
-  ['::1', 6, false], ['::', 6, false], ['::ffff:127.0.0.1', 6, false], ['fe80::1', 6, false], ['ff02::1', 6, false], ['localhost', 4, false],
+  ['203.0.113.1', 4, true],
+  ['10.1.2.3', 4, true],
+  ['2001:db8::1', 6, true],
+  ['2001:db8::1', 4, false],
+  ['203.0.113.1', 6, false],
+  ['127.0.0.1', 4, false],
+  ['127.9.9.9', 4, false],
+  ['0.0.0.0', 4, false],
+  ['169.254.1.1', 4, false],
+  ['224.0.0.1', 4, false],
+  ['255.255.255.255', 4, false],
+  ['::1', 6, false],
+  ['::', 6, false],
+  ['::ffff:127.0.0.1', 6, false],
+  ['fe80::1', 6, false],
+  ['ff02::1', 6, false],
+  ['localhost', 4, false],
 ])('packets to %s over IPv%i: %s', (host, family, usable) => {
   expect(isUsable({ host, port: 1 }, family)).toBe(usable);
 });
@@ -71,8 +85,11 @@ describe('the words of the peer', () => {
   });
 
   test.each([
-    ['no JSON', 'x\n'], ['another type', '{"type":"other"}\n'], ['too many candidates', `${JSON.stringify(candidates(MAX_CANDIDATES + 1))}\n`],
-    ['a name instead of an address', `${JSON.stringify(candidates(1, 'example.com'))}\n`], ['far too much', 'x'.repeat(20_000)],
+    ['no JSON', 'x\n'],
+    ['another type', '{"type":"other"}\n'],
+    ['too many candidates', `${JSON.stringify(candidates(MAX_CANDIDATES + 1))}\n`],
+    ['a name instead of an address', `${JSON.stringify(candidates(1, 'example.com'))}\n`],
+    ['far too much', 'x'.repeat(20_000)],
     ['candidates before the greeting', `${JSON.stringify(candidates(1))}\n`],
   ])('that are %s end the attempt', async (_, text) => {
     const signal = new Signal();

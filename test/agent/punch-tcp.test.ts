@@ -22,7 +22,11 @@ test('an attempt ends with its timeout, although garbage is collected meanwhile'
   if (typeof address !== 'object' || !address) throw new Error('it does not listen');
   const nonces = { visitor: '11'.repeat(32), agent: '22'.repeat(32) };
   const outcome = punchTcp({
-    role: 'visitor', key: new PathKey('visitor', 'a password', nonces), signal: new Signal(), timeoutMs: 500, stun: { host: '127.0.0.1', family: 4, ports: [address.port] },
+    role: 'visitor',
+    key: new PathKey('visitor', 'a password', nonces),
+    signal: new Signal(),
+    timeoutMs: 500,
+    stun: { host: '127.0.0.1', family: 4, ports: [address.port] },
   }).then(() => 'open', (error: unknown) => String(error));
   const collecting = setInterval(collect, 50);
   try {

@@ -31,7 +31,14 @@ test('it prints one line for each change of state, and finds a server that comes
 
 test('a local port that is taken stops the start', async () => {
   const { port } = await occupyPort();
-  const options = { server: { host: '127.0.0.1', port: 1 }, type: 'secret', password, listen: { host: '127.0.0.1', port }, log: new LogRecorder().logger, version: '1' } as const;
+  const options = {
+    server: { host: '127.0.0.1', port: 1 },
+    type: 'secret',
+    password,
+    listen: { host: '127.0.0.1', port },
+    log: new LogRecorder().logger,
+    version: '1',
+  } as const;
   await expect(runVisitor(options)).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 

@@ -15,12 +15,16 @@ const restricted = records.flatMap(fieldsOf).filter(({ field }) => field.descrip
 
 /** Where the records with such fields are found, for an ordinary user. */
 const places: Readonly<Record<string, { readonly before: string; readonly after: string }>> = {
-  User: { before: '{ viewer { user {', after: '} } }' }, Host: { before: '{ host(id: 1) {', after: '} }' },
-  PlatformDomain: { before: '{ platformDomains {', after: '} }' }, Counts: { before: '{ server { counts {', after: '} } }' },
+  User: { before: '{ viewer { user {', after: '} } }' },
+  Host: { before: '{ host(id: 1) {', after: '} }' },
+  PlatformDomain: { before: '{ platformDomains {', after: '} }' },
+  Counts: { before: '{ server { counts {', after: '} } }' },
 };
 
 async function world(api: TestSchema): Promise<Caller> {
-  await api.ok('mutation { createUser(input: { username: "a", password: "password", remark: "note" }) { id } createClient(input: { ownerId: 1 }) { id } createHost(input: { clientId: 1, host: "a.example", certificate: "/c", privateKey: "/k" }) { id } }');
+  await api.ok(
+    'mutation { createUser(input: { username: "a", password: "password", remark: "note" }) { id } createClient(input: { ownerId: 1 }) { id } createHost(input: { clientId: 1, host: "a.example", certificate: "/c", privateKey: "/k" }) { id } }',
+  );
   await api.ok('mutation { updateGlobalSettings(input: { platformDomains: [{ wildcard: "*.p.example" }] }) { serverUrl } }');
   return { kind: 'user', userId: 1 };
 }
@@ -34,7 +38,9 @@ function innermost(data: unknown): Readonly<Record<string, unknown>> {
 
 describe('the fields of records for administrators', () => {
   test('are nullable, and null is their only refusal', () => {
-    expect(restricted.map(({ path }) => path)).toEqual(expect.arrayContaining(['User.remark', 'PlatformDomain.referenceCount', 'PlatformDomain.certificate', 'Host.certificatePath']));
+    expect(restricted.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['User.remark', 'PlatformDomain.referenceCount', 'PlatformDomain.certificate', 'Host.certificatePath']),
+    );
     expect(restricted.filter(({ field }) => isNonNullType(field.type))).toEqual([]);
     const scoped = records.flatMap(fieldsOf).filter(({ field: { extensions } }) => options.parse(extensions).pothosOptions?.authScopes !== undefined);
     expect(scoped.map(({ path }) => path)).toEqual([]);
@@ -61,7 +67,11 @@ eachDialect('a caller who is not an administrator', (databases) => {
   test('loses no other root field to one that is refused', async () => {
     const api = await openTestSchema(databases);
     const caller = await world(api);
-    const { data, errors } = await api.run('{ viewer { role } lockouts { source } users { total } globalSettings { serverUrl } auditEntries { total } }', {}, caller);
+    const { data, errors } = await api.run(
+      '{ viewer { role } lockouts { source } users { total } globalSettings { serverUrl } auditEntries { total } }',
+      {},
+      caller,
+    );
     expect(data).toEqual({ viewer: { role: 'USER' }, lockouts: null, users: null, globalSettings: null, auditEntries: null });
     expect(errors.map(({ code }) => code)).toEqual(Array.from({ length: 4 }, () => 'FORBIDDEN'));
     const login = await api.run('{ viewer { role } user(id: 1) { id } apiTokens { id } legacyApiToken { id } }', {}, { kind: 'client', clientId: 1 });
@@ -74,7 +84,9 @@ eachDialect('a caller who is not an administrator', (databases) => {
     const caller = await world(api);
     for (const list of ['clients', 'tunnels', 'hosts']) {
       for (const filter of ['ownerId: 1', 'ownerId: 2', 'unassigned: true', 'unassigned: false']) {
-        for (const who of [caller, { kind: 'client', clientId: 1 }] as const) expect([list, filter, await api.code(`{ ${list}(filter: { ${filter} }) { total } }`, {}, who)]).toEqual([list, filter, 'FORBIDDEN']);
+        for (const who of [caller, { kind: 'client', clientId: 1 }] as const) {
+          expect([list, filter, await api.code(`{ ${list}(filter: { ${filter} }) { total } }`, {}, who)]).toEqual([list, filter, 'FORBIDDEN']);
+        }
       }
       expect(await api.code(`{ ${list}(filter: { ownerId: null, unassigned: null }) { total } }`, {}, caller)).toBeUndefined();
     }

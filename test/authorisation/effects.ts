@@ -27,7 +27,8 @@ function moved(table: string, id: number, left: object, joined: object): Differe
   if (id === 1) return {};
   return {
     [`${table} 1`]: { clientId: id, clientKey: `key-${id}`, ownerId: isOwned(id) ? id : null },
-    ...counted(1, left), ...counted(id, joined),
+    ...counted(1, left),
+    ...counted(id, joined),
   };
 }
 
@@ -45,30 +46,49 @@ export const effects = {
   clientMade: (caller: CallerName): Differences => {
     const owner = userOf(caller);
     return {
-      'Client 4': expect.objectContaining({ id: 4, userId: owner, enabled: 1 }), ...total('clients', 4),
+      'Client 4': expect.objectContaining({ id: 4, userId: owner, enabled: 1 }),
+      ...total('clients', 4),
       ...(owner !== null && { [`User ${owner}`]: { clientCount: 2 } }),
     };
   },
   clientDeleted: (id: number): Differences => ({
-    [`Client ${id}`]: null, [`Tunnel ${id}`]: null, [`Host ${id}`]: null, ...(id === 1 && { 'Session client': null }),
+    [`Client ${id}`]: null,
+    [`Tunnel ${id}`]: null,
+    [`Host ${id}`]: null,
+    ...(id === 1 && { 'Session client': null }),
     ...(isOwned(id) && { [`User ${id}`]: { clientCount: 0, tunnelCount: 0, hostCount: 0 } }),
-    ...total('clients', 2), ...total('tunnels', 2), ...total('tunnels:tcp', 2), ...total('hosts', 2),
+    ...total('clients', 2),
+    ...total('tunnels', 2),
+    ...total('tunnels:tcp', 2),
+    ...total('hosts', 2),
   }),
-  clientDisabled: (id: number, caller: CallerName): Differences => ({ [`Client ${id}`]: { enabled: 0, ...(isAdministrator(caller) && { disabledByAdmin: 1 }) } }),
+  clientDisabled: (id: number, caller: CallerName): Differences => ({
+    [`Client ${id}`]: { enabled: 0, ...(isAdministrator(caller) && { disabledByAdmin: 1 }) },
+  }),
 
   tunnelMade: (id: number): Differences => ({
-    'Tunnel 4': expect.objectContaining({ id: 4, clientId: id, enabled: 1 }), ...counted(id, { tunnelCount: 3 }), ...total('tunnels', 4), ...total('tunnels:tcp', 4),
+    'Tunnel 4': expect.objectContaining({ id: 4, clientId: id, enabled: 1 }),
+    ...counted(id, { tunnelCount: 3 }),
+    ...total('tunnels', 4),
+    ...total('tunnels:tcp', 4),
   }),
   tunnelDeleted: (id: number): Differences => ({
-    [`Tunnel ${id}`]: null, ...counted(id, { tunnelCount: 1 }), ...total('tunnels', 2), ...total('tunnels:tcp', 2),
+    [`Tunnel ${id}`]: null,
+    ...counted(id, { tunnelCount: 1 }),
+    ...total('tunnels', 2),
+    ...total('tunnels:tcp', 2),
   }),
   tunnelMoved: (id: number): Differences => moved('Tunnel', id, { tunnelCount: 1 }, { tunnelCount: 3 }),
   hostMoved: (id: number): Differences => moved('Host', id, { tunnelCount: 1, hostCount: 0 }, { tunnelCount: 3, hostCount: 2 }),
   /** Where all were stopped first, all but the one that was started still are. */
-  othersStopped: (table: string, id: number): Differences => Object.fromEntries([1, 2, 3].filter((other) => other !== id).map((other) => [`${table} ${other}`, { enabled: 0 }])),
-  othersUsed: (table: string, id: number): Differences => Object.fromEntries([1, 2, 3].filter((other) => other !== id).map((other) => [`${table} ${other}`, { inletBytes: 5 }])),
+  othersStopped: (table: string, id: number): Differences =>
+    Object.fromEntries([1, 2, 3].filter((other) => other !== id).map((other) => [`${table} ${other}`, { enabled: 0 }])),
+  othersUsed: (table: string, id: number): Differences =>
+    Object.fromEntries([1, 2, 3].filter((other) => other !== id).map((other) => [`${table} ${other}`, { inletBytes: 5 }])),
   hostMade: (id: number): Differences => ({
-    'Host 4': expect.objectContaining({ id: 4, clientId: id, enabled: 1 }), ...counted(id, { tunnelCount: 3, hostCount: 2 }), ...total('hosts', 4),
+    'Host 4': expect.objectContaining({ id: 4, clientId: id, enabled: 1 }),
+    ...counted(id, { tunnelCount: 3, hostCount: 2 }),
+    ...total('hosts', 4),
   }),
   hostDeleted: (id: number): Differences => ({ [`Host ${id}`]: null, ...counted(id, { tunnelCount: 1, hostCount: 0 }), ...total('hosts', 2) }),
 
@@ -76,13 +96,17 @@ export const effects = {
   /** Carol, who is number 3, is disabled as it is. */
   userDisabled: (id: number): Differences => ({ ...(id !== 3 && { [`User ${id}`]: { enabled: 0 } }), ...(id === 1 && { 'Session user': null }) }),
   userDeleted: (id: number): Differences => ({
-    [`User ${id}`]: null, ...tokensEnded(id), ...total('users', 3),
+    [`User ${id}`]: null,
+    ...tokensEnded(id),
+    ...total('users', 3),
     ...(id === 1 && { 'Session user': null }),
-    ...(isOwned(id) && { [`Client ${id}`]: { userId: null, enabled: 0, disabledByAdmin: 1 }, [`Tunnel ${id}`]: { ownerId: null }, [`Host ${id}`]: { ownerId: null } }),
+    ...(isOwned(id)
+      && { [`Client ${id}`]: { userId: null, enabled: 0, disabledByAdmin: 1 }, [`Tunnel ${id}`]: { ownerId: null }, [`Host ${id}`]: { ownerId: null } }),
   }),
   /** The session in which the owner changes it is kept. */
   passwordChanged: (id: number, caller: CallerName): Differences => ({
-    [`User ${id}`]: { passwordHash: expect.stringMatching(/^\$argon2id\$/) }, ...(id === 1 && caller !== 'owner' && { 'Session user': null }),
+    [`User ${id}`]: { passwordHash: expect.stringMatching(/^\$argon2id\$/) },
+    ...(id === 1 && caller !== 'owner' && { 'Session user': null }),
     // A reset by an administrator ends the tokens; users keep theirs.
     ...(isAdministrator(caller) && tokensEnded(id)),
   }),

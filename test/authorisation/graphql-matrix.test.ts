@@ -10,7 +10,9 @@ import { openWorld, timeoutMs, targets, type CallerName, type Target, type World
 
 const apis = testApis(testDatabases('sqlite'));
 let world: World;
-beforeAll(async () => { world = await openWorld(await apis.start()); }, timeoutMs);
+beforeAll(async () => {
+  world = await openWorld(await apis.start());
+}, timeoutMs);
 
 const answer = z.object({
   data: z.record(z.string(), z.unknown()).nullish(),
@@ -22,7 +24,9 @@ async function outcomeOf(operation: string, caller: CallerName): Promise<Outcome
   const { headers, parameters } = world.as(caller);
   const search = new URLSearchParams(Object.entries(parameters).map(([key, value]): [string, string] => [key, String(value)])).toString();
   const response = await fetch(`${world.api.url}/graphql?${search}`, {
-    method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query: operation }),
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query: operation }),
   });
   const { data, errors } = answer.parse(parseWithNumbers(await response.text()));
   const [error] = errors ?? [];
@@ -41,7 +45,9 @@ function refusal(type: string, { least, notTheirs, notThere, except }: ExpectedF
 }
 
 test('every root field has its expectation, and nothing else has', () => {
-  const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((type) => Object.keys(type?.getFields() ?? {}).map((name) => `${type?.name}.${name}`));
+  const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+    Object.keys(type?.getFields() ?? {}).map((name) => `${type?.name}.${name}`)
+  );
   expect([...new Set(Object.keys(expectedFields).map((name) => name.replace(/ .*/, '')))].toSorted()).toEqual(fields.toSorted());
 });
 

@@ -8,7 +8,9 @@ import { openWorld, timeoutMs, targets, type CallerName, type Target, type World
 
 const apis = testApis(testDatabases('sqlite'));
 let world: World;
-beforeAll(async () => { world = await openWorld(await apis.start()); }, timeoutMs);
+beforeAll(async () => {
+  world = await openWorld(await apis.start());
+}, timeoutMs);
 
 /** What a call is to be answered with; undefined = it is to be done. */
 function refusal({ least, notTheirs, notThere, reads, except }: ExpectedEndpoint, caller: CallerName, target: Target): Answer | undefined {
@@ -28,8 +30,11 @@ function expectsRecord(notTheirs: Answer | undefined): notTheirs is Answer {
 }
 
 const unknownTexts: Partial<Record<CallerName, unknown>> = {
-  anonymous: 'missing auth_key/timestamp', 'bad signature': 'bad auth_key',
-  'expired signature': expect.stringMatching(/^timestamp outside the 20 second window \(server time \d+\)$/), 'disabled user': 'invalid token', 'expired user': 'invalid token',
+  anonymous: 'missing auth_key/timestamp',
+  'bad signature': 'bad auth_key',
+  'expired signature': expect.stringMatching(/^timestamp outside the 20 second window \(server time \d+\)$/),
+  'disabled user': 'invalid token',
+  'expired user': 'invalid token',
 };
 
 test('every endpoint for known callers has its expectation, and nothing else has', () => {
@@ -48,7 +53,11 @@ test.each(Object.entries(expectedEndpoints))('%s', async (name, expected) => {
     const { status, body } = await world.api.call(path, { ...parameters, ...expected.send(targets[target]) }, { headers });
     return [status, body];
   };
-  const calls = combinations((id) => JSON.stringify(expected.send(id))).map(({ caller, target }) => ({ caller, target, refused: refusal(expected, caller, target) }));
+  const calls = combinations((id) => JSON.stringify(expected.send(id))).map(({ caller, target }) => ({
+    caller,
+    target,
+    refused: refusal(expected, caller, target),
+  }));
   const found: Record<string, unknown> = {};
   const wanted: Record<string, unknown> = {};
 
@@ -73,7 +82,8 @@ test.each(Object.entries(expectedEndpoints))('%s', async (name, expected) => {
 
 test('what an administrator switched off, a user does not switch on, also not by switching it off once more', async () => {
   await world.restore();
-  const status = async (as: CallerName, value: number) => (await world.api.call('/client/changestatus/', { id: 1, status: value, ...world.as(as).parameters }, world.as(as))).body;
+  const status = async (as: CallerName, value: number) =>
+    (await world.api.call('/client/changestatus/', { id: 1, status: value, ...world.as(as).parameters }, world.as(as))).body;
   const done = { status: 1, msg: 'modified success' };
   expect([await status('owner', 0), await status('owner', 1)]).toEqual([done, done]);
   expect([await status('signature', 0), await status('owner', 1)]).toEqual([done, { status: 0, msg: 'permission denied' }]);

@@ -51,5 +51,7 @@ export function seenBy(caller: CallerName): readonly number[] {
  */
 export function combinations(sent: (id: number) => string): Array<{ readonly caller: CallerName; readonly target: Target }> {
   const different = [...new Map(targetNames.toReversed().map((target) => [sent(targets[target]), target])).values()].toReversed();
-  return callers.flatMap((caller) => different.filter((target) => !isUnknown(caller) || target === 'own' || target === 'unassigned').map((target) => ({ caller, target })));
+  return callers.flatMap((caller) =>
+    different.filter((target) => !isUnknown(caller) || target === 'own' || target === 'unassigned').map((target) => ({ caller, target }))
+  );
 }

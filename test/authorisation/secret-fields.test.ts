@@ -10,9 +10,24 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 const secretFields = ['Client.agentCommand', 'Client.verifyKey', 'Tunnel.password', 'Host.headers'];
 /** Fields whose names sound like one, and that hold none; or one that is shown once, when it is made. */
 const harmless = [
-  'Client.hasBasicPassword', 'Client.hasWebPassword', 'Client.hasAllowlistPassword', 'Host.hasPrivateKey', 'Host.privateKeyPath', 'PlatformDomain.privateKeyPath', 'CreatedApiToken.token',
-  'CreatedApiToken.apiToken', 'ApiToken.secrets', 'Viewer.secrets', 'Lockout.credential', 'Query.apiTokens', 'Query.legacyApiToken', 'Mutation.createApiToken', 'Mutation.revokeApiToken',
-  'Mutation.regenerateLegacyApiToken', 'Mutation.revokeLegacyApiToken', 'Mutation.changePassword',
+  'Client.hasBasicPassword',
+  'Client.hasWebPassword',
+  'Client.hasAllowlistPassword',
+  'Host.hasPrivateKey',
+  'Host.privateKeyPath',
+  'PlatformDomain.privateKeyPath',
+  'CreatedApiToken.token',
+  'CreatedApiToken.apiToken',
+  'ApiToken.secrets',
+  'Viewer.secrets',
+  'Lockout.credential',
+  'Query.apiTokens',
+  'Query.legacyApiToken',
+  'Mutation.createApiToken',
+  'Mutation.revokeApiToken',
+  'Mutation.regenerateLegacyApiToken',
+  'Mutation.revokeLegacyApiToken',
+  'Mutation.changePassword',
 ];
 
 test('every field that sounds like a secret is known to hold one, or none', () => {
@@ -37,14 +52,15 @@ const valueOf = (name: string): unknown => {
   if (['search', 'filter', 'resource', 'to', 'mode', 'probe'].includes(name)) return null;
   return name === 'host' ? 'a.example' : name === 'limit' ? 5 : name === 'offset' ? 0 : undefined;
 };
-const operationOf = (root: RootField) => wholeOperation(root, (name) => name === 'resource' && root.field.name.startsWith('traffic') ? 'CLIENT' : valueOf(name));
+const operationOf = (root: RootField) =>
+  wholeOperation(root, (name) => name === 'resource' && root.field.name.startsWith('traffic') ? 'CLIENT' : valueOf(name));
 
 /** The fields of an answer that hold something planted, as `field` of the object's type. */
 function holding(data: unknown): string[] {
   const found = new Set<string>();
   const walk = (value: unknown, at: string): void => {
     if (typeof value === 'string' && value.includes('planted-')) found.add(at);
-    else if (Array.isArray(value)) for (const one of value) walk(one, at);
+    else if (Array.isArray(value)) { for (const one of value) walk(one, at); }
     else if (typeof value === 'object' && value !== null) {
       const type = '__typename' in value ? String(value.__typename) : '';
       for (const [name, one] of Object.entries(value)) walk(one, `${type}.${name}`);
@@ -87,7 +103,8 @@ eachDialect('tokens without secrets', (databases) => {
     ].map((operation) => api.run(operation, {}, blind)));
     expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => []));
     expect(JSON.stringify(answers)).not.toContain('planted-');
-    const found = async (list: string, text: string, caller: Caller) => (await api.run(`query ($text: String) { ${list}(search: $text) { total rows { id } } }`, { text }, caller)).data;
+    const found = async (list: string, text: string, caller: Caller) =>
+      (await api.run(`query ($text: String) { ${list}(search: $text) { total rows { id } } }`, { text }, caller)).data;
     for (const [list, text] of [['clients', 'planted-verify'], ['tunnels', 'planted-new'], ['hosts', 'planted-verify']] as const) {
       expect(await found(list, text, { kind: 'admin' })).toEqual({ [list]: { total: 1, rows: [{ id: 1 }] } });
       expect(await found(list, text, blind)).toEqual({ [list]: { total: 0, rows: [] } });
@@ -121,7 +138,9 @@ eachDialect('tokens for a wall', (databases) => {
       const type = schema.getType(name);
       if (!isObjectType(type) || seen.has(name)) return [];
       seen.add(name);
-      return Object.values(type.getFields()).flatMap((field) => isLeafType(getNamedType(field.type)) ? [`${name}.${field.name}: ${String(getNamedType(field.type))}`] : reachable(getNamedType(field.type).name, seen));
+      return Object.values(type.getFields()).flatMap((field) =>
+        isLeafType(getNamedType(field.type)) ? [`${name}.${field.name}: ${String(getNamedType(field.type))}`] : reachable(getNamedType(field.type).name, seen)
+      );
     };
     expect(reachable('WallPage').filter((field) => field.endsWith(': String'))).toEqual(['WallClient.remark: String']);
   });

@@ -22,20 +22,42 @@ interface Expected {
 
 /** What each subscription is to ask for and to tell. One that isn't here fails. */
 const expected: Readonly<Record<string, Expected>> = {
-  clientChanged: { least: 'client login', field: (id) => `clientChanged(id: ${id}) { id client { remark } }`, reported: (id) => [{ id, client: { remark: 'changed' } }] },
-  tunnelChanged: { least: 'client login', field: (id) => `tunnelChanged(id: ${id}) { id tunnel { enabled } }`, reported: (id) => [{ id, tunnel: { enabled: false } }] },
+  clientChanged: {
+    least: 'client login',
+    field: (id) => `clientChanged(id: ${id}) { id client { remark } }`,
+    reported: (id) => [{ id, client: { remark: 'changed' } }],
+  },
+  tunnelChanged: {
+    least: 'client login',
+    field: (id) => `tunnelChanged(id: ${id}) { id tunnel { enabled } }`,
+    reported: (id) => [{ id, tunnel: { enabled: false } }],
+  },
   hostChanged: { least: 'client login', field: (id) => `hostChanged(id: ${id}) { id host { enabled } }`, reported: (id) => [{ id, host: { enabled: false } }] },
   trafficEverySecond: {
-    least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
-    field: (id) => `trafficEverySecond(resource: CLIENT, id: ${id}) { inletBytes }`, reported: (id) => [{ inletBytes: 100 * id }],
+    least: 'client login',
+    refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' },
+    repeats: true,
+    field: (id) => `trafficEverySecond(resource: CLIENT, id: ${id}) { inletBytes }`,
+    reported: (id) => [{ inletBytes: 100 * id }],
   },
   connectionsEverySecond: {
-    least: 'client login', refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' }, repeats: true,
-    field: (id) => `connectionsEverySecond(clientId: ${id}) { total rows { id } }`, reported: (id) => [{ total: 1, rows: [{ id }] }],
+    least: 'client login',
+    refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' },
+    repeats: true,
+    field: (id) => `connectionsEverySecond(clientId: ${id}) { total rows { id } }`,
+    reported: (id) => [{ total: 1, rows: [{ id }] }],
   },
-  serverTrafficEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'serverTrafficEverySecond { inletBytes }', reported: () => [{ inletBytes: 600 }] },
+  serverTrafficEverySecond: {
+    least: 'administrator',
+    ofAll: true,
+    repeats: true,
+    field: () => 'serverTrafficEverySecond { inletBytes }',
+    reported: () => [{ inletBytes: 600 }],
+  },
   auditAdded: {
-    least: 'administrator', ofAll: true, field: () => 'auditAdded { action resource resourceId }',
+    least: 'administrator',
+    ofAll: true,
+    field: () => 'auditAdded { action resource resourceId }',
     reported: () => ['1', '2', '3'].flatMap((resourceId) => ['TUNNEL', 'HOST', 'CLIENT'].map((resource) => ({ action: 'UPDATE', resource, resourceId }))),
   },
 };
@@ -72,15 +94,30 @@ async function next(subscription: Subscription): Promise<unknown> {
 test.each(Object.entries(expected))('%s', async (_name, rule) => {
   const { api, as } = await openWorld(await apis.start());
   for (const id of [1, 2, 3]) {
-    api.engine.clients.set(id, { connected: true, address: '', localAddress: '', version: '', connections: 0, rate: 0, inletBytes: 100 * id, exportBytes: 0, lastOnlineAt: 0, refusals: {} });
+    api.engine.clients.set(id, {
+      connected: true,
+      address: '',
+      localAddress: '',
+      version: '',
+      connections: 0,
+      rate: 0,
+      inletBytes: 100 * id,
+      exportBytes: 0,
+      lastOnlineAt: 0,
+      refusals: {},
+    });
   }
-  const calls = await Promise.all(callers.flatMap((caller) => targetNames.map(async (target) => {
-    const { headers, parameters } = as(caller);
-    const search = new URLSearchParams(Object.entries(parameters).map(([key, value]): [string, string] => [key, String(value)])).toString();
-    const subscription = await subscribe(api, `subscription { ${rule.field(targets[target])} }`, headers, {}, search);
-    return { caller, target, subscription, wanted: expectedReports(rule, caller, target) };
-  })));
-  expect(calls.map(({ caller, target, subscription }) => [caller, target, subscription.status])).toEqual(calls.map(({ caller, target }) => [caller, target, isUnknown(caller) ? 401 : 200]));
+  const calls = await Promise.all(callers.flatMap((caller) =>
+    targetNames.map(async (target) => {
+      const { headers, parameters } = as(caller);
+      const search = new URLSearchParams(Object.entries(parameters).map(([key, value]): [string, string] => [key, String(value)])).toString();
+      const subscription = await subscribe(api, `subscription { ${rule.field(targets[target])} }`, headers, {}, search);
+      return { caller, target, subscription, wanted: expectedReports(rule, caller, target) };
+    })
+  ));
+  expect(calls.map(({ caller, target, subscription }) => [caller, target, subscription.status])).toEqual(
+    calls.map(({ caller, target }) => [caller, target, isUnknown(caller) ? 401 : 200]),
+  );
 
   await changeAll(api);
   await Promise.all(calls.map(async ({ caller, target, subscription, wanted }) => {

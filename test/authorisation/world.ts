@@ -5,8 +5,21 @@ import { StoreCopy, type Differences } from '../support/store-copy.ts';
 
 /** Everybody who may make a call, as "done when" of the roles names them. */
 export const callers = [
-  'anonymous', 'bad signature', 'expired signature', 'owner', 'other user', 'disabled user', 'expired user', 'legacy client login',
-  'user token', 'read-only token', 'token without secrets', 'wall token', "administrator's wall token", 'administrator session', 'signature',
+  'anonymous',
+  'bad signature',
+  'expired signature',
+  'owner',
+  'other user',
+  'disabled user',
+  'expired user',
+  'legacy client login',
+  'user token',
+  'read-only token',
+  'token without secrets',
+  'wall token',
+  "administrator's wall token",
+  'administrator session',
+  'signature',
 ] as const;
 export type CallerName = typeof callers[number];
 
@@ -50,7 +63,9 @@ export async function openWorld(api: Api): Promise<World> {
   const [owner, web, administrator] = [await logIn(api, 'alice', password), await logIn(api, 'web', password), await logIn(api, 'admin', testAdminPassword)];
   // Not the logins: they are audited too.
   await api.store.db.auditEntry.deleteMany();
-  await api.store.db.auditEntry.create({ data: { at: new Date(), callerKind: 'admin', method: 'signature', address: '', resource: 'client', resourceId: '1', action: 'create' } });
+  await api.store.db.auditEntry.create({
+    data: { at: new Date(), callerKind: 'admin', method: 'signature', address: '', resource: 'client', resourceId: '1', action: 'create' },
+  });
   for (const id of [1, 2, 3]) api.engine.addVisitor(id, { kind: 'tunnel', id }, { id });
   const copy = await StoreCopy.of(api.store);
   const nobody: Carried = { headers: {}, parameters: {} };
@@ -71,21 +86,36 @@ export async function openWorld(api: Api): Promise<World> {
     },
     as(caller) {
       switch (caller) {
-        case 'anonymous': return nobody;
-        case 'bad signature': return signed('another key');
-        case 'expired signature': return signed(testAuthKey, 21);
-        case 'owner': return owner;
-        case 'other user': return tokenOf(1);
-        case 'disabled user': return tokenOf(2);
-        case 'expired user': return tokenOf(3);
-        case 'legacy client login': return web;
-        case 'user token': return tokenOf(0);
-        case 'read-only token': return tokenOf(4);
-        case 'token without secrets': return tokenOf(5);
-        case 'wall token': return tokenOf(6);
-        case "administrator's wall token": return tokenOf(7);
-        case 'administrator session': return administrator;
-        case 'signature': return signed(testAuthKey);
+        case 'anonymous':
+          return nobody;
+        case 'bad signature':
+          return signed('another key');
+        case 'expired signature':
+          return signed(testAuthKey, 21);
+        case 'owner':
+          return owner;
+        case 'other user':
+          return tokenOf(1);
+        case 'disabled user':
+          return tokenOf(2);
+        case 'expired user':
+          return tokenOf(3);
+        case 'legacy client login':
+          return web;
+        case 'user token':
+          return tokenOf(0);
+        case 'read-only token':
+          return tokenOf(4);
+        case 'token without secrets':
+          return tokenOf(5);
+        case 'wall token':
+          return tokenOf(6);
+        case "administrator's wall token":
+          return tokenOf(7);
+        case 'administrator session':
+          return administrator;
+        case 'signature':
+          return signed(testAuthKey);
       }
     },
   };
@@ -94,25 +124,40 @@ export async function openWorld(api: Api): Promise<World> {
 async function seed(api: Api, passwordHash: string, tokenHashes: readonly string[]): Promise<void> {
   const { db } = api.store;
   await api.reset(); // the kept totals of an empty store
-  await db.user.createMany({ data: [
-    { id: 1, username: 'alice', passwordHash }, { id: 2, username: 'bob', passwordHash },
-    { id: 3, username: 'carol', passwordHash, enabled: false }, { id: 4, username: 'dave', passwordHash, expiresAt: new Date(0) },
-  ] });
-  await db.client.createMany({ data: [
-    { id: 1, vkey: 'key-1', userId: 1, webUsername: 'web', webPasswordHash: passwordHash }, { id: 2, vkey: 'key-2', userId: 2 }, { id: 3, vkey: 'key-3' },
-  ] });
+  await db.user.createMany({
+    data: [
+      { id: 1, username: 'alice', passwordHash },
+      { id: 2, username: 'bob', passwordHash },
+      { id: 3, username: 'carol', passwordHash, enabled: false },
+      { id: 4, username: 'dave', passwordHash, expiresAt: new Date(0) },
+    ],
+  });
+  await db.client.createMany({
+    data: [
+      { id: 1, vkey: 'key-1', userId: 1, webUsername: 'web', webPasswordHash: passwordHash },
+      { id: 2, vkey: 'key-2', userId: 2 },
+      { id: 3, vkey: 'key-3' },
+    ],
+  });
   await db.tunnel.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, mode: 'tcp', port: 9000 + id, target: '127.0.0.1:22' })) });
   await db.host.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, host: `host${id}.example.com`, target: '127.0.0.1:80' })) });
   await db.platformDomain.create({ data: { id: 'd', wildcard: '*.platform.example.com' } });
   await db.globalSettings.create({ data: { id: 1, serverUrl: 'https://adit.example.com' } });
-  await db.apiToken.createMany({ data: tokenHashes.slice(0, 5).map((hash, index) => ({ id: index + 1, name: 'test', hash, userId: [1, 2, 3, 4, 1][index], readOnly: index === 4 })) });
+  await db.apiToken.createMany({
+    data: tokenHashes.slice(0, 5).map((hash, index) => ({ id: index + 1, name: 'test', hash, userId: [1, 2, 3, 4, 1][index], readOnly: index === 4 })),
+  });
   await db.apiToken.createMany({ data: [1, 2, 3].map((userId) => ({ id: 5 + userId, userId, name: 'API key', hash: `legacy ${userId}`, legacy: true })) });
   const [withoutSecrets = '', wall = '', administratorsWall = ''] = tokenHashes.slice(5);
-  await db.apiToken.createMany({ data: [
-    { id: 9, name: 'test', hash: withoutSecrets, userId: 1, secrets: false }, { id: 10, name: 'test', hash: wall, userId: 1, readOnly: true, secrets: false, wall: true },
-    { id: 11, name: 'test', hash: administratorsWall, userId: null, readOnly: true, secrets: false, wall: true },
-  ] });
-  await db.trafficSample.createMany({ data: [1, 2, 3].map((id) => ({ resource: 'client', resourceId: id, step: 'day', at: 29_520_000, inletBytes: 100 * id, exportBytes: 0 })) });
+  await db.apiToken.createMany({
+    data: [
+      { id: 9, name: 'test', hash: withoutSecrets, userId: 1, secrets: false },
+      { id: 10, name: 'test', hash: wall, userId: 1, readOnly: true, secrets: false, wall: true },
+      { id: 11, name: 'test', hash: administratorsWall, userId: null, readOnly: true, secrets: false, wall: true },
+    ],
+  });
+  await db.trafficSample.createMany({
+    data: [1, 2, 3].map((id) => ({ resource: 'client', resourceId: id, step: 'day', at: 29_520_000, inletBytes: 100 * id, exportBytes: 0 })),
+  });
 }
 
 async function logIn(api: Api, username: string, secret: string): Promise<Carried> {

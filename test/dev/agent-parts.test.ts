@@ -22,7 +22,15 @@ async function partsWith(changed: Readonly<Record<string, string>> = {}): Promis
   mkdirSync(path.join(directory, 'src'), { recursive: true });
   for (const [name, text] of Object.entries(sources)) writeFileSync(path.join(directory, 'src', name), text);
   const { metafile } = await build({
-    absWorkingDir: directory, entryPoints: ['src/main.ts'], outdir: 'dist', chunkNames: 'part-[name]-[hash]', bundle: true, splitting: true, format: 'esm', platform: 'node', metafile: true,
+    absWorkingDir: directory,
+    entryPoints: ['src/main.ts'],
+    outdir: 'dist',
+    chunkNames: 'part-[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    metafile: true,
   });
   return agentParts(metafile, directory, 'src/commands.ts', 'src/agent.ts');
 }

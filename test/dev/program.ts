@@ -23,7 +23,9 @@ export class Program {
   /** Bundles it for the first time. */
   static async built(): Promise<Program> {
     mkdirSync(builtRoot, { recursive: true });
-    for (const name of ['package.json', 'prisma', 'src']) if (!existsSync(path.join(builtRoot, name))) symlinkSync(path.join(root, name), path.join(builtRoot, name));
+    for (const name of ['package.json', 'prisma', 'src']) {
+      if (!existsSync(path.join(builtRoot, name))) symlinkSync(path.join(root, name), path.join(builtRoot, name));
+    }
     const program = new Program(await context({ ...bundling(path.join(builtRoot, 'dist')) as BuildOptions, metafile: true }));
     await program.#bundle();
     return program;

@@ -22,8 +22,11 @@ export async function startTargets(firstPort: number): Promise<Omit<DevelopmentT
   udp.bind(port(2), '127.0.0.1');
   const silent = net.createServer();
   const [web, tcpEcho, , secure, unused] = await Promise.all([
-    listening(http.createServer(answer), port(0)), listening(echo, port(1)), once(udp, 'listening'),
-    listening(https.createServer({ cert: covering.certificate, key: covering.key }, answer), port(3)), listening(silent, port(4)),
+    listening(http.createServer(answer), port(0)),
+    listening(echo, port(1)),
+    once(udp, 'listening'),
+    listening(https.createServer({ cert: covering.certificate, key: covering.key }, answer), port(3)),
+    listening(silent, port(4)),
   ]);
   silent.close(); // a port that was just ours: nothing listens there now
   return { web, tcpEcho, udpEcho: `127.0.0.1:${udp.address().port}`, https: secure, silent: unused };

@@ -12,7 +12,13 @@ beforeAll(() => {
   base = mkdtempSync(path.join(tmpdir(), 'adit-watch-'));
   mkdirSync(path.join(base, 'src/rules'), { recursive: true });
   writeFileSync(path.join(base, 'src/rules/a.ts'), '');
-  onSave(async (file) => { saved.push(file); }, ['src'], base);
+  onSave(
+    async (file) => {
+      saved.push(file);
+    },
+    ['src'],
+    base,
+  );
 });
 afterAll(() => rmSync(base, { recursive: true }));
 

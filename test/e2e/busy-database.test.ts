@@ -20,7 +20,10 @@ function callsOf(server: ServerProcess) {
   return {
     async add(remark: string) {
       const { auth_key: key, timestamp } = signedNow();
-      const response = await fetch(`${url}/client/add/`, { method: 'POST', body: new URLSearchParams({ auth_key: key, timestamp: String(timestamp), remark }) });
+      const response = await fetch(`${url}/client/add/`, {
+        method: 'POST',
+        body: new URLSearchParams({ auth_key: key, timestamp: String(timestamp), remark }),
+      });
       return [response.status, await response.json()];
     },
     async ready() {
@@ -31,9 +34,13 @@ function callsOf(server: ServerProcess) {
 }
 
 /** What the log has said since the start, without the times. */
-const logOf = ({ child }: ServerProcess) => child.output.split('\n').filter((line) => / (WARN|ERROR) |^ +at |Invalid/.test(line)).map((line) => line.replace(/^\S+ /, ''));
+const logOf = ({ child }: ServerProcess) =>
+  child.output.split('\n').filter((line) => / (WARN|ERROR) |^ +at |Invalid/.test(line)).map((line) => line.replace(/^\S+ /, ''));
 /** The refused write and each question whether the server is ready have a line of their own. */
-const busyLog = expect.arrayContaining([expect.stringMatching(/^WARN {2}\w+: \D+ failed .*code=DATABASE_BUSY reason="[^"]+"$/), 'WARN  http: not ready code=DATABASE_BUSY check=database']);
+const busyLog = expect.arrayContaining([
+  expect.stringMatching(/^WARN {2}\w+: \D+ failed .*code=DATABASE_BUSY reason="[^"]+"$/),
+  'WARN  http: not ready code=DATABASE_BUSY check=database',
+]);
 
 const notReady = [503, { status: 'not ready', failed: ['database'], codes: { database: 'DATABASE_BUSY' } }];
 
@@ -62,7 +69,9 @@ test('while another process holds the lock of the database the server serves on,
 
 describeWith('initdb', 'PostgreSQL', () => {
   let postgresql: PostgresqlServer;
-  beforeAll(async () => { postgresql = await startPostgresql(); }, 30_000);
+  beforeAll(async () => {
+    postgresql = await startPostgresql();
+  }, 30_000);
   afterAll(() => postgresql.stop());
 
   test('while another program locks one table, writes to it are refused with 503 and the server is not ready, even if other tables are writable', async () => {

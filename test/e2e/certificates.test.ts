@@ -18,12 +18,17 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const directory = temporaryDirectory();
 afterEach(endChildren);
 afterAll(removeScratchDirectories);
-const search = () => { const { auth_key: key, timestamp } = signedNow(); return `auth_key=${key}&timestamp=${timestamp}`; };
+const search = () => {
+  const { auth_key: key, timestamp } = signedNow();
+  return `auth_key=${key}&timestamp=${timestamp}`;
+};
 
 /** The result of a GraphQL operation by an administrator. */
 async function graphql(server: ServerProcess, query: string, variables: object = {}): Promise<unknown> {
   const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql?${search()}`, {
-    method: 'POST', headers: { 'content-type': 'application/json', connection: 'close' }, body: JSON.stringify({ query, variables }),
+    method: 'POST',
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ query, variables }),
   });
   const { data, errors } = z.object({ data: z.unknown(), errors: z.unknown().optional() }).parse(await response.json());
   if (errors !== undefined) throw new Error(JSON.stringify(errors));
@@ -32,7 +37,9 @@ async function graphql(server: ServerProcess, query: string, variables: object =
 
 async function metric(server: ServerProcess, name: string): Promise<number> {
   const { auth_key: key, timestamp } = signedNow();
-  const response = await fetch(`http://127.0.0.1:${server.httpPort}/metrics`, { headers: { 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp), connection: 'close' } });
+  const response = await fetch(`http://127.0.0.1:${server.httpPort}/metrics`, {
+    headers: { 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp), connection: 'close' },
+  });
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await response.text())?.[1]);
 }
 
@@ -48,8 +55,16 @@ test('the certificate of a platform domain is replaced under load; a bad pair is
   await put(covering);
   const fresh = await makeCertificate(['*.p.example.com', 'fresh.example.com']);
   const clientId = await write(server, '/client/add/', { remark: 'c' });
-  expect(await call(server, '/global/save/', { platform_domains: JSON.stringify([{ ID: 'p', Wildcard: '*.p.example.com', CertFilePath, KeyFilePath }]) })).toMatchObject({ status: 1 });
-  const id = await write(server, '/index/addhost/', { client_id: clientId, domain_mode: 'platform', platform_domain_id: 'p', platform_prefix: 'shop', scheme: 'https', target: '127.0.0.1:1' });
+  expect(await call(server, '/global/save/', { platform_domains: JSON.stringify([{ ID: 'p', Wildcard: '*.p.example.com', CertFilePath, KeyFilePath }]) }))
+    .toMatchObject({ status: 1 });
+  const id = await write(server, '/index/addhost/', {
+    client_id: clientId,
+    domain_mode: 'platform',
+    platform_domain_id: 'p',
+    platform_prefix: 'shop',
+    scheme: 'https',
+    target: '127.0.0.1:1',
+  });
   const load = new Handshakes(server.secureHostsPort, 'shop.p.example.com');
   await load.next(50);
   await put(fresh);
@@ -57,20 +72,39 @@ test('the certificate of a platform domain is replaced under load; a bad pair is
   await load.shows('fresh.example.com');
   expect(performance.now() - since).toBeLessThan(2000);
 
-  const events = await subscribe({ url: `http://127.0.0.1:${server.httpPort}` }, 'subscription { hostChanged { id host { certificate { status } } } }', {}, {}, search());
+  const events = await subscribe(
+    { url: `http://127.0.0.1:${server.httpPort}` },
+    'subscription { hostChanged { id host { certificate { status } } } }',
+    {},
+    {},
+    search(),
+  );
   await put({ certificate: fresh.certificate, key: other.key });
   await server.child.says(/the new certificate cannot be used \(unusable pair\): the one before stays/);
-  const hears = async (status: string) => { while (!JSON.stringify(await events.next() ?? 'the end').includes(`"status":"${status}"`)); };
+  const hears = async (status: string) => {
+    while (!JSON.stringify(await events.next() ?? 'the end').includes(`"status":"${status}"`));
+  };
   await hears('REFUSED');
   const problem = 'the new certificate cannot be used (unusable pair): the one before stays';
-  expect(await graphql(server, `query ($id: ID!) {
+  expect(
+    await graphql(
+      server,
+      `query ($id: ID!) {
     host(id: $id) { certificate { origin status problem names daysRemaining } }
     platformDomains { certificate { status } certificateInUse { status problem names } }
-  }`, { id })).toMatchObject({
+  }`,
+      { id },
+    ),
+  ).toMatchObject({
     host: { certificate: { origin: 'PLATFORM', status: 'REFUSED', problem, names: ['*.p.example.com', 'fresh.example.com'], daysRemaining: 364 } },
-    platformDomains: [{ certificate: { status: 'CANNOT_LOAD' }, certificateInUse: { status: 'REFUSED', problem, names: ['*.p.example.com', 'fresh.example.com'] } }],
+    platformDomains: [{
+      certificate: { status: 'CANNOT_LOAD' },
+      certificateInUse: { status: 'REFUSED', problem, names: ['*.p.example.com', 'fresh.example.com'] },
+    }],
   });
-  expect(await call(server, '/index/hostdiagnose/', { host: 'shop.p.example.com', path: '/', scheme: 'https' })).toMatchObject({ data: { matched: true, reason: problem } });
+  expect(await call(server, '/index/hostdiagnose/', { host: 'shop.p.example.com', path: '/', scheme: 'https' })).toMatchObject({
+    data: { matched: true, reason: problem },
+  });
   expect(await metric(server, 'adit_certificates_refused')).toBe(1);
   load.clear();
   await load.next(50);
@@ -84,14 +118,26 @@ test('the certificate of a platform domain is replaced under load; a bad pair is
 });
 
 test('SIGHUP reloads the certificates of hosts and bridge without closing connections, and logs unusable certificates', async () => {
-  const files = [path.join(directory, 'bridge.crt'), path.join(directory, 'bridge.key'), path.join(directory, 'host.crt'), path.join(directory, 'host.key')] as const;
+  const files = [
+    path.join(directory, 'bridge.crt'),
+    path.join(directory, 'bridge.key'),
+    path.join(directory, 'host.crt'),
+    path.join(directory, 'host.key'),
+  ] as const;
   const put = async (bridge: TestCertificate, host: TestCertificate): Promise<void> => {
     await Promise.all([bridge.certificate, bridge.key, host.certificate, host.key].map((text, index) => writeFile(files[index] ?? '', text)));
   };
   await put(covering, covering);
   const server = await startServer({ environment: { ADIT_BRIDGE_TLS_CERT: files[0], ADIT_BRIDGE_TLS_KEY: files[1] } });
   const clientId = await write(server, '/client/add/', { vkey: 'the key of the agent' });
-  await write(server, '/index/addhost/', { client_id: clientId, host: 'a.p.example.com', scheme: 'https', target: '127.0.0.1:1', cert_file_path: files[2], key_file_path: files[3] });
+  await write(server, '/index/addhost/', {
+    client_id: clientId,
+    host: 'a.p.example.com',
+    scheme: 'https',
+    target: '127.0.0.1:1',
+    cert_file_path: files[2],
+    key_file_path: files[3],
+  });
   const agent = await startAgent(server, 'the key of the agent', {}, 'pinned');
   const reload = async (): Promise<string> => {
     const before = server.child.output.length;
@@ -106,7 +152,9 @@ test('SIGHUP reloads the certificates of hosts and bridge without closing connec
   const fresh = await makeCertificate(['*.p.example.com', 'fresh.example.com']);
   await put(fresh, fresh);
   expect(await reload()).toMatch(/a certificate is in use/);
-  const { server: { bridgeTlsFingerprint: fingerprint } } = z.object({ server: z.object({ bridgeTlsFingerprint: z.string() }) }).parse(await graphql(server, '{ server { bridgeTlsFingerprint } }'));
+  const { server: { bridgeTlsFingerprint: fingerprint } } = z.object({ server: z.object({ bridgeTlsFingerprint: z.string() }) }).parse(
+    await graphql(server, '{ server { bridgeTlsFingerprint } }'),
+  );
   expect(fingerprint).toBe(fingerprintOf(fresh.certificate));
   expect(await getClient(server, clientId)).toMatchObject({ IsConnect: true });
   await agent.end();
@@ -120,28 +168,47 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'a server with ACME', () => {
     const environment = { ADIT_VHOST_HTTP_PORT: String(httpPort), ADIT_ACME: 'true', ADIT_ACME_DIRECTORY: pebble.directory, ADIT_ACME_CA: pebble.caFile };
     const server = await startServer({ environment });
     const clientId = await write(server, '/client/add/', { remark: 'c' });
-    const events = await subscribe({ url: `http://127.0.0.1:${server.httpPort}` }, 'subscription { hostChanged { host { certificate { status acme { status problem nextAttemptAt } } } } }', {}, {}, search());
+    const events = await subscribe(
+      { url: `http://127.0.0.1:${server.httpPort}` },
+      'subscription { hostChanged { host { certificate { status acme { status problem nextAttemptAt } } } } }',
+      {},
+      {},
+      search(),
+    );
     await pebble.lead('shop.example.com', '127.0.0.8');
     const fields = 'id acme certificate { origin status problem fingerprint names acme { status problem nextAttemptAt } }';
-    expect(await graphql(server, `mutation ($input: CreateHostInput!) { createHost(input: $input) { ${fields} } }`, { input: { clientId, host: 'shop.example.com', scheme: 'HTTPS', targets: ['127.0.0.1:1'], acme: true } })).toMatchObject({
+    expect(
+      await graphql(server, `mutation ($input: CreateHostInput!) { createHost(input: $input) { ${fields} } }`, {
+        input: { clientId, host: 'shop.example.com', scheme: 'HTTPS', targets: ['127.0.0.1:1'], acme: true },
+      }),
+    ).toMatchObject({
       createHost: { id: '1', acme: true, certificate: { origin: 'ACME', status: 'MISSING', problem: null, fingerprint: null, names: [] } },
     });
     let event = '';
     while (!event.includes('FAILED')) event = JSON.stringify(await events.next());
     expect(event).toMatch(/refused/);
-    expect(await call(server, '/index/hostdiagnose/', { host: 'shop.example.com', path: '/', scheme: 'https' })).toMatchObject({ data: { reason: expect.stringMatching(/no usable certificate; .*refused/) } });
+    expect(await call(server, '/index/hostdiagnose/', { host: 'shop.example.com', path: '/', scheme: 'https' })).toMatchObject({
+      data: { reason: expect.stringMatching(/no usable certificate; .*refused/) },
+    });
     // Another name is a new order, which does not wait for the retry of the failed one.
     await graphql(server, 'mutation { updateHost(id: 1, input: { host: "store.example.com" }) { id } }');
     while (!event.includes('"status":"VALID","acme":{"status":"VALID"')) event = JSON.stringify(await events.next());
     events.stop();
-    const own = async (of: ServerProcess) => z.object({ host: z.object({ certificate: z.record(z.string(), z.unknown()) }) }).parse(await graphql(of, `{ host(id: 1) { ${fields} } }`)).host.certificate;
+    const own = async (of: ServerProcess) =>
+      z.object({ host: z.object({ certificate: z.record(z.string(), z.unknown()) }) }).parse(await graphql(of, `{ host(id: 1) { ${fields} } }`)).host
+        .certificate;
     const { fingerprint } = await own(server);
     const orders = pebble.orders;
     server.child.kill('SIGTERM');
     expect(await server.child.exited).toMatchObject({ code: 0 });
 
     const again = await startServer({ environment, dataDir: server.dataDir });
-    expect(await eventuallyAsync(() => own(again), ({ acme }) => JSON.stringify(acme).includes('VALID'))).toMatchObject({ origin: 'ACME', status: 'VALID', fingerprint, names: ['store.example.com'] });
+    expect(await eventuallyAsync(() => own(again), ({ acme }) => JSON.stringify(acme).includes('VALID'))).toMatchObject({
+      origin: 'ACME',
+      status: 'VALID',
+      fingerprint,
+      names: ['store.example.com'],
+    });
     const load = new Handshakes(again.secureHostsPort, 'store.example.com');
     await load.next(5);
     await load.stop();
@@ -149,7 +216,12 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'a server with ACME', () => {
     await again.child.end();
 
     const off = await startServer({ dataDir: server.dataDir });
-    expect(await own(off)).toMatchObject({ origin: 'NONE', status: 'NONE', problem: 'this server gets no certificates by ACME: its settings have it off', acme: null });
+    expect(await own(off)).toMatchObject({
+      origin: 'NONE',
+      status: 'NONE',
+      problem: 'this server gets no certificates by ACME: its settings have it off',
+      acme: null,
+    });
     await pebble.stop();
   });
 });

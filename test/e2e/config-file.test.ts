@@ -55,7 +55,17 @@ async function client(parameters: Record<string, string | number> = {}) {
 
 const listed = z.object({
   total: z.number(),
-  rows: z.array(z.object({ Id: z.number(), Mode: z.string().default(''), Host: z.string().default(''), Port: z.number().default(0), NoStore: z.boolean(), Remark: z.string(), RunStatus: z.boolean().default(true) })),
+  rows: z.array(
+    z.object({
+      Id: z.number(),
+      Mode: z.string().default(''),
+      Host: z.string().default(''),
+      Port: z.number().default(0),
+      NoStore: z.boolean(),
+      Remark: z.string(),
+      RunStatus: z.boolean().default(true),
+    }),
+  ),
 });
 
 async function tunnels(clientId: number) {
@@ -69,7 +79,9 @@ async function hosts(clientId: number) {
 async function graphql(query: string): Promise<unknown> {
   const { auth_key, timestamp } = signedNow();
   const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql?auth_key=${auth_key}&timestamp=${timestamp}`, {
-    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ query }),
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
   });
   return response.json();
 }
@@ -156,7 +168,8 @@ test('every kind of entry carries traffic, and lists show it as not stored', asy
   await agent.says(/host web: web\.config\.test to 127\.0\.0\.1:\d+ \(id \d+\)/);
   const rows = await tunnels(id);
   expect(rows.map(({ Mode, NoStore, RunStatus }) => ({ Mode, NoStore, RunStatus }))).toEqual(
-    ['tcp', 'udp', 'httpProxy', 'socks5', 'file', 'secret', 'p2p'].map((Mode) => ({ Mode, NoStore: true, RunStatus: true })));
+    ['tcp', 'udp', 'httpProxy', 'socks5', 'file', 'secret', 'p2p'].map((Mode) => ({ Mode, NoStore: true, RunStatus: true })),
+  );
   expect(rows[0]?.Remark).toBe('over TCP');
   expect(await hosts(id)).toMatchObject([{ Host: 'web.config.test', NoStore: true }]);
   expect(await graphql(`{ tunnels(filter: { clientId: ${id} }) { rows { noStore } } hosts(filter: { clientId: ${id} }) { rows { noStore } } }`))
@@ -197,8 +210,14 @@ test('what an agent brought along is stopped, started, copied and deleted throug
   const [row] = await tunnels(id);
   const [host] = await hosts(id);
   if (!row || !host) throw new Error('nothing is listed');
-  expect(await call(server, '/index/edit/', { id: row.Id, remark: 'x' })).toEqual({ status: 0, msg: "this tunnel comes from the agent's configuration file: edit it there" });
-  expect(await call(server, '/index/edithost/', { id: host.Id, remark: 'x' })).toEqual({ status: 0, msg: "this host comes from the agent's configuration file: edit it there" });
+  expect(await call(server, '/index/edit/', { id: row.Id, remark: 'x' })).toEqual({
+    status: 0,
+    msg: "this tunnel comes from the agent's configuration file: edit it there",
+  });
+  expect(await call(server, '/index/edithost/', { id: host.Id, remark: 'x' })).toEqual({
+    status: 0,
+    msg: "this host comes from the agent's configuration file: edit it there",
+  });
   await write(server, '/index/stop/', { id: row.Id });
   await expect(visit(row.Port)).rejects.toThrow('ECONNREFUSED');
   await write(server, '/index/start/', { id: row.Id });
@@ -239,7 +258,10 @@ test('the rules of the API apply: quotas, ports, passwords; refusals have a reas
   await agent.says(/tunnel password: the server refuses it: secret mode keys taken must be unique/);
   await agent.says(/tunnel fits: tcp on port \d+/);
   await agent.says(/tunnel quota: the server refuses it: The number of tunnels exceeds the limit/);
-  expect(await call(server, '/index/add/', { client_id: id, type: 'tcp', port: 0, target: echo.address })).toMatchObject({ status: 0, msg: 'The number of tunnels exceeds the limit' });
+  expect(await call(server, '/index/add/', { client_id: id, type: 'tcp', port: 0, target: echo.address })).toMatchObject({
+    status: 0,
+    msg: 'The number of tunnels exceeds the limit',
+  });
   agent.kill('SIGTERM');
   await agent.exited;
   await eventuallyAsync(() => tunnels(id), (rows) => rows.length === 2 && rows.every(({ NoStore }) => !NoStore));
@@ -266,21 +288,28 @@ test('a save changes what is another and nothing else, a broken one nothing at a
 
   save(`${kept}[tunnels.changed]\ntype = "tpc"\n`);
   const [line = ''] = await agent.says(/\{[^\n]*"problems":\["[^\n]*\n/);
-  expect(JSON.parse(line)).toMatchObject({ event: 'config', file, problems: [`${file}:7: tunnels.changed.type: must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"`] });
+  expect(JSON.parse(line)).toMatchObject({
+    event: 'config',
+    file,
+    problems: [`${file}:7: tunnels.changed.type: must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"`],
+  });
   expect(await httpText({ port })).toBe('the other');
   save(kept);
   await agent.says(/"event":"withdrawn","kind":"tunnel","name":"changed"/);
   await agent.says(/"event":"withdrawn","kind":"host","name":"new"/);
   expect((await tunnels(id)).map(({ Id }) => Id)).toEqual([before[0]?.Id]);
   expect(await roundTrip(open, 'at the end')).toBe('at the end');
-  for (const text of agent.output.trimEnd().split('\n').filter((text) => text.startsWith('{'))) expect(JSON.parse(text)).toMatchObject({ event: expect.any(String), time: expect.any(String), text: expect.any(String) });
+  for (const text of agent.output.trimEnd().split('\n').filter((text) => text.startsWith('{'))) {
+    expect(JSON.parse(text)).toMatchObject({ event: expect.any(String), time: expect.any(String), text: expect.any(String) });
+  }
 });
 
 test('entries can exchange their ports in one save, and another key begins a new session, which is logged', async () => {
   const { id, file, save } = await client();
   const [one, other] = [await startWeb('one'), await startWeb('other')];
   const [a, b] = [await freePort(), await freePort()];
-  const entries = (first: number, second: number): string => `[tunnels.one]\ntype = "tcp"\nport = ${first}\ntargets = ["${one}"]\n[tunnels.other]\ntype = "tcp"\nport = ${second}\ntargets = ["${other}"]\n`;
+  const entries = (first: number, second: number): string =>
+    `[tunnels.one]\ntype = "tcp"\nport = ${first}\ntargets = ["${one}"]\n[tunnels.other]\ntype = "tcp"\nport = ${second}\ntargets = ["${other}"]\n`;
   save(entries(a, b));
   const agent = adit('--config', file);
   await agent.says(/tunnel other: .*\(id/);
@@ -302,8 +331,22 @@ test('entries can exchange their ports in one save, and another key begins a new
 }, 60_000);
 
 const snapshot = z.object({
-  config: z.string(), session: z.object({ connected: z.boolean() }), visitors: z.array(z.object({ name: z.string(), listen: z.string(), path: z.string().nullable() })),
-  entries: z.array(z.object({ kind: z.string(), name: z.string(), id: z.number(), type: z.string(), port: z.number(), targets: z.array(z.string()), running: z.boolean(), error: z.string(), health: z.unknown() })),
+  config: z.string(),
+  session: z.object({ connected: z.boolean() }),
+  visitors: z.array(z.object({ name: z.string(), listen: z.string(), path: z.string().nullable() })),
+  entries: z.array(
+    z.object({
+      kind: z.string(),
+      name: z.string(),
+      id: z.number(),
+      type: z.string(),
+      port: z.number(),
+      targets: z.array(z.string()),
+      running: z.boolean(),
+      error: z.string(),
+      health: z.unknown(),
+    }),
+  ),
 });
 
 test('--status shows a running agent, only to its user', async () => {
@@ -311,8 +354,10 @@ test('--status shows a running agent, only to its user', async () => {
   const echo = await startEcho();
   const stored = await openTunnel(server, id, echo.address);
   const dead = `127.0.0.1:${await refusedPort()}`;
-  save(`[tunnels.a]\ntype = "tcp"\ntargets = ["${echo.address}", "${dead}"]\nhealth = { interval = 1, max_failed = 1 }\n[tunnels.b]\ntype = "tcp"\nport = ${stored.port}\ntargets = ["${echo.address}"]\n`
-    + `[visitors.v]\ntype = "secret"\npassword = "nobody has it"\nlisten = 0\n`);
+  save(
+    `[tunnels.a]\ntype = "tcp"\ntargets = ["${echo.address}", "${dead}"]\nhealth = { interval = 1, max_failed = 1 }\n[tunnels.b]\ntype = "tcp"\nport = ${stored.port}\ntargets = ["${echo.address}"]\n`
+      + `[visitors.v]\ntype = "secret"\npassword = "nobody has it"\nlisten = 0\n`,
+  );
   const nothing = adit('--status', '--config', file);
   expect(await nothing.exited).toMatchObject({ code: 1 });
   expect(nothing.output).toBe('no agent of this user is running\n');
@@ -320,16 +365,43 @@ test('--status shows a running agent, only to its user', async () => {
   const agent = adit('--config', file);
   await agent.says(/tunnel b: the server refuses it/);
   await agent.says(/tunnel a: 127\.0\.0\.1:\d+ is out of rotation/);
-  await eventuallyAsync(() => graphql(`{ tunnels(filter: { clientId: ${id} }) { rows { runtime { health { targets { healthy } } } } } }`), (answer) => JSON.stringify(answer).includes('"healthy":false'));
+  await eventuallyAsync(
+    () => graphql(`{ tunnels(filter: { clientId: ${id} }) { rows { runtime { health { targets { healthy } } } } } }`),
+    (answer) => JSON.stringify(answer).includes('"healthy":false'),
+  );
   const asked = adit('--status', '--config', file, '--json');
   expect(await asked.exited).toMatchObject({ code: 0 });
   const reported = snapshot.parse(JSON.parse(asked.output));
-  expect(reported).toMatchObject({ config: file, session: { connected: true }, visitors: [{ name: 'v', listen: expect.stringMatching(/^127\.0\.0\.1:\d+$/) }] });
+  expect(reported).toMatchObject({
+    config: file,
+    session: { connected: true },
+    visitors: [{ name: 'v', listen: expect.stringMatching(/^127\.0\.0\.1:\d+$/) }],
+  });
   const own = (await tunnels(id)).find(({ NoStore }) => NoStore);
   expect(reported.entries).toEqual([
     { kind: 'tunnel', name: '', id: stored.id, type: 'tcp', port: stored.port, targets: [echo.address], running: true, error: '', health: null },
-    { kind: 'tunnel', name: 'a', id: own?.Id, type: 'tcp', port: own?.Port, targets: [echo.address, dead], running: true, error: '', health: { healthy: 1, targets: 2 } },
-    { kind: 'tunnel', name: 'b', id: 0, type: 'tcp', port: 0, targets: [echo.address], running: false, error: expect.stringContaining('The port cannot be opened'), health: null },
+    {
+      kind: 'tunnel',
+      name: 'a',
+      id: own?.Id,
+      type: 'tcp',
+      port: own?.Port,
+      targets: [echo.address, dead],
+      running: true,
+      error: '',
+      health: { healthy: 1, targets: 2 },
+    },
+    {
+      kind: 'tunnel',
+      name: 'b',
+      id: 0,
+      type: 'tcp',
+      port: 0,
+      targets: [echo.address],
+      running: false,
+      error: expect.stringContaining('The port cannot be opened'),
+      health: null,
+    },
   ]);
   const forPeople = adit('--status');
   await forPeople.exited;
@@ -345,8 +417,11 @@ test('--check prints what a file would do, or its problems', async () => {
   const right = adit('--check', '--config', file);
   expect(await right.exited).toMatchObject({ code: 0 });
   expect(right.output.split('\n')).toEqual([
-    `${file} is right. It would`, `  connect to 127.0.0.1:${server.bridgePort} as an agent`, '  declare tunnel a: tcp on port 2222 to 22',
-    `  open 127.0.0.1:4000 for visitor v, to a p2p tunnel by way of 127.0.0.1:${server.bridgePort}`, '',
+    `${file} is right. It would`,
+    `  connect to 127.0.0.1:${server.bridgePort} as an agent`,
+    '  declare tunnel a: tcp on port 2222 to 22',
+    `  open 127.0.0.1:4000 for visitor v, to a p2p tunnel by way of 127.0.0.1:${server.bridgePort}`,
+    '',
   ]);
   save('[tunnels.a]\ntype = "file"\nlocal_path = "x"\ntargets = []\nvkey_file = "/nowhere"\n');
   const wrong = adit('--check', '--config', file, '--json');

@@ -9,27 +9,33 @@ import { readAll, startTarget, visit } from '../support/target.ts';
 const COUNT = sized(1000, 100_000);
 const AT_ONCE = 50;
 
-test.each(['net', 'onread', 'captured'])(`${COUNT} short connections do not change the numbers of file descriptors, streams and timers of both processes, sockets by %s`, async (sockets) => {
-  let accepted = 0;
-  const target = await startTarget((socket) => {
-    accepted++;
-    target.connections.length = 0; // keeping all of them would take much memory
-    socket.resume().once('end', () => socket.end('answer'));
-  });
-  const { server, agent, clientId, tunnel } = await serve(target.address, { environment: { ...observed, ADIT_SOCKETS: sockets } });
-  const both = async () => ({
-    serverDescriptors: await settled(() => descriptors(server.child)), agentDescriptors: await settled(() => descriptors(agent)),
-    server: await resources(server.child), agent: await resources(agent),
-  });
-  await visitMany(tunnel.port, 2 * AT_ONCE);
-  const before = await both();
+test.each(['net', 'onread', 'captured'])(
+  `${COUNT} short connections do not change the numbers of file descriptors, streams and timers of both processes, sockets by %s`,
+  async (sockets) => {
+    let accepted = 0;
+    const target = await startTarget((socket) => {
+      accepted++;
+      target.connections.length = 0; // keeping all of them would take much memory
+      socket.resume().once('end', () => socket.end('answer'));
+    });
+    const { server, agent, clientId, tunnel } = await serve(target.address, { environment: { ...observed, ADIT_SOCKETS: sockets } });
+    const both = async () => ({
+      serverDescriptors: await settled(() => descriptors(server.child)),
+      agentDescriptors: await settled(() => descriptors(agent)),
+      server: await resources(server.child),
+      agent: await resources(agent),
+    });
+    await visitMany(tunnel.port, 2 * AT_ONCE);
+    const before = await both();
 
-  await visitMany(tunnel.port, COUNT);
+    await visitMany(tunnel.port, COUNT);
 
-  expect(await both()).toEqual(before);
-  expect((await getClient(server, clientId)).NowConn).toBe(0);
-  expect(accepted).toBe(COUNT + 2 * AT_ONCE);
-}, sized(60_000, 900_000));
+    expect(await both()).toEqual(before);
+    expect((await getClient(server, clientId)).NowConn).toBe(0);
+    expect(accepted).toBe(COUNT + 2 * AT_ONCE);
+  },
+  sized(60_000, 900_000),
+);
 
 async function visitMany(port: number, count: number): Promise<void> {
   let left = count;

@@ -25,7 +25,9 @@ test(`a server killed during ${WRITERS} parallel writers, ${CRASHES} times, has 
 
   for (let crash = 0; crash < CRASHES; crash++) {
     let left = writesBefore(crash);
-    const onWrite = (): void => { if (--left === 0) server.child.kill('SIGKILL'); };
+    const onWrite = (): void => {
+      if (--left === 0) server.child.kill('SIGKILL');
+    };
     const outcomes = await Promise.all(writers.map((writer) => writer.run(server, writer.own(before.written), before.ids, onWrite)));
     expect(await server.child.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expectConsistent(dataDir);
@@ -47,7 +49,12 @@ async function echoes(port: number): Promise<string> {
   const refused = await refusal(port);
   if (refused !== '') return refused;
   const visitor = await visit(port);
-  return Promise.race([roundTrip(visitor, 'hello'), new Promise<string>((resolve) => { visitor.once('close', () => resolve('closed')).once('end', () => resolve('ended')); })]);
+  return Promise.race([
+    roundTrip(visitor, 'hello'),
+    new Promise<string>((resolve) => {
+      visitor.once('close', () => resolve('closed')).once('end', () => resolve('ended'));
+    }),
+  ]);
 }
 
 /** What is stored by itself, before the server looks at it: kept counts agree with the rows. */
@@ -55,7 +62,11 @@ function expectConsistent(dataDir: string): void {
   const database = openDatabase(path.join(dataDir, databaseFileName), { busyMs: 5000 });
   const rows = (sql: string): unknown[] => database.prepare(sql).all();
   expect(rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-  expect(rows(`SELECT t.* FROM (SELECT id, "tunnelCount" AS kept, (SELECT COUNT(*) FROM "Tunnel" WHERE "clientId" = c.id) AS counted FROM "Client" c) t WHERE kept <> counted`)).toEqual([]);
+  expect(
+    rows(
+      `SELECT t.* FROM (SELECT id, "tunnelCount" AS kept, (SELECT COUNT(*) FROM "Tunnel" WHERE "clientId" = c.id) AS counted FROM "Client" c) t WHERE kept <> counted`,
+    ),
+  ).toEqual([]);
   expect(rows(`SELECT name, value FROM "Total" WHERE value <> 0 ORDER BY name`)).toEqual(rows(`
     SELECT 'audit' AS name, COUNT(*) AS value FROM "AuditEntry"
     UNION ALL SELECT 'clients', COUNT(*) FROM "Client"

@@ -12,7 +12,11 @@ afterEach(endChildren);
 /** What a server says that is started on the data directory of another, and how it ends. */
 async function startSecond({ dataDir }: ServerProcess): Promise<{ readonly code: number | null; readonly output: string }> {
   const second = new Child(process.execPath, [program, 'server'], {
-    ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: '0', ADIT_BRIDGE_PORT: '0', ADIT_BRIDGE_TLS_PORT: '0', ADIT_LOG_LEVEL: 'error',
+    ADIT_DATA_DIR: dataDir,
+    ADIT_HTTP_PORT: '0',
+    ADIT_BRIDGE_PORT: '0',
+    ADIT_BRIDGE_TLS_PORT: '0',
+    ADIT_LOG_LEVEL: 'error',
   });
   const { code } = await second.exited;
   return { code, output: second.output };

@@ -15,7 +15,12 @@ const program = path.resolve(import.meta.dirname, '../../dist/main.js');
 /** What a server says that is started on a database, and how it ends. */
 async function startSecond(url: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const second = new Child(process.execPath, [...quickStart, program, 'server'], {
-    ADIT_DATABASE_URL: url, ADIT_DATA_DIR: newDataDir(), ADIT_HTTP_PORT: '0', ADIT_BRIDGE_PORT: '0', ADIT_BRIDGE_TLS_PORT: '0', ADIT_LOG_LEVEL: 'error',
+    ADIT_DATABASE_URL: url,
+    ADIT_DATA_DIR: newDataDir(),
+    ADIT_HTTP_PORT: '0',
+    ADIT_BRIDGE_PORT: '0',
+    ADIT_BRIDGE_TLS_PORT: '0',
+    ADIT_LOG_LEVEL: 'error',
   });
   const { code } = await second.exited;
   return { code, output: second.output };
@@ -29,12 +34,16 @@ async function withoutEndOfLock(url: string): Promise<{ readonly url: string; re
     const far = net.connect(`${searchParams.get('host')}/.s.PGSQL.5432`);
     sockets.push(near, far);
     let hasLock = false;
-    near.once('data', (startup) => { hasLock = startup.includes('adit lock'); });
+    near.once('data', (startup) => {
+      hasLock = startup.includes('adit lock');
+    });
     near.on('error', () => far.destroy()).pipe(far);
     far.on('data', (bytes) => {
       if (!(hasLock && bytes.includes('57P01'))) near.write(bytes); // 57P01: "terminating connection"
     });
-    far.on('error', () => undefined).on('close', () => { if (!hasLock) near.destroy(); });
+    far.on('error', () => undefined).on('close', () => {
+      if (!hasLock) near.destroy();
+    });
   });
   await once(relay.listen(0, '127.0.0.1'), 'listening');
   const address = relay.address();
@@ -50,7 +59,9 @@ async function withoutEndOfLock(url: string): Promise<{ readonly url: string; re
 
 describeWith('initdb', 'a PostgreSQL database', () => {
   let postgresql: PostgresqlServer;
-  beforeAll(async () => { postgresql = await startPostgresql(); }, 30_000);
+  beforeAll(async () => {
+    postgresql = await startPostgresql();
+  }, 30_000);
   afterEach(endChildren);
   afterAll(() => postgresql.stop());
 
@@ -90,7 +101,8 @@ describeWith('initdb', 'a PostgreSQL database', () => {
     const locked = other.query('SELECT pg_advisory_lock(72707371)');
     const administrator = new pg.Client({ connectionString: url });
     await administrator.connect();
-    const waits = async () => (await administrator.query("SELECT 1 FROM pg_locks WHERE pid = $1 AND NOT granted AND locktype = 'advisory'", [pid])).rowCount === 1;
+    const waits = async () =>
+      (await administrator.query("SELECT 1 FROM pg_locks WHERE pid = $1 AND NOT granted AND locktype = 'advisory'", [pid])).rowCount === 1;
     await eventuallyAsync(waits, Boolean);
     await administrator.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'adit lock %'");
     await locked;
@@ -116,7 +128,8 @@ describeWith('initdb', 'a PostgreSQL database', () => {
     await administrator.query('BEGIN');
     await administrator.query(`UPDATE "Total" SET value = value WHERE name = 'clients'`);
     const underWay = call(first, '/client/add/', { remark: 'under way' }).catch(() => 'unanswered');
-    const waits = async () => (await administrator.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'adit' AND wait_event_type = 'Lock'`)).rowCount === 1;
+    const waits = async () =>
+      (await administrator.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'adit' AND wait_event_type = 'Lock'`)).rowCount === 1;
     await eventuallyAsync(waits, Boolean);
     await administrator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'adit lock %'`);
     const second = await startServer({ environment: { ADIT_DATABASE_URL: url } });

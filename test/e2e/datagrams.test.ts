@@ -14,7 +14,9 @@ const MOST = { p50: 500, p99: 3000 } as const;
 
 let limited: Limited;
 
-beforeAll(async () => { limited = await startLimited(); }, 60_000);
+beforeAll(async () => {
+  limited = await startLimited();
+}, 60_000);
 afterAll(async () => {
   limited.close();
   await endChildren();
@@ -42,7 +44,11 @@ test('a udp tunnel answers while tcp tunnels carry as much as they can, both way
   const udp = await openTunnel(limited.server, limited.clientId, echo.address, 'udp');
   const bulk = await Promise.all([visitAs(limited.ports[0], 'd', 0), visitAs(limited.ports[1], 'd', 1)]);
   let moved = 0;
-  for (const socket of bulk) socket.on('data', (chunk: Buffer) => { moved += chunk.length; });
+  for (const socket of bulk) {
+    socket.on('data', (chunk: Buffer) => {
+      moved += chunk.length;
+    });
+  }
   const { p50, p99, lost } = await udpLatency(udp.port, SECONDS);
   expect(moved).toBeGreaterThan(1024 * 1024);
   expect(lost).toBe(0);

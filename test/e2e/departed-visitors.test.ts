@@ -22,13 +22,22 @@ const password = 'what every visitor proves';
 
 /** A server, an agent and a target that says nothing and reads nothing, reached in every way there is. */
 async function start(sockets: string, halfClosedSeconds: number) {
-  const target = await startTarget((socket) => { socket.pause(); });
+  const target = await startTarget((socket) => {
+    socket.pause();
+  });
   const environment = { ADIT_SOCKETS: sockets, ADIT_HALF_CLOSED_SECONDS: String(halfClosedSeconds) };
   const { server, agent, clientId, tunnel } = await serve(target.address, { environment, client: { max_conn: VISITORS } });
   const open = async (type: 'httpProxy' | 'socks5') => (await openTunnel(server, clientId, '', type)).port;
   const [httpProxy, socks5] = [await open('httpProxy'), await open('socks5')];
   await write(server, '/index/add/', { client_id: clientId, type: 'secret', target: target.address, password });
-  await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: target.address, cert_file_path: covering.certificate, key_file_path: covering.key });
+  await write(server, '/index/addhost/', {
+    client_id: clientId,
+    host,
+    scheme: 'all',
+    target: target.address,
+    cert_file_path: covering.certificate,
+    key_file_path: covering.key,
+  });
   const secret = await startVisitorProcess(server, 'secret', password, environment);
   const request = `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 100000000\r\n\r\n`;
   const asked = async (port: number, text: string): Promise<net.Socket> => {
@@ -47,7 +56,10 @@ async function start(sockets: string, halfClosedSeconds: number) {
       socket.write(request);
       return socket;
     }],
-    ['httpProxy, forwarding', () => asked(httpProxy, `POST http://${target.address}/ HTTP/1.1\r\nHost: ${target.address}\r\nContent-Length: 100000000\r\n\r\n`)],
+    [
+      'httpProxy, forwarding',
+      () => asked(httpProxy, `POST http://${target.address}/ HTTP/1.1\r\nHost: ${target.address}\r\nContent-Length: 100000000\r\n\r\n`),
+    ],
     ['httpProxy, CONNECT', async () => {
       const socket = await asked(httpProxy, `CONNECT ${target.address} HTTP/1.1\r\nHost: ${target.address}\r\n\r\n`);
       await once(socket, 'data');
@@ -89,7 +101,13 @@ async function allGone({ server, clientId, programs }: Awaited<ReturnType<typeof
 async function fill(visitors: readonly net.Socket[]): Promise<void> {
   const block = Buffer.alloc(1024 * 1024);
   await Promise.all(visitors.map(async (visitor) => {
-    for (let still = 0, waiting = 0; still < 10; await new Promise((resolve) => { setTimeout(resolve, 20); })) {
+    for (
+      let still = 0, waiting = 0;
+      still < 10;
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      })
+    ) {
       if (visitor.writableLength < 4 * block.length) visitor.write(block);
       still = visitor.writableLength >= 4 * block.length && visitor.writableLength === waiting ? still + 1 : 0;
       waiting = visitor.writableLength;
@@ -98,48 +116,64 @@ async function fill(visitors: readonly net.Socket[]): Promise<void> {
 }
 
 /** How visitors leave, and how many of them. */
-const departures: ReadonlyArray<readonly [name: string, count: (ways: number) => number, leave: (visitors: readonly net.Socket[]) => Promise<unknown> | void]> = [
-  ['reset their connections', () => VISITORS, (visitors) => visitors.forEach(reset)],
-  ['ended their direction and then reset their connections', () => VISITORS, (visitors) => Promise.all(visitors.map(async (visitor) => {
-    await new Promise<void>((resolve) => { visitor.end(() => resolve()); });
-    reset(visitor);
-  }))],
-  ['went while nothing more was read from them', (ways) => ways, async (visitors) => {
-    await fill(visitors);
-    visitors.forEach(reset);
-  }],
-];
+const departures: ReadonlyArray<readonly [name: string, count: (ways: number) => number, leave: (visitors: readonly net.Socket[]) => Promise<unknown> | void]> =
+  [
+    ['reset their connections', () => VISITORS, (visitors) => visitors.forEach(reset)],
+    ['ended their direction and then reset their connections', () => VISITORS, (visitors) =>
+      Promise.all(visitors.map(async (visitor) => {
+        await new Promise<void>((resolve) => {
+          visitor.end(() => resolve());
+        });
+        reset(visitor);
+      }))],
+    ['went while nothing more was read from them', (ways) => ways, async (visitors) => {
+      await fill(visitors);
+      visitors.forEach(reset);
+    }],
+  ];
 
-test.each(BACKEND_NAMES)(`visitors of a silent target who are gone, with sockets by %s: ${VISITORS} of them leave every connection and descriptor free within 10 s, however they went`, async (sockets) => {
-  const rig = await start(sockets, 86_400);
-  let before = rig.programs.map(() => Number.POSITIVE_INFINITY);
-  // Once first: then server and agent open what they keep.
-  for (const [name, count, leave] of [...departures.slice(0, 1), ...departures]) {
-    const visitors = await crowd(rig.ways, rig.target, count(rig.ways.length));
-    expect([name, (await getClient(rig.server, rig.clientId)).NowConn]).toEqual([name, visitors.length]);
-    await leave(visitors);
-    await allGone(rig, before).catch((cause: unknown) => { throw new Error(`after visitors who ${name}`, { cause }); });
-    if (before.includes(Number.POSITIVE_INFINITY)) before = rig.programs.map(descriptors);
-  }
-}, 120_000);
+test.each(BACKEND_NAMES)(
+  `visitors of a silent target who are gone, with sockets by %s: ${VISITORS} of them leave every connection and descriptor free within 10 s, however they went`,
+  async (sockets) => {
+    const rig = await start(sockets, 86_400);
+    let before = rig.programs.map(() => Number.POSITIVE_INFINITY);
+    // Once first: then server and agent open what they keep.
+    for (const [name, count, leave] of [...departures.slice(0, 1), ...departures]) {
+      const visitors = await crowd(rig.ways, rig.target, count(rig.ways.length));
+      expect([name, (await getClient(rig.server, rig.clientId)).NowConn]).toEqual([name, visitors.length]);
+      await leave(visitors);
+      await allGone(rig, before).catch((cause: unknown) => {
+        throw new Error(`after visitors who ${name}`, { cause });
+      });
+      if (before.includes(Number.POSITIVE_INFINITY)) before = rig.programs.map(descriptors);
+    }
+  },
+  120_000,
+);
 
-test('visitors who ended their direction and stay lose their connection when nothing has moved for so long; one whose other direction is in use keeps it, with every way of sockets', async () => {
-  await Promise.all(BACKEND_NAMES.map(async (sockets) => {
-    const rig = await start(sockets, 4);
-    const accepted = rig.target.accepted();
-    const reader = await visit(rig.tunnel.port);
-    let read = 0;
-    reader.on('data', (chunk) => { read += chunk.length; }).end('and now you');
-    const speaker = await accepted;
-    const speaking = setInterval(() => speaker.write('x'), 500);
-    const visitors = await crowd(rig.ways, rig.target, rig.ways.length * 2);
-    const since = performance.now();
-    for (const visitor of visitors) visitor.resume().end();
-    await eventuallyAsync(async () => (await getClient(rig.server, rig.clientId)).NowConn, (open) => open === 1, 30_000);
-    expect(performance.now() - since).toBeGreaterThan(3500);
-    const before = read;
-    await eventually(() => read, (bytes) => bytes > before + 4);
-    expect(reader.destroyed).toBe(false);
-    clearInterval(speaking);
-  }));
-}, 120_000);
+test(
+  'visitors who ended their direction and stay lose their connection when nothing has moved for so long; one whose other direction is in use keeps it, with every way of sockets',
+  async () => {
+    await Promise.all(BACKEND_NAMES.map(async (sockets) => {
+      const rig = await start(sockets, 4);
+      const accepted = rig.target.accepted();
+      const reader = await visit(rig.tunnel.port);
+      let read = 0;
+      reader.on('data', (chunk) => {
+        read += chunk.length;
+      }).end('and now you');
+      const speaker = await accepted;
+      const speaking = setInterval(() => speaker.write('x'), 500);
+      const visitors = await crowd(rig.ways, rig.target, rig.ways.length * 2);
+      const since = performance.now();
+      for (const visitor of visitors) visitor.resume().end();
+      await eventuallyAsync(async () => (await getClient(rig.server, rig.clientId)).NowConn, (open) => open === 1, 30_000);
+      expect(performance.now() - since).toBeGreaterThan(3500);
+      const before = read;
+      await eventually(() => read, (bytes) => bytes > before + 4);
+      expect(reader.destroyed).toBe(false);
+      clearInterval(speaking);
+    }));
+  },
+  120_000,
+);

@@ -29,7 +29,8 @@ const crowd = sized(5, 40);
 const attempts = sized(3, 1);
 
 const tunnelFields = 'id mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol enabled noStore createdAt';
-const clientFields = 'id verifyKey remark enabled basicUser compress encrypt configAllowed rateLimit flowLimit maxConnections maxTunnels webUsername blocklist allowlistEnabled allowlist expiresAt effectiveExpiresAt createdAt owner { id username expiresAt } runtime { connected address localAddress version connections rate inletBytes exportBytes lastOnlineAt }';
+const clientFields =
+  'id verifyKey remark enabled basicUser compress encrypt configAllowed rateLimit flowLimit maxConnections maxTunnels webUsername blocklist allowlistEnabled allowlist expiresAt effectiveExpiresAt createdAt owner { id username expiresAt } runtime { connected address localAddress version connections rate inletBytes exportBytes lastOnlineAt }';
 const runtime = 'runtime { running connections rate inletBytes exportBytes refusals { cause count } health { type targets { target healthy failures } } }';
 const aliases = (count: number, text: (n: number) => string) => Array.from({ length: count }, (_, n) => text(n)).join(' ');
 
@@ -44,12 +45,25 @@ const operations: Readonly<Record<string, readonly [query: string, code?: string
   'long texts in every row': [`{ tunnels(limit: 200) { rows { ${aliases(28, (n) => `a${n}: localPath`)} } } }`, 'RESULT_TOO_LARGE'],
   searches: [`{ ${aliases(11, (n) => `a${n}: tunnels(search: "${'ab'.repeat(400)}${n}", limit: 1) { total }`)} }`],
   '29 searches': [`{ ${aliases(29, (n) => `a${n}: tunnels(search: "x${n}", limit: 1) { total }`)} }`, 'OPERATION_TOO_COSTLY'],
-  'orders and offsets': [`{ ${aliases(29, (n) => `a${n}: tunnels(sort: { field: REMARK, direction: DESC }, offset: ${4000 - n}, limit: 10) { rows { id } }`)} }`],
-  'filters that look at each of the tunnels': [`{ ${aliases(11, (n) => `a${n}: tunnels(filter: { connected: false, enabled: true }, sort: { field: TARGET }, offset: ${n}, limit: 1) { total rows { id } }`)} }`],
+  'orders and offsets': [
+    `{ ${aliases(29, (n) => `a${n}: tunnels(sort: { field: REMARK, direction: DESC }, offset: ${4000 - n}, limit: 10) { rows { id } }`)} }`,
+  ],
+  'filters that look at each of the tunnels': [
+    `{ ${
+      aliases(11, (n) => `a${n}: tunnels(filter: { connected: false, enabled: true }, sort: { field: TARGET }, offset: ${n}, limit: 1) { total rows { id } }`)
+    } }`,
+  ],
   introspection: [getIntrospectionQuery()],
-  'introspection with aliases': [`{ __schema { types { ${aliases(25, (n) => `a${n}: fields { name type { name fields { name description args { name } } } }`)} } } }`, 'OPERATION_TOO_COSTLY'],
+  'introspection with aliases': [
+    `{ __schema { types { ${aliases(25, (n) => `a${n}: fields { name type { name fields { name description args { name } } } }`)} } } }`,
+    'OPERATION_TOO_COSTLY',
+  ],
   'the same field a thousand times': [`{ server { ${'version '.repeat(990)} } }`, 'GRAPHQL_VALIDATION_FAILED'],
-  'the same fields in many fragments': [`{ ${aliases(28, (n) => `...F${n}`)} } ${aliases(28, (n) => `fragment F${n} on Query { clients(limit: 1) { rows { ${'id remark verifyKey '.repeat(5)} } } }`)}`],
+  'the same fields in many fragments': [
+    `{ ${aliases(28, (n) => `...F${n}`)} } ${
+      aliases(28, (n) => `fragment F${n} on Query { clients(limit: 1) { rows { ${'id remark verifyKey '.repeat(5)} } } }`)
+    }`,
+  ],
 };
 
 eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,000 clients and ${tunnelCount} tunnels`, (databases) => {
@@ -76,7 +90,7 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
    */
   async function watched(work: () => Promise<unknown>): Promise<{ held: number; waited: number }> {
     await work();
-    for (let left = attempts; ; left--) {
+    for (let left = attempts;; left--) {
       await hold.most();
       const stop = await askHealth(server);
       await work();
@@ -88,14 +102,20 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
   async function graphql(query: string, bearer: string): Promise<string> {
     // No two texts are the same: the server remembers those that it has read and checked.
     const body = JSON.stringify({ query: `${query} # ${++sent}` });
-    const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` }, body });
+    const response = await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+      body,
+    });
     return response.text();
   }
 
   test.each(Object.keys(operations))('an operation of a user: %s', async (name) => {
     const [query = '', code] = operations[name] ?? [];
     let answered = '';
-    const figures = await watched(async () => { answered = await graphql(query, token); });
+    const figures = await watched(async () => {
+      answered = await graphql(query, token);
+    });
     expect(answered.slice(0, 200)).toMatch(code === undefined ? /^{"data":{/ : new RegExp(`^{"errors":.*"${code}"`));
     expect(beyond(figures)).toEqual([]);
   });
@@ -121,34 +141,67 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
   });
 
   test('the metrics, the page of the editor, and a page of clients whose lists have 1 MB', async () => {
-    const page = async () => (await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { headers: { accept: 'text/html', authorization: `Bearer ${readOnly}` } })).text();
-    for (const [name, work] of Object.entries({ metrics: () => metrics(server), page, list: () => call(server, '/client/list/', { sort: 'Id', order: 'desc', limit: 10 }) })) {
+    const page = async () =>
+      (await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { headers: { accept: 'text/html', authorization: `Bearer ${readOnly}` } })).text();
+    for (
+      const [name, work] of Object.entries({
+        metrics: () => metrics(server),
+        page,
+        list: () => call(server, '/client/list/', { sort: 'Id', order: 'desc', limit: 10 }),
+      })
+    ) {
       expect({ name, beyond: beyond(await watched(work)) }).toEqual({ name, beyond: [] });
     }
   });
 
   test('lists of a user without a limit, many at once', async () => {
-    const list = async (path: string) => (await fetch(`http://127.0.0.1:${server.httpPort}${path}`, { method: 'POST', headers: { authorization: `Bearer ${token}` } })).text();
-    const figures = await watched(() => Promise.all(['/client/list/', `/index/gettunnel/?limit=${sized(100, 500)}`, `/index/gettunnel/?search=tunnel&limit=${sized(60, 300)}`, '/index/hostlist/'].map(list)));
+    const list = async (path: string) =>
+      (await fetch(`http://127.0.0.1:${server.httpPort}${path}`, { method: 'POST', headers: { authorization: `Bearer ${token}` } })).text();
+    const figures = await watched(() =>
+      Promise.all(
+        ['/client/list/', `/index/gettunnel/?limit=${sized(100, 500)}`, `/index/gettunnel/?search=tunnel&limit=${sized(60, 300)}`, '/index/hostlist/'].map(
+          list,
+        ),
+      )
+    );
     expect(beyond(figures)).toEqual([]);
   });
 
   test('twelve lists of a user whose clients have long lists of addresses, at once', async () => {
-    const list = async () => (await fetch(`http://127.0.0.1:${server.httpPort}/client/list/`, { method: 'POST', headers: { authorization: `Bearer ${lister}` } })).text();
+    const list = async () =>
+      (await fetch(`http://127.0.0.1:${server.httpPort}/client/list/`, { method: 'POST', headers: { authorization: `Bearer ${lister}` } })).text();
     const figures = await watched(() => Promise.all(Array.from({ length: 12 }, list)));
     expect(beyond(figures)).toEqual([]);
   });
 
   test("an administrator's operations", async () => {
     const { auth_key: key, timestamp } = signedNow();
-    const run = async (query: string) => (await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp) }, body: JSON.stringify({ query }) })).text();
-    for (const query of [
-      `{ tunnels(limit: 200) { total rows { ${tunnelFields} client { ${clientFields} } } } }`, `{ clients(limit: 200, offset: 9000) { total rows { ${clientFields} } } }`,
-      '{ users(limit: 200) { rows { id username clients(limit: 50) { rows { id } } } } }', '{ auditEntries(limit: 200) { rows { id before after } } }',
-      `{ ${aliases(5, (n) => `a${n}: tunnels(filter: { connected: false, enabled: true, running: false }, sort: { field: REMARK }, offset: ${n}, limit: 1) { total rows { id } }`)} }`,
-      `{ ${aliases(3, (n) => `a${n}: tunnels(filter: { connected: false }, search: "tunnel", sort: { field: TARGET }, offset: ${n}, limit: 1) { total rows { id } }`)} }`,
-      '{ hosts(filter: { certificateDaysRemainingBelow: 15 }) { total } clients(filter: { usageAbovePercent: 80, expiresBefore: "2030-01-01T00:00:00Z" }) { total } }',
-    ]) {
+    const run = async (query: string) =>
+      (await fetch(`http://127.0.0.1:${server.httpPort}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp) },
+        body: JSON.stringify({ query }),
+      })).text();
+    for (
+      const query of [
+        `{ tunnels(limit: 200) { total rows { ${tunnelFields} client { ${clientFields} } } } }`,
+        `{ clients(limit: 200, offset: 9000) { total rows { ${clientFields} } } }`,
+        '{ users(limit: 200) { rows { id username clients(limit: 50) { rows { id } } } } }',
+        '{ auditEntries(limit: 200) { rows { id before after } } }',
+        `{ ${
+          aliases(
+            5,
+            (n) =>
+              `a${n}: tunnels(filter: { connected: false, enabled: true, running: false }, sort: { field: REMARK }, offset: ${n}, limit: 1) { total rows { id } }`,
+          )
+        } }`,
+        `{ ${
+          aliases(3, (n) =>
+            `a${n}: tunnels(filter: { connected: false }, search: "tunnel", sort: { field: TARGET }, offset: ${n}, limit: 1) { total rows { id } }`)
+        } }`,
+        '{ hosts(filter: { certificateDaysRemainingBelow: 15 }) { total } clients(filter: { usageAbovePercent: 80, expiresBefore: "2030-01-01T00:00:00Z" }) { total } }',
+      ]
+    ) {
       expect({ query, beyond: beyond(await watched(() => run(query))) }).toEqual({ query, beyond: [] });
     }
   });
@@ -164,10 +217,18 @@ async function fill(store: TestStore): Promise<{ token: string; readOnly: string
   const { id: userId } = await store.db.user.create({ data: { username: 'hostile', passwordHash: '' } });
   // As long as a user may make them: 64 KB each.
   const long = Array.from({ length: 5000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join('\n');
-  const clients = await seedClients(store, 10_000, (n) => ({ userId: n <= 100 ? userId : null, blackIpList: n === 1 ? long : '', ipWhiteList: n === 1 ? long : '', enabled: n % 10 > 0 }));
+  const clients = await seedClients(
+    store,
+    10_000,
+    (n) => ({ userId: n <= 100 ? userId : null, blackIpList: n === 1 ? long : '', ipWhiteList: n === 1 ? long : '', enabled: n % 10 > 0 }),
+  );
   const [first = 0] = clients;
   const tunnel = (n: number) => ({
-    clientId: n <= 300 ? first : clients[n <= 800 ? n % 100 : n % 10_000] ?? first, mode: 'secret', port: 0, password: `password ${n}`, target: n <= longTexts ? '1\n'.repeat(8000) : `10.0.0.1:${n}`,
+    clientId: n <= 300 ? first : clients[n <= 800 ? n % 100 : n % 10_000] ?? first,
+    mode: 'secret',
+    port: 0,
+    password: `password ${n}`,
+    target: n <= longTexts ? '1\n'.repeat(8000) : `10.0.0.1:${n}`,
     localPath: n <= longTexts ? 'p'.repeat(4000) : '',
   });
   // A transaction has 15 s.
@@ -178,7 +239,12 @@ async function fill(store: TestStore): Promise<{ token: string; readOnly: string
   // As long as an administrator may make them: 1 MB each.
   const longest = Array.from({ length: 80_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`).join('\n');
   const [longestClient = 0] = await seedClients(store, longestLists, (n) => ({ vkey: `long key ${n}`, blackIpList: longest, ipWhiteList: longest }));
-  await seedTunnels(store, longestClient, longestTunnels, (n) => ({ clientId: longestClient, mode: 'secret', port: 0, password: `one of a client with long lists ${n}` }));
+  await seedTunnels(
+    store,
+    longestClient,
+    longestTunnels,
+    (n) => ({ clientId: longestClient, mode: 'secret', port: 0, password: `one of a client with long lists ${n}` }),
+  );
   const tokenOf = async (owner: number, mayOnlyRead: boolean) => {
     const { token, hash } = newToken();
     await store.db.apiToken.create({ data: { userId: owner, name: 'test', hash, readOnly: mayOnlyRead } });

@@ -23,25 +23,40 @@ async function start(serveTarget: (socket: net.Socket) => void, environment: Rea
   const target = await startTarget(serveTarget);
   const served = await serve(target.address, { environment });
   const { server, clientId } = served;
-  await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: target.address, cert_file_path: covering.certificate, key_file_path: covering.key });
+  await write(server, '/index/addhost/', {
+    client_id: clientId,
+    host,
+    scheme: 'all',
+    target: target.address,
+    cert_file_path: covering.certificate,
+    key_file_path: covering.key,
+  });
   return { ...served, target };
 }
 
-test('forty HTTP/2 visitors who cancel hundreds of requests at the same moment hold the event loop for a fraction of what all of those would take', async () => {
-  const { server } = await start((socket) => socket.on('data', () => undefined), watchedLoop);
-  const hold = new LoopHold(server);
-  const burst = Buffer.concat(Array.from({ length: 700 }, (_, index) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1)])));
-  const visitors = await Promise.all(Array.from({ length: 40 }, () => silentHttp2(server.secureHostsPort, host)));
-  await hold.most();
-  await Promise.all(visitors.map((visitor) => new Promise((resolve) => {
-    visitor.on('close', resolve).resume();
-    visitor.write(burst);
-  })));
-  expect(await hold.most()).toBeLessThan(700);
-}, 60_000);
+test(
+  'forty HTTP/2 visitors who cancel hundreds of requests at the same moment hold the event loop for a fraction of what all of those would take',
+  async () => {
+    const { server } = await start((socket) => socket.on('data', () => undefined), watchedLoop);
+    const hold = new LoopHold(server);
+    const burst = Buffer.concat(Array.from({ length: 700 }, (_, index) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1)])));
+    const visitors = await Promise.all(Array.from({ length: 40 }, () => silentHttp2(server.secureHostsPort, host)));
+    await hold.most();
+    await Promise.all(visitors.map((visitor) =>
+      new Promise((resolve) => {
+        visitor.on('close', resolve).resume();
+        visitor.write(burst);
+      })
+    ));
+    expect(await hold.most()).toBeLessThan(700);
+  },
+  60_000,
+);
 
 function endless(socket: net.Socket): void {
-  const more = (): void => { while (!socket.destroyed && socket.write(hints)); };
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(hints));
+  };
   socket.on('drain', more);
   more();
 }
@@ -49,7 +64,9 @@ function endless(socket: net.Socket): void {
 /** What an HTTP/2 visitor that reads nothing may send, and what the target answers. */
 const floods: ReadonlyArray<readonly [name: string, answers: (socket: net.Socket) => void, make: (index: number) => Buffer, most: number]> = [
   ['interim responses to 100 requests', endless, (index) => frames.request(2 * index + 1, fields), 100],
-  ['the heads of responses to requests that are taken back', (socket) => { socket.on('data', () => socket.write(answer)); }, (index) => {
+  ['the heads of responses to requests that are taken back', (socket) => {
+    socket.on('data', () => socket.write(answer));
+  }, (index) => {
     const back = 2 * (index - 64) + 1;
     return Buffer.concat([frames.request(2 * index + 1, fields), ...back > 0 ? [frames.reset(back)] : []]);
   }, Number.POSITIVE_INFINITY],
@@ -69,10 +86,15 @@ test.each(floods)('%s for an HTTP/2 visitor who reads nothing leave the server a
   expect(Math.max(...growth)).toBeLessThan(MOST_GROWTH);
 }, 60_000);
 
-test.each([
-  ['answers to requests for a host that is not there', (port: number) => ({ port, request: 'GET / HTTP/1.1\r\nHost: nowhere.example\r\n\r\n' })],
-  ['a proxy that asks for a login', (_port: number, proxy: number) => ({ port: proxy, request: 'CONNECT a.example:1 HTTP/1.1\r\nHost: a.example:1\r\n\r\n' })],
-] as const)('%s: a visitor who sends requests without end and reads nothing is read no further, and the server stays as small as it was', async (_, way) => {
+test.each(
+  [
+    ['answers to requests for a host that is not there', (port: number) => ({ port, request: 'GET / HTTP/1.1\r\nHost: nowhere.example\r\n\r\n' })],
+    [
+      'a proxy that asks for a login',
+      (_port: number, proxy: number) => ({ port: proxy, request: 'CONNECT a.example:1 HTTP/1.1\r\nHost: a.example:1\r\n\r\n' }),
+    ],
+  ] as const,
+)('%s: a visitor who sends requests without end and reads nothing is read no further, and the server stays as small as it was', async (_, way) => {
   const { server, agent, clientId } = await start(() => undefined);
   await write(server, '/client/edit/', { id: clientId, u: 'name', p: 'word' });
   const { port, request } = way(server.hostsPort, (await openTunnel(server, clientId, '', 'httpProxy')).port);
@@ -80,7 +102,9 @@ test.each([
   const growth = await memoryGrowth([server.child, agent], async () => {
     const visitor = await visit(port);
     visitor.pause();
-    const more = (): void => { while (!visitor.destroyed && visitor.write(requests)); };
+    const more = (): void => {
+      while (!visitor.destroyed && visitor.write(requests));
+    };
     visitor.on('drain', more);
     more();
     await delay(LASTS);

@@ -18,7 +18,9 @@ const directory = temporaryDirectory();
 async function startOrigin(): Promise<string> {
   const server = http.createServer((request, response) => {
     let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => { body += text; });
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text;
+    });
     request.on('end', () => response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers, body })));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -32,7 +34,13 @@ async function startOrigin(): Promise<string> {
 async function ask(server: ServerProcess, host: string, options: https.RequestOptions & { readonly secure?: boolean } = {}) {
   const { secure = false, ...more } = options;
   const request = (secure ? https : http).request({
-    host: '127.0.0.1', port: secure ? server.secureHostsPort : server.hostsPort, servername: host, rejectUnauthorized: false, agent: false, ...more, headers: { host, ...more.headers },
+    host: '127.0.0.1',
+    port: secure ? server.secureHostsPort : server.hostsPort,
+    servername: host,
+    rejectUnauthorized: false,
+    agent: false,
+    ...more,
+    headers: { host, ...more.headers },
   });
   const answered = once(request, 'response');
   request.end(more.method === 'POST' ? 'some body' : undefined);
@@ -49,7 +57,10 @@ test('a host created through the legacy API serves its target at once', async ()
   const id = await write(server, '/index/addhost/', { client_id: clientId, host: 'app.example.test', target, header: 'X-Team: a', hostchange: 'inner.test' });
   const answer = await ask(server, 'app.example.test', { path: '/a?b', method: 'POST', headers: { 'content-length': 9 } });
   expect(JSON.parse(answer.text)).toMatchObject({
-    method: 'POST', url: '/a?b', body: 'some body', headers: { host: 'inner.test', 'x-team': 'a', 'x-forwarded-for': '127.0.0.1', 'x-forwarded-host': 'app.example.test', 'x-forwarded-proto': 'http' },
+    method: 'POST',
+    url: '/a?b',
+    body: 'some body',
+    headers: { host: 'inner.test', 'x-team': 'a', 'x-forwarded-for': '127.0.0.1', 'x-forwarded-host': 'app.example.test', 'x-forwarded-proto': 'http' },
   });
   await write(server, '/index/hoststop/', { id });
   expect(await ask(server, 'app.example.test')).toMatchObject({ status: 404 });
@@ -59,7 +70,9 @@ test('a host created through the legacy API serves its target at once', async ()
   expect(await ask(server, 'app.example.test', { auth: 'name:word' })).toMatchObject({ status: 200 });
   agent.kill('SIGKILL');
   await agent.exited;
-  for (let status = 0; status !== 503; status = (await ask(server, 'app.example.test', { auth: 'name:word' })).status ?? 0) expect([0, 200, 502, 503]).toContain(status);
+  for (let status = 0; status !== 503; status = (await ask(server, 'app.example.test', { auth: 'name:word' })).status ?? 0) {
+    expect([0, 200, 502, 503]).toContain(status);
+  }
 });
 
 test('a change drops no connection of another host, of another path of the same one, or of the changed one itself', async () => {
@@ -78,7 +91,9 @@ test('a change drops no connection of another host, of another path of the same 
   const id = await add('app.example.test', '/');
   const places = { path: await add('app.example.test', '/api'), other: await add('other.example.test', '/') };
 
-  const [response] = await once(http.get({ host: '127.0.0.1', port: server.hostsPort, headers: { host: 'app.example.test' }, agent: false }), 'response') as [http.IncomingMessage];
+  const [response] = await once(http.get({ host: '127.0.0.1', port: server.hostsPort, headers: { host: 'app.example.test' }, agent: false }), 'response') as [
+    http.IncomingMessage,
+  ];
   const lines = readline.createInterface(response)[Symbol.asyncIterator]();
   const socket = new WebSocket(`ws://127.0.0.1:${server.hostsPort}/ws`, { headers: { host: 'app.example.test' } });
   await once(socket, 'open');
@@ -107,7 +122,7 @@ test('a change drops no connection of another host, of another path of the same 
   origin.close();
 });
 
-test('a platform domain serves its prefixes over https with the wildcard\'s certificate', async () => {
+test("a platform domain serves its prefixes over https with the wildcard's certificate", async () => {
   const { server, clientId } = await serve((await startEcho()).address);
   const target = await startOrigin();
   const [CertFilePath, KeyFilePath] = [path.join(directory, 'cert.pem'), path.join(directory, 'key.pem')];
@@ -118,7 +133,10 @@ test('a platform domain serves its prefixes over https with the wildcard\'s cert
   expect(await call(server, '/index/platformhostavailable/', prefix)).toMatchObject({ status: 1, available: true, host: 'shop.p.example.com' });
   const id = await write(server, '/index/addhost/', { client_id: clientId, domain_mode: 'platform', ...prefix, scheme: 'all', AutoHttps: true, target });
   expect(await call(server, '/index/platformhostavailable/', prefix)).toMatchObject({ available: false });
-  expect(await ask(server, 'shop.p.example.com', { path: '/x?y' })).toMatchObject({ status: 301, location: `https://shop.p.example.com:${server.secureHostsPort}/x?y` });
+  expect(await ask(server, 'shop.p.example.com', { path: '/x?y' })).toMatchObject({
+    status: 301,
+    location: `https://shop.p.example.com:${server.secureHostsPort}/x?y`,
+  });
   const answer = await ask(server, 'shop.p.example.com', { secure: true, path: '/x?y', ca: covering.certificate, rejectUnauthorized: true });
   expect(JSON.parse(answer.text)).toMatchObject({ url: '/x?y', headers: { 'x-forwarded-proto': 'https' } });
   const moved = { cert: path.join(directory, 'cert2.pem'), key: path.join(directory, 'key2.pem') };

@@ -39,10 +39,22 @@ function numbers(seed: number): () => number {
 test('visitors that reset streams in the same packet with frames that resume them neither stop the server nor increase its memory', async () => {
   const target = await startTarget(answer);
   const { server, clientId } = await serve(target.address);
-  await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: target.address, cert_file_path: covering.certificate, key_file_path: covering.key });
-  const request = (method: string, path: string, length?: number) => [
-    [':method', method], [':scheme', 'https'], [':authority', host], [':path', `/${path}`], ...length === undefined ? [] : [['content-length', `${length}`] as const],
-  ] as const;
+  await write(server, '/index/addhost/', {
+    client_id: clientId,
+    host,
+    scheme: 'all',
+    target: target.address,
+    cert_file_path: covering.certificate,
+    key_file_path: covering.key,
+  });
+  const request = (method: string, path: string, length?: number) =>
+    [
+      [':method', method],
+      [':scheme', 'https'],
+      [':authority', host],
+      [':path', `/${path}`],
+      ...length === undefined ? [] : [['content-length', `${length}`] as const],
+    ] as const;
   let sessions = 0;
   let resets = 0;
 
@@ -61,7 +73,11 @@ test('visitors that reset streams in the same packet with frames that resume the
         for (let i = 0; i < 4; i++) {
           last += 2;
           open.push(last);
-          begun.push(random() < 0.5 ? frames.request(last, request('GET', one(['big', 'empty', 'cut']))) : frames.begun(last, request('POST', one(['big', 'empty', 'cut']), one([2, 10, 100]))));
+          begun.push(
+            random() < 0.5
+              ? frames.request(last, request('GET', one(['big', 'empty', 'cut'])))
+              : frames.begun(last, request('POST', one(['big', 'empty', 'cut']), one([2, 10, 100]))),
+          );
         }
         socket.write(Buffer.concat(begun));
         // Meanwhile the responses fill their windows.

@@ -19,27 +19,35 @@ const direct = Object.values(networkInterfaces()).some((list) => list?.some(({ i
 
 const backends = [netBackend, onreadBackend, await capturedBackend()];
 const transports = [
-  { transport: 'plain', crypt: false, compress: false }, { transport: 'crypt', crypt: true, compress: false },
-  { transport: 'compress', crypt: false, compress: true }, { transport: 'both', crypt: true, compress: true },
+  { transport: 'plain', crypt: false, compress: false },
+  { transport: 'crypt', crypt: true, compress: false },
+  { transport: 'compress', crypt: false, compress: true },
+  { transport: 'both', crypt: true, compress: true },
 ];
 const cases = backends.flatMap((sockets) => transports.map((each) => ({ ...each, sockets, backend: sockets.name })));
 
 describe.each(cases.map((each, index) => ({ ...each, index })))('sockets by $backend, $transport', ({ sockets, crypt, compress, index }) => {
-  test(`36 streams of 1 byte to ${STREAMS.at(-1)?.bytes} arrive whole ${endurance ? 'through each type of tunnel and host' : 'through tunnels of every type and hosts'}`, async () => {
-    const server = await startEngine({ sockets, stored: { clients: [{ ...CLIENT, ...fresh, crypt, compress }] } });
-    await startAgent(server, { sockets, allowFiles: [tmpdir()] });
-    const seen: Seen = new Map();
-    const ways = await openWays(server, { sockets, seen, direct });
-    expect(STREAMS).toHaveLength(36);
-    // The whole form: all streams through each way. The short one: each stream through one, another one in each case.
-    const rounds = endurance
-      ? ways.map((way) => STREAMS.map((stream) => ({ stream, way })))
-      : [STREAMS.map((stream, n) => ({ stream, way: ways[(n + index) % ways.length] }))];
-    for (const round of rounds) await carry(round, seen);
-    const datagramVisitors = rounds.flat().filter(({ way }) => way?.name === 'udp').length;
-    // Datagrams have no end: their visitors stay for a minute, and a direct path as long as its visitor.
-    await eventually(() => server.engine.counts.visitors, (open) => open <= datagramVisitors + 1);
-  }, sized(60_000, 1_200_000));
+  test(
+    `36 streams of 1 byte to ${STREAMS.at(-1)?.bytes} arrive whole ${
+      endurance ? 'through each type of tunnel and host' : 'through tunnels of every type and hosts'
+    }`,
+    async () => {
+      const server = await startEngine({ sockets, stored: { clients: [{ ...CLIENT, ...fresh, crypt, compress }] } });
+      await startAgent(server, { sockets, allowFiles: [tmpdir()] });
+      const seen: Seen = new Map();
+      const ways = await openWays(server, { sockets, seen, direct });
+      expect(STREAMS).toHaveLength(36);
+      // The whole form: all streams through each way. The short one: each stream through one, another one in each case.
+      const rounds = endurance
+        ? ways.map((way) => STREAMS.map((stream) => ({ stream, way })))
+        : [STREAMS.map((stream, n) => ({ stream, way: ways[(n + index) % ways.length] }))];
+      for (const round of rounds) await carry(round, seen);
+      const datagramVisitors = rounds.flat().filter(({ way }) => way?.name === 'udp').length;
+      // Datagrams have no end: their visitors stay for a minute, and a direct path as long as its visitor.
+      await eventually(() => server.engine.counts.visitors, (open) => open <= datagramVisitors + 1);
+    },
+    sized(60_000, 1_200_000),
+  );
 });
 
 async function carry(pairs: readonly { readonly stream: Stream; readonly way: StreamWay | undefined }[], seen: Seen): Promise<void> {

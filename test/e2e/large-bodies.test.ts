@@ -37,7 +37,10 @@ const overHttp1: Ask = async (method, path) => {
 };
 
 const overHttp2: Ask = async (method, path) => {
-  const session = http2.connect(site.https, { lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]), rejectUnauthorized: false });
+  const session = http2.connect(site.https, {
+    lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
+    rejectUnauthorized: false,
+  });
   const stream: Duplex = session.request({ ':method': method, ':path': path });
   return { body: stream, response: once(stream, 'response').then(() => stream), end: () => session.close() };
 };
@@ -47,36 +50,41 @@ async function growth(work: () => Promise<void>): Promise<number> {
   const programs = [site.server.child, site.agent];
   const before = programs.map(residentBytes);
   let most = 0;
-  const timer = setInterval(() => { most = Math.max(most, ...programs.map((program, index) => residentBytes(program) - (before[index] ?? 0))); }, 50);
+  const timer = setInterval(() => {
+    most = Math.max(most, ...programs.map((program, index) => residentBytes(program) - (before[index] ?? 0)));
+  }, 50);
   await work();
   clearInterval(timer);
   return most;
 }
 
-describe.each([['HTTP/1.1', overHttp1], ['HTTP/2', overHttp2]] as const)(`${BYTES / 1024 / 1024} MB over %s arrive as they were sent, and grow neither program by more than 64 MB`, (_version, ask) => {
-  const upload = async (bytes: number): Promise<void> => {
-    const { body, response, end } = await ask('POST', '/up');
-    await pipeline(Readable.from(payload(bytes, SEED)), body, { end: true });
-    expect(await text(await response)).toBe(bytes === BYTES ? whole : hashOf(bytes, SEED));
-    end();
-  };
-  const download = async (bytes: number): Promise<void> => {
-    const { body, response, end } = await ask('GET', `/down/${bytes}/${SEED}`);
-    body.end();
-    const hash = createHash('sha256');
-    for await (const chunk of await response) hash.update(chunk);
-    expect(hash.digest('hex')).toBe(bytes === BYTES ? whole : hashOf(bytes, SEED));
-    end();
-  };
+describe.each([['HTTP/1.1', overHttp1], ['HTTP/2', overHttp2]] as const)(
+  `${BYTES / 1024 / 1024} MB over %s arrive as they were sent, and grow neither program by more than 64 MB`,
+  (_version, ask) => {
+    const upload = async (bytes: number): Promise<void> => {
+      const { body, response, end } = await ask('POST', '/up');
+      await pipeline(Readable.from(payload(bytes, SEED)), body, { end: true });
+      expect(await text(await response)).toBe(bytes === BYTES ? whole : hashOf(bytes, SEED));
+      end();
+    };
+    const download = async (bytes: number): Promise<void> => {
+      const { body, response, end } = await ask('GET', `/down/${bytes}/${SEED}`);
+      body.end();
+      const hash = createHash('sha256');
+      for await (const chunk of await response) hash.update(chunk);
+      expect(hash.digest('hex')).toBe(bytes === BYTES ? whole : hashOf(bytes, SEED));
+      end();
+    };
 
-  // A little first: what a program needs to work at all is no growth.
-  test('up', async () => {
-    await upload(4 * 1024 * 1024);
-    expect(await growth(() => upload(BYTES))).toBeLessThan(MOST_GROWTH);
-  }, limit);
+    // A little first: what a program needs to work at all is no growth.
+    test('up', async () => {
+      await upload(4 * 1024 * 1024);
+      expect(await growth(() => upload(BYTES))).toBeLessThan(MOST_GROWTH);
+    }, limit);
 
-  test('down', async () => {
-    await download(4 * 1024 * 1024);
-    expect(await growth(() => download(BYTES))).toBeLessThan(MOST_GROWTH);
-  }, limit);
-});
+    test('down', async () => {
+      await download(4 * 1024 * 1024);
+      expect(await growth(() => download(BYTES))).toBeLessThan(MOST_GROWTH);
+    }, limit);
+  },
+);

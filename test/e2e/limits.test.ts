@@ -3,7 +3,16 @@ import { endChildren } from '../support/child.ts';
 import { sized } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import {
-  clientNow, edit, greeted, isAllowedByPassword, type Limited, measureBurst, measureCut, measureFlow, measureRate, startLimited,
+  clientNow,
+  edit,
+  greeted,
+  isAllowedByPassword,
+  type Limited,
+  measureBurst,
+  measureCut,
+  measureFlow,
+  measureRate,
+  startLimited,
 } from '../support/limit-figures.ts';
 import { startServer, write, type Parameters } from '../support/processes.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
@@ -46,10 +55,25 @@ async function reconnected(): Promise<void> {
 
 describe('by calls of the legacy API, with a server and an agent in processes of their own', () => {
   test.each([
-    ['disabling the client', /the client is disabled/, () => admin('/client/changestatus/', { id: limited.clientId, status: 0 }), () => admin('/client/changestatus/', { id: limited.clientId, status: 1 })],
-    ['disabling its owner', /the client is disabled/, () => admin('/user/changestatus/', { id: ownerId, status: 0 }), () => admin('/user/changestatus/', { id: ownerId, status: 1 })],
+    [
+      'disabling the client',
+      /the client is disabled/,
+      () => admin('/client/changestatus/', { id: limited.clientId, status: 0 }),
+      () => admin('/client/changestatus/', { id: limited.clientId, status: 1 }),
+    ],
+    [
+      'disabling its owner',
+      /the client is disabled/,
+      () => admin('/user/changestatus/', { id: ownerId, status: 0 }),
+      () => admin('/user/changestatus/', { id: ownerId, status: 1 }),
+    ],
     ['an expiry in the past', /the client has expired/, () => client({ expire_time: '2020-01-01' }), () => client({ expire_time: '' })],
-    ["an owner's expiry in the past", /the client has expired/, () => admin('/user/edit/', { id: ownerId, expire_time: '2020-01-01' }), () => admin('/user/edit/', { id: ownerId, expire_time: '' })],
+    [
+      "an owner's expiry in the past",
+      /the client has expired/,
+      () => admin('/user/edit/', { id: ownerId, expire_time: '2020-01-01' }),
+      () => admin('/user/edit/', { id: ownerId, expire_time: '' }),
+    ],
   ])('%s cuts visitor and agent at once, which is refused and says why, and is back when it is undone', async (_, reason, change, undo) => {
     const said = limited.agent.output.length;
     expect(await measureCut(limited, change())).toBeLessThan(CUT_MS);

@@ -60,7 +60,9 @@ async function readSlowly(socket: net.Socket, programs: readonly Child[], before
     bytes += Buffer.isBuffer(chunk) ? chunk.length : 0;
     const due = start + bytes / PER_SECOND * 1000;
     if (due > start + SECONDS * 1000) break;
-    await new Promise((resolve) => { setTimeout(resolve, due - performance.now()); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, due - performance.now());
+    });
     growth = Math.max(growth, ...programs.map((program, index) => residentBytes(program) - (before[index] ?? 0)));
   }
   return { bytes, growth };

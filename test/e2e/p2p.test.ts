@@ -106,17 +106,24 @@ describeInRig('p2p between NATs', () => {
     for (const bytes of grown) expect(bytes).toBeLessThan(MOST_GROWTH);
   }
 
-  test(`a direct path opens, is shown, carries ssh and ${SIZE / MB} MB intact both ways, its bytes are counted, and a reader that stops grows nobody`, async () => {
-    const before = await rig.tunnel();
-    const { visitor, agent, port } = await meet('port', 'port');
-    await visitor.says(/direct path to the agent at 203\.0\.113\.20:\d+ \(udp\): new connections use it/);
-    await agent.says(/direct path with a visitor of tunnel \d+ at 203\.0\.113\.10:\d+ \(udp\)/);
-    await expectPath('DIRECT');
-    await expectSteady(port, { agent, visitor });
-    await eventuallyAsync(() => rig.tunnel(), ({ inletBytes, exportBytes }) => inletBytes - before.inletBytes >= SIZE && exportBytes - before.exportBytes >= SIZE);
-    await expectSsh(port);
-    expect(visitor.output).not.toMatch(/direct path lost/);
-  }, LONG);
+  test(
+    `a direct path opens, is shown, carries ssh and ${SIZE / MB} MB intact both ways, its bytes are counted, and a reader that stops grows nobody`,
+    async () => {
+      const before = await rig.tunnel();
+      const { visitor, agent, port } = await meet('port', 'port');
+      await visitor.says(/direct path to the agent at 203\.0\.113\.20:\d+ \(udp\): new connections use it/);
+      await agent.says(/direct path with a visitor of tunnel \d+ at 203\.0\.113\.10:\d+ \(udp\)/);
+      await expectPath('DIRECT');
+      await expectSteady(port, { agent, visitor });
+      await eventuallyAsync(
+        () => rig.tunnel(),
+        ({ inletBytes, exportBytes }) => inletBytes - before.inletBytes >= SIZE && exportBytes - before.exportBytes >= SIZE,
+      );
+      await expectSsh(port);
+      expect(visitor.output).not.toMatch(/direct path lost/);
+    },
+    LONG,
+  );
 
   test(`without the native library a direct path opens over TCP, and carries ${SIZE / MB} MB intact both ways`, async () => {
     const { visitor, agent, port } = await meet('port', 'port', false);
@@ -127,16 +134,20 @@ describeInRig('p2p between NATs', () => {
     expect(visitor.output).not.toMatch(/direct path lost/);
   }, LONG);
 
-  test(`where it opens nowhere, without the native library too, the server relays, which is said and shown, ssh and ${SIZE / MB} MB intact both ways`, async () => {
-    const { visitor, agent, port } = await meet('sym', 'port', false);
-    const echo = await rig.use(port, 'echo');
-    echo.tell('at-once');
-    await echo.says('echoed at-once');
-    await visitor.says(/no direct path: no TCP connection of the peer arrives; connections go through the server, and a direct path is tried again/);
-    await expectPath('RELAY');
-    await expectSteady(port, { agent, visitor });
-    await expectSsh(port);
-  }, LONG);
+  test(
+    `where it opens nowhere, without the native library too, the server relays, which is said and shown, ssh and ${SIZE / MB} MB intact both ways`,
+    async () => {
+      const { visitor, agent, port } = await meet('sym', 'port', false);
+      const echo = await rig.use(port, 'echo');
+      echo.tell('at-once');
+      await echo.says('echoed at-once');
+      await visitor.says(/no direct path: no TCP connection of the peer arrives; connections go through the server, and a direct path is tried again/);
+      await expectPath('RELAY');
+      await expectSteady(port, { agent, visitor });
+      await expectSsh(port);
+    },
+    LONG,
+  );
 
   test('a direct path that is lost in mid-transfer is noticed within 5 s; its connections are cut, new ones are relayed', async () => {
     const { visitor, agent, port } = await meet('full', 'addr');
@@ -146,7 +157,8 @@ describeInRig('p2p between NATs', () => {
     await rig.cut();
     const cutAt = Date.now();
     // Whichever side notices first tells the other, through the server.
-    const lost = /^(\S+) WARN +agent: direct path lost: (?:no sign of life for \d\.\d s|the server or the agent ended it); 1 connection on it cut, new ones go through the server/m;
+    const lost =
+      /^(\S+) WARN +agent: direct path lost: (?:no sign of life for \d\.\d s|the server or the agent ended it); 1 connection on it cut, new ones go through the server/m;
     const [, noticed = ''] = await visitor.says(lost);
     expect(Date.parse(noticed) - cutAt).toBeLessThan(5000);
     expect(await download.outcome()).toBe('failed: read ECONNRESET');
@@ -186,7 +198,9 @@ describeInRig('p2p between NATs', () => {
       }
       await expectWhole(port, 4 * MB);
       expect(visitor.output).not.toMatch(/direct path lost/);
-      const [connected = 0, opened = 0] = [/^(\S+) .*connected to/m, /^(\S+) .*direct path to/m].map((line) => Date.parse(line.exec(visitor.output)?.[1] ?? ''));
+      const [connected = 0, opened = 0] = [/^(\S+) .*connected to/m, /^(\S+) .*direct path to/m].map((line) =>
+        Date.parse(line.exec(visitor.output)?.[1] ?? '')
+      );
       seen.push(`${visitorNat} x ${agentNat}: ${expected}${expected === 'relay' ? '' : ` ${((opened - connected) / 1000).toFixed(2)}`}`);
     }, 60_000);
   }

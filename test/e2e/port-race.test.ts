@@ -50,7 +50,9 @@ test(`of ${ADDS} tunnels that ask for any port at once, where ${ALLOWED} are all
 
 describeWith('initdb', 'on PostgreSQL', () => {
   let postgresql: PostgresqlServer;
-  beforeAll(async () => { postgresql = await startPostgresql(); }, 30_000);
+  beforeAll(async () => {
+    postgresql = await startPostgresql();
+  }, 30_000);
   afterAll(async () => {
     await endChildren();
     await postgresql.stop();

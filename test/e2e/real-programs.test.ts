@@ -22,14 +22,20 @@ describeWith('chromium', 'a browser', () => {
   const key = createHash('sha256').update(new X509Certificate(covering.certificate).publicKey.export({ type: 'spki', format: 'der' })).digest('base64');
   const browser = testBrowser(['--host-resolver-rules=MAP *.p.example.com 127.0.0.1', `--ignore-certificate-errors-spki-list=${key}`]);
 
-  test('loads a page with its assets over HTTP/2 and talks over a WebSocket, with the certificate of the platform\'s wildcard', async () => {
+  test("loads a page with its assets over HTTP/2 and talks over a WebSocket, with the certificate of the platform's wildcard", async () => {
     const { page, complaints } = await browser.open(`${site.https}/`);
     await page.waitForFunction(() => document.querySelector<HTMLOutputElement>('#spoken')?.value !== '');
-    expect(await page.evaluate(() => ({
-      posted: document.querySelector<HTMLOutputElement>('#posted')?.value, spoken: document.querySelector<HTMLOutputElement>('#spoken')?.value,
-      picture: document.querySelector('img')?.naturalWidth, color: getComputedStyle(document.querySelector('h1') ?? document.body).color,
-    }))).toEqual({ posted: 'echo: what the page posts', spoken: 'heard: what the page says', picture: 30, color: 'rgb(1, 2, 3)' });
-    const protocols = await page.evaluate(() => performance.getEntries().flatMap((entry) => ('nextHopProtocol' in entry ? [String(entry.nextHopProtocol)] : [])));
+    expect(
+      await page.evaluate(() => ({
+        posted: document.querySelector<HTMLOutputElement>('#posted')?.value,
+        spoken: document.querySelector<HTMLOutputElement>('#spoken')?.value,
+        picture: document.querySelector('img')?.naturalWidth,
+        color: getComputedStyle(document.querySelector('h1') ?? document.body).color,
+      })),
+    ).toEqual({ posted: 'echo: what the page posts', spoken: 'heard: what the page says', picture: 30, color: 'rgb(1, 2, 3)' });
+    const protocols = await page.evaluate(() =>
+      performance.getEntries().flatMap((entry) => ('nextHopProtocol' in entry ? [String(entry.nextHopProtocol)] : []))
+    );
     expect(new Set(protocols)).toEqual(new Set(['h2']));
     expect(complaints).toEqual([]);
     expect(await target.closed).toBe(1000);
@@ -41,18 +47,31 @@ describeWith('chromium', 'a browser', () => {
 describeWith('curl', 'curl', () => {
   /** Options that lead to the site. */
   const known = (secure: boolean): string[] => [
-    '--resolve', `${site.name}:${secure ? site.server.secureHostsPort : site.server.hostsPort}:127.0.0.1`, '--cacert', site.certificate,
+    '--resolve',
+    `${site.name}:${secure ? site.server.secureHostsPort : site.server.hostsPort}:127.0.0.1`,
+    '--cacert',
+    site.certificate,
   ];
 
-  test.each([['--http1.1', 'http', '1.1'], ['--http1.1', 'https', '1.1'], ['--http2', 'https', '2']] as const)('%s over %s', async (version, scheme, spoken) => {
-    const to = [version, ...known(scheme === 'https'), '-w', '\n%{http_version} %{http_code} %{num_connects}'];
-    expect(await curl([...to, '-X', 'PUT', '--data-binary', 'some bytes', `${site[scheme]}/echo`])).toMatchObject({ code: 0, stdout: `echo: some bytes\n${spoken} 200 1` });
-    // Two on one connection, the second without a length.
-    expect(await curl([...to, '-T', '-', `${site[scheme]}/echo`, '--next', ...to, `${site[scheme]}/style.css`], 'a stream')).toMatchObject({
-      code: 0, stdout: `echo: a stream\n${spoken} 200 1h1 { color: rgb(1, 2, 3) }\n${spoken} 200 0`,
-    });
-    expect(await curl([...to, '-I', `${site[scheme]}/missing`])).toMatchObject({ code: 0, stdout: expect.stringMatching(new RegExp(`^HTTP/${spoken.replace('.', '\\.')} 404[^]*\\n${spoken} 404 1$`)) });
-  });
+  test.each([['--http1.1', 'http', '1.1'], ['--http1.1', 'https', '1.1'], ['--http2', 'https', '2']] as const)(
+    '%s over %s',
+    async (version, scheme, spoken) => {
+      const to = [version, ...known(scheme === 'https'), '-w', '\n%{http_version} %{http_code} %{num_connects}'];
+      expect(await curl([...to, '-X', 'PUT', '--data-binary', 'some bytes', `${site[scheme]}/echo`])).toMatchObject({
+        code: 0,
+        stdout: `echo: some bytes\n${spoken} 200 1`,
+      });
+      // Two on one connection, the second without a length.
+      expect(await curl([...to, '-T', '-', `${site[scheme]}/echo`, '--next', ...to, `${site[scheme]}/style.css`], 'a stream')).toMatchObject({
+        code: 0,
+        stdout: `echo: a stream\n${spoken} 200 1h1 { color: rgb(1, 2, 3) }\n${spoken} 200 0`,
+      });
+      expect(await curl([...to, '-I', `${site[scheme]}/missing`])).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(new RegExp(`^HTTP/${spoken.replace('.', '\\.')} 404[^]*\\n${spoken} 404 1$`)),
+      });
+    },
+  );
 
   test.each([['--http1.1', 'http'], ['--http2', 'https']] as const)('sees each event before the next one is sent, %s over %s', async (version, scheme) => {
     const asked = target.events();

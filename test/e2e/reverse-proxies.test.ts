@@ -56,15 +56,30 @@ interface Answer {
 }
 
 /** A request as a visitor makes it, to one of the proxy's ports. */
-function request(port: number, host: string, url: string, { secure = true, body = '', headers = {} }: { secure?: boolean; body?: string; headers?: Record<string, string> } = {}): http.ClientRequest {
-  const options = { host: '127.0.0.1', port, localAddress: ADDRESS, path: url, agent: false, method: body === '' ? 'GET' : 'POST', headers: { host: `${host}:${port}`, ...headers } };
+function request(
+  port: number,
+  host: string,
+  url: string,
+  { secure = true, body = '', headers = {} }: { secure?: boolean; body?: string; headers?: Record<string, string> } = {},
+): http.ClientRequest {
+  const options = {
+    host: '127.0.0.1',
+    port,
+    localAddress: ADDRESS,
+    path: url,
+    agent: false,
+    method: body === '' ? 'GET' : 'POST',
+    headers: { host: `${host}:${port}`, ...headers },
+  };
   const made = secure ? https.request({ ...options, servername: host, rejectUnauthorized: false }) : http.request(options);
   return made.end(body);
 }
 
 async function ask(...args: Parameters<typeof request>): Promise<Answer> {
   const made = request(...args);
-  const response = await new Promise<http.IncomingMessage>((resolve, reject) => { made.on('response', resolve).on('error', reject); });
+  const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+    made.on('response', resolve).on('error', reject);
+  });
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
 
@@ -76,7 +91,13 @@ async function visitorsBehind(start: (server: ServerProcess, ports: Ports, panel
   const target = await startHttpTarget();
   const { server, clientId } = await serve('127.0.0.1:1', { environment: { ADIT_TRUSTED_PROXIES: '127.0.0.1', ADIT_ADMIN_PASSWORD: password } });
   for (const scheme of ['http', 'https']) {
-    await write(server, '/index/addhost/', { client_id: clientId, host: HOST, scheme, target: `127.0.0.1:${target.port}`, ...(scheme === 'https' && { cert_file_path: covering.certificate, key_file_path: covering.key }) });
+    await write(server, '/index/addhost/', {
+      client_id: clientId,
+      host: HOST,
+      scheme,
+      target: `127.0.0.1:${target.port}`,
+      ...(scheme === 'https' && { cert_file_path: covering.certificate, key_file_path: covering.key }),
+    });
   }
   const [plain, secure, panelPort] = await ports();
   const proxy = start(server, { plain, secure }, panelPort);
@@ -87,17 +108,36 @@ async function visitorsBehind(start: (server: ServerProcess, ports: Ports, panel
   const signature = new URLSearchParams(Object.entries(signedNow()).map(([name, value]) => [name, String(value)])).toString();
   expect(await ask(secure, PANEL, `//client/list/?${signature}`)).toMatchObject({ status: 200, body: expect.stringContaining('"total":1') });
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
-  const login = await ask(secure, PANEL, '/login/verify', { body: new URLSearchParams({ username: 'admin', password }).toString(), headers: { ...form, origin: `https://${PANEL}:${secure}` } });
+  const login = await ask(secure, PANEL, '/login/verify', {
+    body: new URLSearchParams({ username: 'admin', password }).toString(),
+    headers: { ...form, origin: `https://${PANEL}:${secure}` },
+  });
   expect(login).toMatchObject({ status: 200, headers: { 'set-cookie': [expect.stringMatching(/^__Host-beegosessionID=.*; Secure/)] } });
   const cookie = login.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
-  const graphql = (query: string, headers: Record<string, string> = {}) => [secure, PANEL, '/graphql', { body: JSON.stringify({ query }), headers: { 'content-type': 'application/json', cookie, origin: `https://${PANEL}:${secure}`, ...headers } }] as const;
-  expect(await ask(...graphql('{ auditEntries(filter: { resource: SESSION }, limit: 1) { rows { address } } }'))).toMatchObject({ status: 200, body: `{"data":{"auditEntries":{"rows":[{"address":"${ADDRESS}"}]}}}` });
-  for (const origin of [`http://${PANEL}:${secure}`, 'https://other.example.com']) expect((await ask(...graphql('{ server { version } }', { origin }))).status).toBe(403);
+  const graphql = (query: string, headers: Record<string, string> = {}) =>
+    [secure, PANEL, '/graphql', {
+      body: JSON.stringify({ query }),
+      headers: { 'content-type': 'application/json', cookie, origin: `https://${PANEL}:${secure}`, ...headers },
+    }] as const;
+  expect(await ask(...graphql('{ auditEntries(filter: { resource: SESSION }, limit: 1) { rows { address } } }'))).toMatchObject({
+    status: 200,
+    body: `{"data":{"auditEntries":{"rows":[{"address":"${ADDRESS}"}]}}}`,
+  });
+  for (const origin of [`http://${PANEL}:${secure}`, 'https://other.example.com']) {
+    expect((await ask(...graphql('{ server { version } }', { origin }))).status).toBe(403);
+  }
 
   // A subscription: each event arrives at once.
-  const [events]: http.IncomingMessage[] = await once(request(...graphql('subscription { serverTrafficEverySecond { rate } }', { accept: 'text/event-stream' })), 'response') as [http.IncomingMessage];
+  const [events]: http.IncomingMessage[] = await once(
+    request(...graphql('subscription { serverTrafficEverySecond { rate } }', { accept: 'text/event-stream' })),
+    'response',
+  ) as [http.IncomingMessage];
   let reported = '';
-  const second = new Promise<void>((resolve) => { events?.setEncoding('utf8').on('data', (chunk: string) => { if ((reported += chunk).split('"rate"').length > 2) resolve(); }); });
+  const second = new Promise<void>((resolve) => {
+    events?.setEncoding('utf8').on('data', (chunk: string) => {
+      if ((reported += chunk).split('"rate"').length > 2) resolve();
+    });
+  });
   await second;
   events?.destroy();
 
@@ -125,48 +165,72 @@ test('the document has the configurations that run here', () => {
 });
 
 describeWith(['nginx', 'ngx_stream_module.so'], 'nginx as the document has it', () => {
-  test('serves panel, subscriptions and hosts', () => expect(visitorsBehind((server, { plain, secure }, panelPort) => {
-    const [stream = '', site = ''] = configurations('nginx');
-    const directory = scratchDirectory();
-    const { pem, key } = certificates();
-    const file = path.join(directory, 'nginx.conf');
-    const front = adapted(stream, {
-      '127.0.0.1:8444': `127.0.0.1:${panelPort}`, '127.0.0.1:8443': `127.0.0.1:${server.secureHostsPort}`, '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}`,
-      'listen 443': `listen 127.0.0.1:${secure}`, 'listen 80;': `listen 127.0.0.1:${plain};`,
-    });
-    const inner = adapted(site, { '127.0.0.1:8444': `127.0.0.1:${panelPort}`, '127.0.0.1:8080': `127.0.0.1:${server.httpPort}`, '/etc/ssl/panel.pem': pem, '/etc/ssl/panel.key': key });
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${directory}/${name};`).join(' ');
-    writeFileSync(file, `load_module ${programPath('ngx_stream_module.so')}; daemon off; master_process off; pid ${directory}/pid; error_log stderr notice; events {}\n${front}\nhttp { access_log off; ${temporary}\n${inner}\n}`);
-    return new Child(programPath('nginx'), ['-c', file, '-e', path.join(directory, 'errors')]);
-  })).resolves.toEqual(visitors), 60_000);
+  test('serves panel, subscriptions and hosts', () =>
+    expect(visitorsBehind((server, { plain, secure }, panelPort) => {
+      const [stream = '', site = ''] = configurations('nginx');
+      const directory = scratchDirectory();
+      const { pem, key } = certificates();
+      const file = path.join(directory, 'nginx.conf');
+      const front = adapted(stream, {
+        '127.0.0.1:8444': `127.0.0.1:${panelPort}`,
+        '127.0.0.1:8443': `127.0.0.1:${server.secureHostsPort}`,
+        '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}`,
+        'listen 443': `listen 127.0.0.1:${secure}`,
+        'listen 80;': `listen 127.0.0.1:${plain};`,
+      });
+      const inner = adapted(site, {
+        '127.0.0.1:8444': `127.0.0.1:${panelPort}`,
+        '127.0.0.1:8080': `127.0.0.1:${server.httpPort}`,
+        '/etc/ssl/panel.pem': pem,
+        '/etc/ssl/panel.key': key,
+      });
+      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${directory}/${name};`).join(' ');
+      writeFileSync(
+        file,
+        `load_module ${
+          programPath('ngx_stream_module.so')
+        }; daemon off; master_process off; pid ${directory}/pid; error_log stderr notice; events {}\n${front}\nhttp { access_log off; ${temporary}\n${inner}\n}`,
+      );
+      return new Child(programPath('nginx'), ['-c', file, '-e', path.join(directory, 'errors')]);
+    })).resolves.toEqual(visitors), 60_000);
 });
 
 describeWith('haproxy', 'haproxy as the document has it', () => {
-  test('serves panel, subscriptions and hosts', () => expect(visitorsBehind((server, { plain, secure }, panelPort) => {
-    const [configuration = ''] = configurations('haproxy');
-    const file = path.join(scratchDirectory(), 'haproxy.cfg');
-    writeFileSync(file, adapted(configuration, {
-      '127.0.0.1:8444': `127.0.0.1:${panelPort}`, '127.0.0.1:8443': `127.0.0.1:${server.secureHostsPort}`, '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}`,
-      '127.0.0.1:8080': `127.0.0.1:${server.httpPort}`, 'bind :443': `bind 127.0.0.1:${secure}`, 'bind :80': `bind 127.0.0.1:${plain}`, '/etc/ssl/panel.pem': certificates().pem,
-    }));
-    return new Child(programPath('haproxy'), ['-db', '-f', file]);
-  })).resolves.toEqual(visitors), 60_000);
+  test('serves panel, subscriptions and hosts', () =>
+    expect(visitorsBehind((server, { plain, secure }, panelPort) => {
+      const [configuration = ''] = configurations('haproxy');
+      const file = path.join(scratchDirectory(), 'haproxy.cfg');
+      writeFileSync(
+        file,
+        adapted(configuration, {
+          '127.0.0.1:8444': `127.0.0.1:${panelPort}`,
+          '127.0.0.1:8443': `127.0.0.1:${server.secureHostsPort}`,
+          '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}`,
+          '127.0.0.1:8080': `127.0.0.1:${server.httpPort}`,
+          'bind :443': `bind 127.0.0.1:${secure}`,
+          'bind :80': `bind 127.0.0.1:${plain}`,
+          '/etc/ssl/panel.pem': certificates().pem,
+        }),
+      );
+      return new Child(programPath('haproxy'), ['-db', '-f', file]);
+    })).resolves.toEqual(visitors), 60_000);
 });
 
 describeWith('caddy', 'Caddy as the document has it', () => {
-  test('serves panel, subscriptions and a host', () => expect(visitorsBehind((server, { plain, secure }) => {
-    const [panel = '', host = ''] = configurations('caddyfile');
-    const { pem, key } = certificates();
-    const file = path.join(scratchDirectory(), 'Caddyfile');
-    const own = `{\n    tls ${pem} ${key}`;
-    const sites = [
-      adapted(panel, { 'panel.example.com {': `https://${PANEL}:${secure} ${own}`, '127.0.0.1:8080': `127.0.0.1:${server.httpPort}` }),
-      adapted(host, { 'app.example.com {': `https://${HOST}:${secure} ${own}`, '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}` }),
-      adapted(host, { 'app.example.com {': `http://${HOST}:${plain} {`, '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}` }),
-    ];
-    // Certificates of its own would need a CA.
-    writeFileSync(file, `{\n    admin off\n    auto_https off\n}\n${sites.join('\n')}`);
-    return new Child(programPath('caddy'), ['run', '--config', file, '--adapter', 'caddyfile']);
-  // It passes requests on, not connections: its own address is the last that they came by.
-  })).resolves.toEqual(visitors.map(([address, scheme]) => [`${address}, 127.0.0.1`, scheme])), 60_000);
+  test('serves panel, subscriptions and a host', () =>
+    expect(visitorsBehind((server, { plain, secure }) => {
+      const [panel = '', host = ''] = configurations('caddyfile');
+      const { pem, key } = certificates();
+      const file = path.join(scratchDirectory(), 'Caddyfile');
+      const own = `{\n    tls ${pem} ${key}`;
+      const sites = [
+        adapted(panel, { 'panel.example.com {': `https://${PANEL}:${secure} ${own}`, '127.0.0.1:8080': `127.0.0.1:${server.httpPort}` }),
+        adapted(host, { 'app.example.com {': `https://${HOST}:${secure} ${own}`, '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}` }),
+        adapted(host, { 'app.example.com {': `http://${HOST}:${plain} {`, '127.0.0.1:8000': `127.0.0.1:${server.hostsPort}` }),
+      ];
+      // Certificates of its own would need a CA.
+      writeFileSync(file, `{\n    admin off\n    auto_https off\n}\n${sites.join('\n')}`);
+      return new Child(programPath('caddy'), ['run', '--config', file, '--adapter', 'caddyfile']);
+      // It passes requests on, not connections: its own address is the last that they came by.
+    })).resolves.toEqual(visitors.map(([address, scheme]) => [`${address}, 127.0.0.1`, scheme])), 60_000);
 });

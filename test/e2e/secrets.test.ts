@@ -29,19 +29,43 @@ async function plant(run: PlantedRun): Promise<void> {
   await made('/user/add/', { username: 'alice', password: run.secret('userPassword') });
   await made('/user/add/', { username: 'bob', password: run.secret('userPassword') });
   await made('/client/add/', {
-    vkey: run.secret('vkey'), user_id: '1', u: 'basic', p: run.secret('basicPassword'), web_username: 'web', web_password: run.secret('webPassword'), ipwhitepass: run.secret('ipWhitePassword'),
+    vkey: run.secret('vkey'),
+    user_id: '1',
+    u: 'basic',
+    p: run.secret('basicPassword'),
+    web_username: 'web',
+    web_password: run.secret('webPassword'),
+    ipwhitepass: run.secret('ipWhitePassword'),
   });
   await made('/client/add/', { user_id: '1' });
   run.planted.add('vkey generated', /"VerifyKey":"(\w+)"/.exec(await run.call(run.admin, '/client/getclient/', { id: '2' }))?.[1] ?? '');
   await made('/index/add/', { client_id: '1', type: 'tcp', port: '0', server_ip: '127.0.0.1', target: '127.0.0.1:1', password: run.secret('tunnelPassword') });
-  await made('/index/addhost/', { client_id: '1', host: 'a.example.org', target: '127.0.0.1:1', header: `X-Planted: ${run.secret('header')}`, key_file_path: other.key, cert_file_path: other.certificate });
+  await made('/index/addhost/', {
+    client_id: '1',
+    host: 'a.example.org',
+    target: '127.0.0.1:1',
+    header: `X-Planted: ${run.secret('header')}`,
+    key_file_path: other.key,
+    cert_file_path: other.certificate,
+  });
 }
 
 /** Agents with a right and with a wrong key, as talkative as can be. */
 async function startAgents(run: PlantedRun): Promise<Child[]> {
   const { child, tlsPort, fingerprint } = run.server;
-  const start = (vkey: string, format: string) => new Child(process.execPath,
-    [program, 'agent', '--server', `127.0.0.1:${tlsPort}`, '--tls-fingerprint', fingerprint, '--log-level', 'trace', '--log-format', format], { ADIT_VKEY: run.secret(vkey) });
+  const start = (vkey: string, format: string) =>
+    new Child(process.execPath, [
+      program,
+      'agent',
+      '--server',
+      `127.0.0.1:${tlsPort}`,
+      '--tls-fingerprint',
+      fingerprint,
+      '--log-level',
+      'trace',
+      '--log-format',
+      format,
+    ], { ADIT_VKEY: run.secret(vkey) });
   const agents = [start('vkey', 'text'), start('wrong vkey', 'json')];
   await agents[0]?.says(/connected to/);
   await child.says(/a vkey that no client has/);
@@ -55,7 +79,10 @@ function createToken(run: PlantedRun): Promise<string> {
 /** Everybody who can call, the mightiest last: their edits end the sessions of those before. */
 async function callersOf(run: PlantedRun): Promise<Caller[]> {
   return [
-    { name: 'wrong credentials', headers: { authorization: `Bearer adit_${run.secret('wrong token')}`, cookie: `beegosessionID=${run.secret('wrong cookie')}` } },
+    {
+      name: 'wrong credentials',
+      headers: { authorization: `Bearer adit_${run.secret('wrong token')}`, cookie: `beegosessionID=${run.secret('wrong cookie')}` },
+    },
     { name: 'wrong password', headers: { authorization: `Basic ${Buffer.from(`admin:${run.secret('wrongPassword')}`).toString('base64')}` } },
     await run.logIn('web login', 'web', run.secret('webPassword')),
     await run.logIn('user', 'alice', run.secret('userPassword')),
@@ -80,14 +107,21 @@ async function callBadly(run: PlantedRun): Promise<void> {
   for (const route of written) {
     const sent = parametersFor(run, route);
     const secrets = secretNames(run, route);
-    for (const name of secrets) for (const bad of [`${sent[name]}\0`, `${sent[name]}${'x'.repeat(66_000)}`]) await run.call(run.admin, `${route.path}/`, { ...sent, [name]: bad });
-    if (secrets.length > 0) for (const name of Object.keys(sent)) if (!secrets.includes(name)) await run.call(run.admin, `${route.path}/`, { ...sent, [name]: ' not acceptable \0' });
+    for (const name of secrets) {
+      for (const bad of [`${sent[name]}\0`, `${sent[name]}${'x'.repeat(66_000)}`]) await run.call(run.admin, `${route.path}/`, { ...sent, [name]: bad });
+    }
+    if (secrets.length > 0) {
+      for (const name of Object.keys(sent)) {
+        if (!secrets.includes(name)) await run.call(run.admin, `${route.path}/`, { ...sent, [name]: ' not acceptable \0' });
+      }
+    }
   }
   for (const field of operations) {
     const { query, variables } = wholeOperation(field, (name) => fieldValue(run, field, name));
     for (const [argument, value] of Object.entries(variables)) {
       if (run.planted.in(JSON.stringify(value)).length === 0) continue;
-      const changed = (to: unknown) => run.graphql(run.admin, `${field.field.name} with a bad ${argument}`, { query, variables: { ...variables, [argument]: to } });
+      const changed = (to: unknown) =>
+        run.graphql(run.admin, `${field.field.name} with a bad ${argument}`, { query, variables: { ...variables, [argument]: to } });
       await changed([value, { value }]);
       if (typeof value === 'object' && value !== null) {
         await changed({ ...value, bogus: 1 });
@@ -96,7 +130,18 @@ async function callBadly(run: PlantedRun): Promise<void> {
     }
   }
   const secret = run.secret('userPassword');
-  for (const literal of [`{ password: "${secret}", bogus: 1 }`, `"${secret}"`, `[{ password: "${secret}" }]`, secret, `"${secret}`, `"${secret}" "${secret}"`, `{ password: ${secret} }`, `{ enabled: ${secret} }`]) {
+  for (
+    const literal of [
+      `{ password: "${secret}", bogus: 1 }`,
+      `"${secret}"`,
+      `[{ password: "${secret}" }]`,
+      secret,
+      `"${secret}`,
+      `"${secret}" "${secret}"`,
+      `{ password: ${secret} }`,
+      `{ enabled: ${secret} }`,
+    ]
+  ) {
     await run.graphql(run.admin, 'a bad literal', { query: `mutation { updateUser(id: ${literal}, input: ${literal}) { id } }` });
     await run.graphql(run.admin, 'a bad literal', { query: `mutation { updateUser(id: 1, input: ${literal}) { id } }` });
   }
@@ -106,8 +151,11 @@ async function callBadly(run: PlantedRun): Promise<void> {
 
 /** Opens all subscriptions. @returns a function that ends them and adds their results to the answers */
 async function listen(run: PlantedRun): Promise<() => Promise<void>> {
-  const ends = await Promise.all(rootFields.filter(({ kind }) => kind === 'subscription').map((field) =>
-    run.subscribe(run.admin, field.field.name, wholeOperation(field, (name) => fieldValue(run, field, name)))));
+  const ends = await Promise.all(
+    rootFields.filter(({ kind }) => kind === 'subscription').map((field) =>
+      run.subscribe(run.admin, field.field.name, wholeOperation(field, (name) => fieldValue(run, field, name)))
+    ),
+  );
   return async () => void await Promise.all(ends.map((end) => end()));
 }
 
@@ -123,7 +171,9 @@ async function provokeFaults(run: PlantedRun, refuse: () => Promise<void>): Prom
 
 /** Reads the audit log, and ends what listens and the server. */
 async function finish(run: PlantedRun, endListening: () => Promise<void>): Promise<void> {
-  await run.graphql(run.admin, 'the audit log', { query: '{ auditEntries(limit: 1000) { total rows { callerKind method address resource resourceId action before after } } }' });
+  await run.graphql(run.admin, 'the audit log', {
+    query: '{ auditEntries(limit: 1000) { total rows { callerKind method address resource resourceId action before after } } }',
+  });
   await endListening();
   run.server.child.kill('SIGTERM');
   await run.server.child.exited;
@@ -145,47 +195,69 @@ function expectTight(run: PlantedRun, programs: readonly Child[]): void {
   expect(run.planted.names.length).toBeGreaterThanOrEqual(20);
 }
 
-test('no secret is in an answer, an event, the audit log, the metrics, an error or the log, whatever is called; those that need not be read again are not in the database either', async () => {
-  const run = new PlantedRun();
-  await run.start();
-  await plant(run);
-  const agents = await startAgents(run);
-  const endListening = await listen(run);
-  const tokens = [run.token('user', await run.call(run.admin, '/user/regenerateapikey/', { id: '1' })), run.token('administrator', await createToken(run))];
-  for (const token of tokens) expect(await run.call(token, '/client/list/')).toMatch(/"total":2/);
-  const callers = await callersOf(run);
-  for (const caller of callers) await callAll(run, caller);
-  await callBadly(run);
-  for (const page of ['/', '/login/index', '/healthz', '/readyz', '/metrics', '/openapi.json', '/api', '/nowhere']) {
-    for (const caller of callers) await run.get(caller, page, { accept: 'text/html' });
-  }
-  await provokeFaults(run, async () => {
-    const database = openDatabase(path.join(run.server.dataDir, databaseFileName), { busyMs: 5000 });
-    for (const table of ['User', 'Client', 'Tunnel', 'Host']) {
-      for (const event of ['INSERT', 'UPDATE']) database.exec(`CREATE TRIGGER "fault${event}${table}" BEFORE ${event} ON "${table}" WHEN NEW.remark = 'fault' BEGIN SELECT RAISE(ABORT, 'fault'); END`);
+test(
+  'no secret is in an answer, an event, the audit log, the metrics, an error or the log, whatever is called; those that need not be read again are not in the database either',
+  async () => {
+    const run = new PlantedRun();
+    await run.start();
+    await plant(run);
+    const agents = await startAgents(run);
+    const endListening = await listen(run);
+    const tokens = [run.token('user', await run.call(run.admin, '/user/regenerateapikey/', { id: '1' })), run.token('administrator', await createToken(run))];
+    for (const token of tokens) expect(await run.call(token, '/client/list/')).toMatch(/"total":2/);
+    const callers = await callersOf(run);
+    for (const caller of callers) await callAll(run, caller);
+    await callBadly(run);
+    for (const page of ['/', '/login/index', '/healthz', '/readyz', '/metrics', '/openapi.json', '/api', '/nowhere']) {
+      for (const caller of callers) await run.get(caller, page, { accept: 'text/html' });
     }
-    database.close();
-  });
-  await finish(run, endListening);
-  expectTight(run, [run.server.child, ...agents]);
+    await provokeFaults(run, async () => {
+      const database = openDatabase(path.join(run.server.dataDir, databaseFileName), { busyMs: 5000 });
+      for (const table of ['User', 'Client', 'Tunnel', 'Host']) {
+        for (const event of ['INSERT', 'UPDATE']) {
+          database.exec(
+            `CREATE TRIGGER "fault${event}${table}" BEFORE ${event} ON "${table}" WHEN NEW.remark = 'fault' BEGIN SELECT RAISE(ABORT, 'fault'); END`,
+          );
+        }
+      }
+      database.close();
+    });
+    await finish(run, endListening);
+    expectTight(run, [run.server.child, ...agents]);
 
-  const { dataDir } = run.server;
-  const stored = readdirSync(dataDir).filter((name) => name.startsWith(databaseFileName)).map((name) => readFileSync(path.join(dataDir, name), 'latin1')).join('');
-  const kept = ['basicPassword', 'header', 'hostKey', 'ipWhitePassword', 'tunnelPassword', 'vkey'];
-  expect(new Set(run.planted.in(stored).map((name) => name.replace(/ .*/, '')))).toEqual(new Set(kept));
-}, 300_000);
+    const { dataDir } = run.server;
+    const stored = readdirSync(dataDir).filter((name) => name.startsWith(databaseFileName)).map((name) => readFileSync(path.join(dataDir, name), 'latin1'))
+      .join('');
+    const kept = ['basicPassword', 'header', 'hostKey', 'ipWhitePassword', 'tunnelPassword', 'vkey'];
+    expect(new Set(run.planted.in(stored).map((name) => name.replace(/ .*/, '')))).toEqual(new Set(kept));
+  },
+  300_000,
+);
 
 test('a database that cannot be reached, a bad setting and the printed settings show no secret', async () => {
   const run = new PlantedRun();
   const url = `postgresql://adit:${run.secret('databasePassword')}@127.0.0.1:1/adit`;
-  const secrets = { ADIT_DATABASE_URL: url, ADIT_AUTH_KEY: run.secret('authKey'), ADIT_AUTH_CRYPT_KEY: run.cryptKey, ADIT_ADMIN_PASSWORD: run.secret('adminPassword') };
+  const secrets = {
+    ADIT_DATABASE_URL: url,
+    ADIT_AUTH_KEY: run.secret('authKey'),
+    ADIT_AUTH_CRYPT_KEY: run.cryptKey,
+    ADIT_ADMIN_PASSWORD: run.secret('adminPassword'),
+  };
   const start = async (args: readonly string[], environment: Sent) => {
-    const child = new Child(process.execPath, [...quickStart, program, 'server', ...args], { ADIT_DATA_DIR: run.files, ADIT_HTTP_PORT: '0', ADIT_LOG_LEVEL: 'trace', ...secrets, ...environment });
+    const child = new Child(process.execPath, [...quickStart, program, 'server', ...args], {
+      ADIT_DATA_DIR: run.files,
+      ADIT_HTTP_PORT: '0',
+      ADIT_LOG_LEVEL: 'trace',
+      ...secrets,
+      ...environment,
+    });
     const { code } = await child.exited;
     return { child, code };
   };
   const ended = [
-    await start([], {}), await start(['--print-config'], {}), await start(['--admin-password', run.secret('wrongPassword'), '--nonsense'], { ADIT_DATABASE_URL: run.secret('databasePassword') }),
+    await start([], {}),
+    await start(['--print-config'], {}),
+    await start(['--admin-password', run.secret('wrongPassword'), '--nonsense'], { ADIT_DATABASE_URL: run.secret('databasePassword') }),
     await start([], { ADIT_ADMIN_PASSWORD_FILE: '/nowhere' }),
   ];
   expect(ended.map(({ code }) => code)).toEqual([1, 0, 2, 2]);
@@ -195,7 +267,9 @@ test('a database that cannot be reached, a bad setting and the printed settings 
 
 describeWith('initdb', 'on PostgreSQL', () => {
   let postgresql: PostgresqlServer;
-  beforeAll(async () => { postgresql = await startPostgresql(); }, 30_000);
+  beforeAll(async () => {
+    postgresql = await startPostgresql();
+  }, 30_000);
   afterAll(async () => {
     await endChildren();
     await postgresql.stop();
@@ -212,7 +286,9 @@ describeWith('initdb', 'on PostgreSQL', () => {
     await provokeFaults(run, async () => {
       const client = new pg.Client({ connectionString: url });
       await client.connect();
-      for (const table of ['User', 'Client', 'Tunnel', 'Host']) await client.query(`ALTER TABLE "${table}" ADD CONSTRAINT "fault${table}" CHECK (remark <> 'fault')`);
+      for (const table of ['User', 'Client', 'Tunnel', 'Host']) {
+        await client.query(`ALTER TABLE "${table}" ADD CONSTRAINT "fault${table}" CHECK (remark <> 'fault')`);
+      }
       await client.end();
     });
     await finish(run, endListening);

@@ -32,7 +32,9 @@ async function idle(programs: readonly Child[]): Promise<void> {
   const used = (): number => cpuSeconds(programs.map(({ pid }) => pid));
   for (let before = -1; used() - before > 0.2;) {
     before = used();
-    await new Promise((resolve) => { setTimeout(resolve, 500); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 500);
+    });
   }
 }
 
@@ -44,7 +46,13 @@ async function healthy(seconds: number): Promise<number[]> {
   const ask = async (worker: number): Promise<void> => {
     const start = performance.now();
     await new Promise<void>((resolve, reject) => {
-      const request = http.get({ host: '127.0.0.1', port: site.server.hostsPort, path: '/', headers: { host: site.name }, agent: worker % 2 === 0 ? agent : false }, (response) => {
+      const request = http.get({
+        host: '127.0.0.1',
+        port: site.server.hostsPort,
+        path: '/',
+        headers: { host: site.name },
+        agent: worker % 2 === 0 ? agent : false,
+      }, (response) => {
         response.resume().on('end', () => (response.statusCode === 200 ? resolve() : reject(new Error(`status ${response.statusCode}`))));
       });
       request.on('error', reject);
@@ -54,7 +62,9 @@ async function healthy(seconds: number): Promise<number[]> {
   await Promise.all(Array.from({ length: WORKERS }, async (_, worker) => {
     while (performance.now() < end) {
       await ask(worker);
-      await new Promise((resolve) => { setTimeout(resolve, EVERY_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, EVERY_MS);
+      });
     }
   }));
   agent.destroy();
@@ -76,11 +86,16 @@ describeWith('python3', 'a crowd of slow visitors', () => {
     await idle(programs);
     const from = crowd.output.length;
     let grown = 0;
-    const timer = setInterval(() => { grown = Math.max(grown, ...programs.map((program, index) => residentBytes(program) - (before[index] ?? 0))); }, 100);
+    const timer = setInterval(() => {
+      grown = Math.max(grown, ...programs.map((program, index) => residentBytes(program) - (before[index] ?? 0)));
+    }, 100);
     const took = (await healthy(SECONDS)).toSorted((a, b) => a - b);
     clearInterval(timer);
     const figures = {
-      requests: took.length, p50: took[Math.floor(took.length / 2)], p99: took[Math.floor(took.length * 0.99)], most: took.at(-1),
+      requests: took.length,
+      p50: took[Math.floor(took.length / 2)],
+      p99: took[Math.floor(took.length * 0.99)],
+      most: took.at(-1),
       grownMB: Math.round(grown / 2 ** 20),
     };
     process.stderr.write(`${JSON.stringify(figures)}\n`);

@@ -45,7 +45,13 @@ test(`${SECONDS} s of traffic through every type, with agents killed, tunnels st
     say('no more transfers');
     await load.stop();
   };
-  const programs = () => ({ server: server.child, agent: steady.agent, 'restarted agent': restless.agent, visitor: steady.visitors[0], 'p2p visitor': steady.visitors[1] });
+  const programs = () => ({
+    server: server.child,
+    agent: steady.agent,
+    'restarted agent': restless.agent,
+    visitor: steady.visitors[0],
+    'p2p visitor': steady.visitors[1],
+  });
   const look = async (): Promise<Record<string, Held>> => {
     say('waiting for quiet');
     await quiet(server);
@@ -82,5 +88,8 @@ test(`${SECONDS} s of traffic through every type, with agents killed, tunnels st
 /** Whether a program holds no more than before. */
 function same(before: Held | undefined, now: Held | undefined): boolean {
   if (!before || !now) return false;
-  return now.descriptors <= before.descriptors && [...new Set([...Object.keys(before.resources), ...Object.keys(now.resources)])].every((kind) => (now.resources[kind] ?? 0) <= (before.resources[kind] ?? 0));
+  return now.descriptors <= before.descriptors
+    && [...new Set([...Object.keys(before.resources), ...Object.keys(now.resources)])].every((kind) =>
+      (now.resources[kind] ?? 0) <= (before.resources[kind] ?? 0)
+    );
 }

@@ -17,7 +17,9 @@ type Version = 'TLSv1.2' | 'TLSv1.3';
 async function shake({ secureHostsPort }: ServerProcess, maxVersion: Version, session?: Buffer, servername = 'a.p.example.com') {
   const socket = tls.connect({ port: secureHostsPort, host: '127.0.0.1', servername, rejectUnauthorized: false, maxVersion, session });
   let given: Buffer | undefined;
-  socket.on('session', (one: Buffer) => { given = one; });
+  socket.on('session', (one: Buffer) => {
+    given = one;
+  });
   await once(socket, 'secureConnect');
   const known = { resumed: socket.isSessionReused(), names: socket.getPeerCertificate().subjectaltname };
   socket.write(`GET / HTTP/1.1\r\nHost: ${servername}\r\nConnection: close\r\n\r\n`);

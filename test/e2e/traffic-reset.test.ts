@@ -26,7 +26,8 @@ async function run({ httpPort }: ServerProcess, query: string): Promise<unknown>
 function stored({ dataDir }: ServerProcess): { readonly row: number; readonly series: number } {
   const database = openDatabase(path.join(dataDir, databaseFileName), { busyMs: 5000 });
   const rows = database.prepare(`SELECT "inletBytes" + "exportBytes" AS row,
-    (SELECT sum("inletBytes" + "exportBytes") FROM "TrafficSample" WHERE resource = 'client' AND "resourceId" = 1 AND step = 'day') AS series FROM "Client" WHERE id = 1`).all();
+    (SELECT sum("inletBytes" + "exportBytes") FROM "TrafficSample" WHERE resource = 'client' AND "resourceId" = 1 AND step = 'day') AS series FROM "Client" WHERE id = 1`)
+    .all();
   database.close();
   const [found] = z.array(z.object({ row: z.number(), series: z.number() })).parse(rows);
   return found ?? { row: 0, series: 0 };
@@ -39,7 +40,9 @@ test('a reset lets a client serve again that has passed its flow limit, at once 
   expect(await isAllowedByPassword(port)).toBe(false);
   const { bytes: moved } = await clientNow(limited);
   expect(moved).toBeGreaterThan(2 * MIB);
-  expect(await run(server, `mutation { resetClientTraffic(id: "${clientId}") { runtime { inletBytes exportBytes } } }`)).toEqual({ data: { resetClientTraffic: { runtime: { inletBytes: 0, exportBytes: 0 } } } });
+  expect(await run(server, `mutation { resetClientTraffic(id: "${clientId}") { runtime { inletBytes exportBytes } } }`)).toEqual({
+    data: { resetClientTraffic: { runtime: { inletBytes: 0, exportBytes: 0 } } },
+  });
   expect(await isAllowedByPassword(port)).toBe(true);
   server.child.kill('SIGTERM');
   await server.child.exited;

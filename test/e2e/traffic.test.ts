@@ -21,10 +21,13 @@ const counters = z.array(z.object({ resource: z.string(), inlet: z.number(), exp
 /** What is stored of client, tunnel and user 1: the counters, and the series of each step, all of which are to be the same. */
 function stored(dataDir: string): { readonly inlet: number; readonly export: number; readonly all: unknown[] } {
   const database = openDatabase(path.join(dataDir, databaseFileName), { busyMs: 5000 });
-  const rows = counters.parse(database.prepare(`
+  const rows = counters.parse(
+    database.prepare(`
     SELECT 'client' AS resource, "inletBytes" AS inlet, "exportBytes" AS export FROM "Client" WHERE id = 1
     UNION ALL SELECT 'tunnel', "inletBytes", "exportBytes" FROM "Tunnel" WHERE id = 1
-    UNION ALL SELECT resource || ' by ' || step, sum("inletBytes"), sum("exportBytes") FROM "TrafficSample" WHERE "resourceId" = 1 GROUP BY resource, step`).all());
+    UNION ALL SELECT resource || ' by ' || step, sum("inletBytes"), sum("exportBytes") FROM "TrafficSample" WHERE "resourceId" = 1 GROUP BY resource, step`)
+      .all(),
+  );
   database.close();
   return { inlet: rows[0]?.inlet ?? 0, export: rows[0]?.export ?? 0, all: rows };
 }
@@ -57,46 +60,52 @@ class Flow {
   }
 }
 
-test(`a server that is killed has counted all that was moved until ${LOST_MS / 1000} s before, for client, tunnel and user, and counts nothing twice`, async () => {
-  const served = await serve((await startEcho()).address);
-  const { dataDir, httpPort, bridgePort, tlsPort } = served.server;
-  let { server } = served;
-  await write(server, '/user/add/', { username: 'alice', password: 'a password' });
-  await write(server, '/client/edit/', { id: served.clientId, user_id: 1 });
+test(
+  `a server that is killed has counted all that was moved until ${LOST_MS / 1000} s before, for client, tunnel and user, and counts nothing twice`,
+  async () => {
+    const served = await serve((await startEcho()).address);
+    const { dataDir, httpPort, bridgePort, tlsPort } = served.server;
+    let { server } = served;
+    await write(server, '/user/add/', { username: 'alice', password: 'a password' });
+    await write(server, '/client/edit/', { id: served.clientId, user_id: 1 });
 
-  let before = { inlet: 0, export: 0 };
-  for (let crash = 0; crash < CRASHES; crash++) {
-    const flow = new Flow(await visit(served.tunnel.port));
-    await new Promise((resolve) => { setTimeout(resolve, FLOW_MS); });
-    const said = served.agent.output.length;
-    const killed = performance.now();
-    server.child.kill('SIGKILL');
-    await server.child.exited;
-    flow.stop();
+    let before = { inlet: 0, export: 0 };
+    for (let crash = 0; crash < CRASHES; crash++) {
+      const flow = new Flow(await visit(served.tunnel.port));
+      await new Promise((resolve) => {
+        setTimeout(resolve, FLOW_MS);
+      });
+      const said = served.agent.output.length;
+      const killed = performance.now();
+      server.child.kill('SIGKILL');
+      await server.child.exited;
+      flow.stop();
 
-    const after = stored(dataDir);
-    const sure = flow.at(killed - LOST_MS);
-    expect(sure).toBeGreaterThan(0);
-    // What came back to the visitor had passed the server in both directions.
-    for (const direction of ['inlet', 'export'] as const) {
-      expect(after[direction] - before[direction]).toBeGreaterThanOrEqual(sure);
-      expect(after[direction] - before[direction]).toBeLessThanOrEqual(flow.sent);
+      const after = stored(dataDir);
+      const sure = flow.at(killed - LOST_MS);
+      expect(sure).toBeGreaterThan(0);
+      // What came back to the visitor had passed the server in both directions.
+      for (const direction of ['inlet', 'export'] as const) {
+        expect(after[direction] - before[direction]).toBeGreaterThanOrEqual(sure);
+        expect(after[direction] - before[direction]).toBeLessThanOrEqual(flow.sent);
+      }
+      expect(after.all).toEqual(everywhere(after));
+      server = await startServer({ dataDir, httpPort, bridgePort, tlsPort });
+      await served.agent.says(/connected to/, said);
+      before = after;
     }
-    expect(after.all).toEqual(everywhere(after));
-    server = await startServer({ dataDir, httpPort, bridgePort, tlsPort });
-    await served.agent.says(/connected to/, said);
-    before = after;
-  }
 
-  const visitor = await visit(served.tunnel.port);
-  visitor.write(CHUNK);
-  for (let received = 0; received < CHUNK.length;) received += await new Promise<number>((resolve) => visitor.once('data', (chunk) => resolve(chunk.length)));
-  visitor.end();
-  server.child.kill('SIGTERM');
-  await server.child.exited;
-  const total = { inlet: before.inlet + CHUNK.length, export: before.export + CHUNK.length };
-  expect(stored(dataDir).all).toEqual(everywhere(total));
-}, sized(60_000, 240_000));
+    const visitor = await visit(served.tunnel.port);
+    visitor.write(CHUNK);
+    for (let received = 0; received < CHUNK.length;) received += await new Promise<number>((resolve) => visitor.once('data', (chunk) => resolve(chunk.length)));
+    visitor.end();
+    server.child.kill('SIGTERM');
+    await server.child.exited;
+    const total = { inlet: before.inlet + CHUNK.length, export: before.export + CHUNK.length };
+    expect(stored(dataDir).all).toEqual(everywhere(total));
+  },
+  sized(60_000, 240_000),
+);
 
 /** The same bytes for everybody they are counted for. */
 function everywhere({ inlet, export: exported }: { readonly inlet: number; readonly export: number }): unknown[] {

@@ -24,46 +24,64 @@ const large = Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${4
 
 /** A target that answers as the path says. */
 function answer(socket: net.Socket): void {
-  socket.on('data', (bytes) => { socket.write(bytes.toString('latin1').startsWith('GET /small') ? small : large); });
+  socket.on('data', (bytes) => {
+    socket.write(bytes.toString('latin1').startsWith('GET /small') ? small : large);
+  });
 }
 
 /** A visitor who reads what it asks for. */
 async function visitor(port: number, localAddress: string) {
-  const secure = tls.connect({ socket: net.connect({ port, host: '127.0.0.1', localAddress }), servername: host, ALPNProtocols: ['h2'], rejectUnauthorized: false });
+  const secure = tls.connect({
+    socket: net.connect({ port, host: '127.0.0.1', localAddress }),
+    servername: host,
+    ALPNProtocols: ['h2'],
+    rejectUnauthorized: false,
+  });
   await once(secure, 'secureConnect');
   const client = http2.connect(`https://${host}`, { createConnection: () => secure });
   return { client, ask: (path: string) => client.request({ ':path': path }) };
 }
 
-test('an address that reads nothing over many HTTP/2 connections makes the server hold a bounded amount, and another visitor of the same client is served as before', async () => {
-  const target = await startTarget(answer);
-  const { server, clientId } = await serve(target.address);
-  const { secureHostsPort } = server;
-  await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: target.address, cert_file_path: covering.certificate, key_file_path: covering.key });
-  const other = await visitor(secureHostsPort, '127.0.0.2');
-  const hostile: tls.TLSSocket[] = [];
-  const seconds: number[] = [];
-  const [growth = 0] = await memoryGrowth([server.child], async () => {
-    for (let connection = 0; connection < CONNECTIONS; connection++) {
-      const socket = await silentHttp2(secureHostsPort, host);
-      hostile.push(socket);
-      await flood(socket, (index) => frames.request(2 * index + 1, fields), STREAMS);
-    }
-    for (let round = 0; round < 30; round++) {
-      const from = performance.now();
-      const response = other.ask('/small').setEncoding('latin1');
-      expect((await response.toArray()).join('')).toBe('ok');
-      seconds.push((performance.now() - from) / 1000);
-    }
-  });
-  expect(growth).toBeLessThan(MOST_GROWTH);
-  expect(seconds.toSorted((one, two) => one - two)[15]).toBeLessThan(1);
-  const long = await Promise.all(['/large', '/large'].map(async (path) => Buffer.concat(await other.ask(path).toArray()).length));
-  expect(long).toEqual([4 * MB, 4 * MB]);
-  // When the hostile ones are gone there is room again.
-  for (const socket of hostile) socket.destroy();
-  const again = await visitor(secureHostsPort, '127.0.0.1');
-  expect(await again.ask('/small').setEncoding('latin1').toArray()).toEqual(['ok']);
-  again.client.destroy();
-  other.client.destroy();
-}, 120_000);
+test(
+  'an address that reads nothing over many HTTP/2 connections makes the server hold a bounded amount, and another visitor of the same client is served as before',
+  async () => {
+    const target = await startTarget(answer);
+    const { server, clientId } = await serve(target.address);
+    const { secureHostsPort } = server;
+    await write(server, '/index/addhost/', {
+      client_id: clientId,
+      host,
+      scheme: 'all',
+      target: target.address,
+      cert_file_path: covering.certificate,
+      key_file_path: covering.key,
+    });
+    const other = await visitor(secureHostsPort, '127.0.0.2');
+    const hostile: tls.TLSSocket[] = [];
+    const seconds: number[] = [];
+    const [growth = 0] = await memoryGrowth([server.child], async () => {
+      for (let connection = 0; connection < CONNECTIONS; connection++) {
+        const socket = await silentHttp2(secureHostsPort, host);
+        hostile.push(socket);
+        await flood(socket, (index) => frames.request(2 * index + 1, fields), STREAMS);
+      }
+      for (let round = 0; round < 30; round++) {
+        const from = performance.now();
+        const response = other.ask('/small').setEncoding('latin1');
+        expect((await response.toArray()).join('')).toBe('ok');
+        seconds.push((performance.now() - from) / 1000);
+      }
+    });
+    expect(growth).toBeLessThan(MOST_GROWTH);
+    expect(seconds.toSorted((one, two) => one - two)[15]).toBeLessThan(1);
+    const long = await Promise.all(['/large', '/large'].map(async (path) => Buffer.concat(await other.ask(path).toArray()).length));
+    expect(long).toEqual([4 * MB, 4 * MB]);
+    // When the hostile ones are gone there is room again.
+    for (const socket of hostile) socket.destroy();
+    const again = await visitor(secureHostsPort, '127.0.0.1');
+    expect(await again.ask('/small').setEncoding('latin1').toArray()).toEqual(['ok']);
+    again.client.destroy();
+    other.client.destroy();
+  },
+  120_000,
+);

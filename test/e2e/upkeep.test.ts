@@ -14,7 +14,9 @@ afterEach(endChildren);
 async function graphql({ httpPort }: ServerProcess, query: string): Promise<unknown> {
   const { auth_key, timestamp } = signedNow();
   const answer = await fetch(`http://127.0.0.1:${httpPort}/graphql`, {
-    method: 'POST', headers: { 'content-type': 'application/json', 'x-adit-auth-key': auth_key, 'x-adit-timestamp': String(timestamp) }, body: JSON.stringify({ query }),
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-adit-auth-key': auth_key, 'x-adit-timestamp': String(timestamp) },
+    body: JSON.stringify({ query }),
   });
   return answer.json();
 }
@@ -28,12 +30,22 @@ async function guessKey({ bridgePort }: ServerProcess, key: string): Promise<voi
 test('an address that guesses keys on the bridge is listed for administrators, and freed by them', async () => {
   const server = await startServer();
   for (let n = 0; n < 3; n++) await guessKey(server, `guess ${n}`);
-  expect(await graphql(server, '{ lockouts { credential kind source } }')).toEqual({ data: { lockouts: [{ credential: 'VKEY', kind: 'ADDRESS', source: '127.0.0.1' }] } });
+  expect(await graphql(server, '{ lockouts { credential kind source } }')).toEqual({
+    data: { lockouts: [{ credential: 'VKEY', kind: 'ADDRESS', source: '127.0.0.1' }] },
+  });
   expect(await graphql(server, 'mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }')).toEqual({ data: { freeLockout: true } });
-  expect(await graphql(server, '{ lockouts { source } auditEntries { rows { resource resourceId action } } }')).toEqual({ data: { lockouts: [], auditEntries: { rows: [
-    { resource: 'LOCKOUT', resourceId: '127.0.0.1', action: 'DELETE' }, { resource: 'LOCKOUT', resourceId: '127.0.0.1', action: 'CREATE' },
-    { resource: 'FAILED_ATTEMPT', resourceId: '', action: 'CREATE' },
-  ] } } });
+  expect(await graphql(server, '{ lockouts { source } auditEntries { rows { resource resourceId action } } }')).toEqual({
+    data: {
+      lockouts: [],
+      auditEntries: {
+        rows: [
+          { resource: 'LOCKOUT', resourceId: '127.0.0.1', action: 'DELETE' },
+          { resource: 'LOCKOUT', resourceId: '127.0.0.1', action: 'CREATE' },
+          { resource: 'FAILED_ATTEMPT', resourceId: '', action: 'CREATE' },
+        ],
+      },
+    },
+  });
 }, 60_000);
 
 const counted = z.tuple([z.object({ count: z.number() })]);

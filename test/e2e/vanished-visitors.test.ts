@@ -24,20 +24,24 @@ describeWith('ip', 'visitors who vanish', () => {
     network?.remove();
   });
 
-  (mayMakeNetworks ? test : test.skip)('without a word, with every way of sockets: their connections are free after keep-alive has found nobody there', async () => {
-    network = new VanishingNetwork();
-    const target = await startTarget();
-    const rigs = await Promise.all(BACKEND_NAMES.map(async (sockets) => {
-      const { server, agent, clientId, tunnel } = await serve(target.address, { environment: { ADIT_SOCKETS: sockets }, client: { max_conn: VISITORS } });
-      const programs = [server.child, agent];
-      return { server, clientId, port: tunnel.port, programs, before: programs.map(descriptors) };
-    }));
-    await network.visit(rigs.map(({ port }) => port), VISITORS, 'hello');
-    for (const { server, clientId } of rigs) await eventuallyAsync(async () => (await getClient(server, clientId)).NowConn, (open) => open === VISITORS);
-    network.vanish();
-    await Promise.all(rigs.map(async ({ server, clientId, programs, before }) => {
-      await eventuallyAsync(async () => (await getClient(server, clientId)).NowConn, (open) => open === 0, 45_000);
-      await eventually(() => programs.map((program, index) => descriptors(program) - (before[index] ?? 0)), (more) => more.every((count) => count <= SPARE));
-    }));
-  }, 90_000);
+  (mayMakeNetworks ? test : test.skip)(
+    'without a word, with every way of sockets: their connections are free after keep-alive has found nobody there',
+    async () => {
+      network = new VanishingNetwork();
+      const target = await startTarget();
+      const rigs = await Promise.all(BACKEND_NAMES.map(async (sockets) => {
+        const { server, agent, clientId, tunnel } = await serve(target.address, { environment: { ADIT_SOCKETS: sockets }, client: { max_conn: VISITORS } });
+        const programs = [server.child, agent];
+        return { server, clientId, port: tunnel.port, programs, before: programs.map(descriptors) };
+      }));
+      await network.visit(rigs.map(({ port }) => port), VISITORS, 'hello');
+      for (const { server, clientId } of rigs) await eventuallyAsync(async () => (await getClient(server, clientId)).NowConn, (open) => open === VISITORS);
+      network.vanish();
+      await Promise.all(rigs.map(async ({ server, clientId, programs, before }) => {
+        await eventuallyAsync(async () => (await getClient(server, clientId)).NowConn, (open) => open === 0, 45_000);
+        await eventually(() => programs.map((program, index) => descriptors(program) - (before[index] ?? 0)), (more) => more.every((count) => count <= SPARE));
+      }));
+    },
+    90_000,
+  );
 });

@@ -31,10 +31,12 @@ async function firstOf(socket: net.Socket): Promise<Buffer | undefined> {
 const socksHello = Buffer.from([5, 1, 0]);
 const socksAssociate = Buffer.from([5, 3, 0, 1, 0, 0, 0, 0, 0, 0]);
 
-test.each([
-  ['httpProxy', (target: number) => `CONNECT 127.0.0.1:${target} HTTP/1.1\r\nHost: x\r\n\r\n`, 'HTTP/1.1 200 '],
-  ['socks5', () => socksHello, '\x05\x00'],
-] as const)('256 visitors of one address who say nothing to an %s leave the others theirs', async (mode, hello, answer) => {
+test.each(
+  [
+    ['httpProxy', (target: number) => `CONNECT 127.0.0.1:${target} HTTP/1.1\r\nHost: x\r\n\r\n`, 'HTTP/1.1 200 '],
+    ['socks5', () => socksHello, '\x05\x00'],
+  ] as const,
+)('256 visitors of one address who say nothing to an %s leave the others theirs', async (mode, hello, answer) => {
   const server = await startEngine();
   await startAgent(server);
   const { port, id } = await openTunnel(server, { mode });

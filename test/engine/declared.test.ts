@@ -21,11 +21,21 @@ class Kept implements Declarations {
   answer: (() => void) | undefined;
 
   open(): AgentRecords {
-    const wait = (name: string) => new Promise<{ id: number; port: number; error: string }>((resolve) => {
-      this.names.push(name);
-      this.answer = () => resolve({ id: 1, port: 80, error: '' });
-    });
-    return { declare: (entry) => { this.entries.push(entry); return wait(entry.name); }, withdraw: (_, name) => wait(name), close: () => { this.closed++; } };
+    const wait = (name: string) =>
+      new Promise<{ id: number; port: number; error: string }>((resolve) => {
+        this.names.push(name);
+        this.answer = () => resolve({ id: 1, port: 80, error: '' });
+      });
+    return {
+      declare: (entry) => {
+        this.entries.push(entry);
+        return wait(entry.name);
+      },
+      withdraw: (_, name) => wait(name),
+      close: () => {
+        this.closed++;
+      },
+    };
   }
 }
 
@@ -93,7 +103,9 @@ test('what an agent of version 0.1 declares is read as it was meant', async () =
   server.engine.keepDeclared(kept);
   const agent = await session(server, true);
   // Recorded from that version's declarer, with the example of its docs/agent.md.
-  const recorded = readFileSync(new URL('declarations-0.1.jsonl', import.meta.url), 'utf8').trim().split('\n').map((line): { type: string; name: string } => JSON.parse(line));
+  const recorded = readFileSync(new URL('declarations-0.1.jsonl', import.meta.url), 'utf8').trim().split('\n').map((line): { type: string; name: string } =>
+    JSON.parse(line)
+  );
   for (const [at, message] of recorded.entries()) {
     agent.send(message);
     while (kept.names.length <= at) await new Promise(setImmediate);

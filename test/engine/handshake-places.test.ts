@@ -13,8 +13,14 @@ function places(limits = { total: 4, perAddress: 2, minAgeMs: 500 }) {
 test('one address can not take all places, and places come back', () => {
   const { all, enter } = places();
   const first = enter('a');
-  expect([enter('a') !== undefined, enter('a'), enter('b') !== undefined, enter('c') !== undefined, enter('d')]).toEqual([true, undefined, true, true, undefined]);
-  if (first) for (const _ of [1, 2]) all.leave(first);
+  expect([enter('a') !== undefined, enter('a'), enter('b') !== undefined, enter('c') !== undefined, enter('d')]).toEqual([
+    true,
+    undefined,
+    true,
+    true,
+    undefined,
+  ]);
+  if (first) { for (const _ of [1, 2]) all.leave(first); }
   expect([all.size, enter('d') !== undefined, all.size]).toEqual([3, true, 4]);
 });
 
@@ -55,7 +61,9 @@ test('a few handshakes are processed in each iteration of the event loop, sessio
   const most: number[] = [];
   while (seen.length < all.length) {
     const before = seen.length;
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     most.push(seen.length - before);
   }
   await Promise.all(all);
@@ -67,14 +75,17 @@ test('a few handshakes are processed in each iteration of the event loop, sessio
 test('expensive work runs alone in its iteration', async () => {
   const turns = new HandshakeQueue();
   let done = 0;
-  const all = Array.from({ length: 8 }, () => turns.next('session', 'a').then(() => {
-    done++;
-    for (const start = performance.now(); performance.now() - start < 5;);
-  }));
+  const all = Array.from({ length: 8 }, () =>
+    turns.next('session', 'a').then(() => {
+      done++;
+      for (const start = performance.now(); performance.now() - start < 5;);
+    }));
   const most: number[] = [];
   while (done < all.length) {
     const before = done;
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     most.push(done - before);
   }
   expect(Math.max(...most)).toBeLessThanOrEqual(2);

@@ -28,7 +28,9 @@ async function startServer(): Promise<TestEngine> {
   const own = { ...CLIENT, ...fresh, configAllowed: true };
   const server = await startEngine({ stored: { clients: [own, { ...own, id: 2, vkey: otherKey }] } });
   const gone = { id: 0, port: 0, error: '' };
-  server.engine.keepDeclared({ open: () => ({ declare: async ({ name }) => ({ ...gone, id: Number(name) }), withdraw: async () => gone, close: () => undefined }) });
+  server.engine.keepDeclared({
+    open: () => ({ declare: async ({ name }) => ({ ...gone, id: Number(name) }), withdraw: async () => gone, close: () => undefined }),
+  });
   return server;
 }
 
@@ -38,13 +40,24 @@ async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey, brought: Read
   const files = new FileServer([], log.logger);
   let answers = 0;
   const link = await Link.open({
-    server: bridge, vkey, info: { version: '1', localAddress: '', configFile: true, credit: true }, sockets: netBackend, log: log.logger, files,
-    onDeclared: () => answers++, onOverview: () => undefined, dataAfterMs: 0,
+    server: bridge,
+    vkey,
+    info: { version: '1', localAddress: '', configFile: true, credit: true },
+    sockets: netBackend,
+    log: log.logger,
+    files,
+    onDeclared: () => answers++,
+    onOverview: () => undefined,
+    dataAfterMs: 0,
   });
   stops.push(() => link.close(0), () => files.close());
   for (const [kind, id] of brought) {
     const name = String(id);
-    link.send(kind === 'tunnel' ? { type: kind, name, tunnel: { ...declared.tunnel, targets: [] } } : { type: kind, name, host: { ...declared.host, targets: [], headers: [] } });
+    link.send(
+      kind === 'tunnel'
+        ? { type: kind, name, tunnel: { ...declared.tunnel, targets: [] } }
+        : { type: kind, name, host: { ...declared.host, targets: [], headers: [] } },
+    );
   }
   await eventually(() => answers, (count) => count === brought.length);
   return link;
@@ -97,27 +110,42 @@ async function startWorld(how: CheckedEntry['health']) {
   const reconnect = () => connect(server, CLIENT.vkey, [['tunnel', tunnel.id], ['host', host.id]]);
   const link = await reconnect();
   establish(link);
-  const bothShow = (out: readonly string[]) => Promise.all((['tunnel', 'host'] as const).map((kind) =>
-    shown(server, kind, kind === 'tunnel' ? tunnel.id : host.id, (health) => health !== null && outOf(health).join() === out.join())));
+  const bothShow = (out: readonly string[]) =>
+    Promise.all(
+      (['tunnel', 'host'] as const).map((kind) =>
+        shown(server, kind, kind === 'tunnel' ? tunnel.id : host.id, (health) => health !== null && outOf(health).join() === out.join())
+      ),
+    );
   await bothShow([]);
   return { server, a, b, tunnel, host, httpPort, events, log, checks, link, establish, reconnect, bothShow };
 }
 
-test.each([
-  ['refuses connections', quick, (service: Service) => service.goDown()],
-  ['answers with a status that is none of health', web, (service: Service) => service.answer(500)],
-  ['takes connections and does not answer', web, (service: Service) => service.hang()],
-] as const)('a target that %s is out of rotation, of the tunnel and of the host, and comes back', async (_, how, fail) => {
+test.each(
+  [
+    ['refuses connections', quick, (service: Service) => service.goDown()],
+    ['answers with a status that is none of health', web, (service: Service) => service.answer(500)],
+    ['takes connections and does not answer', web, (service: Service) => service.hang()],
+  ] as const,
+)('a target that %s is out of rotation, of the tunnel and of the host, and comes back', async (_, how, fail) => {
   const { server, a, b, tunnel, host, httpPort, events, log, bothShow } = await startWorld(how);
   expect(new Set([...await answers(tunnel.port, 4), ...await answers(httpPort, 4)])).toEqual(new Set(['a', 'b']));
   events.length = 0;
   await fail(a);
   const [ofTunnel, ofHost] = await bothShow([a.address]);
   for (const health of [ofTunnel, ofHost]) {
-    expect(health).toEqual({ ...how, targets: [
-      { target: a.address, healthy: false, failures: expect.any(Number), since: expect.any(Number), lastError: expect.stringMatching(/ECONNREFUSED|status 500|no answer within 1.5 s/) },
-      expect.objectContaining({ target: b.address, healthy: true }),
-    ] });
+    expect(health).toEqual({
+      ...how,
+      targets: [
+        {
+          target: a.address,
+          healthy: false,
+          failures: expect.any(Number),
+          since: expect.any(Number),
+          lastError: expect.stringMatching(/ECONNREFUSED|status 500|no answer within 1.5 s/),
+        },
+        expect.objectContaining({ target: b.address, healthy: true }),
+      ],
+    });
   }
   expect(events).toEqual(expect.arrayContaining([{ kind: 'tunnel', id: tunnel.id }, { kind: 'host', id: host.id }]));
   await log.line(new RegExp(`^tunnel web: ${a.address} is out of rotation: 2 health checks failed in a row`));
@@ -172,7 +200,7 @@ test('when the agent disconnects its reports are forgotten, and it reports again
   await shown(server, 'tunnel', tunnel.id, (health) => health === null);
 });
 
-test('reports about targets, tunnels or hosts that are not among an agent\'s entries have no effect', async () => {
+test("reports about targets, tunnels or hosts that are not among an agent's entries have no effect", async () => {
   const server = await startServer();
   const a = await startService('a');
   const tunnel = await openTunnel(server, { targets: [a.address] });
@@ -186,7 +214,10 @@ test('reports about targets, tunnels or hosts that are not among an agent\'s ent
   for (const [of, id] of [['tunnel', tunnel.id], ['host', host.id], ['tunnel', 99], ['tunnel', stored.id], ['tunnel', own.id]] as const) {
     link.send({ type: 'health', of, id, check: quick, targets: [{ target: id === own.id ? 'elsewhere:1' : a.address, ...out }] });
   }
-  expect(await shown(server, 'tunnel', own.id, (health) => health !== null)).toEqual({ ...quick, targets: [{ target: a.address, healthy: true, failures: 0, since: null, lastError: '' }] });
+  expect(await shown(server, 'tunnel', own.id, (health) => health !== null)).toEqual({
+    ...quick,
+    targets: [{ target: a.address, healthy: true, failures: 0, since: null, lastError: '' }],
+  });
   for (const { id } of [tunnel, stored]) expect(server.engine.tunnelState(id)?.health).toBeNull();
   expect(server.engine.hostState(host.id)?.health).toBeNull();
 });

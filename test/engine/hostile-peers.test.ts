@@ -18,11 +18,13 @@ async function flood(peer: RawPeer, write: Parameters<RawPeer['frames']>[0]): Pr
   void peer.gone.then(() => gone.abort());
   while (!gone.signal.aborted) {
     if (peer.socket.pending < 1_000_000) peer.frames(write);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
 }
 
-test("a visitor program that opens streams and reads nothing is cut off with the reason in the log, and others are served meanwhile", async () => {
+test('a visitor program that opens streams and reads nothing is cut off with the reason in the log, and others are served meanwhile', async () => {
   const server = await startEngine(both);
   await startAgent(server, { vkey: OTHER.vkey });
   const echo = await openTunnel(server, { clientId: OTHER.id, targets: [(await startEcho()).address] });
@@ -31,7 +33,9 @@ test("a visitor program that opens streams and reads nothing is cut off with the
   const peer = await RawPeer.connect(server, { role: 'visit', key: 'a secret of many words', info: { type: 'secret' }, reads: false });
   let id = 2;
   const over = new AbortController();
-  const flooding = flood(peer, (batch) => { for (let i = 0; i < 5000; i++, id += 2) batch.frame(Frame.OPEN, id); }).then(() => over.abort());
+  const flooding = flood(peer, (batch) => {
+    for (let i = 0; i < 5000; i++, id += 2) batch.frame(Frame.OPEN, id);
+  }).then(() => over.abort());
   for (let round = 1; !over.signal.aborted; round++) expect(await roundTrip(other, `ping ${round}`)).toBe(`ping ${round}`);
   await flooding;
   expect((await server.log.line(/disconnected/))['reason']).toMatch(/does not read: \d+ bytes/);
@@ -59,7 +63,9 @@ test('an agent that reconnects has no new budget for control messages', async ()
       first.frames(some);
       round++;
     }
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   first.socket.end();
   await first.gone;
@@ -75,10 +81,14 @@ test('connections that a visitor opens in one packet begin in several iterations
   const peer = await RawPeer.connect(server, { role: 'visit', key: 'a secret of many words', info: { type: 'secret' } });
   const refused = (): number => server.engine.tunnelState(id)?.refusals.offline ?? 0;
   const seen: number[] = [];
-  peer.frames((batch) => { for (let stream = 2; stream <= 6000; stream += 2) batch.frame(Frame.OPEN, stream); });
+  peer.frames((batch) => {
+    for (let stream = 2; stream <= 6000; stream += 2) batch.frame(Frame.OPEN, stream);
+  });
   while (refused() < 3000) {
     seen.push(refused());
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   // Of each iteration of the event loop only a few.
   expect(Math.max(...seen.slice(1).map((count, index) => count - (seen[index] ?? 0)))).toBeLessThanOrEqual(10);
@@ -96,12 +106,31 @@ function overviews(rows: number) {
   const socket = new Slow();
   const made = { rows: 0 };
   const row: OverviewRow = {
-    kind: 'tunnel', id: 1, type: 'tcp', host: '', port: 1, targets: [], running: true, error: '', connections: 0, visitors: { relay: 0, direct: 0 }, health: null,
+    kind: 'tunnel',
+    id: 1,
+    type: 'tcp',
+    host: '',
+    port: 1,
+    targets: [],
+    running: true,
+    error: '',
+    connections: 0,
+    visitors: { relay: 0, direct: 0 },
+    health: null,
   };
   const session = new AgentSession({
-    id: 'a', key: Buffer.alloc(32), clientId: 1, info: { version: '', localAddress: '', configFile: false, credit: true }, socket, log: pino({ level: 'silent' }), mux: { heartbeatMs: 60_000 },
-    onTraffic: () => undefined, onHealth: () => undefined, records: undefined, onGone: () => undefined,
-    * overview() {
+    id: 'a',
+    key: Buffer.alloc(32),
+    clientId: 1,
+    info: { version: '', localAddress: '', configFile: false, credit: true },
+    socket,
+    log: pino({ level: 'silent' }),
+    mux: { heartbeatMs: 60_000 },
+    onTraffic: () => undefined,
+    onHealth: () => undefined,
+    records: undefined,
+    onGone: () => undefined,
+    *overview() {
       for (let i = 0; i < rows; i++) {
         made.rows++;
         yield row;
@@ -133,7 +162,11 @@ test('requests for an overview soon after the last one are answered once, after 
   ask();
   expect(made.rows).toBe(10);
   // It is handed to the socket in the next iteration.
-  for (let i = 0; i < 3; i++) await new Promise((resolve) => { setImmediate(resolve); });
+  for (let i = 0; i < 3; i++) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
   const began = performance.now();
   ask();
   ask();

@@ -13,10 +13,21 @@ describeWith('curl', 'curl through httpProxy', () => {
     const target = await startHttpTarget();
     for (const host of ['localhost', '127.0.0.1']) {
       const url = `http://${host}:${target.port}/a/../b%20c?d=e`;
-      const { code, stdout } = await curl(['--path-as-is', '-x', `http://127.0.0.1:${port}`, url, '-H', 'Connection: X-Private', '-H', 'X-Private: 1', '-H', 'X-Kept: 1']);
+      const { code, stdout } = await curl([
+        '--path-as-is',
+        '-x',
+        `http://127.0.0.1:${port}`,
+        url,
+        '-H',
+        'Connection: X-Private',
+        '-H',
+        'X-Private: 1',
+        '-H',
+        'X-Kept: 1',
+      ]);
       expect({ code, stdout }).toEqual({ code: 0, stdout: 'GET /a/../b%20c?d=e ' });
       const { headers } = target.requests.at(-1) ?? {};
-      expect(headers).toMatchObject({ 'host': `${host}:${target.port}`, 'x-kept': '1' });
+      expect(headers).toMatchObject({ host: `${host}:${target.port}`, 'x-kept': '1' });
       expect(Object.keys(headers ?? {})).not.toEqual(expect.arrayContaining(['x-private']));
       expect(Object.keys(headers ?? {}).filter((name) => name.startsWith('proxy'))).toEqual([]);
     }
@@ -56,7 +67,8 @@ describeWith('curl', 'curl through httpProxy', () => {
     await server.engine.apply({ kind: 'client', client: LOGIN });
     const target = await startHttpTarget();
     const [plain, secure] = [`http://127.0.0.1:${target.port}/`, `https://127.0.0.1:${target.port}/`];
-    const status = async (...args: string[]) => (await curl(['-x', `http://127.0.0.1:${port}`, '-o', '/dev/null', '-w', '%{http_code} %{http_connect}', ...args])).stdout;
+    const status = async (...args: string[]) =>
+      (await curl(['-x', `http://127.0.0.1:${port}`, '-o', '/dev/null', '-w', '%{http_code} %{http_connect}', ...args])).stdout;
     expect(await status(plain)).toBe('407 000');
     expect(await status(secure)).toBe('000 407');
     expect(await status('--proxy-user', 'mé:wrong', plain)).toBe('407 000');
@@ -81,12 +93,13 @@ describeWith('curl', 'curl through httpProxy', () => {
   });
 });
 
-describeWith('curl', 'curl over IPv6', () => describeWithIpv6('through httpProxy', () => {
-  test('reaches targets, from a listener on one address', async () => {
-    const { port } = await startProxy({}, { serverIp: '::1' });
-    const [target, secure] = [await startHttpTarget({ host: '::1' }), await startHttpTarget({ host: '::1', tls: true })];
-    expect((await curl(['-x', `http://[::1]:${port}`, `http://[::1]:${target.port}/six`])).stdout).toBe('GET /six ');
-    expect((await curl(['-k', '-x', `http://[::1]:${port}`, `https://[::1]:${secure.port}/tls`])).stdout).toBe('GET /tls ');
-    expect((await curl(['-x', `http://127.0.0.1:${port}`, `http://[::1]:${target.port}/`])).code).not.toBe(0);
-  });
-}));
+describeWith('curl', 'curl over IPv6', () =>
+  describeWithIpv6('through httpProxy', () => {
+    test('reaches targets, from a listener on one address', async () => {
+      const { port } = await startProxy({}, { serverIp: '::1' });
+      const [target, secure] = [await startHttpTarget({ host: '::1' }), await startHttpTarget({ host: '::1', tls: true })];
+      expect((await curl(['-x', `http://[::1]:${port}`, `http://[::1]:${target.port}/six`])).stdout).toBe('GET /six ');
+      expect((await curl(['-k', '-x', `http://[::1]:${port}`, `https://[::1]:${secure.port}/tls`])).stdout).toBe('GET /tls ');
+      expect((await curl(['-x', `http://127.0.0.1:${port}`, `http://[::1]:${target.port}/`])).code).not.toBe(0);
+    });
+  }));

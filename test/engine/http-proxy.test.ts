@@ -66,19 +66,29 @@ test('requests that come at once are answered one after another, and a body pass
   const chunks = '3;x=y\r\nabc\r\n0\r\nX-Trailer: 1\r\n\r\n';
   const target = await startScript([
     `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nX-Kept: 2\r\n\r\n${chunks}`,
-    'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', 'HTTP/1.1 204 No Content\r\n\r\n',
+    'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n',
+    'HTTP/1.1 204 No Content\r\n\r\n',
     'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
   ]);
   const request = (method: string, fields = '') => `${method} http://127.0.0.1:${target.port} HTTP/1.1\r\nHost: other\r\n${fields}\r\n`;
-  const answer = await ask(port, `${request('GET')}${request('GET')}${request('HEAD')}${request('OPTIONS')}${request('GET', 'Connection: close\r\n')}${request('GET')}`);
+  const answer = await ask(
+    port,
+    `${request('GET')}${request('GET')}${request('HEAD')}${request('OPTIONS')}${request('GET', 'Connection: close\r\n')}${request('GET')}`,
+  );
   expect(answer).toBe([
     `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nX-Kept: 2\r\n\r\n${chunks}`,
-    'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', 'HTTP/1.1 204 No Content\r\n\r\n',
+    'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n',
+    'HTTP/1.1 204 No Content\r\n\r\n',
     'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok',
   ].join(''));
   const host = `Host: 127.0.0.1:${target.port}\r\n`;
   expect(target.asked).toEqual([
-    `GET / HTTP/1.1\r\n${host}\r\n`, `GET / HTTP/1.1\r\n${host}\r\n`, `HEAD / HTTP/1.1\r\n${host}\r\n`, `OPTIONS * HTTP/1.1\r\n${host}\r\n`,
+    `GET / HTTP/1.1\r\n${host}\r\n`,
+    `GET / HTTP/1.1\r\n${host}\r\n`,
+    `HEAD / HTTP/1.1\r\n${host}\r\n`,
+    `OPTIONS * HTTP/1.1\r\n${host}\r\n`,
     `GET / HTTP/1.1\r\n${host}Connection: close\r\n\r\n`,
   ]);
   expect(target.connections).toHaveLength(1);
@@ -134,17 +144,25 @@ test('a kept connection that the target has closed is replaced', async () => {
 });
 
 test.each([
-  ['no HTTP', 'hello\r\n\r\n', 400], ['TLS', '\x16\x03\x01\x00\xf0', 400], ['a path', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', 400],
-  ['two Hosts', 'GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400], ['no Host', 'GET http://a/ HTTP/1.1\r\n\r\n', 400],
+  ['no HTTP', 'hello\r\n\r\n', 400],
+  ['TLS', '\x16\x03\x01\x00\xf0', 400],
+  ['a path', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['two Hosts', 'GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400],
+  ['no Host', 'GET http://a/ HTTP/1.1\r\n\r\n', 400],
   ['length and chunks', 'POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
   ['a length that Connection takes away', 'POST http://a/ HTTP/1.1\r\nHost: a\r\nConnection: content-length\r\nContent-Length: 1\r\n\r\nx', 400],
-  ['https', 'GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400], ['a user', 'GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
-  ['no host', 'GET http:/// HTTP/1.1\r\nHost: a\r\n\r\n', 400], ['a fragment', 'GET http://a/#b HTTP/1.1\r\nHost: a\r\n\r\n', 400],
-  ['port 0', 'GET http://a:0/ HTTP/1.1\r\nHost: a\r\n\r\n', 400], ['an address without brackets', 'GET http://::1:80/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
-  ['CONNECT without a port', 'CONNECT a HTTP/1.1\r\nHost: a\r\n\r\n', 400], ['CONNECT to a port alone', 'CONNECT 80 HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['https', 'GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['a user', 'GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['no host', 'GET http:/// HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['a fragment', 'GET http://a/#b HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['port 0', 'GET http://a:0/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['an address without brackets', 'GET http://::1:80/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['CONNECT without a port', 'CONNECT a HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['CONNECT to a port alone', 'CONNECT 80 HTTP/1.1\r\nHost: a\r\n\r\n', 400],
   ['CONNECT with a body', 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx', 400],
   ['another coding', 'POST http://a/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n', 501],
-  ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505], ['a long head', `GET http://a/${'a'.repeat(40_000)} HTTP/1.1\r\n\r\n`, 431],
+  ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505],
+  ['a long head', `GET http://a/${'a'.repeat(40_000)} HTTP/1.1\r\n\r\n`, 431],
 ])('%s is refused and counted', async (_, request, status) => {
   const { server, port, id } = await startProxy();
   expect(await ask(port, request)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*Connection: close\r\n\r\n${status} `));
@@ -166,8 +184,10 @@ test('a body whose chunks are malformed is refused, and the target does not see 
 });
 
 test.each([
-  ['no HTTP', 'hello\r\n\r\n'], ['length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-  ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'], ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
+  ['no HTTP', 'hello\r\n\r\n'],
+  ['length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+  ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
   ['a malformed chunk right behind its head', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n'],
   ['interim responses without end', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(20)],
 ])('an answer with %s makes a 502', async (_, answer) => {
@@ -223,7 +243,10 @@ test('a draining server does not wait for idle visitors, but for those with a re
 test.each(['localhost', '127.0.0.1', '0.0.0.0'])('a session of the panel does not go to %s through a proxy, and none is planted from there', async (name) => {
   const { port } = await startProxy();
   const script = await startScript(['HTTP/1.1 200 OK\r\nSet-Cookie: beegosessionID=evil\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\n\r\nok']);
-  const answer = await ask(port, `GET http://${name}:${script.port}/ HTTP/1.1\r\nHost: x\r\nCookie: beegosessionID=secret; c=d\r\nCookie: __Host-beegosessionID=secret\r\nConnection: close\r\n\r\n`);
+  const answer = await ask(
+    port,
+    `GET http://${name}:${script.port}/ HTTP/1.1\r\nHost: x\r\nCookie: beegosessionID=secret; c=d\r\nCookie: __Host-beegosessionID=secret\r\nConnection: close\r\n\r\n`,
+  );
   expect(answer).toBe('HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
   expect(script.asked[0]).toBe(`GET / HTTP/1.1\r\nHost: ${name}:${script.port}\r\nCookie: c=d\r\nConnection: close\r\n\r\n`);
 });
@@ -234,22 +257,33 @@ test('a target has 16 interim responses; one more is no proper answer', async ()
   const { port } = await startProxy();
   const request = `GET http://127.0.0.1:${target}/ HTTP/1.1\r\nHost: 127.0.0.1:${target}\r\n\r\n`;
   const answer = await ask(port, request + request);
-  expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([...Array.from({ length: 16 }, () => 'HTTP/1.1 103'), 'HTTP/1.1 200', ...Array.from({ length: 16 }, () => 'HTTP/1.1 103'), 'HTTP/1.1 502']);
+  expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([
+    ...Array.from({ length: 16 }, () => 'HTTP/1.1 103'),
+    'HTTP/1.1 200',
+    ...Array.from({ length: 16 }, () => 'HTTP/1.1 103'),
+    'HTTP/1.1 502',
+  ]);
 });
 
-test.each([
-  ['that it has to log in', LOGIN, () => 'CONNECT a.example:1 HTTP/1.1\r\nHost: a.example:1\r\n\r\n'],
-  ['from its target', CLIENT, (target: number) => `GET http://127.0.0.1:${target}/ HTTP/1.1\r\nHost: 127.0.0.1:${target}\r\n\r\n`],
-] as const)('a visitor who asks without end and reads no answer %s is disconnected', async (_, client, request) => {
+test.each(
+  [
+    ['that it has to log in', LOGIN, () => 'CONNECT a.example:1 HTTP/1.1\r\nHost: a.example:1\r\n\r\n'],
+    ['from its target', CLIENT, (target: number) => `GET http://127.0.0.1:${target}/ HTTP/1.1\r\nHost: 127.0.0.1:${target}\r\n\r\n`],
+  ] as const,
+)('a visitor who asks without end and reads no answer %s is disconnected', async (_, client, request) => {
   const answer = `HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n${'x'.repeat(50_000)}`;
   const { port: target } = await startScript(Array.from({ length: 10_000 }, () => answer));
   const { server, port } = await startProxy({ proxyTiming: { takeMs: 500 }, stored: { clients: [{ ...client, ...fresh }] } });
   const visitor = await visit(port);
   visitor.pause();
   const requests = request(target).repeat(1000);
-  const more = (): void => { while (!visitor.destroyed && visitor.write(requests)); };
+  const more = (): void => {
+    while (!visitor.destroyed && visitor.write(requests));
+  };
   visitor.on('drain', more);
-  const gone = new Promise((resolve) => { visitor.once('close', resolve); });
+  const gone = new Promise((resolve) => {
+    visitor.once('close', resolve);
+  });
   more();
   await gone;
   expect(await eventually(() => server.engine.counts.visitors, (count) => count === 0)).toBe(0);

@@ -18,7 +18,9 @@ const CHANGING = [8_000_000, 0, 30_000_000, 4_000_000, 0, 12_000_000];
 async function changeRates({ engine }: TestEngine, signal: AbortSignal): Promise<void> {
   for (let n = 0; !signal.aborted; n++) {
     await engine.apply({ kind: 'client', client: { ...CLIENT, rateLimit: CHANGING[n % CHANGING.length] ?? 0 } });
-    await new Promise((resolve) => { setTimeout(resolve, 70); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 70);
+    });
   }
 }
 

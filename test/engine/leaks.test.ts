@@ -26,7 +26,9 @@ async function connections(port: number, count: number): Promise<void> {
 test(`${CONNECTIONS} short connections leave file descriptors, streams and timers where they were`, async () => {
   const server = await startEngine();
   await startAgent(server);
-  const target = await startTarget((socket) => { socket.resume().once('end', () => socket.end('answer')); });
+  const target = await startTarget((socket) => {
+    socket.resume().once('end', () => socket.end('answer'));
+  });
   const { port, id } = await openTunnel(server, { targets: [target.address] });
   await connections(port, AT_ONCE * 2);
   const settled = () => server.engine.clientState(CLIENT.id)?.connections;

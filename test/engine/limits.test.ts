@@ -26,11 +26,13 @@ async function greeted(port: number): Promise<net.Socket> {
   return visitor;
 }
 
-test.each([
-  ['the blacklist', 'blackList', { blackIpList: ['192.0.2.1', '127.0.0.0/8'] }],
-  ['the whitelist', 'whiteList', { ipWhite: true, ipWhiteList: ['192.0.2.0/24', 'not an address'] }],
-  ['a whitelist of which no line is understood', 'whiteList', { ipWhite: true, ipWhiteList: ['127.0.0'] }],
-] as const)('%s turns a visitor away, which is counted for tunnel and client', async (_, cause, limits) => {
+test.each(
+  [
+    ['the blacklist', 'blackList', { blackIpList: ['192.0.2.1', '127.0.0.0/8'] }],
+    ['the whitelist', 'whiteList', { ipWhite: true, ipWhiteList: ['192.0.2.0/24', 'not an address'] }],
+    ['a whitelist of which no line is understood', 'whiteList', { ipWhite: true, ipWhiteList: ['127.0.0'] }],
+  ] as const,
+)('%s turns a visitor away, which is counted for tunnel and client', async (_, cause, limits) => {
   const { server, tunnel } = await limited(limits);
   await visitUntilClosed(tunnel.port);
   await visitUntilClosed(tunnel.port);
@@ -116,7 +118,7 @@ test('above the flow limit, open connections are closed and new ones refused; a 
   await greeted(tunnel.port);
 });
 
-test('after a reset of a client\'s traffic, visitors that the flow limit refused are admitted again, until the limit is exceeded again', async () => {
+test("after a reset of a client's traffic, visitors that the flow limit refused are admitted again, until the limit is exceeded again", async () => {
   const limit = 2 ** 20;
   const used = { inletBytes: limit + 1000, exportBytes: 5 };
   const { server, tunnel } = await limited({ flowLimit: limit }, used);

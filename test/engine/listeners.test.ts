@@ -32,7 +32,10 @@ describe('reserving a port', () => {
     const { engine } = await startEngine();
     const { port } = await occupyPort();
     for (const serverIp of ['', '127.0.0.1']) {
-      await expect(engine.reservePort({ mode: 'tcp', port, serverIp })).rejects.toMatchObject({ name: 'PortUnavailableError', message: `port ${port} is occupied` });
+      await expect(engine.reservePort({ mode: 'tcp', port, serverIp })).rejects.toMatchObject({
+        name: 'PortUnavailableError',
+        message: `port ${port} is occupied`,
+      });
     }
   });
 

@@ -40,12 +40,14 @@ test('the schema works over a real engine of which only plain data comes, and la
   expect((await ticks.next()).value).toMatchObject({ connected: true, connections: 1, inletBytes: 5 });
   await ticks.return?.();
 
-  expect(await api.ok(`{
+  expect(
+    await api.ok(`{
     clients { rows { id runtime { connected connections inletBytes version refusals { cause } } } }
     tunnels { rows { id runtime { running connections visitors { address } health { type } } } }
     connections(clientId: 1) { total rows { id port tunnel { id } } }
     diagnoseTunnel(id: ${id}, probe: true) { stoppedBy { name } probes { reached } }
-  }`)).toEqual({
+  }`),
+  ).toEqual({
     clients: { rows: [{ id: 1, runtime: { connected: true, connections: 1, inletBytes: 5, version: '0.0.1', refusals: [] } }] },
     tunnels: { rows: [{ id, runtime: { running: true, connections: 1, visitors: [], health: null } }] },
     connections: { total: 1, rows: [{ id: expect.any(Number), port: visitor.localPort, tunnel: { id } }] },
@@ -68,7 +70,9 @@ test('a lease is a number and a port: taken over, released, and refused in words
 
   const { id, port } = await open({ mode: 'TCP', serverIp: '127.0.0.1' });
   const occupied = await occupyPort();
-  expect(await api.code('mutation ($id: ID!, $port: Port!) { updateTunnel(id: $id, input: { port: $port }) { id } }', { id, port: occupied.port })).toBe('PORT_UNAVAILABLE');
+  expect(await api.code('mutation ($id: ID!, $port: Port!) { updateTunnel(id: $id, input: { port: $port }) { id } }', { id, port: occupied.port })).toBe(
+    'PORT_UNAVAILABLE',
+  );
   expect(api.logged).toContainEqual(expect.objectContaining({ reason: `port ${occupied.port} is occupied` }));
   await api.ok('mutation ($id: ID!) { stopTunnel(id: $id) { id } }', { id });
   await api.ok('mutation ($id: ID!) { startTunnel(id: $id) { id } }', { id });
@@ -93,11 +97,16 @@ test('visitors, certificates and counted refusals come as plain data, too', asyn
   await api.ok('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input });
   // It has not been looked at yet, and answers for other paths of its name, which is not so for names without one and for http.
   for (const other of [{ location: '/b' }, { location: '/c', scheme: 'HTTP' }, { host: 'b.p.example.com' }]) {
-    await api.ok('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input: { clientId: 1, host: 'a.p.example.com', targets: ['80'], ...other } });
+    await api.ok('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', {
+      input: { clientId: 1, host: 'a.p.example.com', targets: ['80'], ...other },
+    });
   }
   const { validTo } = new X509Certificate(covering.certificate);
   expect(await Promise.all([0, 1].map((more) => face.hostsWithCertificateUntil(Date.parse(validTo) + more)))).toEqual([[], [1, 2]]);
-  expect(await face.hostCertificates([{ id: 1 }, { id: 9 }])).toEqual([expect.objectContaining({ inUse: expect.objectContaining({ validTo: expect.any(Date) }) }), undefined]);
+  expect(await face.hostCertificates([{ id: 1 }, { id: 9 }])).toEqual([
+    expect.objectContaining({ inUse: expect.objectContaining({ validTo: expect.any(Date) }) }),
+    undefined,
+  ]);
   expect(await face.hostStates([9, 1])).toEqual([undefined, expect.objectContaining({ running: true })]);
 
   const { id, port } = await open({ mode: 'TCP', serverIp: '127.0.0.1', targets: [] });

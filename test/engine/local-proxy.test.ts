@@ -9,7 +9,9 @@ const local = { allowLocalProxy: true };
 
 test('the server dials the target itself, without an agent; traffic is counted, and either side may end first', async () => {
   const server = await startEngine(local);
-  const target = await startTarget(async (socket) => { socket.end(`got ${String(await readAll(socket))}`); });
+  const target = await startTarget(async (socket) => {
+    socket.end(`got ${String(await readAll(socket))}`);
+  });
   const tunnel = await openTunnel(server, { targets: [target.address], localProxy: true });
   const visitor = await visit(tunnel.port);
   visitor.end('question');
@@ -50,7 +52,7 @@ test('datagrams too', async () => {
   expect(server.engine.tunnelState(id)).toMatchObject({ connections: 1, dropped: 0 });
 });
 
-test('if the target refuses, the visitor\'s connection is closed and the reason is logged', async () => {
+test("if the target refuses, the visitor's connection is closed and the reason is logged", async () => {
   const server = await startEngine(local);
   const { port } = await openTunnel(server, { targets: [`127.0.0.1:${await refusedPort()}`], localProxy: true });
   await visitUntilClosed(port);

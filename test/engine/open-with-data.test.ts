@@ -27,11 +27,16 @@ class Writes extends EmptySocket {
 function endOf(socket: net.Socket): Promise<string> {
   let code = '';
   return new Promise((resolve) => {
-    socket.on('error', (error) => { code = errnoOf(error); }).on('close', () => resolve(code)).resume();
+    socket.on('error', (error) => {
+      code = errnoOf(error);
+    }).on('close', () => resolve(code)).resume();
   });
 }
 
-const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 function session() {
   const socket = new Writes();
@@ -48,7 +53,9 @@ test('bytes that a visitor sends in the next iteration share a write with the op
   visitor.sink?.onData(Buffer.from('GET /'));
   await nextIteration();
   await nextIteration();
-  expect(socket.writes.map((bytes) => bytes.replace(/[\0\t]/g, ''))).toEqual([`${String.fromCharCode(Frame.OPEN)}\u0001\u0003tcp${String.fromCharCode(Frame.DATA)}\u0001\u0005GET /`]);
+  expect(socket.writes.map((bytes) => bytes.replace(/[\0\t]/g, ''))).toEqual([
+    `${String.fromCharCode(Frame.OPEN)}\u0001\u0003tcp${String.fromCharCode(Frame.DATA)}\u0001\u0005GET /`,
+  ]);
   mux.close('the test is over');
 });
 
@@ -73,7 +80,9 @@ test('frames of a stream are never sent before its opening', async () => {
 });
 
 const backends: readonly (readonly [string, () => SocketBackend | Promise<SocketBackend>])[] = [
-  ['net', () => netBackend], ['onread', () => onreadBackend], ['captured', capturedBackend],
+  ['net', () => netBackend],
+  ['onread', () => onreadBackend],
+  ['captured', capturedBackend],
 ];
 
 describe.each(backends)('with %s sockets', (_, backend) => {
@@ -91,11 +100,16 @@ describe.each(backends)('with %s sockets', (_, backend) => {
     const { port, id } = await openTunnel(server, { targets: [target] });
     return {
       port,
-      hold: () => { held = true; },
+      hold: () => {
+        held = true;
+      },
       dials: () => waiting.length,
-      letGo: () => { for (const go of waiting.splice(0)) go(); },
+      letGo: () => {
+        for (const go of waiting.splice(0)) go();
+      },
       /** Resolves when nobody's connection is open, for the tunnel and for the client. */
-      idle: () => eventually(() => (server.engine.tunnelState(id)?.connections ?? 0) + (server.engine.clientState(CLIENT.id)?.connections ?? 0), (open) => open === 0),
+      idle: () =>
+        eventually(() => (server.engine.tunnelState(id)?.connections ?? 0) + (server.engine.clientState(CLIENT.id)?.connections ?? 0), (open) => open === 0),
     };
   }
 
@@ -142,7 +156,11 @@ describe.each(backends)('with %s sockets', (_, backend) => {
   });
 
   test('a visitor that ends at once gets its answer', async () => {
-    const { port, hold, dials, letGo } = await rig((await startTarget(async (socket) => { socket.end(`got ${(await readAll(socket)).toString()}`); })).address);
+    const { port, hold, dials, letGo } = await rig(
+      (await startTarget(async (socket) => {
+        socket.end(`got ${(await readAll(socket)).toString()}`);
+      })).address,
+    );
     hold();
     const [silent, brief] = [await visit(port), await visit(port)];
     silent.end();

@@ -27,7 +27,10 @@ test('connections go to the target, and the path that they take is shown', async
   const { server, tunnel, visitor } = await visiting();
   const direct = visitor.log.entries.some(({ msg }) => msg.startsWith('direct path to'));
   expect(await roundTrip(await visit(visitor.port), 'hello')).toBe('hello');
-  const { visitors } = await eventually(() => server.engine.tunnelState(tunnel.id) ?? { visitors: [] }, (state) => (state.visitors[0]?.path === 'direct') === direct);
+  const { visitors } = await eventually(
+    () => server.engine.tunnelState(tunnel.id) ?? { visitors: [] },
+    (state) => (state.visitors[0]?.path === 'direct') === direct,
+  );
   expect(visitors).toEqual([{ address: '127.0.0.1', since: expect.any(Number), path: direct ? 'direct' : 'relay' }]);
 });
 
@@ -85,7 +88,7 @@ async function stunServer(port = 0): Promise<{ stunServer: StunServer; ports: re
   return { stunServer, ports: await stunServer.ports() };
 }
 
-test('the STUN server returns the client\'s address, over UDP and TCP, and ignores short or malformed requests', async () => {
+test("the STUN server returns the client's address, over UDP and TCP, and ignores short or malformed requests", async () => {
   const { stunServer: service, ports } = await stunServer();
   expect(ports).toHaveLength(2);
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
@@ -117,9 +120,15 @@ test('the STUN server answers one address only so often', async () => {
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
   let answers = 0;
-  socket.on('message', () => { answers++; });
+  socket.on('message', () => {
+    answers++;
+  });
   const request = stunRequest();
-  for (let asked = 0; asked < 1000; asked++) await new Promise((resolve) => { socket.send(request, ports[0] ?? 0, '127.0.0.1', resolve); });
+  for (let asked = 0; asked < 1000; asked++) {
+    await new Promise((resolve) => {
+      socket.send(request, ports[0] ?? 0, '127.0.0.1', resolve);
+    });
+  }
   await eventually(() => answers, (count) => count >= 100);
   // One limit for each second that it took.
   expect(answers).toBeLessThan(1000);
@@ -130,14 +139,15 @@ test('the STUN server answers one address only so often', async () => {
 test('one address has a share of the STUN server over TCP, and gets it back', async () => {
   const { stunServer: service, ports } = await stunServer();
   /** Whether an address is answered. */
-  const answered = (localAddress: string) => new Promise<boolean>((resolve) => {
-    const socket = net.connect({ port: ports[0] ?? 0, host: '127.0.0.1', localAddress });
-    socket.on('error', () => undefined).on('close', () => resolve(false)).on('data', () => {
-      resolve(true);
-      socket.destroy();
+  const answered = (localAddress: string) =>
+    new Promise<boolean>((resolve) => {
+      const socket = net.connect({ port: ports[0] ?? 0, host: '127.0.0.1', localAddress });
+      socket.on('error', () => undefined).on('close', () => resolve(false)).on('data', () => {
+        resolve(true);
+        socket.destroy();
+      });
+      socket.write(stunRequest());
     });
-    socket.write(stunRequest());
-  });
   const silent = await Promise.all(Array.from({ length: 32 }, () => visit(ports[0] ?? 0)));
   await eventuallyAsync(() => answered('127.0.0.1'), (is) => !is);
   expect(await answered('127.0.0.2')).toBe(true);

@@ -17,7 +17,10 @@ afterAll(removeScratchDirectories);
 const SIGNATURE = '0d0a0d0a000d0a515549540a';
 
 /** A target that says what it got, once the visitor has ended. */
-const mirror = () => startTarget(async (socket) => { socket.end(await readAll(socket)); });
+const mirror = () =>
+  startTarget(async (socket) => {
+    socket.end(await readAll(socket));
+  });
 
 /** What a target gets of a visitor that says "hello". */
 async function received(port: number, host?: string): Promise<{ readonly bytes: Buffer; readonly visitorPort: number }> {
@@ -41,7 +44,9 @@ describe('the header goes before the first byte', () => {
     expect(String(first.bytes)).toBe(`PROXY TCP4 127.0.0.1 127.0.0.2 ${first.visitorPort} ${one.port}\r\nhello`);
     const two = await openTunnel(server, { targets: [address], proxyProtocol: 'V2', serverIp: '' });
     const second = await received(two.port);
-    expect(second.bytes.toString('hex')).toBe(`${SIGNATURE}2111000c7f0000017f000001${hex16(second.visitorPort)}${hex16(two.port)}${Buffer.from('hello').toString('hex')}`);
+    expect(second.bytes.toString('hex')).toBe(
+      `${SIGNATURE}2111000c7f0000017f000001${hex16(second.visitorPort)}${hex16(two.port)}${Buffer.from('hello').toString('hex')}`,
+    );
   });
 
   test('a target that speaks first gets it at once; switched off, the next connection has none', async () => {
@@ -74,7 +79,9 @@ describeWithIpv6('the header of IPv6 visitors', () => {
     const two = await openTunnel(server, { targets: [address], proxyProtocol: 'V2', serverIp: '::1' });
     const second = await received(two.port, '::1');
     const loopback = '1'.padStart(32, '0');
-    expect(second.bytes.toString('hex')).toBe(`${SIGNATURE}21210024${loopback}${loopback}${hex16(second.visitorPort)}${hex16(two.port)}${Buffer.from('hello').toString('hex')}`);
+    expect(second.bytes.toString('hex')).toBe(
+      `${SIGNATURE}21210024${loopback}${loopback}${hex16(second.visitorPort)}${hex16(two.port)}${Buffer.from('hello').toString('hex')}`,
+    );
   });
 });
 
@@ -90,14 +97,17 @@ describeWith('nginx', 'nginx reads the header', () => {
     await startAgent(server);
     const [port, directory] = [await freePort(), scratchDirectory()];
     const config = path.join(directory, 'nginx.conf');
-    writeFileSync(config, `daemon off; master_process off; pid ${directory}/pid; error_log stderr crit; events {}
+    writeFileSync(
+      config,
+      `daemon off; master_process off; pid ${directory}/pid; error_log stderr crit; events {}
       http {
         access_log off; client_body_temp_path ${directory}; proxy_temp_path ${directory}; fastcgi_temp_path ${directory}; uwsgi_temp_path ${directory}; scgi_temp_path ${directory};
         server {
           listen 127.0.0.1:${port} proxy_protocol;
           location / { return 200 "$proxy_protocol_addr $proxy_protocol_server_addr $proxy_protocol_server_port"; }
         }
-      }`);
+      }`,
+    );
     await listening(port, new Child(programPath('nginx'), ['-c', config, '-e', path.join(directory, 'errors')]));
     const tunnel = await openTunnel(server, { targets: [`127.0.0.1:${port}`], proxyProtocol });
     expect(await (await fetch(`http://127.0.0.1:${tunnel.port}/`, { headers: { connection: 'close' } })).text()).toBe(`127.0.0.1 127.0.0.1 ${tunnel.port}`);
@@ -110,7 +120,9 @@ describeWith(['haproxy', 'iperf3'], 'haproxy reads the header', () => {
     await startAgent(server);
     const ports = { http: await freePort(), tcp: await freePort(), iperf: await freePort() };
     const config = path.join(scratchDirectory(), 'haproxy.cfg');
-    writeFileSync(config, `defaults
+    writeFileSync(
+      config,
+      `defaults
   timeout connect 5s
   timeout client 30s
   timeout server 30s
@@ -122,7 +134,8 @@ listen tcp
   mode tcp
   bind 127.0.0.1:${ports.tcp} accept-proxy
   server iperf 127.0.0.1:${ports.iperf}
-`);
+`,
+    );
     const haproxy = new Child(programPath('haproxy'), ['-db', '-f', config]);
     const iperf = new Child(programPath('iperf3'), ['-s', '-1', '-B', '127.0.0.1', '-p', String(ports.iperf), '--forceflush']);
     await Promise.all([listening(ports.http, haproxy), listening(ports.tcp, haproxy), iperf.says(/listening on/)]);

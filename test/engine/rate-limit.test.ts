@@ -37,7 +37,9 @@ class Greedy implements RateParty {
 }
 
 function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, ms); });
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 }
 
 test('parties that take little and much at a time get the same, and together what the rate is', async () => {

@@ -19,9 +19,13 @@ test('later messages add to the first, whose word of a target counts until anoth
   health = after(health, { targets: [{ ...out('a:1'), healthy: true, failures: 0 }] });
   // A target that is named twice takes two turns.
   expect(health?.healthyTargets(targets)).toEqual(['a:1', 'a:1']);
-  expect(health?.state(targets)).toEqual({ ...check, targets: [
-    { target: 'a:1', healthy: true, failures: 0, since: 6000, lastError: 'x' }, { target: 'b:1', healthy: false, failures: 1, since: 6000, lastError: 'x' },
-  ] });
+  expect(health?.state(targets)).toEqual({
+    ...check,
+    targets: [
+      { target: 'a:1', healthy: true, failures: 0, since: 6000, lastError: 'x' },
+      { target: 'b:1', healthy: false, failures: 1, since: 6000, lastError: 'x' },
+    ],
+  });
 });
 
 test('checks that begin again have no earlier state, and checks that have ended remove no target', () => {

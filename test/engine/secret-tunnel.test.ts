@@ -22,7 +22,12 @@ test('a visitor reaches the target through a port of its own; both ways are coun
   const socket = await visit(visitor.port);
   expect(await roundTrip(socket, 'hello')).toBe('hello');
   expect(server.engine.tunnelState(tunnel.id)).toMatchObject({
-    running: true, error: '', connections: 1, inletBytes: 5, exportBytes: 5, visitors: [{ address: '127.0.0.1' }],
+    running: true,
+    error: '',
+    connections: 1,
+    inletBytes: 5,
+    exportBytes: 5,
+    visitors: [{ address: '127.0.0.1' }],
   });
   expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connections: 1, inletBytes: 5, exportBytes: 5 });
   socket.end();

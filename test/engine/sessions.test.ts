@@ -52,11 +52,13 @@ test.each([
   expect(server.engine.counts.refused).toBe(1);
 });
 
-test.each([
-  ['disabled', { kind: 'client', client: { ...CLIENT, enabled: false } }, /the client is disabled/],
-  ['given another vkey', { kind: 'client', client: { ...CLIENT, vkey: 'another' } }, /the vkey of the client was changed/],
-  ['deleted', { kind: 'clientRemoved', id: CLIENT.id }, /the client was deleted/],
-] as const)('the agent of a client that is %s is disconnected at once, with the reason', async (_, change, text) => {
+test.each(
+  [
+    ['disabled', { kind: 'client', client: { ...CLIENT, enabled: false } }, /the client is disabled/],
+    ['given another vkey', { kind: 'client', client: { ...CLIENT, vkey: 'another' } }, /the vkey of the client was changed/],
+    ['deleted', { kind: 'clientRemoved', id: CLIENT.id }, /the client was deleted/],
+  ] as const,
+)('the agent of a client that is %s is disconnected at once, with the reason', async (_, change, text) => {
   const server = await startEngine();
   const { log } = await startAgent(server);
   await server.engine.apply(change);
@@ -85,7 +87,9 @@ test('a client that expires is cut off by the next sweep, and is back when its t
 test('clients that expire together let the event loop go on between their tunnels', async () => {
   let now = 1000;
   const clients = Array.from({ length: 500 }, (_, n) => ({ ...CLIENT, ...fresh, id: n + 1, vkey: `vkey-${n}`, expiresAt: 2000 }));
-  const tunnels = clients.flatMap(({ id }) => [1, 2, 3, 4].map((n) => ({ ...tunnelOf({ id: id * 10 + n, clientId: id, mode: 'secret', password: `password-${id}-${n}` }), ...fresh })));
+  const tunnels = clients.flatMap(({ id }) =>
+    [1, 2, 3, 4].map((n) => ({ ...tunnelOf({ id: id * 10 + n, clientId: id, mode: 'secret', password: `password-${id}-${n}` }), ...fresh }))
+  );
   const server = await startEngine({ now: () => now, stored: { clients, tunnels } });
   now = 2000;
   let iterations = 0;
@@ -171,7 +175,11 @@ test('guesses from an address do not delay clients that were last seen there; ot
   const [known, ...others] = await Promise.all([offer(server, CLIENT.vkey), ...Array.from({ length: 4 }, () => offer(server, SECOND.vkey))]);
   expect(known).toEqual({ ms: expect.any(Number), refusal: undefined });
   expect(known?.ms).toBeLessThan(1000);
-  expect(others.map(({ refusal }) => refusal)).toContainEqual({ code: 'busy', text: 'too many wrong keys came from this address: try again later', retryAfterMs: 5000 });
+  expect(others.map(({ refusal }) => refusal)).toContainEqual({
+    code: 'busy',
+    text: 'too many wrong keys came from this address: try again later',
+    retryAfterMs: 5000,
+  });
 }, 30_000);
 
 test('garbage on the bridge port is closed at once and counted', async () => {
@@ -192,7 +200,9 @@ test('an agent of the NPS family is named in the log, with what to do, once an h
   }
   expect(server.engine.counts).toMatchObject({ garbage: 2, handshakes: 0 });
   const lines = server.log.entries.filter(({ msg }) => msg.includes('npc'));
-  expect(lines).toEqual([expect.objectContaining({ level: 40, address: '127.0.0.1', msg: expect.stringMatching(/NPS family.*run `adit agent --server HOST:PORT`.*ADIT_VKEY/) })]);
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 40, address: '127.0.0.1', msg: expect.stringMatching(/NPS family.*run `adit agent --server HOST:PORT`.*ADIT_VKEY/) }),
+  ]);
 });
 
 test('silence on the bridge port is closed within the time limit and counted', async () => {

@@ -21,7 +21,9 @@ async function from(localAddress: string, port: number): Promise<net.Socket> {
   const socket = net.connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
   open.add(socket);
   // One that is refused may never hear that it was connected.
-  await new Promise<void>((resolve) => { socket.once('connect', () => resolve()).once('close', () => resolve()); });
+  await new Promise<void>((resolve) => {
+    socket.once('connect', () => resolve()).once('close', () => resolve());
+  });
   return socket;
 }
 
@@ -61,51 +63,55 @@ test('one address has its share of a tunnel port, and the others the rest', asyn
   expect(await roundTrip(await from('127.0.0.1', port), 'd')).toBe('d');
 });
 
-test.each(['httpPort', 'httpsPort'] as const)('one address has its share of the %s of the hosts, before and after what it has said; a trusted proxy has none', async (which) => {
-  const vhost = await startVhost([hostOf({ host: '*.p.example.com', certificate: covering.certificate, privateKey: covering.key })], {
-    shares: { total: 600, perAddress: 10 }, trusts: (address) => address === '127.0.0.9',
-  });
-  const port = vhost[which];
-  const connections = (): number => vhost.server.connections;
-  if (which === 'httpPort') {
-    for (let count = 1; count <= 10; count++) expect(await stays(await from('127.0.0.1', port), connections, count)).toBe(true);
-    await closed(await from('127.0.0.1', port));
-    expect(await stays(await from('127.0.0.2', port), connections, 11)).toBe(true);
-    // Behind a proxy the visitor's address counts, once it is known.
-    const named = async () => {
-      const socket = await from('127.0.0.9', port);
-      socket.write('PROXY TCP4 127.0.0.2 127.0.0.1 1000 80\r\nG');
-      return socket;
-    };
-    for (let count = 12; count <= 20; count++) expect(await stays(await named(), connections, count)).toBe(true);
-    await closed(await named());
-    for (let count = 21; count <= 40; count++) {
-      const socket = await from('127.0.0.9', port);
-      socket.write('G');
-      expect(await stays(socket, connections, count)).toBe(true);
+test.each(['httpPort', 'httpsPort'] as const)(
+  'one address has its share of the %s of the hosts, before and after what it has said; a trusted proxy has none',
+  async (which) => {
+    const vhost = await startVhost([hostOf({ host: '*.p.example.com', certificate: covering.certificate, privateKey: covering.key })], {
+      shares: { total: 600, perAddress: 10 },
+      trusts: (address) => address === '127.0.0.9',
+    });
+    const port = vhost[which];
+    const connections = (): number => vhost.server.connections;
+    if (which === 'httpPort') {
+      for (let count = 1; count <= 10; count++) expect(await stays(await from('127.0.0.1', port), connections, count)).toBe(true);
+      await closed(await from('127.0.0.1', port));
+      expect(await stays(await from('127.0.0.2', port), connections, 11)).toBe(true);
+      // Behind a proxy the visitor's address counts, once it is known.
+      const named = async () => {
+        const socket = await from('127.0.0.9', port);
+        socket.write('PROXY TCP4 127.0.0.2 127.0.0.1 1000 80\r\nG');
+        return socket;
+      };
+      for (let count = 12; count <= 20; count++) expect(await stays(await named(), connections, count)).toBe(true);
+      await closed(await named());
+      for (let count = 21; count <= 40; count++) {
+        const socket = await from('127.0.0.9', port);
+        socket.write('G');
+        expect(await stays(socket, connections, count)).toBe(true);
+      }
+      return;
     }
-    return;
-  }
-  // Before the handshake: half a hello, which may take 10 s.
-  const idle = await Promise.all(Array.from({ length: 512 }, () => from('127.0.0.1', port)));
-  await closed(await from('127.0.0.1', port));
-  expect(idle.filter((socket) => socket.destroyed)).toHaveLength(0);
-  const other = await from('127.0.0.2', port);
-  other.write('no TLS at all');
-  await closed(other);
-  const hello = await helloOf('x.p.example.com');
-  // The hello of a name of ours is read: from there on it is the visitor's connection, and he has too many.
-  const proxied = await from('127.0.0.9', port);
-  proxied.write(Buffer.concat([Buffer.from('PROXY TCP4 127.0.0.1 127.0.0.1 1000 80\r\n'), hello]));
-  await closed(proxied);
-  const [socket] = idle;
-  socket?.destroy();
-  await eventuallyAsync(async () => {
-    const again = await from('127.0.0.9', port);
-    again.write(Buffer.concat([Buffer.from('PROXY TCP4 127.0.0.1 127.0.0.1 1000 80\r\n'), hello]));
-    return Promise.race([once(again, 'data').then(() => true), closed(again).then(() => false)]);
-  }, (answered) => answered);
-});
+    // Before the handshake: half a hello, which may take 10 s.
+    const idle = await Promise.all(Array.from({ length: 512 }, () => from('127.0.0.1', port)));
+    await closed(await from('127.0.0.1', port));
+    expect(idle.filter((socket) => socket.destroyed)).toHaveLength(0);
+    const other = await from('127.0.0.2', port);
+    other.write('no TLS at all');
+    await closed(other);
+    const hello = await helloOf('x.p.example.com');
+    // The hello of a name of ours is read: from there on it is the visitor's connection, and he has too many.
+    const proxied = await from('127.0.0.9', port);
+    proxied.write(Buffer.concat([Buffer.from('PROXY TCP4 127.0.0.1 127.0.0.1 1000 80\r\n'), hello]));
+    await closed(proxied);
+    const [socket] = idle;
+    socket?.destroy();
+    await eventuallyAsync(async () => {
+      const again = await from('127.0.0.9', port);
+      again.write(Buffer.concat([Buffer.from('PROXY TCP4 127.0.0.1 127.0.0.1 1000 80\r\n'), hello]));
+      return Promise.race([once(again, 'data').then(() => true), closed(again).then(() => false)]);
+    }, (answered) => answered);
+  },
+);
 
 test('one address has its share of the API; a trusted proxy has none', async () => {
   const server = http.createServer((_request, response) => response.end('ok')).listen(0, '127.0.0.1');

@@ -13,7 +13,10 @@ import { closed, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 import { udpEcho, type UdpPeer, udpPeer } from '../support/udp.ts';
 
-async function startProxy(options: Parameters<typeof startEngine>[0] = {}, tunnel: Partial<WantedTunnel> = {}): Promise<{ server: TestEngine; port: number; id: number }> {
+async function startProxy(
+  options: Parameters<typeof startEngine>[0] = {},
+  tunnel: Partial<WantedTunnel> = {},
+): Promise<{ server: TestEngine; port: number; id: number }> {
   const server = await startEngine(options);
   await startAgent(server);
   return { server, ...await openTunnel(server, { mode: 'socks5', ...tunnel }) };
@@ -29,7 +32,9 @@ interface Association {
 async function associate(port: number, host = '127.0.0.1', login: { userId?: string; password?: string } = {}): Promise<Association> {
   const control = await visit(port, host);
   const client = new SocksClient({
-    proxy: { host, port, type: 5, ...login }, command: 'associate', destination: { host: '0.0.0.0', port: 0 },
+    proxy: { host, port, type: 5, ...login },
+    command: 'associate',
+    destination: { host: '0.0.0.0', port: 0 },
   });
   const established = new Promise<SocksRemoteHost | undefined>((resolve, reject) => {
     client.once('established', ({ remoteHost }) => resolve(remoteHost)).once('error', reject);
@@ -147,7 +152,16 @@ describeWith('dig', 'DNS through UDP ASSOCIATE', () => {
       outer.send(frame(target, query), association.port);
       void outer.next().then((answer) => reply(SocksClient.parseUDPFrame(answer).data));
     });
-    const asked = await promisify(execFile)(programPath('dig'), ['@127.0.0.1', '-p', String(inner.port), '+tries=1', '+time=5', '+noedns', '+short', 'www.example.com']);
+    const asked = await promisify(execFile)(programPath('dig'), [
+      '@127.0.0.1',
+      '-p',
+      String(inner.port),
+      '+tries=1',
+      '+time=5',
+      '+noedns',
+      '+short',
+      'www.example.com',
+    ]);
     expect(asked.stdout).toBe('192.0.2.7\n');
     association.control.destroy();
     await once(association.control, 'close');

@@ -16,7 +16,9 @@ const LOGIN = { ...CLIENT, basicUser: 'me', basicPassword: 'wörd' };
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
 async function startProxy(
-  options: Parameters<typeof startEngine>[0] = {}, tunnel: Partial<WantedTunnel> = {}, agent: Parameters<typeof startAgent>[1] = {},
+  options: Parameters<typeof startEngine>[0] = {},
+  tunnel: Partial<WantedTunnel> = {},
+  agent: Parameters<typeof startAgent>[1] = {},
 ): Promise<{ server: TestEngine; port: number; id: number }> {
   const server = await startEngine(options);
   await startAgent(server, agent);
@@ -66,14 +68,15 @@ describeWith('curl', 'curl through socks5', () => {
   });
 });
 
-describeWith('curl', 'curl over IPv6', () => describeWithIpv6('through socks5', () => {
-  test('reaches targets, from a listener on one address', async () => {
-    const { port } = await startProxy({}, { serverIp: '::1' });
-    const target = await startHttpTarget({ host: '::1' });
-    expect(await curl(['-x', `socks5://[::1]:${port}`, `http://[::1]:${target.port}/six`])).toMatchObject({ code: 0, stdout: 'GET /six ' });
-    expect((await curl(['-x', `socks5://127.0.0.1:${port}`, `http://[::1]:${target.port}/`])).code).not.toBe(0);
-  });
-}));
+describeWith('curl', 'curl over IPv6', () =>
+  describeWithIpv6('through socks5', () => {
+    test('reaches targets, from a listener on one address', async () => {
+      const { port } = await startProxy({}, { serverIp: '::1' });
+      const target = await startHttpTarget({ host: '::1' });
+      expect(await curl(['-x', `socks5://[::1]:${port}`, `http://[::1]:${target.port}/six`])).toMatchObject({ code: 0, stdout: 'GET /six ' });
+      expect((await curl(['-x', `socks5://127.0.0.1:${port}`, `http://[::1]:${target.port}/`])).code).not.toBe(0);
+    });
+  }));
 
 test('a connection carries bytes both ways, also those that came early, and each direction ends by itself', async () => {
   const { server, port, id } = await startProxy();
@@ -102,14 +105,22 @@ test('a client library connects, and the target may end first', async () => {
     socket.end();
   });
   const { socket } = await SocksClient.createConnection({
-    proxy: { host: '127.0.0.1', port, type: 5 }, command: 'connect', destination: { host: 'localhost', port: target.port },
+    proxy: { host: '127.0.0.1', port, type: 5 },
+    command: 'connect',
+    destination: { host: 'localhost', port: target.port },
   });
   expect((await readAll(socket)).toString()).toBe('hello');
   socket.destroy();
 });
 
 test.each([
-  ['ECONNREFUSED', 5], ['EHOSTUNREACH', 4], ['ENETUNREACH', 3], ['ETIMEDOUT', 6], ['ENOTFOUND', 4], ['EACCES', 2], ['EMFILE', 1],
+  ['ECONNREFUSED', 5],
+  ['EHOSTUNREACH', 4],
+  ['ENETUNREACH', 3],
+  ['ETIMEDOUT', 6],
+  ['ENOTFOUND', 4],
+  ['EACCES', 2],
+  ['EMFILE', 1],
 ])('an agent that fails to dial with %s makes reply %i', async (code, reply) => {
   const sockets: typeof netBackend = {
     ...netBackend,
@@ -122,7 +133,7 @@ test.each([
   expect(await ask(port, '050100 05010001 c0000201 0050')).toBe(`0500050${reply}0001000000000000`);
 });
 
-test('a target that never answers times out after the server\'s timeout', async () => {
+test("a target that never answers times out after the server's timeout", async () => {
   const sockets: typeof netBackend = {
     ...netBackend,
     dial: (options, onDialled) => {
@@ -135,8 +146,11 @@ test('a target that never answers times out after the server\'s timeout', async 
 });
 
 test.each([
-  ['SOCKS4', '04 01 0050 7f000001 00', '05ff'], ['HTTP', '474554202f', '05ff'], ['another version of the request', '050100 04010001 7f000001 0050', '050005010001000000000000'],
-  ['an address of unknown type', '050100 05010002', '050005080001000000000000'], ['port 0', '050100 05010001 7f000001 0000', '050005010001000000000000'],
+  ['SOCKS4', '04 01 0050 7f000001 00', '05ff'],
+  ['HTTP', '474554202f', '05ff'],
+  ['another version of the request', '050100 04010001 7f000001 0050', '050005010001000000000000'],
+  ['an address of unknown type', '050100 05010002', '050005080001000000000000'],
+  ['port 0', '050100 05010001 7f000001 0000', '050005010001000000000000'],
   ['BIND', '050100 05020001 7f000001 0050', '050005070001000000000000'],
 ])('%s is refused in the words of the protocol, and counted', async (_, said, answer) => {
   const { server, port, id } = await startProxy();

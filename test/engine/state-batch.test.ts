@@ -14,7 +14,14 @@ test('counters and last-seen facts of what changed are handed over, and nothing 
   const batch = await server.engine.takeDirty();
   expect(batch.tunnels).toEqual([{ id, running: true, inletBytes: 5, exportBytes: 5 }]);
   expect(batch.clients).toEqual([expect.objectContaining({
-    id: CLIENT.id, connected: true, rate: expect.any(Number), inletBytes: 105, exportBytes: 205, address: '127.0.0.1', version: '0.0.1', lastOnlineAt: expect.any(Number),
+    id: CLIENT.id,
+    connected: true,
+    rate: expect.any(Number),
+    inletBytes: 105,
+    exportBytes: 205,
+    address: '127.0.0.1',
+    version: '0.0.1',
+    lastOnlineAt: expect.any(Number),
   })]);
 });
 

@@ -12,7 +12,14 @@ onEveryBackend(() => {
     const visitor = await visit(tunnel.port);
     expect(await roundTrip(visitor, 'hello')).toBe('hello');
     expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true, error: '', connections: 1, inletBytes: 5, exportBytes: 5 });
-    expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: true, address: '127.0.0.1', version: '0.0.1', connections: 1, inletBytes: 5, exportBytes: 5 });
+    expect(server.engine.clientState(CLIENT.id)).toMatchObject({
+      connected: true,
+      address: '127.0.0.1',
+      version: '0.0.1',
+      connections: 1,
+      inletBytes: 5,
+      exportBytes: 5,
+    });
     visitor.end();
     await closed(visitor);
     await eventually(() => server.engine.clientState(CLIENT.id)?.connections, (open) => open === 0);

@@ -93,7 +93,9 @@ describe('TLS', () => {
     const server = await startEngine(storing(encrypted));
     const prove = async (vkey: string) => {
       const socket = await netBackend.connect({ host: server.bridge.host, port: server.bridge.port, timeoutMs: 1000 });
-      const refused = await proveHandshake(socket, { timeoutMs: 1000, role: 'mux', keyId: keyIdOf(CLIENT.vkey), key: vkey, connection: 0, info: {} }).catch((error: unknown) => error);
+      const refused = await proveHandshake(socket, { timeoutMs: 1000, role: 'mux', keyId: keyIdOf(CLIENT.vkey), key: vkey, connection: 0, info: {} }).catch((
+        error: unknown,
+      ) => error);
       return refused;
     };
     const tlsPort = server.bridge.tls.port;
@@ -132,9 +134,17 @@ describe('TLS', () => {
 
   test('a data connection is refused to a session over TLS', async () => {
     const server = await startEngine();
-    const dial = (port: number, trusted = port === server.bridge.tls.port) => netBackend.connect({ host: server.bridge.host, port, trust: trusted ? { fingerprint } : undefined, timeoutMs: 1000 });
+    const dial = (port: number, trusted = port === server.bridge.tls.port) =>
+      netBackend.connect({ host: server.bridge.host, port, trust: trusted ? { fingerprint } : undefined, timeoutMs: 1000 });
     const socket = await dial(server.bridge.tls.port);
-    const { body, sessionKey } = await proveHandshake(socket, { timeoutMs: 1000, role: 'mux', keyId: keyIdOf(CLIENT.vkey), key: CLIENT.vkey, connection: 0, info: {} });
+    const { body, sessionKey } = await proveHandshake(socket, {
+      timeoutMs: 1000,
+      role: 'mux',
+      keyId: keyIdOf(CLIENT.vkey),
+      key: CLIENT.vkey,
+      connection: 0,
+      info: {},
+    });
     const { sessionId } = body as { sessionId: string };
     for (const port of [server.bridge.port, server.bridge.tls.port]) {
       const refused = proveHandshake(await dial(port), { timeoutMs: 1000, role: 'data', keyId: sessionId, key: sessionKey, connection: 1, info: {} });
@@ -144,12 +154,24 @@ describe('TLS', () => {
   });
 
   test.each([
-    ['an HTTP request', (port: number) => net.connect(port, '127.0.0.1', function connected(this: net.Socket) { this.write('GET / HTTP/1.1\r\n\r\n'); })],
-    ['the protocol without TLS', (port: number) => net.connect(port, '127.0.0.1', function connected(this: net.Socket) { this.write('ADIT\u0001\u0000'); })],
+    ['an HTTP request', (port: number) =>
+      net.connect(port, '127.0.0.1', function connected(this: net.Socket) {
+        this.write('GET / HTTP/1.1\r\n\r\n');
+      })],
+    ['the protocol without TLS', (port: number) =>
+      net.connect(port, '127.0.0.1', function connected(this: net.Socket) {
+        this.write('ADIT\u0001\u0000');
+      })],
     ['TLS 1.2', (port: number) => tls.connect({ port, host: '127.0.0.1', maxVersion: 'TLSv1.2', rejectUnauthorized: false })],
     ['silence', (port: number) => net.connect(port, '127.0.0.1')],
     ['TLS and then silence', (port: number) => tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })],
-    ['TLS and then an HTTP request', (port: number) => tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, function connected(this: net.Socket) { this.write('GET / HTTP/1.1\r\n\r\n'); })],
+    [
+      'TLS and then an HTTP request',
+      (port: number) =>
+        tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, function connected(this: net.Socket) {
+          this.write('GET / HTTP/1.1\r\n\r\n');
+        }),
+    ],
   ])('%s on the TLS port is closed within the time limit and counted', async (_, connect) => {
     const server = await startEngine({ bridgeTiming: { handshakeMs: 200 } });
     const socket = connect(server.bridge.tls.port).on('error', () => undefined); // how it ends is up to the client

@@ -5,7 +5,9 @@ import { DatagramBudget, DatagramSocket } from '../../src/wire/datagram-socket.t
 /** Adds a visitor's session; `ended` holds the ports of those that were ended cleanly. */
 function add(sessions: UdpSessions, port: number, ended: number[], address = '127.0.0.1'): void {
   const session = new DatagramSocket({
-    remoteAddress: address, remotePort: port, budget: new DatagramBudget(),
+    remoteAddress: address,
+    remotePort: port,
+    budget: new DatagramBudget(),
     onDatagram: () => undefined,
     onClose: () => sessions.remove({ address, port }, session),
   });

@@ -196,7 +196,16 @@ describeWith('dig', 'DNS through a udp tunnel', () => {
     const target = await udpPeer();
     target.onDatagram((query, reply) => reply(dnsAnswer(query)));
     const { port } = await openTunnel(server, { mode: 'udp', targets: [target.address] });
-    const asked = await promisify(execFile)(programPath('dig'), ['@127.0.0.1', '-p', String(port), '+tries=1', '+time=5', '+noedns', '+short', 'www.example.com']);
+    const asked = await promisify(execFile)(programPath('dig'), [
+      '@127.0.0.1',
+      '-p',
+      String(port),
+      '+tries=1',
+      '+time=5',
+      '+noedns',
+      '+short',
+      'www.example.com',
+    ]);
     expect(asked.stdout).toBe('192.0.2.7\n');
   });
 });

@@ -30,7 +30,9 @@ async function startWeb(): Promise<string> {
 test('a visitor of a tcp tunnel is followed by its number from accept to close, and the agent names the same stream', async () => {
   const { trace, server } = await traced();
   const agent = await startAgent(server);
-  const target = await startTarget(async (socket) => { socket.end(`got ${String(await readAll(socket))}`); });
+  const target = await startTarget(async (socket) => {
+    socket.end(`got ${String(await readAll(socket))}`);
+  });
   const { port, id } = await openTunnel(server, { targets: [target.address] });
   const socket = await visit(port);
   const ownPort = socket.localPort;

@@ -22,15 +22,23 @@ const AT_ONCE = 20;
 function speak(port: number, bytes: Buffer, reset: boolean, secure: boolean): Promise<void> {
   return new Promise((resolve) => {
     const plain = net.connect({ port, host: '127.0.0.1' });
-    const socket = secure ? tls.connect({ socket: plain, servername: 'a.p.example.com', rejectUnauthorized: false, ALPNProtocols: bytes.length % 2 === 0 ? ['h2'] : [] }) : plain;
-    const over = setTimeout(() => { if (reset && !secure) plain.resetAndDestroy(); else socket.destroy(); }, 300);
+    const socket = secure
+      ? tls.connect({ socket: plain, servername: 'a.p.example.com', rejectUnauthorized: false, ALPNProtocols: bytes.length % 2 === 0 ? ['h2'] : [] })
+      : plain;
+    const over = setTimeout(() => {
+      if (reset && !secure) plain.resetAndDestroy();
+      else socket.destroy();
+    }, 300);
     plain.once('close', () => {
       clearTimeout(over);
       resolve();
     });
     for (const one of [plain, socket]) one.on('error', () => undefined);
     socket.on('data', () => undefined);
-    socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(bytes, () => { if (!reset) socket.end(); }));
+    socket.once(secure ? 'secureConnect' : 'connect', () =>
+      socket.write(bytes, () => {
+        if (!reset) socket.end();
+      }));
   });
 }
 
@@ -43,7 +51,9 @@ async function speakAll(port: number, said: readonly Buffer[], secure = false): 
 
 test(`${STREAMS} hostile byte streams to each port disturb nobody, leave nothing behind, and are no error of the server's`, async () => {
   const rejected: unknown[] = [];
-  const onRejection = (reason: unknown): void => { rejected.push(reason); };
+  const onRejection = (reason: unknown): void => {
+    rejected.push(reason);
+  };
   process.on('unhandledRejection', onRejection);
   const host = hostOf({ id: 1, host: '*.p.example.com', targets: [(await startEcho()).address], certificate: covering.certificate, privateKey: covering.key });
   const server = await startEngine({ stored: { hosts: [{ ...host, ...fresh }] } });
@@ -51,7 +61,11 @@ test(`${STREAMS} hostile byte streams to each port disturb nobody, leave nothing
   await startAgent(server);
   const echo = await startEcho();
   const tcp = await openTunnel(server, { targets: [echo.address] });
-  const [socks5, proxy, udp] = [await openTunnel(server, { mode: 'socks5' }), await openTunnel(server, { mode: 'httpProxy' }), await openTunnel(server, { mode: 'udp', targets: [(await udpPeer()).address] })];
+  const [socks5, proxy, udp] = [
+    await openTunnel(server, { mode: 'socks5' }),
+    await openTunnel(server, { mode: 'httpProxy' }),
+    await openTunnel(server, { mode: 'udp', targets: [(await udpPeer()).address] }),
+  ];
 
   const healthy = await visit(tcp.port);
   let rounds = 0;
@@ -72,7 +86,10 @@ test(`${STREAMS} hostile byte streams to each port disturb nobody, leave nothing
   const hello = await tlsHello('a.p.example.com');
   const some = (input: fc.Arbitrary<Buffer>): Buffer[] => fc.sample(input, STREAMS);
   const adit = Buffer.from('ADIT\x01', 'latin1');
-  await speakAll(server.bridge.port, some(damaged(fc.tuple(fc.constantFrom(adit, Buffer.alloc(0)), fc.oneof(noise, frames)).map((parts) => Buffer.concat(parts)))));
+  await speakAll(
+    server.bridge.port,
+    some(damaged(fc.tuple(fc.constantFrom(adit, Buffer.alloc(0)), fc.oneof(noise, frames)).map((parts) => Buffer.concat(parts)))),
+  );
   await speakAll(server.bridge.tls.port, some(damaged(fc.constant(hello))));
   await speakAll(socks5.port, some(socksDialogs));
   await speakAll(proxy.port, some(httpRequests));

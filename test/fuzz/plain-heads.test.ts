@@ -3,7 +3,16 @@ import fc from 'fast-check';
 import { HEAD_LIMITS } from '../../src/engine/http/head.ts';
 import { damaged, FUZZ_MS, fuzzRuns } from '../support/fuzz/fuzz.ts';
 import { fieldLines, requestTargets, statusLines } from '../support/heads/corpus.ts';
-import { plainProxyRequest, plainProxyResponse, plainRequest, plainResponse, strictProxyRequest, strictProxyResponse, strictRequest, strictResponse } from '../support/heads/outcome.ts';
+import {
+  plainProxyRequest,
+  plainProxyResponse,
+  plainRequest,
+  plainResponse,
+  strictProxyRequest,
+  strictProxyResponse,
+  strictRequest,
+  strictResponse,
+} from '../support/heads/outcome.ts';
 import { sized } from '../support/endurance.ts';
 
 /** A million heads in the long form, half of them requests. */
@@ -15,11 +24,17 @@ const field = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...fieldLines) },
   { weight: 2, arbitrary: fc.tuple(name, value).map(([before, after]) => `${before}: ${after}`) },
   // Every known name in any case, with any value.
-  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...fieldLines), fc.nat(), value).map(([line, bits, after]) => `${anyCase(line.split(':')[0] ?? '', bits)}: ${after}`) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.constantFrom(...fieldLines), fc.nat(), value).map(([line, bits, after]) => `${anyCase(line.split(':')[0] ?? '', bits)}: ${after}`),
+  },
 );
 const sane = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('Accept: */*', 'User-Agent: curl/8.5.0', 'Cookie: a=b', 'Set-Cookie: a=b', 'X: y') },
-  { weight: 1, arbitrary: fc.constantFrom('Connection: keep-alive', 'Content-Length: 5', 'Transfer-Encoding: chunked', 'Keep-Alive: timeout=5', 'Connection: close') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('Connection: keep-alive', 'Content-Length: 5', 'Transfer-Encoding: chunked', 'Keep-Alive: timeout=5', 'Connection: close'),
+  },
 );
 
 function anyCase(text: string, bits: number): string {
@@ -28,44 +43,75 @@ function anyCase(text: string, bits: number): string {
 
 function heads(start: fc.Arbitrary<string>, first: fc.Arbitrary<readonly string[]>): fc.Arbitrary<Buffer> {
   const fields = fc.oneof(fc.array(sane, { maxLength: 4 }), fc.array(fc.oneof(sane, field), { maxLength: 3 }));
-  const whole = fc.tuple(start, fields, first, fields, fc.constantFrom('', 'body', '\r\n')).map(([line, before, own, after, body]) => Buffer.from(`${[line, ...before, ...own, ...after].join('\r\n')}\r\n\r\n${body}`, 'latin1'));
+  const whole = fc.tuple(start, fields, first, fields, fc.constantFrom('', 'body', '\r\n')).map(([line, before, own, after, body]) =>
+    Buffer.from(`${[line, ...before, ...own, ...after].join('\r\n')}\r\n\r\n${body}`, 'latin1')
+  );
   return fc.oneof(whole, damaged(whole));
 }
 
 const url = fc.tuple(
-  fc.oneof({ weight: 3, arbitrary: fc.constantFrom('a.example', 'own.example', 'a.example:8080', '127.0.0.1:80', '[::1]:80') }, { weight: 1, arbitrary: fc.stringMatching(/^[!-~]{0,8}$/) }),
+  fc.oneof({ weight: 3, arbitrary: fc.constantFrom('a.example', 'own.example', 'a.example:8080', '127.0.0.1:80', '[::1]:80') }, {
+    weight: 1,
+    arbitrary: fc.stringMatching(/^[!-~]{0,8}$/),
+  }),
   fc.oneof(fc.constantFrom('', '/', '/a?b', '?b', '/#c'), fc.stringMatching(/^\/[!-~]{0,10}$/)),
 ).map(([authority, path]) => `http://${authority}${path}`);
 
 const proxyRequests = heads(
   fc.oneof(
     { weight: 2, arbitrary: url.map((target) => `GET ${target} HTTP/1.1`) },
-    { weight: 1, arbitrary: fc.tuple(fc.constantFrom('POST', 'HEAD', 'OPTIONS', 'CONNECT', 'get'), fc.oneof(url, fc.constantFrom(...requestTargets)), fc.constantFrom('HTTP/1.1', 'HTTP/1.0')).map((parts) => parts.join(' ')) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(
+        fc.constantFrom('POST', 'HEAD', 'OPTIONS', 'CONNECT', 'get'),
+        fc.oneof(url, fc.constantFrom(...requestTargets)),
+        fc.constantFrom('HTTP/1.1', 'HTTP/1.0'),
+      ).map((parts) => parts.join(' ')),
+    },
   ),
-  fc.oneof({ weight: 4, arbitrary: fc.constant(['Host: a.example']) }, { weight: 1, arbitrary: fc.array(fc.stringMatching(/^[Hh]ost: [ -~]{0,8}$/), { maxLength: 2 }) }),
+  fc.oneof({ weight: 4, arbitrary: fc.constant(['Host: a.example']) }, {
+    weight: 1,
+    arbitrary: fc.array(fc.stringMatching(/^[Hh]ost: [ -~]{0,8}$/), { maxLength: 2 }),
+  }),
 );
 
 const requests = heads(
   fc.oneof(
-    { weight: 1, arbitrary: fc.tuple(fc.constantFrom('GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'CONNECT', 'GETS', 'get'), fc.oneof(fc.constantFrom(...requestTargets), fc.stringMatching(/^\/[!-~]{0,10}$/)), fc.constantFrom('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/1.2')).map((parts) => parts.join(' ')) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(
+        fc.constantFrom('GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'CONNECT', 'GETS', 'get'),
+        fc.oneof(fc.constantFrom(...requestTargets), fc.stringMatching(/^\/[!-~]{0,10}$/)),
+        fc.constantFrom('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/1.2'),
+      ).map((parts) => parts.join(' ')),
+    },
     { weight: 2, arbitrary: fc.constant('GET / HTTP/1.1') },
   ),
-  fc.oneof({ weight: 4, arbitrary: fc.constant(['Host: a.example']) }, { weight: 1, arbitrary: fc.array(fc.stringMatching(/^[Hh]ost: [ -~]{0,8}$/), { maxLength: 2 }) }),
+  fc.oneof({ weight: 4, arbitrary: fc.constant(['Host: a.example']) }, {
+    weight: 1,
+    arbitrary: fc.array(fc.stringMatching(/^[Hh]ost: [ -~]{0,8}$/), { maxLength: 2 }),
+  }),
 );
 const responses = heads(fc.constantFrom(...statusLines, ...statusLines.map(() => 'HTTP/1.1 200 OK')), fc.constant([]));
 /** Smaller ones than usual, too: what is one too many for one path is so for the other. */
-const limits = fc.oneof({ weight: 4, arbitrary: fc.constant(HEAD_LIMITS) }, fc.record({ bytes: fc.integer({ min: 20, max: 200 }), fields: fc.integer({ min: 1, max: 6 }) }));
+const limits = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(HEAD_LIMITS) },
+  fc.record({ bytes: fc.integer({ min: 20, max: 200 }), fields: fc.integer({ min: 1, max: 6 }) }),
+);
 
 /** @returns how many were plain */
 function compare<T extends unknown[]>(input: fc.Arbitrary<T>, plain: (...input: T) => string | undefined, strict: (...input: T) => string): number {
   let count = 0;
-  fc.assert(fc.property(input, (given) => {
-    const read = plain(...given);
-    if (read === undefined) return;
-    count++;
-    const asItIs = strict(...given);
-    if (read !== asItIs) throw new Error(`the bytes say ${read}, the strict parser ${asItIs}`);
-  }), runs);
+  fc.assert(
+    fc.property(input, (given) => {
+      const read = plain(...given);
+      if (read === undefined) return;
+      count++;
+      const asItIs = strict(...given);
+      if (read !== asItIs) throw new Error(`the bytes say ${read}, the strict parser ${asItIs}`);
+    }),
+    runs,
+  );
   return count;
 }
 

@@ -53,7 +53,12 @@ function inSteps(pieces: readonly Buffer[], steps: ReadonlyArray<(bytes: Buffer)
 /** What is forwarded of a request says the same about its length as what came: nothing can be hidden behind it. */
 function forwarded(head: RequestHead): unknown {
   const place = placeOf(head);
-  const fields = fieldsForTarget(head, hostFields({ headers: ['X-Own: 1'], hostChange: '' }), { address: '192.0.2.1', scheme: 'http', host: place.host, trusted: false });
+  const fields = fieldsForTarget(head, hostFields({ headers: ['X-Own: 1'], hostChange: '' }), {
+    address: '192.0.2.1',
+    scheme: 'http',
+    host: place.host,
+    trusted: false,
+  });
   const again = parseRequestHead(formatHead(`${head.method} ${place.path} HTTP/1.${head.minor}`, fields));
   if (!again) throw new Error('a head without an end');
   if (JSON.stringify(requestFraming(again)) !== JSON.stringify(requestFraming(head))) throw new Error('the target would read another length');
@@ -75,11 +80,18 @@ function until(work: (seen: unknown[]) => void): unknown[] {
 function readRequests(pieces: readonly Buffer[]): unknown {
   return until((seen) => {
     let body = '';
-    const flush = (): void => { seen.push(body); body = ''; };
+    const flush = (): void => {
+      seen.push(body);
+      body = '';
+    };
     const reader: RequestReader = new RequestReader({
       onHeadBegun: () => undefined,
-      onHead: (head) => { seen.push(head, forwarded(head)); },
-      onBody: (piece) => { body += piece.toString('hex'); },
+      onHead: (head) => {
+        seen.push(head, forwarded(head));
+      },
+      onBody: (piece) => {
+        body += piece.toString('hex');
+      },
       onBodyOver: flush,
       onAhead: () => undefined,
     }, HEAD_LIMITS);
@@ -98,7 +110,13 @@ function readRequests(pieces: readonly Buffer[]): unknown {
 function readResponse(pieces: readonly Buffer[]): unknown {
   return until((seen) => {
     let [body, after] = ['', ''];
-    const reader = new ResponseReader('GET', { onInterim: (head) => seen.push(head), onHead: (head, framing) => seen.push(head, framing), onBody: (piece) => { body += piece.toString('hex'); } });
+    const reader = new ResponseReader('GET', {
+      onInterim: (head) => seen.push(head),
+      onHead: (head, framing) => seen.push(head, framing),
+      onBody: (piece) => {
+        body += piece.toString('hex');
+      },
+    });
     for (const piece of pieces) after += reader.push(piece).toString('hex');
     seen.push(body, after);
   });
@@ -126,20 +144,51 @@ function readPreface(bytes: Buffer): ProxyPreface | undefined {
 }
 
 let hello: Buffer = Buffer.alloc(0);
-beforeAll(async () => { hello = await tlsHello('www.example.com'); });
+beforeAll(async () => {
+  hello = await tlsHello('www.example.com');
+});
 const hellos = fc.tuple(fc.constant(0), fc.constantFrom(1, 10, 100, 16_000)).map(([, size]) => inRecords(hello, size));
 
 const parsers: readonly ByteParser[] = [
-  { name: 'greeting, login and request of SOCKS', input: socksDialogs, refusal: SocksError, read: (pieces) => inSteps(pieces, [parseGreeting, parseLogin, parseRequest]) },
+  {
+    name: 'greeting, login and request of SOCKS',
+    input: socksDialogs,
+    refusal: SocksError,
+    read: (pieces) => inSteps(pieces, [parseGreeting, parseLogin, parseRequest]),
+  },
   { name: 'greeting and request of SOCKS', input: socksDialogs, refusal: SocksError, read: (pieces) => inSteps(pieces, [parseGreeting, parseRequest]) },
   { name: 'a datagram of SOCKS', input: socksDatagrams, whole: true, read: ([bytes = hello]) => parseDatagram(bytes)?.toString('hex') },
-  { name: 'a request to a forward proxy', input: httpRequests, refusal: HttpSyntaxError, read: (pieces) => { const head = grown(pieces, parseRequestHead); return head && readProxyRequest(head, (host) => host.length % 2 === 0); } },
-  { name: 'a response to a forward proxy', input: httpResponses, refusal: HttpSyntaxError, read: (pieces) => { const head = grown(pieces, parseResponseHead); return head && readProxyResponse(head, { method: 'GET', minor: 1, last: false, own: true }); } },
+  {
+    name: 'a request to a forward proxy',
+    input: httpRequests,
+    refusal: HttpSyntaxError,
+    read: (pieces) => {
+      const head = grown(pieces, parseRequestHead);
+      return head && readProxyRequest(head, (host) => host.length % 2 === 0);
+    },
+  },
+  {
+    name: 'a response to a forward proxy',
+    input: httpResponses,
+    refusal: HttpSyntaxError,
+    read: (pieces) => {
+      const head = grown(pieces, parseResponseHead);
+      return head && readProxyResponse(head, { method: 'GET', minor: 1, last: false, own: true });
+    },
+  },
   { name: 'requests to a host', input: httpRequests, read: readRequests, found: [Buffer.from('\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n')] },
-  { name: 'a response of a host\'s target', input: httpResponses, read: readResponse },
+  { name: "a response of a host's target", input: httpResponses, read: readResponse },
   { name: 'a chunked body', input: chunkedBodies, read: dechunked },
   { name: 'the PROXY header of a proxy in front', input: proxyPrefaces, read: (pieces) => grown(pieces, (bytes) => readPreface(bytes)) },
-  { name: 'the hello of TLS', input: fc.oneof(damaged(hellos), noise.map((bytes) => Buffer.concat([Buffer.of(22, 3, 1), bytes]))), read: (pieces) => grown(pieces, (bytes) => { const read = readClientHello(bytes); return read.kind === 'incomplete' ? undefined : read; }) },
+  {
+    name: 'the hello of TLS',
+    input: fc.oneof(damaged(hellos), noise.map((bytes) => Buffer.concat([Buffer.of(22, 3, 1), bytes]))),
+    read: (pieces) =>
+      grown(pieces, (bytes) => {
+        const read = readClientHello(bytes);
+        return read.kind === 'incomplete' ? undefined : read;
+      }),
+  },
 ];
 
 test.each(parsers.map((parser) => [parser.name, parser] as const))('%s: any bytes are read or refused, at once and however they are cut', (_, parser) => {
@@ -163,11 +212,16 @@ test('the longest hello is refused when it comes in more records than any progra
 test('a PROXY header that we write reads as the addresses it was written for', () => {
   const ends = fc.oneof(fc.tuple(fc.ipV4(), fc.ipV4()), fc.tuple(fc.ipV6(), fc.ipV6()));
   const port = fc.integer({ min: 1, max: 65_535 });
-  fc.assert(fc.property(ends, port, port, ([from, to], fromPort, toPort) => {
-    const socket = Object.assign(new EmptySocket(), { remoteAddress: from, remotePort: fromPort, local: { address: to, port: toPort } });
-    const one = V1ProxyProtocol.parse(proxyHeader('V1', socket).toString());
-    if (one?.source.ipAddress !== from || one.destination.port !== toPort || one.source.port !== fromPort) throw new Error('version 1 says something else');
-    const two = V2ProxyProtocol.parse(Uint8Array.from(proxyHeader('V2', socket)));
-    if (!two || !('sourcePort' in two.proxyAddress) || two.proxyAddress.sourcePort !== fromPort || two.proxyAddress.destinationPort !== toPort) throw new Error('version 2 says something else');
-  }), fuzzRuns);
+  fc.assert(
+    fc.property(ends, port, port, ([from, to], fromPort, toPort) => {
+      const socket = Object.assign(new EmptySocket(), { remoteAddress: from, remotePort: fromPort, local: { address: to, port: toPort } });
+      const one = V1ProxyProtocol.parse(proxyHeader('V1', socket).toString());
+      if (one?.source.ipAddress !== from || one.destination.port !== toPort || one.source.port !== fromPort) throw new Error('version 1 says something else');
+      const two = V2ProxyProtocol.parse(Uint8Array.from(proxyHeader('V2', socket)));
+      if (
+        !two || !('sourcePort' in two.proxyAddress) || two.proxyAddress.sourcePort !== fromPort || two.proxyAddress.destinationPort !== toPort
+      ) throw new Error('version 2 says something else');
+    }),
+    fuzzRuns,
+  );
 }, FUZZ_MS);

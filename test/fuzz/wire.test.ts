@@ -19,8 +19,19 @@ import { frames, json, outcomesOf } from '../support/fuzz/wire-input.ts';
 import { muxOutcome } from '../support/fuzz/mux-outcome.ts';
 
 const schemas = {
-  agentInfoSchema, welcomeSchema, sessionMessageSchema, serverMessageSchema, agentMessageSchema, directMessageSchema, visitorInfoSchema, visitWelcomeSchema,
-  toVisitorSchema, fromVisitorSchema, refusalSchema, declaredTunnel, declaredHost,
+  agentInfoSchema,
+  welcomeSchema,
+  sessionMessageSchema,
+  serverMessageSchema,
+  agentMessageSchema,
+  directMessageSchema,
+  visitorInfoSchema,
+  visitWelcomeSchema,
+  toVisitorSchema,
+  fromVisitorSchema,
+  refusalSchema,
+  declaredTunnel,
+  declaredHost,
 };
 
 const endpoint = fc.record({ host: fc.oneof(fc.ipV4(), fc.ipV6()), port: fc.integer({ min: 1, max: 65_535 }) });
@@ -40,7 +51,10 @@ const parsers: readonly ByteParser[] = [
   { name: 'a session that gets frames', input: damaged(frames), read: (pieces) => muxOutcome(pieces) },
   { name: 'the payload of OPEN', input: fc.oneof(damaged(request.map(encodeOpen)), damaged(json)), whole: true, read: ([bytes]) => bytes && decodeOpen(bytes) },
   {
-    name: 'messages of a session, as JSON', input: damaged(json), whole: true, refusal: SyntaxError,
+    name: 'messages of a session, as JSON',
+    input: damaged(json),
+    whole: true,
+    refusal: SyntaxError,
     read: ([bytes]) => {
       const value: unknown = JSON.parse(String(bytes));
       for (const [name, schema] of Object.entries(schemas)) {
@@ -51,7 +65,8 @@ const parsers: readonly ByteParser[] = [
     },
   },
   {
-    name: 'what two sides of a direct path tell each other', input: damaged(fc.array(json, { maxLength: 3 }).map((all) => Buffer.concat(all.flatMap((one) => [one, Buffer.from('\n')])))),
+    name: 'what two sides of a direct path tell each other',
+    input: damaged(fc.array(json, { maxLength: 3 }).map((all) => Buffer.concat(all.flatMap((one) => [one, Buffer.from('\n')])))),
     read: (pieces) => {
       const found: string[] = [];
       const signal = new Signal();
@@ -62,7 +77,8 @@ const parsers: readonly ByteParser[] = [
     },
   },
   {
-    name: 'a message over a stream', input: noise,
+    name: 'a message over a stream',
+    input: noise,
     read: (pieces) => {
       const seen: unknown[] = [];
       const socket = new MessageSocket('', (message) => seen.push(message?.toString('hex')));
@@ -72,12 +88,19 @@ const parsers: readonly ByteParser[] = [
     },
   },
   {
-    name: 'datagrams over a stream', input: damaged(fc.array(noise, { maxLength: 4 }).map((all) => Buffer.concat(all.map((one) => Buffer.concat([Buffer.of(one.length >> 8, one.length & 255), one]))))),
+    name: 'datagrams over a stream',
+    input: damaged(
+      fc.array(noise, { maxLength: 4 }).map((all) => Buffer.concat(all.map((one) => Buffer.concat([Buffer.of(one.length >> 8, one.length & 255), one])))),
+    ),
     read: (pieces) => {
       const seen: unknown[] = [];
       const socket = new DatagramSocket({
-        remoteAddress: '', remotePort: 0, budget: new DatagramBudget(),
-        onDatagram: (bytes) => seen.push(bytes.toString('hex')), onPeerDropped: (count) => seen.push(count), onClose: () => seen.push('closed'),
+        remoteAddress: '',
+        remotePort: 0,
+        budget: new DatagramBudget(),
+        onDatagram: (bytes) => seen.push(bytes.toString('hex')),
+        onPeerDropped: (count) => seen.push(count),
+        onClose: () => seen.push('closed'),
       });
       for (const piece of pieces) socket.write(piece);
       socket.destroy();
@@ -85,16 +108,31 @@ const parsers: readonly ByteParser[] = [
     },
   },
   { name: 'what became of a dial', input: noise, whole: true, read: ([bytes]) => decodeDialResult(bytes?.[0]) },
-  { name: 'a STUN request', input: damaged(fc.constant(ours)), whole: true, read: ([bytes = ours]) => {
-    const answer = stunResponse(bytes, { host: '192.0.2.1', port: 7 });
-    // The server must not send more than it got: nobody is to use it against others.
-    if (answer && answer.length > bytes.length) throw new Error('an answer that is longer than the request');
-  } },
-  { name: 'a STUN response', input: damaged(endpoint.map((from) => stunResponse(ours, from) ?? Buffer.alloc(0))), whole: true, read: ([bytes = ours]) => stunMapped(bytes, ours) },
-  { name: 'probes of a direct path', input: damaged(fc.constantFrom(...probes)), whole: true, read: ([bytes = ours]) => {
-    const said = key('agent').read(bytes);
-    if (said !== undefined && !probes.some((probe) => probe.equals(bytes))) throw new Error('a probe that nobody with the password has made');
-  } },
+  {
+    name: 'a STUN request',
+    input: damaged(fc.constant(ours)),
+    whole: true,
+    read: ([bytes = ours]) => {
+      const answer = stunResponse(bytes, { host: '192.0.2.1', port: 7 });
+      // The server must not send more than it got: nobody is to use it against others.
+      if (answer && answer.length > bytes.length) throw new Error('an answer that is longer than the request');
+    },
+  },
+  {
+    name: 'a STUN response',
+    input: damaged(endpoint.map((from) => stunResponse(ours, from) ?? Buffer.alloc(0))),
+    whole: true,
+    read: ([bytes = ours]) => stunMapped(bytes, ours),
+  },
+  {
+    name: 'probes of a direct path',
+    input: damaged(fc.constantFrom(...probes)),
+    whole: true,
+    read: ([bytes = ours]) => {
+      const said = key('agent').read(bytes);
+      if (said !== undefined && !probes.some((probe) => probe.equals(bytes))) throw new Error('a probe that nobody with the password has made');
+    },
+  },
 ];
 
 test.each(parsers.map((parser) => [parser.name, parser] as const))('%s: any bytes are read or refused, at once and however they are cut', (_, parser) => {
@@ -102,20 +140,29 @@ test.each(parsers.map((parser) => [parser.name, parser] as const))('%s: any byte
 }, FUZZ_MS);
 
 test('frames survive encoding and decoding', () => {
-  fc.assert(fc.property(fc.array(fc.record({ stream: fc.integer({ min: 1, max: 0xffff_ffff }), payload: noise }), { maxLength: 5 }), (all) => {
-    const batch = new Batch();
-    for (const { stream, payload } of all) batch.frame(Frame.OPEN, stream, payload);
-    const seen: unknown[] = [];
-    const reader = new FrameReader({ onDataFrame: () => undefined, onFrame: (_type: FrameType, stream, payload) => seen.push([stream, payload.toString('hex')]) });
-    batch.drainTo((bytes) => reader.push(bytes));
-    if (JSON.stringify(seen) !== JSON.stringify(all.map(({ stream, payload }) => [stream, payload.toString('hex')]))) throw new ProtocolError('other frames');
-  }), fuzzRuns);
+  fc.assert(
+    fc.property(fc.array(fc.record({ stream: fc.integer({ min: 1, max: 0xffff_ffff }), payload: noise }), { maxLength: 5 }), (all) => {
+      const batch = new Batch();
+      for (const { stream, payload } of all) batch.frame(Frame.OPEN, stream, payload);
+      const seen: unknown[] = [];
+      const reader = new FrameReader({
+        onDataFrame: () => undefined,
+        onFrame: (_type: FrameType, stream, payload) => seen.push([stream, payload.toString('hex')]),
+      });
+      batch.drainTo((bytes) => reader.push(bytes));
+      if (JSON.stringify(seen) !== JSON.stringify(all.map(({ stream, payload }) => [stream, payload.toString('hex')]))) throw new ProtocolError('other frames');
+    }),
+    fuzzRuns,
+  );
 }, FUZZ_MS);
 
 test('requests to an agent, and addresses in STUN, survive encoding and decoding', () => {
-  fc.assert(fc.property(request, endpoint, (asked, from) => {
-    if (JSON.stringify(decodeOpen(encodeOpen(asked))) !== JSON.stringify(asked)) throw new Error('another request');
-    const found = stunMapped(stunResponse(ours, from) ?? Buffer.alloc(0), ours);
-    if (found?.port !== from.port || !stunResponse(ours, found)?.equals(stunResponse(ours, from) ?? Buffer.alloc(0))) throw new Error('another address');
-  }), fuzzRuns);
+  fc.assert(
+    fc.property(request, endpoint, (asked, from) => {
+      if (JSON.stringify(decodeOpen(encodeOpen(asked))) !== JSON.stringify(asked)) throw new Error('another request');
+      const found = stunMapped(stunResponse(ours, from) ?? Buffer.alloc(0), ours);
+      if (found?.port !== from.port || !stunResponse(ours, found)?.equals(stunResponse(ours, from) ?? Buffer.alloc(0))) throw new Error('another address');
+    }),
+    fuzzRuns,
+  );
 }, FUZZ_MS);

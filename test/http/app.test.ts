@@ -47,7 +47,9 @@ test('the login page has a form that works without its script, and may run that 
   const page = await response.text();
   expect(/<form [^>]*>/.exec(page)?.[0]).toBe('<form method="post" action="/a/b/login/verify" data-next="/a/b/">');
   expect(page).toMatch(/<input name="username"[^]*<input name="password" type="password"[^]*<button>/);
-  const [script, ...others] = [...page.matchAll(/<script type="module">([^]*?)<\/script>/g)].map(([, text = '']) => createHash('sha256').update(text).digest('base64'));
+  const [script, ...others] = [...page.matchAll(/<script type="module">([^]*?)<\/script>/g)].map(([, text = '']) =>
+    createHash('sha256').update(text).digest('base64')
+  );
   expect(others).toEqual([]);
   expect(response.headers.get('content-security-policy')).toContain(`script-src 'sha256-${script}'; connect-src 'self'; form-action 'self'`);
   expect(response.headers.get('referrer-policy')).toBe('same-origin');
@@ -57,7 +59,12 @@ test('ready means that every check passes; what fails is named, why is for the l
   let broken = false;
   const entries: string[] = [];
   const app = await start({
-    health: { database: () => { if (broken) throw new Error('secret detail'); }, bridge: async () => undefined },
+    health: {
+      database: () => {
+        if (broken) throw new Error('secret detail');
+      },
+      bridge: async () => undefined,
+    },
     log: pino({}, { write: (line: string) => entries.push(line) }),
   });
   const ready = async () => {
@@ -74,7 +81,12 @@ test('ready means that every check passes; what fails is named, why is for the l
 
 test('a fault of a route is logged with an id; the caller gets the id and nothing else', async () => {
   const entries: string[] = [];
-  const app = await start({ legacy: () => { throw new Error('secret detail'); }, log: pino({}, { write: (line: string) => entries.push(line) }) });
+  const app = await start({
+    legacy: () => {
+      throw new Error('secret detail');
+    },
+    log: pino({}, { write: (line: string) => entries.push(line) }),
+  });
   const response = await fetch(`${app.url}/client/list`);
   const body = await response.text();
   expect(response.status).toBe(500);
@@ -94,7 +106,9 @@ test('what the body readers refuse is one clear line', async () => {
 test('slashes before the base path are one', async () => {
   const app = await start({ settings: { basePath: '/base', trustedProxies: [] } });
   const { origin } = new URL(app.url);
-  const statuses = await Promise.all(['/base/openapi.json', '//base/openapi.json', '///base/openapi.json', '//other/openapi.json'].map(async (path) => (await fetch(`${origin}${path}`)).status));
+  const statuses = await Promise.all(
+    ['/base/openapi.json', '//base/openapi.json', '///base/openapi.json', '//other/openapi.json'].map(async (path) => (await fetch(`${origin}${path}`)).status),
+  );
   expect(statuses).toEqual([200, 200, 200, 404]);
 });
 
@@ -109,7 +123,9 @@ test('the legacy API is described and can be tried below the base path, by a pag
   const html = await response.text();
   expect(html).toContain('data-base="/base"');
   expect(html).not.toMatch(/(?:src|href)="[^"]/);
-  const hashes = [...html.matchAll(/<(script|style)[^>]*>([\s\S]*?)<\/\1>/g)].map(([, tag = '', text = '']) => `${tag}-src 'sha256-${createHash('sha256').update(text).digest('base64')}'`);
+  const hashes = [...html.matchAll(/<(script|style)[^>]*>([\s\S]*?)<\/\1>/g)].map(([, tag = '', text = '']) =>
+    `${tag}-src 'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  );
   expect(hashes.length).toBe(2);
   const policy = (response.headers.get('content-security-policy') ?? '').split('; ');
   expect(policy).toEqual(expect.arrayContaining([...hashes, "default-src 'none'", "connect-src 'self'", "frame-ancestors 'none'"]));

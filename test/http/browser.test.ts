@@ -50,7 +50,10 @@ describeWith('chromium', 'in a browser', () => {
       // The browser itself complains of the status.
       expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
 
-      expect(await call(page, 'post_login_verify', { username: 'admin', password })).toEqual({ status: '200 OK', answer: JSON.stringify({ status: 1, msg: 'login success' }, null, 2) });
+      expect(await call(page, 'post_login_verify', { username: 'admin', password })).toEqual({
+        status: '200 OK',
+        answer: JSON.stringify({ status: 1, msg: 'login success' }, null, 2),
+      });
       const { status, answer } = await call(page, 'post_client_list', { search: 'first' });
       expect([status, JSON.parse(answer)]).toMatchObject(['200 OK', { total: 1, rows: [{ Id: 1, VerifyKey: 'first-key' }] }]);
       expect(await call(page, 'get_client_getclient', { id: '1' })).toMatchObject({ status: '200 OK', answer: expect.stringContaining('"Remark": "first"') });

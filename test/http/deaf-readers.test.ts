@@ -20,7 +20,11 @@ async function deaf({ url }: TestApp, query: string, accept: string): Promise<So
   socket.on('error', () => undefined).pause();
   await once(socket, 'connect');
   const body = JSON.stringify({ query });
-  socket.write(`POST /graphql HTTP/1.1\r\nhost: x\r\nauthorization: ${basic().authorization}\r\naccept: ${accept}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nhost: x\r\nauthorization: ${basic().authorization}\r\naccept: ${accept}\r\ncontent-type: application/json\r\ncontent-length: ${
+      Buffer.byteLength(body)
+    }\r\n\r\n${body}`,
+  );
   return socket;
 }
 
@@ -39,14 +43,20 @@ test('a subscriber that reads nothing is cut off when too many events wait, and 
   // 300 KB each: the buffers of the connection are full, and those that follow wait.
   for (let n = 0; n < 40; n++) {
     engine.tell('client', ids[0] ?? 0);
-    await new Promise((resolve) => { setTimeout(resolve, 60); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 60);
+    });
   }
   let reported = 0;
-  await eventually(() => {
-    for (const id of ids) engine.tell('client', id);
-    reported += ids.length;
-    return services.live.subscribers;
-  }, (count) => count === 0, 50_000);
+  await eventually(
+    () => {
+      for (const id of ids) engine.tell('client', id);
+      reported += ids.length;
+      return services.live.subscribers;
+    },
+    (count) => count === 0,
+    50_000,
+  );
   expect(reported).toBeGreaterThan(256);
   await eventually(() => app.connections, (count) => count === 0);
 });
@@ -60,7 +70,9 @@ test('a subscriber that reads nothing is cut off when it has taken nothing for a
   await eventually(() => services.live.subscribers, (count) => count === 1);
   for (let n = 0; n < 60; n++) {
     engine.tell('client', ids[0] ?? 0);
-    await new Promise((resolve) => { setTimeout(resolve, 60); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 60);
+    });
     if (services.live.subscribers === 0) break;
   }
   const left = await eventually(() => [services.live.subscribers, app.connections], ([subscribers, connections]) => subscribers === 0 && connections === 0);
@@ -108,7 +120,9 @@ test('a subscriber that reads gets a comment often enough to stay, and proxies k
   const app = await start({ stalledMs: 1000 });
   const socket = await deaf(app, 'subscription { clientChanged { id } }', 'text/event-stream');
   let text = '';
-  socket.setEncoding('utf8').on('data', (part: string) => { text += part; }).resume();
+  socket.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  }).resume();
   await eventually(() => text.split(':\n\n').length, (comments) => comments > 8);
   expect(text.toLowerCase()).toContain('\r\nx-accel-buffering: no\r\n');
   expect(text.toLowerCase()).toContain('\r\ncache-control: no-cache\r\n');

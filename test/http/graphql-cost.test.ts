@@ -48,7 +48,9 @@ describe('what an operation costs', () => {
   });
 
   test('counts fragments wherever they are used, and once within a selection', () => {
-    expect(cost('{ a: clients(limit: 5) { ...F } b: clients(limit: 7) { ...F ... on ClientPage { total } } } fragment F on ClientPage { rows { id } }')).toBe(1 + 1 + 5 + 1 + 1 + 7 + 1);
+    expect(cost('{ a: clients(limit: 5) { ...F } b: clients(limit: 7) { ...F ... on ClientPage { total } } } fragment F on ClientPage { rows { id } }')).toBe(
+      1 + 1 + 5 + 1 + 1 + 7 + 1,
+    );
     expect(cost('{ clients(limit: 5) { ...F ...F } } fragment F on ClientPage { rows { id } }')).toBe(2 + 5);
     // Each uses the next one twice: 2^40 ways.
     const bomb = Array.from({ length: 40 }, (_, n) => `fragment F${n} on Client { ${n === 39 ? 'id' : `...F${n + 1} ...F${n + 1}`} }`).join(' ');
@@ -66,7 +68,12 @@ describe('what an operation costs', () => {
     expect(cost('{ tunnels(filter: { clientId: 1, mode: TCP, connected: null }, limit: 1) { total } }')).toBe(2);
     expect(cost('{ tunnels(filter: { connected: true }, search: "x", limit: 1) { total } }')).toBe(2 + 2500);
     const whole = 'query ($f: HostFilter = { scheme: HTTP }) { hosts(filter: $f, limit: 1) { total } }';
-    expect([cost(whole), cost(whole, { f: null }), cost(whole, { f: { clientId: 1 } }), cost(whole, { f: { certificateDaysRemainingBelow: 9 } })]).toEqual([2502, 2, 2, 2502]);
+    expect([cost(whole), cost(whole, { f: null }), cost(whole, { f: { clientId: 1 } }), cost(whole, { f: { certificateDaysRemainingBelow: 9 } })]).toEqual([
+      2502,
+      2,
+      2,
+      2502,
+    ]);
     const part = 'query ($c: Boolean, $d: Boolean = true) { clients(filter: { connected: $c, enabled: $d }, limit: 1) { total } }';
     expect([cost(part), cost(part, { d: null }), cost(part, { c: false, d: null })]).toEqual([2502, 2, 2502]);
   });
@@ -74,7 +81,9 @@ describe('what an operation costs', () => {
 
 describe('what fits in', () => {
   test('introspection in its longest form, and the examples of the editor', () => {
-    expect(cost(getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, directiveIsRepeatable: true, schemaDescription: true, oneOf: true }))).toBeLessThanOrEqual(limits.cost);
+    expect(
+      cost(getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, directiveIsRepeatable: true, schemaDescription: true, oneOf: true })),
+    ).toBeLessThanOrEqual(limits.cost);
     for (const { query } of exampleTabs) expect(cost(query)).toBeLessThanOrEqual(limits.cost);
   });
 
@@ -89,19 +98,34 @@ describe('what fits in', () => {
 });
 
 const start = testApps();
-const answer = z.object({ data: z.unknown().optional(), errors: z.array(z.object({ message: z.string(), extensions: z.object({ code: z.string() }) })).default([]) });
+const answer = z.object({
+  data: z.unknown().optional(),
+  errors: z.array(z.object({ message: z.string(), extensions: z.object({ code: z.string() }) })).default([]),
+});
 
 describe('what is refused', () => {
   test.each([
     ['tunnels of clients of tunnels', '{ tunnels { rows { client { tunnels { rows { client { tunnels { rows { id } } } } } } } } }'],
     ['29 searches', `{ ${Array.from({ length: 29 }, (_, n) => `a${n}: tunnels(search: "x", limit: 1) { total }`).join(' ')} }`],
-    ['a wide list of everything', `{ tunnels(limit: 200) { rows { ${Array.from({ length: 28 }, (_, n) => `a${n}: client { id remark blocklist runtime { connected address } }`).join(' ')} } } }`],
-    ['introspection with aliases', `{ __schema { types { ${Array.from({ length: 25 }, (_, n) => `a${n}: fields { name type { name fields { name description args { name } } } }`).join(' ')} } } }`],
+    [
+      'a wide list of everything',
+      `{ tunnels(limit: 200) { rows { ${
+        Array.from({ length: 28 }, (_, n) => `a${n}: client { id remark blocklist runtime { connected address } }`).join(' ')
+      } } } }`,
+    ],
+    [
+      'introspection with aliases',
+      `{ __schema { types { ${
+        Array.from({ length: 25 }, (_, n) => `a${n}: fields { name type { name fields { name description args { name } } } }`).join(' ')
+      } } } }`,
+    ],
     ['what a mutation returns', 'mutation { createClient(input: {}) { tunnels(limit: 200) { rows { client { tunnels(limit: 200) { rows { id } } } } } } }'],
   ])('%s, before it runs', async (_name, query) => {
     const app = await start();
     const response = await app.graphql({ query });
-    expect(await response.json()).toEqual({ errors: [{ message: `the operation could return more than ${limits.cost} values`, extensions: { code: 'OPERATION_TOO_COSTLY', most: limits.cost } }] });
+    expect(await response.json()).toEqual({
+      errors: [{ message: `the operation could return more than ${limits.cost} values`, extensions: { code: 'OPERATION_TOO_COSTLY', most: limits.cost } }],
+    });
     expect(await app.api.services.store.db.client.count()).toBe(0);
   });
 
@@ -111,7 +135,10 @@ describe('what is refused', () => {
     await seedTunnels(app.api.services.store, client, 200, () => ({ target: '1\n'.repeat(8000), localPath: 'p'.repeat(4000) }));
     for (const fields of ['targets a: targets', Array.from({ length: 25 }, (_, n) => `a${n}: localPath`).join(' ')]) {
       const { errors, data } = answer.parse(await (await app.graphql({ query: `{ tunnels(limit: 200) { rows { ${fields} } } }` })).json());
-      expect({ fields, data, errors }).toMatchObject({ fields, errors: [{ message: `the result has more than ${resultLimits.characters} characters`, extensions: { code: 'RESULT_TOO_LARGE' } }] });
+      expect({ fields, data, errors }).toMatchObject({
+        fields,
+        errors: [{ message: `the result has more than ${resultLimits.characters} characters`, extensions: { code: 'RESULT_TOO_LARGE' } }],
+      });
       expect(data ?? null).toBeNull();
     }
     const { errors } = answer.parse(await (await app.graphql({ query: '{ tunnels(limit: 20) { rows { targets localPath } } }' })).json());
@@ -127,20 +154,26 @@ describe('what is refused', () => {
     let [read, together, most] = [0, 0, 0];
     const spies = (['clientPage', 'childrenOf'] as const).map((name) => {
       const original = store[name].bind(store) as (...args: readonly unknown[]) => Promise<unknown>;
-      return jest.spyOn(store, name).mockImplementation((async (...args: readonly unknown[]) => {
-        read++;
-        most = Math.max(most, ++together);
-        try {
-          return await original(...args);
-        } finally {
-          together--;
-        }
-      }) as never);
+      return jest.spyOn(store, name).mockImplementation(
+        (async (...args: readonly unknown[]) => {
+          read++;
+          most = Math.max(most, ++together);
+          try {
+            return await original(...args);
+          } finally {
+            together--;
+          }
+        }) as never,
+      );
     });
     for (const query of [`{ ${pages(28)} }`, `{ user(id: ${id}) { ${pages(28)} } }`]) {
       [read, most] = [0, 0];
       const { errors, data } = answer.parse(await (await app.graphql({ query })).json());
-      expect({ data: data ?? null, errors, most }).toMatchObject({ data: null, errors: [{ message: `the result has more than ${resultLimits.read} characters in its records`, extensions: { code: 'RESULT_TOO_LARGE' } }], most: 1 });
+      expect({ data: data ?? null, errors, most }).toMatchObject({
+        data: null,
+        errors: [{ message: `the result has more than ${resultLimits.read} characters in its records`, extensions: { code: 'RESULT_TOO_LARGE' } }],
+        most: 1,
+      });
       expect(read).toBe(2);
     }
     expect(answer.parse(await (await app.graphql({ query: `{ ${pages(1)} }` })).json()).errors).toEqual([]);
@@ -153,8 +186,13 @@ describe('what is refused', () => {
     const clients = await seedClients(store, 110);
     for (const id of clients) await seedTunnels(store, id, 190);
     const children = jest.spyOn(store, 'childrenOf');
-    const { errors, data } = answer.parse(await (await app.graphql({ query: '{ clients(limit: 110) { rows { tunnels(limit: 190) { rows { id } } } } }' })).json());
-    expect({ data: data ?? null, errors }).toMatchObject({ data: null, errors: [{ message: `the result has more than ${resultLimits.rows} rows`, extensions: { code: 'RESULT_TOO_LARGE' } }] });
+    const { errors, data } = answer.parse(
+      await (await app.graphql({ query: '{ clients(limit: 110) { rows { tunnels(limit: 190) { rows { id } } } } }' })).json(),
+    );
+    expect({ data: data ?? null, errors }).toMatchObject({
+      data: null,
+      errors: [{ message: `the result has more than ${resultLimits.rows} rows`, extensions: { code: 'RESULT_TOO_LARGE' } }],
+    });
     const read = await Promise.all(children.mock.results.map(({ value }) => value));
     expect(read.flat()).toHaveLength(resultLimits.rows + 1 - clients.length);
     children.mockRestore();
@@ -174,7 +212,9 @@ describe('what is refused', () => {
     const ends = await Promise.all(Array.from({ length: slotLimits.running }, () => slots.take('admin')));
     const waiting = Array.from({ length: slotLimits.waiting }, () => slots.take('admin'));
     const refused = await app.graphql({ query: '{ server { version } }' });
-    expect([refused.status, await refused.json()]).toEqual([429, { errors: [{ message: 'too many operations at once', extensions: { code: 'TOO_MANY_OPERATIONS' } }] }]);
+    expect([refused.status, await refused.json()]).toEqual([429, {
+      errors: [{ message: 'too many operations at once', extensions: { code: 'TOO_MANY_OPERATIONS' } }],
+    }]);
     (await slots.take('user 1'))();
     for (const end of [...ends, ...ends]) end();
     for (const taken of waiting) (await taken)();

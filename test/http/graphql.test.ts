@@ -53,13 +53,19 @@ describe('authentication', () => {
     const headers = { 'x-adit-auth-key': sign(credentials.authKey, timestamp), 'x-adit-timestamp': String(timestamp) };
     expect(await (await app.graphql(query, headers)).json()).toEqual(answer);
     const inQuery = new URLSearchParams({ auth_key: headers['x-adit-auth-key'], timestamp: headers['x-adit-timestamp'] }).toString();
-    const signed = await fetch(`${app.url}/graphql?${inQuery}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(query) });
+    const signed = await fetch(`${app.url}/graphql?${inQuery}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(query),
+    });
     expect(await signed.json()).toEqual(answer);
-    for (const [wrong, message] of [
-      [{ ...headers, 'x-adit-auth-key': sign('another key', timestamp) }, 'bad auth_key'],
-      [{ ...headers, 'x-adit-timestamp': String(timestamp - 21) }, `timestamp outside the 20 second window (server time ${timestamp})`],
-      [{ 'x-adit-timestamp': String(timestamp) }, 'missing auth_key/timestamp'],
-    ] as const) {
+    for (
+      const [wrong, message] of [
+        [{ ...headers, 'x-adit-auth-key': sign('another key', timestamp) }, 'bad auth_key'],
+        [{ ...headers, 'x-adit-timestamp': String(timestamp - 21) }, `timestamp outside the 20 second window (server time ${timestamp})`],
+        [{ 'x-adit-timestamp': String(timestamp) }, 'missing auth_key/timestamp'],
+      ] as const
+    ) {
       expect(await refusal(await app.graphql(query, { ...basic(), ...wrong }))).toEqual({ status: 401, body: error('UNAUTHENTICATED', message) });
     }
   });
@@ -95,7 +101,12 @@ describe('requests that another site makes a browser send', () => {
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x', 'application/graphql']) {
       expect(await refusal(await from({ 'content-type': type }))).toEqual({ status: 415, body: error('BAD_REQUEST', 'the body has to be application/json') });
     }
-    for (const [name, value] of [['sec-fetch-site', 'cross-site'], ['sec-fetch-site', 'same-site'], ['origin', 'https://evil.example'], ['origin', 'null']] as const) {
+    for (
+      const [name, value] of [['sec-fetch-site', 'cross-site'], ['sec-fetch-site', 'same-site'], ['origin', 'https://evil.example'], [
+        'origin',
+        'null',
+      ]] as const
+    ) {
       expect(await refusal(await from({ [name]: value }))).toEqual({ status: 403, body: error('FOREIGN_ORIGIN', 'invalid request origin') });
     }
     const byGet = await fetch(`${app.url}/graphql?query=${encodeURIComponent('mutation{createClient(input:{}){id}}')}`, { headers: basic() });
@@ -107,11 +118,28 @@ describe('requests that another site makes a browser send', () => {
   });
 
   test.each([
-    ['scheme and host are those that a trusted proxy reports', ['127.0.0.1'], { origin: 'https://panel.example', 'x-forwarded-host': 'panel.example:443', 'x-forwarded-proto': 'https' }, 200],
-    ['another scheme than the reported one is another origin', ['127.0.0.1'], { origin: 'http://panel.example', 'x-forwarded-host': 'panel.example', 'x-forwarded-proto': 'https' }, 403],
-    ['another host than the reported one, too', ['127.0.0.1'], { origin: 'https://other.example', 'x-forwarded-host': 'panel.example', 'x-forwarded-proto': 'https' }, 403],
+    ['scheme and host are those that a trusted proxy reports', ['127.0.0.1'], {
+      origin: 'https://panel.example',
+      'x-forwarded-host': 'panel.example:443',
+      'x-forwarded-proto': 'https',
+    }, 200],
+    ['another scheme than the reported one is another origin', ['127.0.0.1'], {
+      origin: 'http://panel.example',
+      'x-forwarded-host': 'panel.example',
+      'x-forwarded-proto': 'https',
+    }, 403],
+    ['another host than the reported one, too', ['127.0.0.1'], {
+      origin: 'https://other.example',
+      'x-forwarded-host': 'panel.example',
+      'x-forwarded-proto': 'https',
+    }, 403],
     ['without a reported scheme the host decides', ['127.0.0.1'], { origin: 'https://panel.example', 'x-forwarded-host': 'panel.example' }, 200],
-    ['what somebody else reports is not believed', [], { origin: 'https://panel.example', 'x-forwarded-host': 'panel.example', 'x-forwarded-proto': 'https' }, 403],
+    [
+      'what somebody else reports is not believed',
+      [],
+      { origin: 'https://panel.example', 'x-forwarded-host': 'panel.example', 'x-forwarded-proto': 'https' },
+      403,
+    ],
     ['an origin of no web page is foreign', ['127.0.0.1'], { origin: 'chrome-extension://panel.example', 'x-forwarded-host': 'panel.example' }, 403],
   ])('behind a proxy: %s', async (_rule, trustedProxies, headers, status) => {
     const app = await start({ settings: { basePath: '', trustedProxies } });
@@ -120,7 +148,10 @@ describe('requests that another site makes a browser send', () => {
 
   test('responses have no CORS headers', async () => {
     const app = await start();
-    const preflight = await fetch(`${app.url}/graphql`, { method: 'OPTIONS', headers: { ...basic(), origin: 'https://evil.example', 'access-control-request-method': 'POST' } });
+    const preflight = await fetch(`${app.url}/graphql`, {
+      method: 'OPTIONS',
+      headers: { ...basic(), origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+    });
     expect(preflight.status).toBe(403);
     expect((await app.graphql(query)).headers.get('access-control-allow-origin')).toBeNull();
   });
@@ -134,7 +165,9 @@ describe('limits of an operation', () => {
     ['tokens', `{ server { ${'version '.repeat(limits.tokens)} } }`, 'oken'],
   ])('an operation beyond the limit of %s is refused as invalid, and not run', async (_name, text, message) => {
     const app = await start();
-    expect(await (await app.graphql({ query: text })).json()).toEqual(error('GRAPHQL_VALIDATION_FAILED', expect.stringMatching(new RegExp(`^(?!Syntax Error).*${message}`))));
+    expect(await (await app.graphql({ query: text })).json()).toEqual(
+      error('GRAPHQL_VALIDATION_FAILED', expect.stringMatching(new RegExp(`^(?!Syntax Error).*${message}`))),
+    );
   });
 
   test('fragments do not circumvent the limit of depth', async () => {
@@ -149,7 +182,9 @@ describe('limits of an operation', () => {
     const batch = await app.graphql([query, query]);
     expect([batch.status, await batch.text()]).toEqual([400, expect.stringContaining('Batching is not supported')]);
     const broken = await app.graphql('{"query": "swordfish');
-    expect([broken.status, await broken.json()]).toEqual([400, { errors: [{ message: 'POST body sent invalid JSON.', extensions: { code: 'BAD_REQUEST', originalError: {} } }] }]);
+    expect([broken.status, await broken.json()]).toEqual([400, {
+      errors: [{ message: 'POST body sent invalid JSON.', extensions: { code: 'BAD_REQUEST', originalError: {} } }],
+    }]);
   });
 
   test('introspection and the examples of the editor are within the limits', async () => {
@@ -162,7 +197,9 @@ describe('limits of an operation', () => {
 
 test('a fault of the server is masked, and its id leads to the log', async () => {
   const app = await start();
-  app.api.engine.clientStates = async () => { throw new Error('secret detail'); };
+  app.api.engine.clientStates = async () => {
+    throw new Error('secret detail');
+  };
   const body = await (await app.graphql({ query: 'mutation { createClient(input: {}) { runtime { connected } } }' })).text();
   expect(body).not.toContain('secret detail');
   const id = /"id":"([^"]+)"/.exec(body)?.[1];
@@ -172,18 +209,28 @@ test('a fault of the server is masked, and its id leads to the log', async () =>
 test("a rule's refusal reaches the caller with code and field", async () => {
   const app = await start();
   const body: unknown = await (await app.graphql({ query: 'mutation { createClient(input: { remark: "a\\u0000b" }) { id } }' })).json();
-  expect(body).toMatchObject({ errors: [{ message: 'invalid remark: holds a NUL character', path: ['createClient'], extensions: { code: 'INVALID_INPUT', field: 'input.remark' } }] });
+  expect(body).toMatchObject({
+    errors: [{ message: 'invalid remark: holds a NUL character', path: ['createClient'], extensions: { code: 'INVALID_INPUT', field: 'input.remark' } }],
+  });
 });
 
 test('values of a wrong type are one error with all problems, in variables and in the text', async () => {
   const app = await start();
   const problems = [{ code: 'INVALID_INPUT', field: 'input.port' }, { code: 'INVALID_INPUT', field: 'input.targets.0' }];
-  const asVariables = { query: 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', variables: { input: { clientId: 1, mode: 'TCP', port: 70000, targets: [1] } } };
-  const subscription = await app.graphql({ query: 'subscription ($resource: TrafficResource!, $id: ID!) { trafficEverySecond(resource: $resource, id: $id) { at } }', variables: { resource: 1, id: {} } }, { ...basic(), accept: 'text/event-stream' });
+  const asVariables = {
+    query: 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }',
+    variables: { input: { clientId: 1, mode: 'TCP', port: 70000, targets: [1] } },
+  };
+  const subscription = await app.graphql({
+    query: 'subscription ($resource: TrafficResource!, $id: ID!) { trafficEverySecond(resource: $resource, id: $id) { at } }',
+    variables: { resource: 1, id: {} },
+  }, { ...basic(), accept: 'text/event-stream' });
   expect(await subscription.text()).toMatch(/"problems":\[\{[^\]]*"field":"resource"[^\]]*"field":"id"/);
   for (const operation of [asVariables, { query: 'mutation { createTunnel(input: { clientId: 1, mode: TCP, port: 70000, targets: [1] }) { id } }' }]) {
     const response = await app.graphql(operation);
-    expect([response.status, await response.json()]).toMatchObject([200, { errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.port', problems } }] }]);
+    expect([response.status, await response.json()]).toMatchObject([200, {
+      errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.port', problems } }],
+    }]);
   }
 });
 

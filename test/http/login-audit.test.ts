@@ -7,7 +7,9 @@ import { eventuallyAsync } from '../support/eventually.ts';
 eachDialect('the audit log', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start({ allowVkeyLogin: true }); });
+  beforeAll(async () => {
+    api = await apis.start({ allowVkeyLogin: true });
+  });
   beforeEach(async () => {
     await api.reset();
     await api.signed('/user/add/', { username: 'alice', password: 'alices password' });
@@ -52,7 +54,10 @@ eachDialect('the audit log', (databases) => {
     await entries(2);
     expect((await graphql('mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }')).status).toBe(429);
     const { auth_key, timestamp } = signature(testAuthKey, Date.now());
-    const freed = await graphql('mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }', { 'x-adit-auth-key': auth_key, 'x-adit-timestamp': String(timestamp) });
+    const freed = await graphql('mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }', {
+      'x-adit-auth-key': auth_key,
+      'x-adit-timestamp': String(timestamp),
+    });
     expect(freed.body).toEqual({ data: { freeLockout: true } });
     const rows = await entries(3);
     expect(rows.map(({ resource, resourceId, action, callerKind, method, address }) => [resource, resourceId, action, callerKind, method, address])).toEqual([
@@ -78,8 +83,11 @@ eachDialect('the audit log', (databases) => {
     await api.signed('/user/revokeapikey/', { id: 1 });
     const rows = await entries(5);
     expect(rows.map(({ resource, resourceId, action, method }) => [resource, resourceId, action, method])).toEqual([
-      ['apiToken', '1', 'create', 'password'], ['apiToken', '2', 'create', 'signature'], ['apiToken', '2', 'delete', 'signature'],
-      ['apiToken', '3', 'create', 'signature'], ['apiToken', '3', 'delete', 'signature'],
+      ['apiToken', '1', 'create', 'password'],
+      ['apiToken', '2', 'create', 'signature'],
+      ['apiToken', '2', 'delete', 'signature'],
+      ['apiToken', '3', 'create', 'signature'],
+      ['apiToken', '3', 'delete', 'signature'],
     ]);
     const { token } = z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) }).parse(made.body).data.createApiToken;
     expect(token).toMatch(/^adit_/);

@@ -35,9 +35,16 @@ async function costOf(username: string): Promise<readonly string[]> {
 }
 
 test.each([
-  ['a user', 'known'], ['a disabled user', 'disabled'], ['an expired user', 'expired'], ['the web login of a client', 'web'],
-  ['the web login of several clients', 'shared web'], ['the web login of a disabled client', 'disabled web'], ['the administrator', 'admin'],
-  ['the login by an agent key', 'user'], ['nobody, blank', ''], ['nobody, with a character that a database refuses', 'a\0'],
+  ['a user', 'known'],
+  ['a disabled user', 'disabled'],
+  ['an expired user', 'expired'],
+  ['the web login of a client', 'web'],
+  ['the web login of several clients', 'shared web'],
+  ['the web login of a disabled client', 'disabled web'],
+  ['the administrator', 'admin'],
+  ['the login by an agent key', 'user'],
+  ['nobody, blank', ''],
+  ['nobody, with a character that a database refuses', 'a\0'],
 ])('a wrong password for the name of %s takes as many verifications as one for the name of nobody', async (_whose, username) => {
   const nobodys = await costOf('nobody');
   verify.mockClear();
@@ -46,9 +53,12 @@ test.each([
 });
 
 test("the administrator's name and password by Basic are compared without any", async () => {
-  const ask = async (username: string, password: string) => (await fetch(`${api.url}/graphql`, {
-    method: 'POST', headers: { 'content-type': 'application/json', authorization: `Basic ${btoa(`${username}:${password}`)}` }, body: '{"query":"{ viewer { role } }"}',
-  })).status;
+  const ask = async (username: string, password: string) =>
+    (await fetch(`${api.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Basic ${btoa(`${username}:${password}`)}` },
+      body: '{"query":"{ viewer { role } }"}',
+    })).status;
   expect([await ask('admin', 'wrong'), await ask('nobody', testAdminPassword), await ask('admin', testAdminPassword)]).toEqual([401, 401, 200]);
   expect(verify).not.toHaveBeenCalled();
 });

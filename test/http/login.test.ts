@@ -10,7 +10,9 @@ const success = { status: 1, msg: 'login success' };
 eachDialect('logins and sessions', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start({ allowVkeyLogin: true }); });
+  beforeAll(async () => {
+    api = await apis.start({ allowVkeyLogin: true });
+  });
   beforeEach(async () => {
     await api.reset();
     api.clock.now = undefined;
@@ -35,7 +37,12 @@ eachDialect('logins and sessions', (databases) => {
     expect(await totals(await logIn('alice', 'alices password'))).toBe(1);
     expect(await totals(await logIn('web', 'web password'))).toBe(1);
     expect(await totals(await logIn('user', 'free-key'))).toBe(1);
-    for (const [name, password] of [['admin', 'alices password'], ['alice', 'x'], ['nobody', 'x'], ['', ''], ['user', 'owned-key'], ['web', ''], ['a\0', 'b\0']] as const) {
+    for (
+      const [name, password] of [['admin', 'alices password'], ['alice', 'x'], ['nobody', 'x'], ['', ''], ['user', 'owned-key'], ['web', ''], [
+        'a\0',
+        'b\0',
+      ]] as const
+    ) {
       const refused = await verify(name, password);
       expect([refused.status, refused.body, refused.headers.get('set-cookie')]).toEqual([200, incorrect, null]);
     }
@@ -161,15 +168,25 @@ eachDialect('logins and sessions', (databases) => {
     const change = (parameters: Record<string, string | number>) => api.call('/user/changepassword/', parameters, { headers: here });
     expect((await change({ current_password: 'wrong', new_password: 'a new one' })).body).toEqual({ status: 0, msg: 'current password wrong' });
     expect((await change({ id: 2, current_password: 'alices password', new_password: 'a new one' })).body).toEqual({ status: 0, msg: 'not your user' });
-    expect((await change({ current_password: 'alices password', new_password: 'a new one', confirm_password: 'a new one' })).body).toEqual({ status: 1, msg: 'password changed' });
+    expect((await change({ current_password: 'alices password', new_password: 'a new one', confirm_password: 'a new one' })).body).toEqual({
+      status: 1,
+      msg: 'password changed',
+    });
     expect([await totals(here), await totals(there)]).toEqual([1, 401]);
     const web = await logIn('web', 'web password');
-    expect((await api.call('/user/changepassword/', { new_password: 'a new one' }, { headers: web })).body).toEqual({ status: 0, msg: 'session is a legacy client login' });
+    expect((await api.call('/user/changepassword/', { new_password: 'a new one' }, { headers: web })).body).toEqual({
+      status: 0,
+      msg: 'session is a legacy client login',
+    });
   });
 
   describe('other sites', () => {
-    test.each([['origin', 'https://evil.example'], ['origin', 'null'], ['referer', 'https://evil.example/x'], ['sec-fetch-site', 'cross-site'], ['sec-fetch-site', 'same-site']])(
-      'a call with %s %s is refused with a session, and accepted with a signature', async (name, value) => {
+    test.each([['origin', 'https://evil.example'], ['origin', 'null'], ['referer', 'https://evil.example/x'], ['sec-fetch-site', 'cross-site'], [
+      'sec-fetch-site',
+      'same-site',
+    ]])(
+      'a call with %s %s is refused with a session, and accepted with a signature',
+      async (name, value) => {
         const alice = await logIn('alice', 'alices password');
         const foreign = { [name]: value };
         const refused = await api.call('/client/add/', {}, { headers: { ...alice, ...foreign } });
@@ -177,7 +194,8 @@ eachDialect('logins and sessions', (databases) => {
         expect(await verify('alice', 'alices password', foreign)).toMatchObject({ status: 403, body: { status: 0, msg: 'invalid request origin' } });
         expect((await api.signed('/client/add/', {}, { headers: { ...alice, ...foreign } })).body).toMatchObject({ status: 1 });
         expect((await api.call('/client/add/', {}, { headers: { ...alice, origin: api.url } })).body).toMatchObject({ status: 1 });
-      });
+      },
+    );
   });
 
   test('a valid signature makes an administrator for one call only; a bad one lets the session decide', async () => {
@@ -203,7 +221,8 @@ eachDialect('logins and sessions', (databases) => {
     own.clock.now = Date.now();
     const from = (address: string, password: string) => own.call('/login/verify', { username: 'root', password }, { headers: { 'x-forwarded-for': address } });
     expect((await from('203.0.113.1', testAdminPassword)).body).toEqual(success);
-    const guess = (addresses: number) => Promise.all(Array.from({ length: addresses }, (_, n) => Promise.all(Array.from({ length: 10 }, () => from(`198.51.100.${n}`, 'wrong')))));
+    const guess = (addresses: number) =>
+      Promise.all(Array.from({ length: addresses }, (_, n) => Promise.all(Array.from({ length: 10 }, () => from(`198.51.100.${n}`, 'wrong')))));
     await guess(6);
     expect((await from('198.51.100.0', testAdminPassword)).body).toEqual(incorrect);
     expect((await from('203.0.113.2', testAdminPassword)).body).toEqual(success);
@@ -217,7 +236,9 @@ eachDialect('logins and sessions', (databases) => {
   test('the GraphQL API knows the same callers', async () => {
     const ask = async (headers: Record<string, string>) => {
       const response = await fetch(`${api.url}/graphql`, {
-        method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query: '{ clients { total } }' }),
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ query: '{ clients { total } }' }),
       });
       return [response.status, await response.json()];
     };

@@ -43,7 +43,9 @@ test('pipelined requests begin one after the other, in their order', async () =>
   const { port, begun } = await heldServer();
   const socket = await connected(port);
   let received = '';
-  socket.on('data', (chunk) => { received += String(chunk); });
+  socket.on('data', (chunk) => {
+    received += String(chunk);
+  });
   socket.write(request.repeat(3));
   for (const [index, text] of ['one', 'two', 'three'].entries()) {
     await eventually(() => begun.length, (count) => count > index);
@@ -78,16 +80,23 @@ test('requests that wait when the connection ends never begin, and another conne
 test('pipelined operations whose connection ends leave their caller every place', async () => {
   const app = await start();
   const body = JSON.stringify({ query: '{ viewer { role } }' });
-  const head = `POST /graphql HTTP/1.1\r\nhost: x\r\nauthorization: ${basic().authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+  const head =
+    `POST /graphql HTTP/1.1\r\nhost: x\r\nauthorization: ${basic().authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
   // Whether a request is still parsed when its connection is gone depends on how fast the code is by then.
   for (let round = 0; round < 40; round++) {
     const socket = await connected(Number(new URL(app.url).port));
     socket.write((head + body).repeat(PIPELINED_MOST));
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     socket.destroy();
   }
-  const answers = await Promise.all(Array.from({ length: slotLimits.running }, () => fetch(`${app.url}/graphql`, {
-    method: 'POST', headers: { ...basic(), 'content-type': 'application/json' }, body, signal: AbortSignal.timeout(10_000),
-  })));
+  const answers = await Promise.all(Array.from({ length: slotLimits.running }, () =>
+    fetch(`${app.url}/graphql`, {
+      method: 'POST',
+      headers: { ...basic(), 'content-type': 'application/json' },
+      body,
+      signal: AbortSignal.timeout(10_000),
+    })));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
 });

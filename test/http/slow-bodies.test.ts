@@ -31,10 +31,12 @@ test('unauthenticated requests are refused before their bodies, however many con
   expect((await app.graphql({ query: '{ clients { total } }' })).status).toBe(200);
 });
 
-test.each([
-  ['that is announced, before it comes', `content-length: ${256 * KB + 1}`, ''],
-  ['that comes in chunks, as soon as it is too long', 'transfer-encoding: chunked', `${(300 * KB).toString(16)}\r\n${'x'.repeat(300 * KB)}\r\n`],
-] as const)('a body over 256 KB %s is answered with 413 and a text that says so', async (_, fields, body) => {
+test.each(
+  [
+    ['that is announced, before it comes', `content-length: ${256 * KB + 1}`, ''],
+    ['that comes in chunks, as soon as it is too long', 'transfer-encoding: chunked', `${(300 * KB).toString(16)}\r\n${'x'.repeat(300 * KB)}\r\n`],
+  ] as const,
+)('a body over 256 KB %s is answered with 413 and a text that says so', async (_, fields, body) => {
   const app = await start();
   const text = await begin(app, `authorization: ${basic().authorization}\r\n${fields}`, body);
   expect(text).toContain('HTTP/1.1 413');

@@ -13,7 +13,16 @@ import { hostOf } from '../support/vhost.ts';
 
 const start = testApps();
 const online: ClientState = {
-  connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 2, refusals: {}, rate: 1000, inletBytes: 600, exportBytes: 400, lastOnlineAt: 1,
+  connected: true,
+  address: '203.0.113.9',
+  localAddress: '',
+  version: '1',
+  connections: 2,
+  refusals: {},
+  rate: 1000,
+  inletBytes: 600,
+  exportBytes: 400,
+  lastOnlineAt: 1,
 };
 const clientChanged = 'subscription { clientChanged { id client { remark runtime { connected } } } }';
 
@@ -64,13 +73,23 @@ test('a target that leaves the rotation of a tunnel or host is published with it
   const health = 'runtime { health { type intervalSeconds timeoutSeconds maxFailed path targets { target healthy failures since lastError } } }';
   const tunnels = await subscribe(app, `subscription { tunnelChanged { tunnel { ${health} } } }`, basic());
   const hosts = await subscribe(app, `subscription { hostChanged { host { ${health} } } }`, basic());
-  const state = { intervalMs: 10_000, timeoutMs: 2500, maxFailed: 3, targets: [{ target: 'a:1', healthy: false, failures: 3, since: 0, lastError: 'refused' }] };
+  const state = {
+    intervalMs: 10_000,
+    timeoutMs: 2500,
+    maxFailed: 3,
+    targets: [{ target: 'a:1', healthy: false, failures: 3, since: 0, lastError: 'refused' }],
+  };
   engine.health.set(`tunnel ${tunnel}`, { ...state, type: 'tcp', path: '' }).set(`host ${host}`, { ...state, type: 'http', path: '/x' });
   engine.wantedTunnels.set(tunnel, { ...tunnelOf({}), id: tunnel });
   engine.wantedHosts.set(host, { ...hostOf({}), id: host });
   engine.tell('tunnel', tunnel);
   engine.tell('host', host);
-  const shown = { intervalSeconds: 10, timeoutSeconds: 2.5, maxFailed: 3, targets: [{ target: 'a:1', healthy: false, failures: 3, since: '1970-01-01T00:00:00.000Z', lastError: 'refused' }] };
+  const shown = {
+    intervalSeconds: 10,
+    timeoutSeconds: 2.5,
+    maxFailed: 3,
+    targets: [{ target: 'a:1', healthy: false, failures: 3, since: '1970-01-01T00:00:00.000Z', lastError: 'refused' }],
+  };
   expect(await tunnels.next()).toEqual({ data: { tunnelChanged: { tunnel: { runtime: { health: { ...shown, type: 'TCP', path: null } } } } } });
   expect(await hosts.next()).toEqual({ data: { hostChanged: { host: { runtime: { health: { ...shown, type: 'HTTP', path: '/x' } } } } } });
   engine.health.clear();
@@ -112,12 +131,16 @@ test('traffic comes every second; the audit log as it is written', async () => {
   for (let n = 0; n < 2; n++) {
     expect(await traffic.next()).toEqual({ data: { trafficEverySecond: { rate: 1000, connections: 2, inletBytes: 600, exportBytes: 400 } } });
   }
-  const host = z.object({ data: z.object({ createHost: z.object({ id: z.coerce.number() }) }) }).parse(await (await app.graphql({ query: `mutation { createHost(input: { clientId: ${id}, host: "a.example.com", targets: ["80"] }) { id } }` })).json()).data.createHost.id;
+  const host = z.object({ data: z.object({ createHost: z.object({ id: z.coerce.number() }) }) }).parse(
+    await (await app.graphql({ query: `mutation { createHost(input: { clientId: ${id}, host: "a.example.com", targets: ["80"] }) { id } }` })).json(),
+  ).data.createHost.id;
   const ofHost = await subscribe(app, `subscription { trafficEverySecond(resource: HOST, id: ${host}) { rate connections } }`, basic());
   expect(await ofHost.next()).toEqual({ data: { trafficEverySecond: { rate: 0, connections: 0 } } });
   expect(await audit.next()).toMatchObject({ data: { auditAdded: { action: 'CREATE', resource: 'HOST' } } });
   await app.graphql({ query: `mutation { deleteClient(id: ${id}) }` });
-  expect(await audit.next()).toEqual({ data: { auditAdded: { action: 'DELETE', resource: 'CLIENT', resourceId: String(id), callerKind: 'ADMINISTRATOR', method: 'PASSWORD' } } });
+  expect(await audit.next()).toEqual({
+    data: { auditAdded: { action: 'DELETE', resource: 'CLIENT', resourceId: String(id), callerKind: 'ADMINISTRATOR', method: 'PASSWORD' } },
+  });
 });
 
 test("every second the sum of a user's clients as they come and go, for the user and administrators; of all clients, for administrators", async () => {
@@ -156,7 +179,11 @@ test('a user has a limited number of subscriptions, and those that leave make ro
 
 test('a subscription whose events could return too much is refused, and what its events cost in a second is limited', async () => {
   const app = await start();
-  const refused = await subscribe(app, 'subscription { clientChanged { client { tunnels(limit: 200) { rows { id port client { id hosts(limit: 10) { rows { id } } } } } } } }', basic());
+  const refused = await subscribe(
+    app,
+    'subscription { clientChanged { client { tunnels(limit: 200) { rows { id port client { id hosts(limit: 10) { rows { id } } } } } } } }',
+    basic(),
+  );
   expect((await refused.next())?.errors?.[0]?.extensions).toEqual({ code: 'OPERATION_TOO_COSTLY', most: limits.eventCost });
   const rate = new EventRate();
   const begun = performance.now();

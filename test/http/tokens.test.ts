@@ -11,7 +11,9 @@ const key = z.object({ status: z.literal(1), msg: z.literal('regenerate success'
 eachDialect('API tokens', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start(); });
+  beforeAll(async () => {
+    api = await apis.start();
+  });
   beforeEach(async () => {
     await api.reset();
     api.clock.now = undefined;
@@ -30,7 +32,11 @@ eachDialect('API tokens', (databases) => {
   const invalid = [401, { status: 0, msg: 'invalid token' }];
 
   async function graphql(query: string, headers: Record<string, string>): Promise<unknown> {
-    const response = await fetch(`${api.url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query }) });
+    const response = await fetch(`${api.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ query }),
+    });
     return parseWithNumbers(await response.text());
   }
 
@@ -68,36 +74,49 @@ eachDialect('API tokens', (databases) => {
     const alice = { cookie: headers.get('set-cookie')?.split(';')[0] ?? '' };
     const made = z.object({ data: z.object({ createApiToken: z.object({ token: z.string(), apiToken: z.object({ id: z.number() }) }) }) });
     const end = new Date(Date.now() + 3_600_000);
-    const { token, apiToken } = made.parse(await graphql(
-      `mutation { createApiToken(input: { name: "backup", readOnly: true, expiresAt: "${end.toISOString()}" }) { token apiToken { id name readOnly user { username } } } }`, alice,
-    )).data.createApiToken;
+    const { token, apiToken } = made.parse(
+      await graphql(
+        `mutation { createApiToken(input: { name: "backup", readOnly: true, expiresAt: "${end.toISOString()}" }) { token apiToken { id name readOnly user { username } } } }`,
+        alice,
+      ),
+    ).data.createApiToken;
     expect(await totals(token)).toBe(1);
     expect(await api.call('/client/add/', {}, { headers: bearer(token) })).toMatchObject({ status: 403, body: { status: 0, msg: 'permission denied' } });
     expect(await graphql('{ viewer { role readOnly user { username } client { id } } }', bearer(token)))
       .toEqual({ data: { viewer: { role: 'USER', readOnly: true, user: { username: 'alice' }, client: null } } });
     expect(await graphql('{ apiTokens { name readOnly } }', alice)).toEqual({ data: { apiTokens: [{ name: 'backup', readOnly: true }] } });
     // A token makes no other, which could outlast it.
-    expect(await graphql('mutation { createApiToken(input: { name: "more" }) { token } }', administrators)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
+    expect(await graphql('mutation { createApiToken(input: { name: "more" }) { token } }', administrators)).toMatchObject({
+      errors: [{ extensions: { code: 'FORBIDDEN' } }],
+    });
     api.clock.now = end.getTime();
     expect(await totals(token)).toEqual(invalid);
     api.clock.now = undefined;
     expect(await graphql(`mutation { revokeApiToken(id: ${apiToken.id}) }`, alice)).toEqual({ data: { revokeApiToken: apiToken.id } });
     expect(await totals(token)).toEqual(invalid);
-    expect(await graphql('mutation { createApiToken(input: { name: " " }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.name' } }] });
+    expect(await graphql('mutation { createApiToken(input: { name: " " }) { token } }', alice)).toMatchObject({
+      errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.name' } }],
+    });
   });
 
   test('100 tokens are the most that one user has', async () => {
     const { id } = await api.store.db.user.findFirstOrThrow({ where: { username: 'alice' } });
-    await api.store.transaction((tx) => tx.apiToken.createMany({ data: Array.from({ length: 99 }, (_, n) => ({ name: `${n}`, hash: `hash ${n}`, userId: id })) }));
+    await api.store.transaction((tx) =>
+      tx.apiToken.createMany({ data: Array.from({ length: 99 }, (_, n) => ({ name: `${n}`, hash: `hash ${n}`, userId: id })) })
+    );
     const { headers } = await api.call('/login/verify', { username: 'alice', password: 'alices password' });
-    const create = () => graphql('mutation { createApiToken(input: { name: "one more" }) { apiToken { name } } }', { cookie: headers.get('set-cookie')?.split(';')[0] ?? '' });
+    const create = () =>
+      graphql('mutation { createApiToken(input: { name: "one more" }) { apiToken { name } } }', { cookie: headers.get('set-cookie')?.split(';')[0] ?? '' });
     expect(await create()).toEqual({ data: { createApiToken: { apiToken: { name: 'one more' } } } });
     expect(await create()).toMatchObject({ errors: [{ message: 'at most 100 tokens are allowed', extensions: { code: 'TOKEN_LIMIT' } }] });
   });
 
-  const tokenOf = async (input: string, headers: Record<string, string>) => z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) })
-    .parse(await graphql(`mutation { createApiToken(input: { name: "test", ${input} }) { token } }`, headers)).data.createApiToken.token;
-  const logIn = async (username: string, password: string) => ({ cookie: (await api.call('/login/verify', { username, password })).headers.get('set-cookie')?.split(';')[0] ?? '' });
+  const tokenOf = async (input: string, headers: Record<string, string>) =>
+    z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) })
+      .parse(await graphql(`mutation { createApiToken(input: { name: "test", ${input} }) { token } }`, headers)).data.createApiToken.token;
+  const logIn = async (username: string, password: string) => ({
+    cookie: (await api.call('/login/verify', { username, password })).headers.get('set-cookie')?.split(';')[0] ?? '',
+  });
 
   test('see secrets if they were made with `secrets`, which those that only read have to ask for; the legacy API has "" for them', async () => {
     await api.signed('/client/edit/', { id: 1, vkey: 'alices-key' });
@@ -106,33 +125,68 @@ eachDialect('API tokens', (databases) => {
     const alice = await logIn('alice', 'alices password');
     const shown = { VerifyKey: 'alices-key', Password: 'alices tunnel', HeaderChange: 'X-A: alices header' };
     const blank = { VerifyKey: '', Password: '', HeaderChange: '' };
-    for (const [input, seen] of [
-      ['', true], ['secrets: false', false], ['readOnly: true', false], ['readOnly: true, secrets: true', true], ['readOnly: true, secrets: null', false], ['scope: ALL', true],
-    ] as const) {
+    for (
+      const [input, seen] of [
+        ['', true],
+        ['secrets: false', false],
+        ['readOnly: true', false],
+        ['readOnly: true, secrets: true', true],
+        ['readOnly: true, secrets: null', false],
+        ['scope: ALL', true],
+      ] as const
+    ) {
       const headers = bearer(await tokenOf(input, alice));
       const get = async (path: string) => z.object({ data: z.record(z.string(), z.unknown()) }).parse((await api.call(path, { id: 1 }, { headers })).body).data;
       const [client, tunnel, host] = [await get('/client/getclient/'), await get('/index/getonetunnel/'), await get('/index/gethost/')];
-      expect([input, { VerifyKey: client['VerifyKey'], Password: tunnel['Password'], HeaderChange: host['HeaderChange'] }]).toEqual([input, seen ? shown : blank]);
-      const list = JSON.stringify([await api.call('/client/list/', {}, { headers }), await api.call('/index/gettunnel/', {}, { headers }), await api.call('/index/hostlist/', {}, { headers })].map(({ body }) => body));
+      expect([input, { VerifyKey: client['VerifyKey'], Password: tunnel['Password'], HeaderChange: host['HeaderChange'] }]).toEqual([
+        input,
+        seen ? shown : blank,
+      ]);
+      const list = JSON.stringify(
+        [
+          await api.call('/client/list/', {}, { headers }),
+          await api.call('/index/gettunnel/', {}, { headers }),
+          await api.call('/index/hostlist/', {}, { headers }),
+        ].map(({ body }) => body),
+      );
       expect([input, /alices-key|alices tunnel|alices header/.test(list)]).toEqual([input, seen]);
-      expect(await graphql('{ viewer { secrets } client(id: 1) { verifyKey } }', headers)).toEqual({ data: { viewer: { secrets: seen }, client: { verifyKey: seen ? 'alices-key' : null } } });
+      expect(await graphql('{ viewer { secrets } client(id: 1) { verifyKey } }', headers)).toEqual({
+        data: { viewer: { secrets: seen }, client: { verifyKey: seen ? 'alices-key' : null } },
+      });
     }
-    expect(await graphql('{ apiTokens { readOnly secrets scope } }', alice)).toMatchObject({ data: { apiTokens: [
-      { readOnly: false, secrets: true, scope: 'ALL' }, { readOnly: false, secrets: false }, { readOnly: true, secrets: false }, { readOnly: true, secrets: true }, { readOnly: true, secrets: false }, { secrets: true },
-    ] } });
+    expect(await graphql('{ apiTokens { readOnly secrets scope } }', alice)).toMatchObject({
+      data: {
+        apiTokens: [
+          { readOnly: false, secrets: true, scope: 'ALL' },
+          { readOnly: false, secrets: false },
+          { readOnly: true, secrets: false },
+          { readOnly: true, secrets: true },
+          { readOnly: true, secrets: false },
+          { secrets: true },
+        ],
+      },
+    });
   });
 
   test('do not see a stored password in the error that it is taken, unless they see secrets', async () => {
-    const { id } = z.object({ id: z.int() }).parse((await api.signed('/index/add/', { client_id: 1, type: 'secret', password: 'aliceskey', target: '127.0.0.1:1' })).body);
+    const { id } = z.object({ id: z.int() }).parse(
+      (await api.signed('/index/add/', { client_id: 1, type: 'secret', password: 'aliceskey', target: '127.0.0.1:1' })).body,
+    );
     const alice = await logIn('alice', 'alices password');
     const without = bearer(await tokenOf('secrets: false', alice));
     const change = (mutation: string, headers: Record<string, string>) => graphql(`mutation { ${mutation} { id } }`, headers);
-    expect(await change(`copyTunnel(id: ${id})`, bearer(await tokenOf('', alice)))).toMatchObject({ errors: [{ message: 'secret mode keys aliceskey must be unique' }] });
+    expect(await change(`copyTunnel(id: ${id})`, bearer(await tokenOf('', alice)))).toMatchObject({
+      errors: [{ message: 'secret mode keys aliceskey must be unique' }],
+    });
     const answers = [await change(`copyTunnel(id: ${id})`, without), await api.call('/index/copy/', { id }, { headers: without })];
     await change(`updateTunnel(id: ${id}, input: { mode: TCP })`, without);
-    const copied = z.object({ data: z.object({ copyTunnel: z.object({ id: z.int() }) }) }).parse(await change(`copyTunnel(id: ${id})`, without)).data.copyTunnel.id;
+    const copied =
+      z.object({ data: z.object({ copyTunnel: z.object({ id: z.int() }) }) }).parse(await change(`copyTunnel(id: ${id})`, without)).data.copyTunnel.id;
     await change(`updateTunnel(id: ${id}, input: { mode: SECRET })`, without);
-    answers.push(await change(`updateTunnel(id: ${copied}, input: { mode: SECRET })`, without), await api.call('/index/edit/', { id: copied, type: 'secret' }, { headers: without }));
+    answers.push(
+      await change(`updateTunnel(id: ${copied}, input: { mode: SECRET })`, without),
+      await api.call('/index/edit/', { id: copied, type: 'secret' }, { headers: without }),
+    );
     expect(answers.map((answer) => /must be unique/.test(JSON.stringify(answer)))).toEqual([true, true, true, true]);
     expect(JSON.stringify(answers)).not.toContain('aliceskey');
   });
@@ -140,12 +194,19 @@ eachDialect('API tokens', (databases) => {
   test('for a wall reach one query and nothing else, over both APIs', async () => {
     const alice = await logIn('alice', 'alices password');
     const administrator = await logIn('admin', testAdminPassword);
-    for (const [headers, total] of [[bearer(await tokenOf('scope: WALL', alice)), 1], [bearer(await tokenOf('scope: WALL, readOnly: false', administrator)), 2]] as const) {
+    for (
+      const [headers, total] of [[bearer(await tokenOf('scope: WALL', alice)), 1], [
+        bearer(await tokenOf('scope: WALL, readOnly: false', administrator)),
+        2,
+      ]] as const
+    ) {
       expect(await graphql('{ wall { total rows { connected } } }', headers)).toMatchObject({ data: { wall: { total } } });
       expect(await graphql('{ clients { total } }', headers)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
       expect((await api.call('/client/list/', {}, { headers })).status).toBe(403);
     }
-    expect(await graphql('mutation { createApiToken(input: { name: "x", scope: WALL, secrets: true }) { token } }', alice)).toMatchObject({ errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.secrets' } }] });
+    expect(await graphql('mutation { createApiToken(input: { name: "x", scope: WALL, secrets: true }) { token } }', alice)).toMatchObject({
+      errors: [{ extensions: { code: 'INVALID_INPUT', field: 'input.secrets' } }],
+    });
   });
 
   test('from before secrets could be chosen keep them, and the log names them at the start', async () => {
@@ -163,18 +224,22 @@ eachDialect('API tokens', (databases) => {
     const session = await alice('alices password');
     const kept = await tokenOf('', session);
     const bobs = (await api.signed('/user/add/', { username: 'bob', password: 'bobs password' }), await regenerate({ id: 2 }));
-    const own = (current: string, next: string, more = '') => graphql(`mutation { changePassword(currentPassword: "${current}", newPassword: "${next}"${more}) { id } }`, session);
+    const own = (current: string, next: string, more = '') =>
+      graphql(`mutation { changePassword(currentPassword: "${current}", newPassword: "${next}"${more}) { id } }`, session);
     expect(await own('alices password', 'second password')).toMatchObject({ data: { changePassword: { id: 1 } } });
-    expect((await api.call('/user/changepassword/', { current_password: 'second password', new_password: 'third password' }, { headers: session })).body).toMatchObject({ status: 1 });
+    expect((await api.call('/user/changepassword/', { current_password: 'second password', new_password: 'third password' }, { headers: session })).body)
+      .toMatchObject({ status: 1 });
     expect(await totals(kept)).toBe(1);
     expect(await own('third password', 'fourth password', ', revokeTokens: true')).toMatchObject({ data: { changePassword: { id: 1 } } });
     expect(await totals(kept)).toEqual(invalid);
-    for (const reset of [
-      () => body('/user/changepassword/', { id: 1, new_password: 'by legacy reset' }),
-      () => body('/user/edit/', { id: 1, password: 'by legacy edit' }),
-      async () => graphql('mutation { changePassword(id: 1, newPassword: "by GraphQL") { id } }', await logIn('admin', testAdminPassword)),
-      async () => graphql('mutation { updateUser(id: 1, input: { password: "by an update" }) { id } }', await logIn('admin', testAdminPassword)),
-    ]) {
+    for (
+      const reset of [
+        () => body('/user/changepassword/', { id: 1, new_password: 'by legacy reset' }),
+        () => body('/user/edit/', { id: 1, password: 'by legacy edit' }),
+        async () => graphql('mutation { changePassword(id: 1, newPassword: "by GraphQL") { id } }', await logIn('admin', testAdminPassword)),
+        async () => graphql('mutation { updateUser(id: 1, input: { password: "by an update" }) { id } }', await logIn('admin', testAdminPassword)),
+      ]
+    ) {
       const [one, other] = [await regenerate({ id: 1 }), await regenerate({})];
       await body('/user/edit/', { id: 1, remark: 'no password' });
       expect(await totals(one)).toBe(1);
@@ -187,7 +252,11 @@ eachDialect('API tokens', (databases) => {
 
   test('a token of a user who is disabled, expired or deleted stops working at once', async () => {
     const token = await regenerate({ id: 1 });
-    for (const [path, there, back] of [['/user/changestatus/', { status: 0 }, { status: 1 }], ['/user/edit/', { expire_time: '2020-01-01' }, { expire_time: '' }]] as const) {
+    for (
+      const [path, there, back] of [['/user/changestatus/', { status: 0 }, { status: 1 }], ['/user/edit/', { expire_time: '2020-01-01' }, {
+        expire_time: '',
+      }]] as const
+    ) {
       await api.signed(path, { id: 1, ...there });
       expect(await totals(token)).toEqual(invalid);
       await api.signed(path, { id: 1, ...back });
@@ -202,7 +271,9 @@ eachDialect('API tokens', (databases) => {
     const attempt = () => api.call('/login/verify', { username: 'alice', password: 'wrong' });
     for (let n = 0; n < 10; n++) await attempt();
     expect((await api.call('/login/verify', { username: 'alice', password: 'alices password' })).body).toMatchObject({ status: 0 });
-    expect(await graphql('{ lockouts { credential kind source } }', administrators)).toEqual({ data: { lockouts: [{ credential: 'LOGIN', kind: 'ADDRESS', source: '127.0.0.1' }] } });
+    expect(await graphql('{ lockouts { credential kind source } }', administrators)).toEqual({
+      data: { lockouts: [{ credential: 'LOGIN', kind: 'ADDRESS', source: '127.0.0.1' }] },
+    });
     expect(await graphql('mutation { freeLockout(kind: ADDRESS, source: "127.0.0.1") }', administrators)).toEqual({ data: { freeLockout: true } });
     expect((await api.call('/login/verify', { username: 'alice', password: 'alices password' })).body).toMatchObject({ status: 1 });
   });

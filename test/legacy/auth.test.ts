@@ -6,14 +6,17 @@ import { testDatabases } from '../support/database.ts';
 describe('the endpoints under /auth', () => {
   const apis = testApis(testDatabases('sqlite'));
 
-  test.each(['/auth/gettime/', '/auth/gettime', '/auth/get_time/', '/Auth/GetTime'])('%s answers the server\'s time to anyone, by GET and POST', async (path) => {
-    const api = await apis.start();
-    api.clock.now = 1_717_654_321_999;
-    for (const method of ['GET', 'POST']) {
-      const { status, body } = await api.call(path, {}, { method, encoding: 'query' });
-      expect([status, body]).toEqual([200, { time: 1_717_654_321 }]);
-    }
-  });
+  test.each(['/auth/gettime/', '/auth/gettime', '/auth/get_time/', '/Auth/GetTime'])(
+    "%s answers the server's time to anyone, by GET and POST",
+    async (path) => {
+      const api = await apis.start();
+      api.clock.now = 1_717_654_321_999;
+      for (const method of ['GET', 'POST']) {
+        const { status, body } = await api.call(path, {}, { method, encoding: 'query' });
+        expect([status, body]).toEqual([200, { time: 1_717_654_321 }]);
+      }
+    },
+  );
 
   test('/auth/getauthkey/ hands out the key, encrypted with the crypt key, by GET and POST', async () => {
     const api = await apis.start({ authCryptKey: 'a crypt key of 1' });

@@ -15,7 +15,12 @@ let api: Api;
 beforeAll(async () => {
   api = await apis.start();
   await api.signed('/client/add/', {
-    vkey: 'key-1', u: 'basic', p: 'secret-of-p', web_username: 'web', web_password: 'secret-of-web', ipwhitepass: 'secret-of-ipwhite',
+    vkey: 'key-1',
+    u: 'basic',
+    p: 'secret-of-p',
+    web_username: 'web',
+    web_password: 'secret-of-web',
+    ipwhitepass: 'secret-of-ipwhite',
   });
   await api.signed('/index/add/', { client_id: 1, type: 'tcp', port: 9001, target: '127.0.0.1:22' });
 });
@@ -43,13 +48,45 @@ test('the table says each path once, in lower case', () => {
 
 test('the table holds the documented endpoints, and those that the family has beside them: authentication, login, clients, users, tunnels, hosts and global settings', () => {
   expect(routes.map((route) => route.path)).toEqual([
-    '/auth/gettime', '/auth/getauthkey', '/auth/ipwhiteauth', '/login/verify', '/login/out',
-    '/client/list', '/client/getclient', '/client/add', '/client/edit', '/client/changestatus', '/client/del',
-    '/user/list', '/user/add', '/user/edit', '/user/changepassword', '/user/changestatus', '/user/del',
-    '/user/regenerateapikey', '/user/revokeapikey', '/user/apikeystatus',
-    '/index/gettunnel', '/index/getonetunnel', '/index/add', '/index/copy', '/index/edit', '/index/stop', '/index/start', '/index/del',
-    '/index/hostlist', '/index/gethost', '/index/addhost', '/index/edithost', '/index/hoststop', '/index/hoststart', '/index/delhost',
-    '/index/platformhostavailable', '/index/hostdiagnose', '/global/index', '/global/save',
+    '/auth/gettime',
+    '/auth/getauthkey',
+    '/auth/ipwhiteauth',
+    '/login/verify',
+    '/login/out',
+    '/client/list',
+    '/client/getclient',
+    '/client/add',
+    '/client/edit',
+    '/client/changestatus',
+    '/client/del',
+    '/user/list',
+    '/user/add',
+    '/user/edit',
+    '/user/changepassword',
+    '/user/changestatus',
+    '/user/del',
+    '/user/regenerateapikey',
+    '/user/revokeapikey',
+    '/user/apikeystatus',
+    '/index/gettunnel',
+    '/index/getonetunnel',
+    '/index/add',
+    '/index/copy',
+    '/index/edit',
+    '/index/stop',
+    '/index/start',
+    '/index/del',
+    '/index/hostlist',
+    '/index/gethost',
+    '/index/addhost',
+    '/index/edithost',
+    '/index/hoststop',
+    '/index/hoststart',
+    '/index/delhost',
+    '/index/platformhostavailable',
+    '/index/hostdiagnose',
+    '/global/index',
+    '/global/save',
   ]);
 });
 
@@ -67,8 +104,10 @@ describe.each(routes.filter(({ path }) => !path.startsWith('/login/')).map((rout
   test('answers in the shape of its kind, as JSON that nobody keeps', async () => {
     const { body, headers } = await api.signed(path, { id: 987654 });
     const shapes = {
-      write: { status: expect.any(Number), msg: expect.any(String) }, single: { code: 0 },
-      list: { rows: expect.any(Array), total: expect.any(Number) }, raw: {},
+      write: { status: expect.any(Number), msg: expect.any(String) },
+      single: { code: 0 },
+      list: { rows: expect.any(Array), total: expect.any(Number) },
+      raw: {},
     };
     expect(body).toMatchObject(shapes[route.envelope]);
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -169,7 +208,10 @@ describe('a request that cannot be read', () => {
     ['broken JSON', '{"id":', 'application/json', [400, { status: 0, msg: 'the JSON request body is broken' }]],
     ['no object', '[]', 'application/json', [400, { status: 0, msg: 'the JSON request body must be an object' }]],
     ['broken multipart', '--x', 'multipart/form-data; boundary=x', [400, { status: 0, msg: 'the multipart request body is broken' }]],
-    ['3 MB and a byte', 'a'.repeat(3 * 1024 * 1024 + 1), 'application/x-www-form-urlencoded', [413, { status: 0, msg: 'the request body is larger than 3 MB' }]],
+    ['3 MB and a byte', 'a'.repeat(3 * 1024 * 1024 + 1), 'application/x-www-form-urlencoded', [413, {
+      status: 0,
+      msg: 'the request body is larger than 3 MB',
+    }]],
     ['201 parameters', '&'.repeat(200), 'application/x-www-form-urlencoded', [400, { status: 0, msg: 'too many parameters (at most 200)' }]],
   ])('(%s) gets one line', async (_, body, type, answer) => {
     expect(await send(body, type)).toEqual(answer);
@@ -187,7 +229,9 @@ test('a body without end is cut off after 4 MB', async () => {
   };
   write();
   socket.resume();
-  await new Promise((resolve) => { socket.once('close', resolve); });
+  await new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
   // What the kernel's buffers hold comes on top.
   expect(socket.bytesWritten).toBeLessThan(32 * 1024 * 1024);
 });
@@ -211,7 +255,9 @@ test('HEAD is answered as GET without a body', async () => {
 });
 
 test('no answer holds a secret', async () => {
-  const calls = routes.filter((route) => route.envelope !== 'write').flatMap((route) => [{}, { id: 1 }, { search: 'secret-of' }].map((parameters) => signed(route.path, parameters)));
+  const calls = routes.filter((route) => route.envelope !== 'write').flatMap((route) =>
+    [{}, { id: 1 }, { search: 'secret-of' }].map((parameters) => signed(route.path, parameters))
+  );
   const edits = [{ id: 1, p: 'secret-of-new-p' }, { id: 1, web_password: 'secret-of-new-web', rate_limit: 'x' }].map((edit) => signed('/client/edit/', edit));
   const answers = JSON.stringify(await Promise.all([...calls, ...edits]));
   expect(answers).toContain('key-1');
@@ -220,14 +266,17 @@ test('no answer holds a secret', async () => {
 
 test('ip is the host the caller used, without port and brackets', async () => {
   const { request } = await import('node:http');
-  const ipFor = (host: string) => new Promise((resolve, reject) => {
-    const { auth_key: key, timestamp } = signature(testAuthKey, Date.now());
-    request(`${api.url}/client/list/?auth_key=${key}&timestamp=${timestamp}`, { headers: { host } }, (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => { text += chunk.toString(); });
-      response.on('end', () => resolve(JSON.parse(text).ip));
-    }).on('error', reject).end();
-  });
+  const ipFor = (host: string) =>
+    new Promise((resolve, reject) => {
+      const { auth_key: key, timestamp } = signature(testAuthKey, Date.now());
+      request(`${api.url}/client/list/?auth_key=${key}&timestamp=${timestamp}`, { headers: { host } }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => {
+          text += chunk.toString();
+        });
+        response.on('end', () => resolve(JSON.parse(text).ip));
+      }).on('error', reject).end();
+    });
   expect(await Promise.all(['nps.example.com', 'nps.example.com:8080', '[2001:db8::1]:8080', '[::1]', '192.0.2.1:80'].map(ipFor)))
     .toEqual(['nps.example.com', 'nps.example.com', '2001:db8::1', '::1', '192.0.2.1']);
 });
@@ -240,7 +289,11 @@ test('an internal error only returns an id', async () => {
   const [status, body] = await call('/client/add/', parameters, {}, broken);
   expect([status, body]).toEqual([500, { status: 0, msg: masked }]);
   const { errorId, path, err } = await broken.log.line(/^a legacy call failed$/);
-  expect([body, path, err]).toEqual([{ status: 0, msg: `internal error ${String(errorId)}` }, '/client/add', expect.objectContaining({ message: expect.stringContaining('Total') })]);
+  expect([body, path, err]).toEqual([
+    { status: 0, msg: `internal error ${String(errorId)}` },
+    '/client/add',
+    expect.objectContaining({ message: expect.stringContaining('Total') }),
+  ]);
   const emptied = await apis.start();
   await emptied.store.db.$executeRaw`DROP TABLE "Client"`;
   expect(await call('/client/getclient/', { id: 1, ...parameters }, {}, emptied)).toEqual([500, { code: 0, msg: masked }]);

@@ -6,31 +6,83 @@ const made = new Date(2026, 10, 21, 9, 30);
 
 /** The record of a client that was made with its key alone (contract 1.1). */
 const plain = {
-  Id: 1, UserId: 0, UserName: '', VerifyKey: 'key-1', Addr: '', LocalAddr: '', Remark: '', Status: true, IsConnect: false,
-  RateLimit: 0, Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 }, Rate: { NowRate: 0 },
-  NoStore: false, NoDisplay: false, MaxConn: 0, NowConn: 0, ConfigConnAllow: false, MaxTunnelNum: 0,
-  Version: '', BlackIpList: [], IpWhite: false, IpWhitePass: '', IpWhiteList: [],
-  CreateTime: '2026-11-21 09:30:00', LastOnlineTime: '', ExpireTime: '', UserExpireTime: '', EffectiveExpireTime: '',
-  Cnf: { U: '', P: '', Compress: false, Crypt: false }, WebUserName: '', WebPassword: '',
+  Id: 1,
+  UserId: 0,
+  UserName: '',
+  VerifyKey: 'key-1',
+  Addr: '',
+  LocalAddr: '',
+  Remark: '',
+  Status: true,
+  IsConnect: false,
+  RateLimit: 0,
+  Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 },
+  Rate: { NowRate: 0 },
+  NoStore: false,
+  NoDisplay: false,
+  MaxConn: 0,
+  NowConn: 0,
+  ConfigConnAllow: false,
+  MaxTunnelNum: 0,
+  Version: '',
+  BlackIpList: [],
+  IpWhite: false,
+  IpWhitePass: '',
+  IpWhiteList: [],
+  CreateTime: '2026-11-21 09:30:00',
+  LastOnlineTime: '',
+  ExpireTime: '',
+  UserExpireTime: '',
+  EffectiveExpireTime: '',
+  Cnf: { U: '', P: '', Compress: false, Crypt: false },
+  WebUserName: '',
+  WebPassword: '',
 };
 
 /** Every parameter of /client/add/ but the owner, and what of the record they make. */
 const full = {
-  remark: 'office <b>&"\'</b> é', vkey: 'key-1', u: 'basic', p: 'basic secret', compress: '1', crypt: 'true', config_conn_allow: 'T',
-  rate_limit: '100', flow_limit: '200', max_conn: '30', max_tunnel: '4', web_username: 'web', web_password: 'web secret',
-  blackiplist: '1.1.1.1\r\n2.2.2.2', ipwhite: 'True', ipwhitepass: 'white secret', ipwhitelist: '3.3.3.3', expire_time: '2027-01-01',
+  remark: 'office <b>&"\'</b> é',
+  vkey: 'key-1',
+  u: 'basic',
+  p: 'basic secret',
+  compress: '1',
+  crypt: 'true',
+  config_conn_allow: 'T',
+  rate_limit: '100',
+  flow_limit: '200',
+  max_conn: '30',
+  max_tunnel: '4',
+  web_username: 'web',
+  web_password: 'web secret',
+  blackiplist: '1.1.1.1\r\n2.2.2.2',
+  ipwhite: 'True',
+  ipwhitepass: 'white secret',
+  ipwhitelist: '3.3.3.3',
+  expire_time: '2027-01-01',
 };
 const fullRecord = {
-  ...plain, Remark: 'office <b>&"\'</b> é', RateLimit: 100, Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 200 }, MaxConn: 30,
-  ConfigConnAllow: true, MaxTunnelNum: 4, BlackIpList: ['1.1.1.1', '2.2.2.2'], IpWhite: true, IpWhiteList: ['3.3.3.3'],
-  ExpireTime: '2027-01-01 00:00:00', EffectiveExpireTime: '2027-01-01 00:00:00',
-  Cnf: { U: 'basic', P: '', Compress: true, Crypt: true }, WebUserName: 'web',
+  ...plain,
+  Remark: 'office <b>&"\'</b> é',
+  RateLimit: 100,
+  Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 200 },
+  MaxConn: 30,
+  ConfigConnAllow: true,
+  MaxTunnelNum: 4,
+  BlackIpList: ['1.1.1.1', '2.2.2.2'],
+  IpWhite: true,
+  IpWhiteList: ['3.3.3.3'],
+  ExpireTime: '2027-01-01 00:00:00',
+  EffectiveExpireTime: '2027-01-01 00:00:00',
+  Cnf: { U: 'basic', P: '', Compress: true, Crypt: true },
+  WebUserName: 'web',
 };
 
 eachDialect('the endpoints under /client', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start(); });
+  beforeAll(async () => {
+    api = await apis.start();
+  });
   beforeEach(() => api.reset());
 
   const body = async (path: string, parameters: Record<string, string | number | boolean> = {}) => (await api.signed(path, parameters)).body;
@@ -55,13 +107,31 @@ eachDialect('the endpoints under /client', (databases) => {
     test('answers what the agent does now', async () => {
       await addClient({ flow_limit: '5' });
       api.engine.clients.set(1, {
-        connected: true, address: '203.0.113.9', localAddress: '192.168.1.20', version: '0.1.0', connections: 3, refusals: {}, rate: 512,
-        inletBytes: 2097152, exportBytes: 1048576, lastOnlineAt: new Date(2026, 10, 21, 10).getTime(),
+        connected: true,
+        address: '203.0.113.9',
+        localAddress: '192.168.1.20',
+        version: '0.1.0',
+        connections: 3,
+        refusals: {},
+        rate: 512,
+        inletBytes: 2097152,
+        exportBytes: 1048576,
+        lastOnlineAt: new Date(2026, 10, 21, 10).getTime(),
       });
-      expect(await record()).toEqual({ code: 1, data: {
-        ...plain, Addr: '203.0.113.9', LocalAddr: '192.168.1.20', Version: '0.1.0', IsConnect: true, NowConn: 3, Rate: { NowRate: 512 },
-        Flow: { ExportFlow: 1048576, InletFlow: 2097152, FlowLimit: 5 }, LastOnlineTime: '2026-11-21 10:00:00',
-      } });
+      expect(await record()).toEqual({
+        code: 1,
+        data: {
+          ...plain,
+          Addr: '203.0.113.9',
+          LocalAddr: '192.168.1.20',
+          Version: '0.1.0',
+          IsConnect: true,
+          NowConn: 3,
+          Rate: { NowRate: 512 },
+          Flow: { ExportFlow: 1048576, InletFlow: 2097152, FlowLimit: 5 },
+          LastOnlineTime: '2026-11-21 10:00:00',
+        },
+      });
     });
 
     test('answers the owner and the earlier expiry', async () => {
@@ -102,11 +172,11 @@ eachDialect('the endpoints under /client', (databases) => {
       expect(await record()).toEqual({ code: 1, data: { ...plain, BlackIpList: ['2.2.2.2', '1.1.1.1'] } });
     });
 
-    test('refuses more clients than the owner may have, and an expiry later than the owner\'s', async () => {
+    test("refuses more clients than the owner may have, and an expiry later than the owner's", async () => {
       await addUser({ maxClients: 1, expiresAt: new Date(2027, 0, 1) });
       expect(await body('/client/add/', { user_id: 1, expire_time: '2027-01-02' })).toEqual(refused('client expiry later than owner expiry'));
       await addClient({ user_id: '1', expire_time: '2027-01-01' });
-      expect(await body('/client/add/', { user_id: 1 })).toEqual(refused('client count reached the owner\'s quota'));
+      expect(await body('/client/add/', { user_id: 1 })).toEqual(refused("client count reached the owner's quota"));
       expect(await api.store.db.client.count()).toBe(1);
     });
   });
@@ -132,16 +202,44 @@ eachDialect('the endpoints under /client', (databases) => {
     });
 
     test('changes everything', async () => {
-      expect(await body('/client/edit/', {
-        id: 1, remark: 'new', vkey: 'new-key', u: 'new', p: 'new', compress: 'false', crypt: '0', config_conn_allow: 'F',
-        rate_limit: 1, flow_limit: 2, max_conn: 3, max_tunnel: 5, web_username: 'other', blackiplist: '9.9.9.9',
-        ipwhite: '0', ipwhitelist: '', expire_time: '2028-02-29T12:30',
-      })).toEqual(saved);
-      expect(await record()).toEqual({ code: 1, data: {
-        ...plain, VerifyKey: 'new-key', Remark: 'new', RateLimit: 1, Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 2 }, MaxConn: 3, MaxTunnelNum: 5,
-        BlackIpList: ['9.9.9.9'], ExpireTime: '2028-02-29 12:30:00', EffectiveExpireTime: '2028-02-29 12:30:00',
-        Cnf: { U: 'new', P: '', Compress: false, Crypt: false }, WebUserName: 'other',
-      } });
+      expect(
+        await body('/client/edit/', {
+          id: 1,
+          remark: 'new',
+          vkey: 'new-key',
+          u: 'new',
+          p: 'new',
+          compress: 'false',
+          crypt: '0',
+          config_conn_allow: 'F',
+          rate_limit: 1,
+          flow_limit: 2,
+          max_conn: 3,
+          max_tunnel: 5,
+          web_username: 'other',
+          blackiplist: '9.9.9.9',
+          ipwhite: '0',
+          ipwhitelist: '',
+          expire_time: '2028-02-29T12:30',
+        }),
+      ).toEqual(saved);
+      expect(await record()).toEqual({
+        code: 1,
+        data: {
+          ...plain,
+          VerifyKey: 'new-key',
+          Remark: 'new',
+          RateLimit: 1,
+          Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 2 },
+          MaxConn: 3,
+          MaxTunnelNum: 5,
+          BlackIpList: ['9.9.9.9'],
+          ExpireTime: '2028-02-29 12:30:00',
+          EffectiveExpireTime: '2028-02-29 12:30:00',
+          Cnf: { U: 'new', P: '', Compress: false, Crypt: false },
+          WebUserName: 'other',
+        },
+      });
     });
 
     test('assigns a client to a user, and removes the owner', async () => {
@@ -159,7 +257,7 @@ eachDialect('the endpoints under /client', (databases) => {
       expect(await record()).toEqual({ code: 1, data: { ...fullRecord, WebUserName: '' } });
     });
 
-    test('refuses an expiry later than the owner\'s', async () => {
+    test("refuses an expiry later than the owner's", async () => {
       await addUser({ expiresAt: new Date(2027, 5, 1) });
       expect(await body('/client/edit/', { id: 1, user_id: 1, expire_time: '2027-06-01 00:00:01' })).toEqual(refused('client expiry later than owner expiry'));
       expect(await record()).toEqual({ code: 1, data: fullRecord });
@@ -201,7 +299,7 @@ eachDialect('the endpoints under /client', (databases) => {
       expect(await body('/client/list/')).toEqual({ rows: [], total: 0, ...seen });
     });
 
-    test('answers whole rows, and the server\'s address in them and beside them', async () => {
+    test("answers whole rows, and the server's address in them and beside them", async () => {
       await addClient(full);
       await addClient();
       const rows = [{ ...fullRecord, ...seen }, { ...plain, Id: 2, VerifyKey: 'key-2', ...seen }];
@@ -209,7 +307,9 @@ eachDialect('the endpoints under /client', (databases) => {
     });
 
     test('pages by row offset and limit', async () => {
-      await addClient(); await addClient(); await addClient();
+      await addClient();
+      await addClient();
+      await addClient();
       expect(await ids({ limit: 2 })).toEqual([[1, 2], 3]);
       expect(await ids({ offset: 1, limit: 1 })).toEqual([[2], 3]);
       expect(await ids({ offset: 2 })).toEqual([[3], 3]);
@@ -221,7 +321,9 @@ eachDialect('the endpoints under /client', (databases) => {
     });
 
     test('sorts by the names of the record, and by id for any other', async () => {
-      await addClient({ remark: 'b' }); await addClient({ remark: 'C' }); await addClient({ remark: 'a' });
+      await addClient({ remark: 'b' });
+      await addClient({ remark: 'C' });
+      await addClient({ remark: 'a' });
       await body('/client/changestatus/', { id: 2, status: 'false' });
       expect(await ids({ sort: 'Remark' })).toEqual([[3, 1, 2], 3]);
       expect(await ids({ sort: 'Remark', order: 'DESC' })).toEqual([[2, 1, 3], 3]);
@@ -233,7 +335,9 @@ eachDialect('the endpoints under /client', (databases) => {
     });
 
     test('searches id, key and remark', async () => {
-      await addClient({ remark: 'The Office' }); await addClient({ vkey: 'office-key' }); await addClient({ remark: '50%' });
+      await addClient({ remark: 'The Office' });
+      await addClient({ vkey: 'office-key' });
+      await addClient({ remark: '50%' });
       expect(await ids({ search: 'office' })).toEqual([[1, 2], 2]);
       expect(await ids({ search: '3' })).toEqual([[3], 1]);
       expect(await ids({ search: '%', limit: 1 })).toEqual([[3], 1]);

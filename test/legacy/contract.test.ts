@@ -47,7 +47,11 @@ function casesOf(cases: ParameterCase | readonly ParameterCase[]): readonly Para
   return 'send' in cases ? [cases] : cases;
 }
 
-async function call(path: string, send: CallParameters, { as, on = api, ...options }: CallOptions & { readonly as?: CallerName; readonly on?: Api } = {}): Promise<[number, unknown]> {
+async function call(
+  path: string,
+  send: CallParameters,
+  { as, on = api, ...options }: CallOptions & { readonly as?: CallerName; readonly on?: Api } = {},
+): Promise<[number, unknown]> {
   const made = as === undefined ? on.signed(path, send, options) : on.call(path, send, { ...options, headers: records.as[as] });
   const { status, body } = await made;
   return [status, body];
@@ -76,22 +80,25 @@ async function look(row: RowContract, id: number | undefined, record: object | n
 }
 
 test('every row of the table has its contract, every parameter its case, and nothing else has', () => {
-  const sortedNames = (entries: readonly (readonly [string, readonly string[]])[]) => Object.fromEntries(entries.map(([path, names]) => [path, names.toSorted()]));
+  const sortedNames = (entries: readonly (readonly [string, readonly string[]])[]) =>
+    Object.fromEntries(entries.map(([path, names]) => [path, names.toSorted()]));
   expect(sortedNames(Object.entries(contract).map(([path, { parameters }]) => [path, Object.keys(parameters)])))
     .toEqual(sortedNames(routes.map(({ path, parameters }) => [path, Object.keys(parameters)])));
 });
 
 test('every case of a parameter shows something that the call without it would not', () => {
-  const idle = Object.entries(contract).flatMap(([path, row]) => Object.entries(row.parameters).flatMap(([name, cases]) => {
-    const proven = casesOf(cases).some((one) => {
-      const without = JSON.stringify(row.from ?? row.record ?? null);
-      const record = recordOf(row, one);
-      const differs = record !== undefined && JSON.stringify(record) !== without;
-      const answers = one.answer !== undefined && JSON.stringify(one.answer) !== JSON.stringify(row.answer);
-      return differs || answers || one.stored !== undefined || one.after !== undefined || (one.id !== undefined && one.id !== row.id);
-    });
-    return proven ? [] : [`${path} ${name}`];
-  }));
+  const idle = Object.entries(contract).flatMap(([path, row]) =>
+    Object.entries(row.parameters).flatMap(([name, cases]) => {
+      const proven = casesOf(cases).some((one) => {
+        const without = JSON.stringify(row.from ?? row.record ?? null);
+        const record = recordOf(row, one);
+        const differs = record !== undefined && JSON.stringify(record) !== without;
+        const answers = one.answer !== undefined && JSON.stringify(one.answer) !== JSON.stringify(row.answer);
+        return differs || answers || one.stored !== undefined || one.after !== undefined || (one.id !== undefined && one.id !== row.id);
+      });
+      return proven ? [] : [`${path} ${name}`];
+    })
+  );
   expect(idle).toEqual([]);
 });
 
@@ -100,12 +107,26 @@ test('every case of a parameter shows something that the call without it would n
  * itself refuses.
  */
 const elsewhere: ReadonlyMap<string, string> = new Map([
-  ['UNAUTHENTICATED', 'http/graphql'], ['FOREIGN_ORIGIN', 'http/graphql'], ['BAD_REQUEST', 'http/graphql'],
-  ['GRAPHQL_PARSE_FAILED', 'schema/problems'], ['GRAPHQL_VALIDATION_FAILED', 'schema/problems'], ['INTERNAL', 'schema/errors'],
-  ['DATABASE_BUSY', 'store/busy-database'], ['DATABASE_FULL', 'store/busy-database'], ['DATABASE_UNAVAILABLE', 'store/busy-database'],
-  ['SEARCH_TOO_BROAD', 'schema/searches'], ['OPERATION_TOO_COSTLY', 'http/graphql-cost'], ['RESULT_TOO_LARGE', 'http/graphql-cost'], ['TOO_MANY_OPERATIONS', 'http/graphql-cost'],
-  ['SUBSCRIPTION_LIMIT', 'http/subscriptions'], ['SUBSCRIBER_TOO_SLOW', 'schema/event-queue'], ['TOKEN_LIMIT', 'http/tokens'], ['AGENTS_OWN', 'e2e/config-file'],
-  ['PLATFORM_DOMAIN_INVALID', 'schema/global'], ['PLATFORM_DOMAIN_IN_USE', 'schema/global'], ['DIAGNOSIS_REQUEST_INVALID', 'schema/diagnosis'],
+  ['UNAUTHENTICATED', 'http/graphql'],
+  ['FOREIGN_ORIGIN', 'http/graphql'],
+  ['BAD_REQUEST', 'http/graphql'],
+  ['GRAPHQL_PARSE_FAILED', 'schema/problems'],
+  ['GRAPHQL_VALIDATION_FAILED', 'schema/problems'],
+  ['INTERNAL', 'schema/errors'],
+  ['DATABASE_BUSY', 'store/busy-database'],
+  ['DATABASE_FULL', 'store/busy-database'],
+  ['DATABASE_UNAVAILABLE', 'store/busy-database'],
+  ['SEARCH_TOO_BROAD', 'schema/searches'],
+  ['OPERATION_TOO_COSTLY', 'http/graphql-cost'],
+  ['RESULT_TOO_LARGE', 'http/graphql-cost'],
+  ['TOO_MANY_OPERATIONS', 'http/graphql-cost'],
+  ['SUBSCRIPTION_LIMIT', 'http/subscriptions'],
+  ['SUBSCRIBER_TOO_SLOW', 'schema/event-queue'],
+  ['TOKEN_LIMIT', 'http/tokens'],
+  ['AGENTS_OWN', 'e2e/config-file'],
+  ['PLATFORM_DOMAIN_INVALID', 'schema/global'],
+  ['PLATFORM_DOMAIN_IN_USE', 'schema/global'],
+  ['DIAGNOSIS_REQUEST_INVALID', 'schema/diagnosis'],
 ]);
 /** A source has a client: both are read in one transaction. */
 const races: ReadonlySet<string> = new Set(['/index/copy NOT_FOUND client']);
@@ -115,7 +136,8 @@ const seenTexts = Object.values(contract).flatMap(({ failures, unknown = {} }) =
 
 test('every error of the schema is provoked by some call, and every text of a row by that row', () => {
   const patternOf = (message: string) => new RegExp(message.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*'));
-  const silent = Object.entries(errorCodes).filter(([code, { message }]) => !elsewhere.has(code) && !seenTexts.some((text) => patternOf(message).test(text))).map(([code]) => code);
+  const silent = Object.entries(errorCodes).filter(([code, { message }]) => !elsewhere.has(code) && !seenTexts.some((text) => patternOf(message).test(text)))
+    .map(([code]) => code);
   expect(silent).toEqual([]);
   const vague = Object.entries(errorCodes).filter(([code, { message }]) => message === '{reason}' && !elsewhere.has(code)).map(([code]) => code);
   expect(vague).toEqual([]);
@@ -126,14 +148,16 @@ test('every error of the schema is provoked by some call, and every text of a ro
     return !text.includes(code) && (message === '{reason}' || !patternOf(message).test(text));
   });
   expect(unproven).toEqual([]);
-  const own = routes.flatMap(({ path, texts = {} }) => Object.entries(texts).flatMap(([key, text]) => {
-    const { failures, unknown = {} } = contractOf(path);
-    const code = key.replace(/ .*/, '');
-    const message = Object.entries(errorCodes).find(([name]) => name === code)?.[1].message ?? '';
-    const wanted = patternOf(typeof text === 'function' ? text(key === 'NOT_FOUND' ? 'token ID not found' : message) : text);
-    const provoked = [...failures.map(([msg]) => String(msg)), ...Object.values(unknown)].some((msg) => wanted.test(msg));
-    return provoked || elsewhere.has(code) || races.has(`${path} ${key}`) || otherSuites.has(`${path} ${key}`) ? [] : [`${path} ${key}`];
-  }));
+  const own = routes.flatMap(({ path, texts = {} }) =>
+    Object.entries(texts).flatMap(([key, text]) => {
+      const { failures, unknown = {} } = contractOf(path);
+      const code = key.replace(/ .*/, '');
+      const message = Object.entries(errorCodes).find(([name]) => name === code)?.[1].message ?? '';
+      const wanted = patternOf(typeof text === 'function' ? text(key === 'NOT_FOUND' ? 'token ID not found' : message) : text);
+      const provoked = [...failures.map(([msg]) => String(msg)), ...Object.values(unknown)].some((msg) => wanted.test(msg));
+      return provoked || elsewhere.has(code) || races.has(`${path} ${key}`) || otherSuites.has(`${path} ${key}`) ? [] : [`${path} ${key}`];
+    })
+  );
   expect(own).toEqual([]);
 });
 
@@ -145,9 +169,21 @@ describe.each(routes.filter(({ path }) => path in contract).map((route) => [rout
 
   test('answers at each spelling of its path, in each encoding, by each of its methods, and below a base path', async () => {
     const ways: readonly (readonly [string, CallOptions])[] = [
-      ...[path, `${path}/`, `${path}/x/y`, camel, `${camel}/`, `/${path}/`, `${path.replaceAll('/', '//')}///`, ...route.aliases, ...route.aliases.map((alias) => `${alias}/`)].map((spelling) => [spelling, {}] as const),
+      ...[
+        path,
+        `${path}/`,
+        `${path}/x/y`,
+        camel,
+        `${camel}/`,
+        `/${path}/`,
+        `${path.replaceAll('/', '//')}///`,
+        ...route.aliases,
+        ...route.aliases.map((alias) => `${alias}/`),
+      ].map((spelling) => [spelling, {}] as const),
       ...encodings.map((encoding) => [path, { encoding }] as const),
-      ...(route.methods.includes('GET') && !route.panel ? [[path, { method: 'GET', encoding: 'query' }], [`${path}/`, { method: 'GET', encoding: 'query' }]] as const : []),
+      ...(route.methods.includes('GET') && !route.panel
+        ? [[path, { method: 'GET', encoding: 'query' }], [`${path}/`, { method: 'GET', encoding: 'query' }]] as const
+        : []),
     ];
     for (const [spelling, options] of ways) {
       await begin(row);
@@ -167,7 +203,8 @@ describe.each(routes.filter(({ path }) => path in contract).map((route) => [rout
       await begin(row);
       // A body wins over the query string, and so every parameter is sent there too, with another value.
       const encoding = encodings[turn % encodings.length] ?? 'urlencoded';
-      const decoys = new URLSearchParams(Object.keys(one.send).filter((sent) => route.parameters[sent]?.once !== true).map((sent) => [sent, 'decoy'])).toString();
+      const decoys = new URLSearchParams(Object.keys(one.send).filter((sent) => route.parameters[sent]?.once !== true).map((sent) => [sent, 'decoy']))
+        .toString();
       const asked = encoding === 'query' ? path : `${path}?${decoys}`;
       const id = one.id ?? row.id;
       expect(await call(asked, one.send, { method, encoding, as: one.as })).toEqual([status, one.answer ?? row.answer]);
@@ -191,7 +228,9 @@ describe.each(routes.filter(({ path }) => path in contract).map((route) => [rout
   test('refuses every other method, and does nothing by it', async () => {
     await begin(row);
     const before = records.differences();
-    for (const other of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'].filter((one) => !route.methods.some((own) => own === (one === 'HEAD' ? 'GET' : one)))) {
+    for (
+      const other of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'].filter((one) => !route.methods.some((own) => own === (one === 'HEAD' ? 'GET' : one)))
+    ) {
       const { status: refused, body, headers } = await api.signed(path, row.send, { method: other, encoding: 'query' });
       expect([other, refused, body]).toEqual([other, 405, other === 'HEAD' ? '' : { status: 0, msg: 'method not allowed' }]);
       expect(headers.get('allow')).toBe(route.methods.join(', '));
@@ -204,11 +243,16 @@ describe.each(routes.filter(({ path }) => path in contract).map((route) => [rout
 function malformed(route: Route, row: RowContract): readonly (readonly [CallParameters, unknown])[] {
   return Object.entries(route.parameters).flatMap(([name, parameter]) => {
     if (route.access === 'anyone') return [];
-    const answered = (values: readonly (string | number)[], answer: unknown) => values.map((value): readonly [CallParameters, unknown] => [{ ...row.send, [name]: value }, answer]);
+    const answered = (values: readonly (string | number)[], answer: unknown) =>
+      values.map((value): readonly [CallParameters, unknown] => [{ ...row.send, [name]: value }, answer]);
     const noRecord = ['abc', '1.5', '-1', '99', '99999999999'];
     if (route.envelope === 'single') return answered([...noRecord, '', '0'], { code: 0 });
     // A filter that can't be read counts as absent, one by an id is refused: that stands among the failures.
-    if (route.envelope === 'list') return name === 'type' || parameter.kind === 'id' || parameter.kind === 'text' || name.endsWith('client_id') ? [] : answered(['abc', '', '1.5'], row.answer);
+    if (route.envelope === 'list') {
+      return name === 'type' || parameter.kind === 'id' || parameter.kind === 'text' || name.endsWith('client_id')
+        ? []
+        : answered(['abc', '', '1.5'], row.answer);
+    }
     if (row.ownForm?.includes(name)) return [];
     return forms(name, parameter, row).map(([value, msg]) => [{ ...row.send, [name]: value }, { status: 0, msg }] as const);
   });
@@ -223,10 +267,14 @@ function forms(name: string, parameter: Parameter<unknown>, row: RowContract): r
       const values = parameter.required ? ['abc', '1.5', '-1', '99', '99999999999', '', '0', ' '] : ['abc', '1.5', '-1', '99', '99999999999'];
       return values.map((value) => [value, msg]);
     }
-    case 'integer': return ['abc', '1.5', '0x10', '1e3', String((parameter.maximum ?? 0) + 1)].map((value) => [value, `invalid ${name}`]);
-    case 'boolean': return ['yes', 'on', '2', 'tRUE'].map((value) => [value, `invalid ${name}`]);
-    case 'time': return ['tomorrow', '2027-02-30', '2027-13-01', '27-01-01'].map((value) => [value, 'invalid expiration time']);
-    case 'choice': return [['nonsense', `invalid ${name}`]];
+    case 'integer':
+      return ['abc', '1.5', '0x10', '1e3', String((parameter.maximum ?? 0) + 1)].map((value) => [value, `invalid ${name}`]);
+    case 'boolean':
+      return ['yes', 'on', '2', 'tRUE'].map((value) => [value, `invalid ${name}`]);
+    case 'time':
+      return ['tomorrow', '2027-02-30', '2027-13-01', '27-01-01'].map((value) => [value, 'invalid expiration time']);
+    case 'choice':
+      return [['nonsense', `invalid ${name}`]];
     case 'text':
     case 'list': {
       const most = row.most?.[name];

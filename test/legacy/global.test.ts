@@ -8,20 +8,32 @@ const state = { ...domain, Status: 'no certificate, HTTP only', ExpiresAt: '', D
 eachDialect('the endpoints under /global', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start(); });
+  beforeAll(async () => {
+    api = await apis.start();
+  });
   beforeEach(() => api.reset());
 
   const body = async (path: string, parameters: Record<string, string | number | boolean> = {}) => (await api.signed(path, parameters)).body;
   const refused = (msg: string) => ({ status: 0, msg });
   const saved = { status: 1, msg: 'save success' };
   const settings = (list: readonly string[], serverUrl: string, domains: readonly object[]) => ({
-    status: 1, msg: 'success', globalBlackIpList: list.join('\r\n'), serverUrl, platform_domains: domains,
+    status: 1,
+    msg: 'success',
+    globalBlackIpList: list.join('\r\n'),
+    serverUrl,
+    platform_domains: domains,
     data: { BlackIpList: list, ServerUrl: serverUrl, PlatformDomains: domains },
   });
 
   test('what is saved can be read, changed and saved again', async () => {
     expect(await body('/global/index/')).toEqual(settings([], '', []));
-    expect(await body('/global/save/', { globalBlackIpList: '1.1.1.1\r\n\r\n2.2.2.2\r\n1.1.1.1', serverUrl: 'https://a.com', platform_domains: '[{"wildcard":"*.Example.com","CertFilePath":null}]' })).toEqual(saved);
+    expect(
+      await body('/global/save/', {
+        globalBlackIpList: '1.1.1.1\r\n\r\n2.2.2.2\r\n1.1.1.1',
+        serverUrl: 'https://a.com',
+        platform_domains: '[{"wildcard":"*.Example.com","CertFilePath":null}]',
+      }),
+    ).toEqual(saved);
     const full = settings(['2.2.2.2', '1.1.1.1'], 'https://a.com', [state]);
     expect((await api.signed('/global/index', {}, { method: 'GET', encoding: 'query' })).body).toEqual(full);
     expect(await body('/global/save/', { platform_domains: JSON.stringify(full.platform_domains) })).toEqual(saved);
@@ -32,7 +44,8 @@ eachDialect('the endpoints under /global', (databases) => {
   });
 
   test('errors name the keys of an entry', async () => {
-    const entry = (more: object) => body('/global/save/', { platform_domains: JSON.stringify([{ Wildcard: '*.example.com', CertFilePath: '/c', KeyFilePath: '/k', ...more }]) });
+    const entry = (more: object) =>
+      body('/global/save/', { platform_domains: JSON.stringify([{ Wildcard: '*.example.com', CertFilePath: '/c', KeyFilePath: '/k', ...more }]) });
     expect(await entry({ CertFilePath: `/${'x'.repeat(4096)}` })).toEqual(refused('invalid certFilePath: longer than 4096 characters'));
     expect(await entry({ KeyFilePath: `/${'x'.repeat(4096)}` })).toEqual(refused('invalid keyFilePath: longer than 4096 characters'));
   });
@@ -57,7 +70,10 @@ eachDialect('the endpoints under /global', (databases) => {
     const login = await api.call('/login/verify', { username: 'alice', password: 'secret-1' });
     const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
     const asAlice = async (lines: number) => {
-      const { status, body: answer } = await api.call('/client/edit/', { id: clientId, blackiplist: Array.from({ length: lines }, (_, n) => `10.0.${n >> 8}.${n & 255}`).join('\n') }, { encoding: 'json', headers: { cookie } });
+      const { status, body: answer } = await api.call('/client/edit/', {
+        id: clientId,
+        blackiplist: Array.from({ length: lines }, (_, n) => `10.0.${n >> 8}.${n & 255}`).join('\n'),
+      }, { encoding: 'json', headers: { cookie } });
       return [status, answer];
     };
     expect(await asAlice(5000)).toEqual([200, { status: 1, msg: 'save success' }]);
@@ -70,7 +86,9 @@ eachDialect('the endpoints under /global', (databases) => {
   test('a JSON body may carry the entries as they are', async () => {
     const { auth_key: key, timestamp } = (await import('../support/api.ts')).signature('the key of the tests', Date.now());
     const answer = await fetch(`${api.url}/global/save/`, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ auth_key: key, timestamp, platform_domains: [domain] }),
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ auth_key: key, timestamp, platform_domains: [domain] }),
     });
     expect(await answer.json()).toEqual(saved);
     expect(await body('/global/index/')).toMatchObject({ platform_domains: [state] });

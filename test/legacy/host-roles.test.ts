@@ -28,15 +28,25 @@ eachDialect('hosts and global settings by who calls', (databases) => {
 
   async function token(username: string): Promise<string> {
     const { token, hash } = newToken();
-    await api.store.db.user.create({ data: { username, passwordHash: '', clients: { create: { vkey: `key of ${username}` } }, tokens: { create: { name: 'test', hash } } } });
+    await api.store.db.user.create({
+      data: { username, passwordHash: '', clients: { create: { vkey: `key of ${username}` } }, tokens: { create: { name: 'test', hash } } },
+    });
     return token;
   }
 
   async function as(bearer: string, path: string, parameters: CallParameters = {}, method = 'POST'): Promise<unknown[]> {
-    const { status, body } = await api.call(path, parameters, { method, headers: { authorization: `Bearer ${bearer}` }, ...(method === 'GET' && { encoding: 'query' }) });
+    const { status, body } = await api.call(path, parameters, {
+      method,
+      headers: { authorization: `Bearer ${bearer}` },
+      ...(method === 'GET' && { encoding: 'query' }),
+    });
     return [status, body];
   }
-  const stored = async () => JSON.stringify([await api.store.db.host.findMany({ orderBy: { id: 'asc' } }), await api.store.db.platformDomain.findMany()], (_, value: unknown) => typeof value === 'bigint' ? String(value) : value);
+  const stored = async () =>
+    JSON.stringify(
+      [await api.store.db.host.findMany({ orderBy: { id: 'asc' } }), await api.store.db.platformDomain.findMany()],
+      (_, value: unknown) => typeof value === 'bigint' ? String(value) : value,
+    );
 
   test.each(['/global/index/', '/global/save/'])('%s is for administrators', async (path) => {
     for (const who of [alice, bob, reader]) expect(await as(who, path, { serverUrl: 'mine' })).toEqual(denied);
@@ -69,31 +79,55 @@ eachDialect('hosts and global settings by who calls', (databases) => {
     expect(await stored()).toBe(before);
   });
 
-  test('a user sends certificates as text, and what is not the user\'s to set stays unset', async () => {
+  test("a user sends certificates as text, and what is not the user's to set stays unset", async () => {
     for (const name of ['cert_file_path', 'key_file_path']) {
-      expect(await as(alice, '/index/addhost/', { client_id: 1, host: 'new.com', [name]: '/etc/passwd' })).toEqual([200, { status: 0, msg: `invalid ${name}: only PEM text is accepted, no file path` }]);
+      expect(await as(alice, '/index/addhost/', { client_id: 1, host: 'new.com', [name]: '/etc/passwd' })).toEqual([200, {
+        status: 0,
+        msg: `invalid ${name}: only PEM text is accepted, no file path`,
+      }]);
     }
-    expect(await as(alice, '/index/addhost/', { client_id: 1, host: 'new.com', cert_file_path: pem, key_file_path: pem, local_proxy: true, id: 77, IsClose: true, Flow: 'x' })).toEqual([200, { status: 1, msg: 'add success', id: 3 }]);
+    expect(
+      await as(alice, '/index/addhost/', {
+        client_id: 1,
+        host: 'new.com',
+        cert_file_path: pem,
+        key_file_path: pem,
+        local_proxy: true,
+        id: 77,
+        IsClose: true,
+        Flow: 'x',
+      }),
+    ).toEqual([200, { status: 1, msg: 'add success', id: 3 }]);
     expect(await api.store.db.host.findUniqueOrThrow({ where: { id: 3 } })).toMatchObject({ localProxy: false, enabled: true, certFilePath: pem });
     expect(await as(alice, '/index/delhost/', { id: 3 })).toEqual([200, { status: 1, msg: 'delete success' }]);
   });
 
-  test('a diagnosis by a user only considers the user\'s own rules', async () => {
+  test("a diagnosis by a user only considers the user's own rules", async () => {
     const ask = (host: string) => as(alice, '/index/hostdiagnose/', { host, scheme: 'http' });
     expect(await ask('alice.com')).toMatchObject([200, { data: { matched: true, rule: { id: 1 } } }]);
-    expect(await ask('bob.com')).toEqual([200, { status: 1, msg: 'success', data: { host: 'bob.com', path: '/', scheme: 'http', matched: false, reason: 'no host rule matches' } }]);
+    expect(await ask('bob.com')).toEqual([200, {
+      status: 1,
+      msg: 'success',
+      data: { host: 'bob.com', path: '/', scheme: 'http', matched: false, reason: 'no host rule matches' },
+    }]);
   });
 
   test('a token that only reads changes nothing', async () => {
     const before = await stored();
     expect(await as(reader, '/index/gethost/', { id: 1 })).toMatchObject([200, { code: 1 }]);
-    for (const path of ['edithost', 'hoststop', 'delhost', 'addhost']) expect((await as(reader, `/index/${path}/`, { id: 1, client_id: 1, host: 'x.com' }))[0]).toBe(403);
+    for (const path of ['edithost', 'hoststop', 'delhost', 'addhost']) {
+      expect((await as(reader, `/index/${path}/`, { id: 1, client_id: 1, host: 'x.com' }))[0]).toBe(403);
+    }
     expect(await stored()).toBe(before);
   });
 
   test('a browser is led to the panel when it is logged in, and to the login when it is not', async () => {
     const open = async (path: string, authorization?: string) => {
-      const { status, headers } = await api.call(path, {}, { method: 'GET', encoding: 'query', headers: { accept: 'text/html', ...(authorization && { authorization }) } });
+      const { status, headers } = await api.call(path, {}, {
+        method: 'GET',
+        encoding: 'query',
+        headers: { accept: 'text/html', ...(authorization && { authorization }) },
+      });
       return [status, headers.get('location')];
     };
     for (const path of ['/index/hostdiagnose/', '/global/index/', '/index/hostlist/']) expect(await open(path)).toEqual([302, '/login/index']);
@@ -107,6 +141,11 @@ eachDialect('hosts and global settings by who calls', (databases) => {
   });
 
   test('a user finds out whether a prefix is free', async () => {
-    expect(await as(bob, '/index/platformhostavailable/', { platform_domain_id: 'd', platform_prefix: 'x' })).toEqual([200, { status: 1, msg: 'success', available: true, host: 'x.p.example.com' }]);
+    expect(await as(bob, '/index/platformhostavailable/', { platform_domain_id: 'd', platform_prefix: 'x' })).toEqual([200, {
+      status: 1,
+      msg: 'success',
+      available: true,
+      host: 'x.p.example.com',
+    }]);
   });
 });

@@ -4,9 +4,23 @@ import { eachDialect } from '../support/database.ts';
 
 /** The record of a started host (contract 1.4). */
 const host = {
-  Id: 1, Host: 'app.example.com', PlatformDomainID: '', PlatformManaged: false, HeaderChange: '', HostChange: '', Location: '/', Remark: 'web', Scheme: 'all',
-  CertFilePath: '', KeyFilePath: '', NoStore: false, IsClose: false, AutoHttps: false, Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 },
-  Client: { Id: 1, Remark: 'office', IsConnect: false }, Target: { TargetStr: '127.0.0.1:80', TargetArr: ['127.0.0.1:80'], LocalProxy: false },
+  Id: 1,
+  Host: 'app.example.com',
+  PlatformDomainID: '',
+  PlatformManaged: false,
+  HeaderChange: '',
+  HostChange: '',
+  Location: '/',
+  Remark: 'web',
+  Scheme: 'all',
+  CertFilePath: '',
+  KeyFilePath: '',
+  NoStore: false,
+  IsClose: false,
+  AutoHttps: false,
+  Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 },
+  Client: { Id: 1, Remark: 'office', IsConnect: false },
+  Target: { TargetStr: '127.0.0.1:80', TargetArr: ['127.0.0.1:80'], LocalProxy: false },
 };
 const web = { client_id: 1, host: 'app.example.com', remark: 'web', target: '127.0.0.1:80' };
 const platform = { client_id: 1, domain_mode: 'platform', platform_domain_id: 'd', platform_prefix: 'app', scheme: 'http' };
@@ -15,7 +29,9 @@ const pem = '-----BEGIN PRIVATE KEY-----\nplanted secret\n-----END PRIVATE KEY--
 eachDialect('the endpoints for hosts under /index', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start(); });
+  beforeAll(async () => {
+    api = await apis.start();
+  });
   beforeEach(async () => {
     await api.reset();
     await api.store.db.client.create({ data: { vkey: 'key-1', remark: 'office' } });
@@ -47,18 +63,37 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
 
   describe('/index/addhost/', () => {
     test('stores every parameter', async () => {
-      expect(await body('/index/addhost/', {
-        ...web, host: 'App.Example.com', domain_mode: 'custom', scheme: 'https', location: 'api/', target: '10.0.0.1:80\r\n\r\n10.0.0.2:80\n', local_proxy: 'true',
-        header: 'X-A: 1\r\nX-B: 2', hostchange: 'inside', AutoHttps: 'true',
-      })).toEqual(added(1));
-      expect(await record()).toEqual({ code: 1, data: {
-        ...host, Scheme: 'https', Location: '/api', HeaderChange: 'X-A: 1\nX-B: 2', HostChange: 'inside', AutoHttps: true,
-        Target: { TargetStr: '10.0.0.1:80\n10.0.0.2:80', TargetArr: ['10.0.0.1:80', '10.0.0.2:80'], LocalProxy: false },
-      } });
+      expect(
+        await body('/index/addhost/', {
+          ...web,
+          host: 'App.Example.com',
+          domain_mode: 'custom',
+          scheme: 'https',
+          location: 'api/',
+          target: '10.0.0.1:80\r\n\r\n10.0.0.2:80\n',
+          local_proxy: 'true',
+          header: 'X-A: 1\r\nX-B: 2',
+          hostchange: 'inside',
+          AutoHttps: 'true',
+        }),
+      ).toEqual(added(1));
+      expect(await record()).toEqual({
+        code: 1,
+        data: {
+          ...host,
+          Scheme: 'https',
+          Location: '/api',
+          HeaderChange: 'X-A: 1\nX-B: 2',
+          HostChange: 'inside',
+          AutoHttps: true,
+          Target: { TargetStr: '10.0.0.1:80\n10.0.0.2:80', TargetArr: ['10.0.0.1:80', '10.0.0.2:80'], LocalProxy: false },
+        },
+      });
     });
 
     test('composes the name of a platform host, and ignores other parameters', async () => {
-      expect(await body('/index/addhost/', { ...web, ...platform, domain_mode: ' platform ', cert_file_path: '/mine', key_file_path: '/mine', AutoHttps: '1' })).toEqual(added(1));
+      expect(await body('/index/addhost/', { ...web, ...platform, domain_mode: ' platform ', cert_file_path: '/mine', key_file_path: '/mine', AutoHttps: '1' }))
+        .toEqual(added(1));
       expect(await record()).toEqual({ code: 1, data: { ...host, Host: 'app.p.example.com', PlatformDomainID: 'd', PlatformManaged: true, Scheme: 'http' } });
     });
 
@@ -75,12 +110,45 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
 
   describe('/index/edithost/', () => {
     test('keeps what is left out, clears what is blank', async () => {
-      await body('/index/addhost/', { ...web, location: '/a', header: 'X: 1', hostchange: 'h', AutoHttps: '1', cert_file_path: '/c', key_file_path: '/k', scheme: 'https' });
+      await body('/index/addhost/', {
+        ...web,
+        location: '/a',
+        header: 'X: 1',
+        hostchange: 'h',
+        AutoHttps: '1',
+        cert_file_path: '/c',
+        key_file_path: '/k',
+        scheme: 'https',
+      });
       await body('/index/hoststop/', { id: 1 });
-      const full = { ...host, Location: '/a', HeaderChange: 'X: 1', HostChange: 'h', AutoHttps: true, CertFilePath: '/c', KeyFilePath: '/k', Scheme: 'https', IsClose: true };
+      const full = {
+        ...host,
+        Location: '/a',
+        HeaderChange: 'X: 1',
+        HostChange: 'h',
+        AutoHttps: true,
+        CertFilePath: '/c',
+        KeyFilePath: '/k',
+        Scheme: 'https',
+        IsClose: true,
+      };
       expect(await body('/index/edithost/', { id: 1, remark: 'new' })).toEqual(modified);
       expect(await record()).toEqual({ code: 1, data: { ...full, Remark: 'new' } });
-      expect(await body('/index/edithost/', { id: 1, client_id: 0, remark: '', location: '', header: '', hostchange: '', target: '', scheme: '', cert_file_path: '', key_file_path: '', auto_https: '' })).toEqual(modified);
+      expect(
+        await body('/index/edithost/', {
+          id: 1,
+          client_id: 0,
+          remark: '',
+          location: '',
+          header: '',
+          hostchange: '',
+          target: '',
+          scheme: '',
+          cert_file_path: '',
+          key_file_path: '',
+          auto_https: '',
+        }),
+      ).toEqual(modified);
       expect(await record()).toEqual({ code: 1, data: { ...host, Remark: '', IsClose: true, Target: { TargetStr: '', TargetArr: [], LocalProxy: false } } });
     });
 
@@ -105,7 +173,10 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
       [{ domain_mode: 'platform' }, 'modified error,domain id empty'],
       [{ domain_mode: 'platform', platform_domain_id: 'x' }, 'modified error,unknown domain'],
       [{ domain_mode: 'platform', platform_domain_id: 'd' }, 'modified error,bad prefix'],
-      [{ domain_mode: 'platform', platform_domain_id: 'd', platform_prefix: 'a' }, 'modified error,platform domain *.p.example.com has no certificate: only http allowed'],
+      [
+        { domain_mode: 'platform', platform_domain_id: 'd', platform_prefix: 'a' },
+        'modified error,platform domain *.p.example.com has no certificate: only http allowed',
+      ],
       [{ scheme: 'x' }, 'invalid scheme'],
     ])('refuses %j, and changes nothing', async (wrong, msg) => {
       await api.store.db.client.create({ data: { vkey: 'key-2' } });
@@ -123,7 +194,9 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
     for (const _ of [1, 2]) expect(await body('/index/hoststart/', { id: 1 })).toEqual({ status: 1, msg: 'start success' });
     expect(await record()).toEqual({ code: 1, data: host });
     expect(await body('/index/delhost/', { id: 1 })).toEqual({ status: 1, msg: 'delete success' });
-    for (const path of ['hoststop', 'hoststart', 'delhost']) for (const id of [1, 0, '', 'x']) expect(await body(`/index/${path}/`, { id })).toEqual(refused('host ID not found'));
+    for (const path of ['hoststop', 'hoststart', 'delhost']) {
+      for (const id of [1, 0, '', 'x']) expect(await body(`/index/${path}/`, { id })).toEqual(refused('host ID not found'));
+    }
     expect(await body('/index/addhost/', web)).toEqual(added(2));
   });
 
@@ -161,11 +234,26 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
 
     test('reports which rule matches a request', async () => {
       await body('/index/addhost/', { ...web, target: '10.0.0.1:80\n10.0.0.2:80' });
-      const rule = { id: 1, host: 'app.example.com', location: '/', scheme: 'all', remark: 'web', client: 'client 1 · office', clientId: 1, clientRemark: 'office', target: '10.0.0.1:80', platformManaged: false };
+      const rule = {
+        id: 1,
+        host: 'app.example.com',
+        location: '/',
+        scheme: 'all',
+        remark: 'web',
+        client: 'client 1 · office',
+        clientId: 1,
+        clientRemark: 'office',
+        target: '10.0.0.1:80',
+        platformManaged: false,
+      };
       expect(await ask({ host: 'APP.example.com:8000', path: '/x?y' })).toEqual(data({ host: 'app.example.com', path: '/x?y', matched: true, rule }));
       await body('/index/edithost/', { id: 1, target: '' });
       expect(await ask({ host: 'app.example.com', path: '', scheme: ' https ' })).toEqual(data({
-        host: 'app.example.com', scheme: 'https', matched: true, reason: 'the rule matches, but there is no usable target', rule: { ...rule, target: '' },
+        host: 'app.example.com',
+        scheme: 'https',
+        matched: true,
+        reason: 'the rule matches, but there is no usable target',
+        rule: { ...rule, target: '' },
       }));
     });
 
@@ -173,7 +261,9 @@ eachDialect('the endpoints for hosts under /index', (databases) => {
       await body('/index/addhost/', { ...web, scheme: 'https', location: '/x' });
       expect(await ask({ host: 'b.com' })).toEqual(data({ host: 'b.com', reason: 'no host rule matches' }));
       expect(await ask({ host: 'app.example.com' })).toEqual(data({ host: 'app.example.com', reason: 'the scheme differs from that of the matching rules' }));
-      expect(await ask({ host: 'app.example.com', scheme: 'https' })).toEqual(data({ host: 'app.example.com', scheme: 'https', reason: 'the path does not match the location of any started rule' }));
+      expect(await ask({ host: 'app.example.com', scheme: 'https' })).toEqual(
+        data({ host: 'app.example.com', scheme: 'https', reason: 'the path does not match the location of any started rule' }),
+      );
       await body('/index/hoststop/', { id: 1 });
       expect(await ask({ host: 'app.example.com' })).toEqual(data({ host: 'app.example.com', reason: 'all matching rules are stopped' }));
     });

@@ -24,13 +24,20 @@ let base = '';
 let port = 0;
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   port = address.port;
   base = `http://127.0.0.1:${port}`;
 });
-afterAll(() => new Promise((resolve) => { server.close(resolve); server.closeAllConnections(); }));
+afterAll(() =>
+  new Promise((resolve) => {
+    server.close(resolve);
+    server.closeAllConnections();
+  })
+);
 
 type Body = NonNullable<NonNullable<Parameters<typeof fetch>[1]>['body']>;
 
@@ -101,19 +108,43 @@ test('any text survives each encoding', async () => {
     (sent: Record<string, string>) => arrived('/', 'application/json', JSON.stringify(sent)),
     (sent: Record<string, string>) => arrived('/', 'multipart/form-data; boundary=x', multipartText(sent)),
   ];
-  await fc.assert(fc.asyncProperty(parameters, fc.nat(encodings.length - 1), async (sent, which) => {
-    const received = await inputOf(encodings[which]?.(sent) ?? arrived('/', '', ''));
-    hold(JSON.stringify(received) === JSON.stringify(sent), 'is received as it was sent');
-  }), cases);
+  await fc.assert(
+    fc.asyncProperty(parameters, fc.nat(encodings.length - 1), async (sent, which) => {
+      const received = await inputOf(encodings[which]?.(sent) ?? arrived('/', '', ''));
+      hold(JSON.stringify(received) === JSON.stringify(sent), 'is received as it was sent');
+    }),
+    cases,
+  );
 });
 
 test('no bytes in any encoding make it fail otherwise than by refusing, in less than a second', async () => {
-  const type = fc.constantFrom(form, 'application/json', 'multipart/form-data; boundary=x', 'multipart/form-data', 'multipart/form-data; boundary="', 'text/plain');
-  const almost = fc.tuple(fc.constantFrom('', '--x\r\n', '--x\r\nContent-Disposition: form-data; name="a"\r\n', '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n', '{"a":', '[{'), anyText, fc.constantFrom('', '\r\n--x--\r\n', '"}'));
+  const type = fc.constantFrom(
+    form,
+    'application/json',
+    'multipart/form-data; boundary=x',
+    'multipart/form-data',
+    'multipart/form-data; boundary="',
+    'text/plain',
+  );
+  const almost = fc.tuple(
+    fc.constantFrom(
+      '',
+      '--x\r\n',
+      '--x\r\nContent-Disposition: form-data; name="a"\r\n',
+      '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n',
+      '{"a":',
+      '[{',
+    ),
+    anyText,
+    fc.constantFrom('', '\r\n--x--\r\n', '"}'),
+  );
   const body = fc.oneof(fc.uint8Array({ maxLength: 60 }), almost.map((parts) => parts.join('')));
-  await fc.assert(fc.asyncProperty(body, type, anyText, async (sent, contentType, query) => {
-    await inputOf(arrived(`/?${query}`, contentType, sent));
-  }), cases);
+  await fc.assert(
+    fc.asyncProperty(body, type, anyText, async (sent, contentType, query) => {
+      await inputOf(arrived(`/?${query}`, contentType, sent));
+    }),
+    cases,
+  );
   for (const contentType of [form, 'application/json', 'multipart/form-data; boundary=x']) {
     for (const text of hostileTexts) await inputOf(arrived(`/?${text}`, contentType, text));
   }
@@ -154,10 +185,19 @@ test.each<[string, Body, string, [number, string]]>([
   ['JSON null', 'null', 'application/json', [400, 'the JSON request body must be an object']],
   ['deep JSON', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'application/json', [400, 'the JSON request body is nested too deep']],
   ['multipart without a boundary', 'x', 'multipart/form-data', [400, 'the multipart request body is broken']],
-  ['multipart that ends early', '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb', 'multipart/form-data; boundary=x', [400, 'the multipart request body is broken']],
-  ['another content type', 'id=5', 'text/plain', [415, 'the content type of the request body must be application/x-www-form-urlencoded, multipart/form-data or application/json']],
+  ['multipart that ends early', '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb', 'multipart/form-data; boundary=x', [
+    400,
+    'the multipart request body is broken',
+  ]],
+  ['another content type', 'id=5', 'text/plain', [
+    415,
+    'the content type of the request body must be application/x-www-form-urlencoded, multipart/form-data or application/json',
+  ]],
   ['201 parameters', 'a=1&'.repeat(200), 'application/x-www-form-urlencoded', [400, 'too many parameters (at most 200)']],
-  ['201 JSON values', JSON.stringify(Object.fromEntries(Array.from({ length: 201 }, (_, at) => [at, at]))), 'application/json', [400, 'too many parameters (at most 200)']],
+  ['201 JSON values', JSON.stringify(Object.fromEntries(Array.from({ length: 201 }, (_, at) => [at, at]))), 'application/json', [
+    400,
+    'too many parameters (at most 200)',
+  ]],
   ['201 parts', multipart(Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`p${at}`, '']))), '', [400, 'too many parameters (at most 200)']],
   ['a body over 3 MB', 'a'.repeat(3 * 1024 * 1024 + 1), 'application/json', [413, 'the request body is larger than 3 MB']],
   ['a form over 3 MB', 'a'.repeat(3 * 1024 * 1024 + 1), 'application/x-www-form-urlencoded', [413, 'the request body is larger than 3 MB']],
@@ -193,7 +233,9 @@ test('a body of another content type is ignored where the query string is signed
 
 test('a compressed body is refused', async () => {
   const response = await fetch(base, {
-    method: 'POST', body: 'id=1', headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' },
+    method: 'POST',
+    body: 'id=1',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' },
   });
   expect([response.status, await response.text()]).toEqual([415, 'a compressed request body is not supported']);
 });
@@ -203,7 +245,9 @@ test('an empty body of any type leaves the query', async () => {
 });
 
 test('a caller that disconnects in the middle is dropped', async () => {
-  const gone = new Promise<void>((resolve) => { aborted = resolve; });
+  const gone = new Promise<void>((resolve) => {
+    aborted = resolve;
+  });
   const socket = connect(port, '127.0.0.1');
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{');
   server.once('request', () => socket.destroy());

@@ -15,16 +15,36 @@ eachDialect('the lists', (databases) => {
     api = await apis.start();
     ownerId = (await api.store.db.user.create({ data: { username: 'alice', passwordHash: '' } })).id;
     await seedClients(api.store, 3, (n) => ({
-      vkey: ['b', 'A', 'c'][n - 1], remark: ['x', 'Z', 'y'][n - 1], enabled: n !== 2, connected: n === 1, lastAddress: `10.0.0.${(n * 2) % 5}`, localAddress: `192.168.0.${(n * 2) % 5}`,
-      agentVersion: `0.${(n * 2) % 3}`, inletBytes: BigInt((n * 2) % 5), exportBytes: BigInt(n % 3), rate: BigInt(n * n % 4), userId: n === 3 ? ownerId : null,
+      vkey: ['b', 'A', 'c'][n - 1],
+      remark: ['x', 'Z', 'y'][n - 1],
+      enabled: n !== 2,
+      connected: n === 1,
+      lastAddress: `10.0.0.${(n * 2) % 5}`,
+      localAddress: `192.168.0.${(n * 2) % 5}`,
+      agentVersion: `0.${(n * 2) % 3}`,
+      inletBytes: BigInt((n * 2) % 5),
+      exportBytes: BigInt(n % 3),
+      rate: BigInt(n * n % 4),
+      userId: n === 3 ? ownerId : null,
     }));
     await seedTunnels(api.store, 1, 3, (n) => ({
-      clientId: n, port: 9000 + (n * 2) % 5, mode: ['udp', 'tcp', 'tcp'][n - 1], target: ['h2:1', 'H1:1', 'h3:1'][n - 1], password: ['q', 'P', 'r'][n - 1], remark: ['x', 'Z', 'y'][n - 1],
-      enabled: n !== 1, running: n === 2,
+      clientId: n,
+      port: 9000 + (n * 2) % 5,
+      mode: ['udp', 'tcp', 'tcp'][n - 1],
+      target: ['h2:1', 'H1:1', 'h3:1'][n - 1],
+      password: ['q', 'P', 'r'][n - 1],
+      remark: ['x', 'Z', 'y'][n - 1],
+      enabled: n !== 1,
+      running: n === 2,
     }));
     await seedHosts(api.store, 1, 3, (n) => ({
-      clientId: n, host: ['m.example.com', 'k.example.com', 'l.example.com'][n - 1], scheme: ['https', 'all', 'http'][n - 1], location: ['/b', '/a', '/c'][n - 1], target: ['h2:1', 'H1:1', 'h3:1'][n - 1],
-      remark: ['x', 'Z', 'y'][n - 1], enabled: n !== 1,
+      clientId: n,
+      host: ['m.example.com', 'k.example.com', 'l.example.com'][n - 1],
+      scheme: ['https', 'all', 'http'][n - 1],
+      location: ['/b', '/a', '/c'][n - 1],
+      target: ['h2:1', 'H1:1', 'h3:1'][n - 1],
+      remark: ['x', 'Z', 'y'][n - 1],
+      enabled: n !== 1,
     }));
   });
 
@@ -35,16 +55,48 @@ eachDialect('the lists', (databases) => {
 
   test.each([
     ['/client/list/', {
-      Id: [1, 2, 3], Remark: [1, 3, 2], Version: [3, 2, 1], VerifyKey: [2, 1, 3], Addr: [3, 1, 2], LocalAddr: [3, 1, 2], InletFlow: [3, 1, 2], ExportFlow: [3, 1, 2],
-      NowRate: [2, 1, 3], Status: [2, 1, 3], IsConnect: [2, 3, 1], Nonsense: [1, 2, 3],
+      Id: [1, 2, 3],
+      Remark: [1, 3, 2],
+      Version: [3, 2, 1],
+      VerifyKey: [2, 1, 3],
+      Addr: [3, 1, 2],
+      LocalAddr: [3, 1, 2],
+      InletFlow: [3, 1, 2],
+      ExportFlow: [3, 1, 2],
+      NowRate: [2, 1, 3],
+      Status: [2, 1, 3],
+      IsConnect: [2, 3, 1],
+      Nonsense: [1, 2, 3],
     }],
     ['/index/gettunnel/', {
-      Id: [1, 2, 3], ClientId: [1, 2, 3], Remark: [1, 3, 2], 'Client.VerifyKey': [2, 1, 3], VerifyKey: [2, 1, 3], Target: [2, 1, 3], Mode: [2, 3, 1], Port: [3, 1, 2],
-      Password: [2, 1, 3], Status: [1, 2, 3], RunStatus: [1, 3, 2], IsConnect: [2, 3, 1], 'Client.IsConnect': [2, 3, 1],
+      Id: [1, 2, 3],
+      ClientId: [1, 2, 3],
+      Remark: [1, 3, 2],
+      'Client.VerifyKey': [2, 1, 3],
+      VerifyKey: [2, 1, 3],
+      Target: [2, 1, 3],
+      Mode: [2, 3, 1],
+      Port: [3, 1, 2],
+      Password: [2, 1, 3],
+      Status: [1, 2, 3],
+      RunStatus: [1, 3, 2],
+      IsConnect: [2, 3, 1],
+      'Client.IsConnect': [2, 3, 1],
     }],
     ['/index/hostlist/', {
-      Id: [1, 2, 3], ClientId: [1, 2, 3], Remark: [1, 3, 2], VerifyKey: [2, 1, 3], 'Client.VerifyKey': [2, 1, 3], Host: [2, 3, 1], Scheme: [2, 3, 1], Target: [2, 1, 3],
-      Location: [2, 1, 3], IsClose: [2, 3, 1], Status: [2, 3, 1], IsConnect: [2, 3, 1], 'Client.IsConnect': [2, 3, 1],
+      Id: [1, 2, 3],
+      ClientId: [1, 2, 3],
+      Remark: [1, 3, 2],
+      VerifyKey: [2, 1, 3],
+      'Client.VerifyKey': [2, 1, 3],
+      Host: [2, 3, 1],
+      Scheme: [2, 3, 1],
+      Target: [2, 1, 3],
+      Location: [2, 1, 3],
+      IsClose: [2, 3, 1],
+      Status: [2, 3, 1],
+      IsConnect: [2, 3, 1],
+      'Client.IsConnect': [2, 3, 1],
     }],
   ])('%s sorts by every name of the family, ascending unless desc', async (path, orders) => {
     for (const [sort, expected] of Object.entries(orders)) {

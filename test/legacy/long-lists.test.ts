@@ -17,7 +17,11 @@ eachDialect('a list without a limit', (databases) => {
   beforeAll(async () => {
     api = await apis.start();
     const [owner = 0] = await seedUsers(api.store, 230);
-    const [client = 0] = await seedClients(api.store, 230, (n) => ({ userId: n < 3 ? owner : null, blackIpList: n === 1 ? Array.from({ length: 1000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`).join('\n') : '' }));
+    const [client = 0] = await seedClients(
+      api.store,
+      230,
+      (n) => ({ userId: n < 3 ? owner : null, blackIpList: n === 1 ? Array.from({ length: 1000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`).join('\n') : '' }),
+    );
     await seedTunnels(api.store, client, 430, (n) => ({ clientId: n === 7 ? client + 5 : client, remark: n % 2 === 0 ? 'even' : 'odd' }));
     await seedHosts(api.store, client, 230);
   });
@@ -25,21 +29,27 @@ eachDialect('a list without a limit', (databases) => {
   /** The text of an answer, and whether it came with its length. */
   async function read(path: string, parameters: Readonly<Record<string, string | number>> = {}): Promise<{ text: string; length: string | null }> {
     const all = { ...signature(testAuthKey, Date.now()), ...parameters };
-    const response = await fetch(`${api.url}${path}`, { method: 'POST', body: new URLSearchParams(Object.entries(all).map(([name, value]) => [name, String(value)])) });
+    const response = await fetch(`${api.url}${path}`, {
+      method: 'POST',
+      body: new URLSearchParams(Object.entries(all).map(([name, value]) => [name, String(value)])),
+    });
     return { text: await response.text(), length: response.headers.get('content-length') };
   }
 
-  test.each([['/client/list/', 230], ['/index/gettunnel/', 430], ['/index/hostlist/', 230], ['/user/list/', 230]])('%s has the rows of its pages, and what stands beside them', async (path, total) => {
-    const whole = await read(path);
-    expect(whole.length).toBeNull();
-    const pages = await Promise.all(Array.from({ length: Math.ceil(total / 10) }, (_, n) => read(path, { offset: n * 10, limit: 10 })));
-    const begin = '{"rows":[';
-    const parts = pages.map(({ text }) => {
-      const end = text.indexOf(`],"total":${total}`);
-      return { rows: text.slice(begin.length, end), rest: text.slice(end) };
-    });
-    expect(whole.text).toBe(`${begin}${parts.map(({ rows }) => rows).join(',')}${parts[0]?.rest}`);
-  });
+  test.each([['/client/list/', 230], ['/index/gettunnel/', 430], ['/index/hostlist/', 230], ['/user/list/', 230]])(
+    '%s has the rows of its pages, and what stands beside them',
+    async (path, total) => {
+      const whole = await read(path);
+      expect(whole.length).toBeNull();
+      const pages = await Promise.all(Array.from({ length: Math.ceil(total / 10) }, (_, n) => read(path, { offset: n * 10, limit: 10 })));
+      const begin = '{"rows":[';
+      const parts = pages.map(({ text }) => {
+        const end = text.indexOf(`],"total":${total}`);
+        return { rows: text.slice(begin.length, end), rest: text.slice(end) };
+      });
+      expect(whole.text).toBe(`${begin}${parts.map(({ rows }) => rows).join(',')}${parts[0]?.rest}`);
+    },
+  );
 
   test('a list of up to a hundred rows comes in one piece, with its length', async () => {
     for (const parameters of [{ limit: 100 }, { limit: 0 }, { limit: 10 }, { search: 'h11' }, { offset: 150 }] as Record<string, number | string>[]) {
@@ -49,8 +59,13 @@ eachDialect('a list without a limit', (databases) => {
   });
 
   test.each([
-    [{ limit: 250 }, 250, 430], [{ limit: 250, offset: 300 }, 130, 430], [{ search: 'even' }, 215, 215], [{ search: 'even', limit: 150 }, 150, 215], [{ search: 'even', offset: 215 }, 0, 215],
-    [{ offset: 1000 }, 0, 430], [{ type: 'none' }, 0, 0],
+    [{ limit: 250 }, 250, 430],
+    [{ limit: 250, offset: 300 }, 130, 430],
+    [{ search: 'even' }, 215, 215],
+    [{ search: 'even', limit: 150 }, 150, 215],
+    [{ search: 'even', offset: 215 }, 0, 215],
+    [{ offset: 1000 }, 0, 430],
+    [{ type: 'none' }, 0, 0],
   ])('%j', async (parameters, rows, total) => {
     const answer = list.parse(JSON.parse((await read('/index/gettunnel/', parameters)).text));
     expect([answer.rows.length, answer.total]).toEqual([rows, total]);
@@ -74,7 +89,10 @@ eachDialect('a list without a limit', (databases) => {
     // Bounded lists wait for nobody.
     expect(list.parse(JSON.parse((await read('/index/gettunnel/', { limit: 10 })).text)).rows).toHaveLength(10);
     let over = false;
-    const whole = read('/index/gettunnel/').then((answer) => { over = true; return answer; });
+    const whole = read('/index/gettunnel/').then((answer) => {
+      over = true;
+      return answer;
+    });
     await read('/client/list/', { limit: 10 });
     expect(over).toBe(false);
     for (const reader of [...readers, await waiting]) reader.destroy();

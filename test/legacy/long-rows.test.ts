@@ -14,7 +14,11 @@ let first = 0;
 
 beforeAll(async () => {
   api = await apis.start();
-  [first = 0] = await seedClients(api.store, 12, () => ({ blackIpList: Array.from({ length: 80_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`).join('\n') }));
+  [first = 0] = await seedClients(
+    api.store,
+    12,
+    () => ({ blackIpList: Array.from({ length: 80_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`).join('\n') }),
+  );
 });
 afterEach(() => {
   for (const socket of open.splice(0)) socket.destroy();
@@ -59,7 +63,9 @@ async function waitingCall(path: string, parameters: Readonly<Record<string, num
 test('a page of ten long rows is sent in parts and has a slot of its caller until it is read; further ones wait', async () => {
   const { text, length } = await waitingCall('/client/list/', { limit: 10 });
   expect(length).toBeNull();
-  const { rows, total } = z.object({ rows: z.array(z.object({ Id: z.number(), BlackIpList: z.array(z.string()) })), total: z.number() }).parse(JSON.parse(text));
+  const { rows, total } = z.object({ rows: z.array(z.object({ Id: z.number(), BlackIpList: z.array(z.string()) })), total: z.number() }).parse(
+    JSON.parse(text),
+  );
   expect([rows.length, total, rows[9]?.BlackIpList.length]).toEqual([10, 12, 80_000]);
 }, 40_000);
 

@@ -15,7 +15,9 @@ test('the description is an OpenAPI 3.1 document', async () => {
 });
 
 test('it has every row of the table at all of its paths, with all of its methods and parameters, and nothing else', () => {
-  const described = routes.flatMap(({ path, aliases, methods }) => [path, ...aliases].map((name) => [`${name}/`, methods.map((method) => method.toLowerCase())]));
+  const described = routes.flatMap(({ path, aliases, methods }) =>
+    [path, ...aliases].map((name) => [`${name}/`, methods.map((method) => method.toLowerCase())])
+  );
   expect(Object.entries(document.paths).map(([path, item]) => [path, Object.keys(item)])).toEqual(described);
   for (const { path, parameters, methods, panel } of routes) {
     const names = Object.keys(parameters);
@@ -32,16 +34,24 @@ test('it has every row of the table at all of its paths, with all of its methods
 test('every row and every parameter says what it is, and a choice what there is to choose', () => {
   const silent = routes.flatMap(({ path, summary, parameters }) => [
     ...(summary.endsWith('.') ? [] : [path]),
-    ...Object.entries(parameters).filter(([, { description, kind, choices }]) => !description?.endsWith('.') || (kind === 'choice' && !choices?.length)).map(([name]) => `${path} ${name}`),
+    ...Object.entries(parameters).filter(([, { description, kind, choices }]) => !description?.endsWith('.') || (kind === 'choice' && !choices?.length)).map((
+      [name],
+    ) => `${path} ${name}`),
   ]);
   expect(silent).toEqual([]);
 });
 
 test('operations have names of their own, and say who may call', () => {
-  const operations = Object.values(document.paths).flatMap((item) => Object.values(JSON.parse(JSON.stringify(item)))) as { operationId: string; security: object[] }[];
+  const operations = Object.values(document.paths).flatMap((item) => Object.values(JSON.parse(JSON.stringify(item)))) as {
+    operationId: string;
+    security: object[];
+  }[];
   expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
   expect(operations.filter(({ security }) => security.length === 0).map(({ operationId }) => operationId)).toEqual(
-    routes.filter(({ access }) => access === 'anyone').flatMap(({ path, aliases, methods }) => [path, ...aliases].flatMap((name) => methods.map((method) => `${method.toLowerCase()}${name.replaceAll('/', '_')}`))));
+    routes.filter(({ access }) => access === 'anyone').flatMap(({ path, aliases, methods }) =>
+      [path, ...aliases].flatMap((name) => methods.map((method) => `${method.toLowerCase()}${name.replaceAll('/', '_')}`))
+    ),
+  );
 });
 
 const apis = testApis(testDatabases('sqlite'));
@@ -54,11 +64,17 @@ test('what the reading endpoints answer has exactly the keys that the descriptio
   await api.signed('/index/addhost/', { client_id: 1, host: 'a.example', target: '127.0.0.1:80' });
   await api.signed('/global/save/', { globalBlackIpList: '192.0.2.1', platform_domains: JSON.stringify([{ Wildcard: '*.b.example' }]) });
   const domain = await api.store.db.platformDomain.findFirstOrThrow();
-  const sent: Record<string, Record<string, string>> = { '/index/hostdiagnose': { host: 'a.example', scheme: 'http' }, '/login/verify': { username: 'x', password: 'x' } };
+  const sent: Record<string, Record<string, string>> = {
+    '/index/hostdiagnose': { host: 'a.example', scheme: 'http' },
+    '/login/verify': { username: 'x', password: 'x' },
+  };
   for (const { path, envelope, answer, methods } of routes) {
     if (answer === undefined) continue;
     const method = methods.includes('POST') ? 'POST' : 'GET';
-    const { body } = await api.signed(`${path}/`, { id: 1, platform_domain_id: domain.id, platform_prefix: 'x', ...sent[path] }, { method, ...(method === 'GET' && { encoding: 'query' }) });
+    const { body } = await api.signed(`${path}/`, { id: 1, platform_domain_id: domain.id, platform_prefix: 'x', ...sent[path] }, {
+      method,
+      ...(method === 'GET' && { encoding: 'query' }),
+    });
     const all = JSON.parse(JSON.stringify(body));
     const { status: _status, msg: _msg, ...extra } = all;
     const received = envelope === 'list' ? all.rows[0] : envelope === 'single' ? all.data : envelope === 'write' ? extra : all;

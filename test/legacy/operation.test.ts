@@ -23,13 +23,19 @@ const reads: ReadonlyArray<readonly [string, TypedDocumentNode<object, Record<st
   ['ListUsers', operations.ListUsersDocument, {}],
   ['GetGlobal', operations.GetGlobalDocument, {}],
   ['ApiKeyStatus', operations.ApiKeyStatusDocument, {}],
-].map(([name, operation, variables]) => [name, operation, variables] as unknown as [string, TypedDocumentNode<object, Record<string, unknown>>, Record<string, unknown>]);
+].map(([name, operation, variables]) =>
+  [name, operation, variables] as unknown as [string, TypedDocumentNode<object, Record<string, unknown>>, Record<string, unknown>]
+);
 
 test.each(reads)('the compiled %s answers what GraphQL answers', async (_, operation, variables) => {
   const { services } = await openTestSchema(databases);
   const { store } = services;
   await seedUsers(store, 2);
-  const [client = 0] = await seedClients(store, 4, (n) => ({ userId: n % 2 === 0 ? 1 : null, expiresAt: n === 3 ? new Date(0) : null, blackIpList: '192.0.2.1\n192.0.2.2', inletBytes: 2n ** 40n }));
+  const [client = 0] = await seedClients(
+    store,
+    4,
+    (n) => ({ userId: n % 2 === 0 ? 1 : null, expiresAt: n === 3 ? new Date(0) : null, blackIpList: '192.0.2.1\n192.0.2.2', inletBytes: 2n ** 40n }),
+  );
   await seedTunnels(store, client, 3, () => ({ target: '127.0.0.1:1\n127.0.0.1:2' }));
   await seedHosts(store, client, 2);
   const context = () => createContext(services, { kind: 'admin' }, 'test');
@@ -49,12 +55,20 @@ test('a compiled operation fails with what a field failed with, when the others 
 
 /** An operation whose fields end so: by a promise's rejection, by a throw, or with a list of promises that an invalid item interrupts. */
 function failing(source: string, ended: string[]) {
-  const late = (message: string) => new Promise<never>((_, reject) => setImmediate(() => {
-    ended.push(message);
-    reject(new Error(message));
-  }));
-  const now = () => { throw new Error('forbidden'); };
-  const item = new GraphQLObjectType({ name: 'Item', fields: { late: { type: GraphQLInt, resolve: () => late('late') }, now: { type: GraphQLInt, resolve: now } } });
+  const late = (message: string) =>
+    new Promise<never>((_, reject) =>
+      setImmediate(() => {
+        ended.push(message);
+        reject(new Error(message));
+      })
+    );
+  const now = () => {
+    throw new Error('forbidden');
+  };
+  const item = new GraphQLObjectType({
+    name: 'Item',
+    fields: { late: { type: GraphQLInt, resolve: () => late('late') }, now: { type: GraphQLInt, resolve: now } },
+  });
   const query = new GraphQLObjectType({
     name: 'Query',
     fields: {
@@ -96,7 +110,10 @@ test('a compiled operation that has failed resolves nothing of what comes later'
   const item = new GraphQLObjectType({ name: 'Item', fields: { value: { type: GraphQLInt, resolve: resolved } } });
   const query = new GraphQLObjectType({
     name: 'Query',
-    fields: { item: { type: item, resolve: () => new Promise((resolve) => setImmediate(resolve, {})) }, refused: { type: GraphQLInt, resolve: () => Promise.reject(new Error('forbidden')) } },
+    fields: {
+      item: { type: item, resolve: () => new Promise((resolve) => setImmediate(resolve, {})) },
+      refused: { type: GraphQLInt, resolve: () => Promise.reject(new Error('forbidden')) },
+    },
   });
   await expect(compileOperation(new GraphQLSchema({ query }), document('{ item { value } refused }'))({}, {})).rejects.toThrow('forbidden');
   expect(resolved).not.toHaveBeenCalled();

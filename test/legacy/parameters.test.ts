@@ -1,8 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { failureText } from '../../src/legacy/errors.ts';
+import { listing, sort } from '../../src/legacy/list-parameters.ts';
 import {
-  boolean, choice, forAdministrators, id, integer, keptText, list, listing, owner, readParameters, reference, requiredBoolean, sort, text, time,
+  boolean,
+  choice,
+  forAdministrators,
+  id,
+  integer,
+  keptText,
+  list,
+  owner,
+  readParameters,
+  reference,
+  requiredBoolean,
+  text,
+  time,
   type Parameter,
 } from '../../src/legacy/parameters.ts';
 import { AditError } from '../../src/schema/errors.ts';
@@ -19,8 +32,15 @@ function read(parameter: Parameter<unknown>, value: string | undefined): unknown
 }
 
 const keeping: Array<[string, Parameter<unknown>]> = [
-  ['text', text()], ['keptText', keptText()], ['integer', integer()], ['boolean', boolean()], ['list', list()],
-  ['time', time()], ['owner', owner()], ['choice', choice({ a: 1 })], ['reference', reference('client')],
+  ['text', text()],
+  ['keptText', keptText()],
+  ['integer', integer()],
+  ['boolean', boolean()],
+  ['list', list()],
+  ['time', time()],
+  ['owner', owner()],
+  ['choice', choice({ a: 1 })],
+  ['reference', reference('client')],
 ];
 
 test.each(keeping)('an absent %s is undefined, which keeps', (_, parameter) => {
@@ -28,9 +48,15 @@ test.each(keeping)('an absent %s is undefined, which keeps', (_, parameter) => {
 });
 
 test.each([
-  ['text', text(), ''], ['integer', integer(), 0], ['boolean', boolean(), false], ['list', list(), []],
-  ['time', time(), null], ['owner', owner(), null],
-  ['keptText', keptText(), undefined], ['choice', choice({ a: 1 }), undefined], ['reference', reference('client'), undefined],
+  ['text', text(), ''],
+  ['integer', integer(), 0],
+  ['boolean', boolean(), false],
+  ['list', list(), []],
+  ['time', time(), null],
+  ['owner', owner(), null],
+  ['keptText', keptText(), undefined],
+  ['choice', choice({ a: 1 }), undefined],
+  ['reference', reference('client'), undefined],
 ] as Array<[string, Parameter<unknown>, unknown]>)('a blank %s has its empty value', (_, parameter, empty) => {
   expect(read(parameter, '')).toEqual(empty);
 });
@@ -103,21 +129,30 @@ test('a choice knows its texts and may give the error for others', () => {
 
 describe('list parameters', () => {
   test.each([[undefined, undefined], ['', undefined], ['x', undefined], ['1.5', undefined], ['0', 0], ['-5', 0], [' 10 ', 10], ['99999999999', 2147483647]])(
-    'limit %j is %j', (value, expected) => expect(read(listing.limit, value)).toBe(expected));
+    'limit %j is %j',
+    (value, expected) => expect(read(listing.limit, value)).toBe(expected),
+  );
   test.each([[undefined, undefined], ['', undefined], ['0', undefined], ['x', undefined], ['3', 3], ['-3', -3]])(
-    'filter %j is %j', (value, expected) => expect(read(listing.filter, value)).toBe(expected));
+    'filter %j is %j',
+    (value, expected) => expect(read(listing.filter, value)).toBe(expected),
+  );
   test.each([[undefined, 'ASC'], ['', 'ASC'], ['asc', 'ASC'], ['desc', 'DESC'], [' DESC ', 'DESC'], ['down', 'ASC']])(
-    'order %j is %j', (value, expected) => expect(read(listing.order, value)).toBe(expected));
+    'order %j is %j',
+    (value, expected) => expect(read(listing.order, value)).toBe(expected),
+  );
   test('sort knows its names in their case only', () => {
     expect(['Id', 'id', 'constructor', undefined].map((name) => read(sort({ Id: 'ID' }), name))).toEqual(['ID', undefined, undefined, undefined]);
   });
   test('no text makes them fail, except the filters by an id, which must not widen the list', () => {
     const { strictFilter, owner: ofOwner, ...tolerant } = listing;
-    fc.assert(fc.property(anyText, (value) => {
-      for (const parameter of Object.values(tolerant)) parameter.read(value, 'x');
-      const wanted: unknown[] = [undefined, 'refused: invalid x', Number(value.trim())];
-      for (const strict of [strictFilter, ofOwner]) hold(wanted.includes(read(strict, value)), 'filters by a number, or is refused');
-    }), cases);
+    fc.assert(
+      fc.property(anyText, (value) => {
+        for (const parameter of Object.values(tolerant)) parameter.read(value, 'x');
+        const wanted: unknown[] = [undefined, 'refused: invalid x', Number(value.trim())];
+        for (const strict of [strictFilter, ofOwner]) hold(wanted.includes(read(strict, value)), 'filters by a number, or is refused');
+      }),
+      cases,
+    );
   });
 });
 

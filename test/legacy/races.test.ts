@@ -8,7 +8,9 @@ const range = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
 eachDialect('many at once', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start(); });
+  beforeAll(async () => {
+    api = await apis.start();
+  });
   beforeEach(() => api.reset());
 
   /** How often each answer came, without ids. */
@@ -30,18 +32,33 @@ eachDialect('many at once', (databases) => {
     for (const n of range(100)) {
       const { token, hash } = newToken();
       tokens.push(token);
-      await api.store.db.user.create({ data: { username: `user ${n}`, passwordHash: '', clients: { create: { vkey: `key ${n}` } }, tokens: { create: { name: 'race', hash } } } });
+      await api.store.db.user.create({
+        data: { username: `user ${n}`, passwordHash: '', clients: { create: { vkey: `key ${n}` } }, tokens: { create: { name: 'race', hash } } },
+      });
     }
-    const calls = tokens.map((token, index) => api.call('/index/addhost/', {
-      client_id: index + 1, domain_mode: 'platform', platform_domain_id: 'd', platform_prefix: 'wanted', scheme: 'http', location: `/${index}`,
-    }, { headers: { authorization: `Bearer ${token}` } }));
+    const calls = tokens.map((token, index) =>
+      api.call('/index/addhost/', {
+        client_id: index + 1,
+        domain_mode: 'platform',
+        platform_domain_id: 'd',
+        platform_prefix: 'wanted',
+        scheme: 'http',
+        location: `/${index}`,
+      }, { headers: { authorization: `Bearer ${token}` } })
+    );
     expect(await answers(calls)).toEqual({ [added]: 1, [refused('add fail, prefix used')]: 99 });
-    expect(await api.store.db.host.findMany({ select: { host: true, platformPrefix: true } })).toEqual([{ host: 'wanted.p.example.com', platformPrefix: 'wanted' }]);
+    expect(await api.store.db.host.findMany({ select: { host: true, platformPrefix: true } })).toEqual([{
+      host: 'wanted.p.example.com',
+      platformPrefix: 'wanted',
+    }]);
   });
 
   test('200 concurrent adds of clients for an owner with a limit of 10 create 10, with unique ids and keys', async () => {
     const user = await api.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxClients: 10 } });
-    expect(await answers(range(200).map(() => api.signed('/client/add/', { user_id: user.id })))).toEqual({ [added]: 10, [refused("client count reached the owner's quota")]: 190 });
+    expect(await answers(range(200).map(() => api.signed('/client/add/', { user_id: user.id })))).toEqual({
+      [added]: 10,
+      [refused("client count reached the owner's quota")]: 190,
+    });
     const clients = await api.store.db.client.findMany();
     expect([new Set(clients.map(({ id }) => id)).size, new Set(clients.map(({ vkey }) => vkey)).size]).toEqual([10, 10]);
     expect(clients.filter(({ userId }) => userId === user.id)).toHaveLength(10);
@@ -73,9 +90,10 @@ eachDialect('many at once', (databases) => {
   test('tunnels of all clients of a user at once get exactly the max_tunnel places of the user', async () => {
     const user = await api.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxTunnels: 10 } });
     for (const n of range(4)) await api.store.db.client.create({ data: { vkey: `key ${n}`, userId: user.id } });
-    const add = (n: number) => n % 3 === 0
-      ? api.signed('/index/addhost/', { client_id: 1 + n % 4, host: `h${n}.com` })
-      : api.signed('/index/add/', { client_id: 1 + n % 4, type: 'tcp', target: '22' });
+    const add = (n: number) =>
+      n % 3 === 0
+        ? api.signed('/index/addhost/', { client_id: 1 + n % 4, host: `h${n}.com` })
+        : api.signed('/index/add/', { client_id: 1 + n % 4, type: 'tcp', target: '22' });
     expect(await answers(range(100).map(add))).toEqual({ [added]: 10, [refused('The number of user tunnels exceeds the limit')]: 90 });
     expect(await api.store.db.tunnel.count() + await api.store.db.host.count()).toBe(10);
     expect((await api.store.db.user.findUniqueOrThrow({ where: { id: user.id } })).tunnelCount).toBe(10);
@@ -84,16 +102,20 @@ eachDialect('many at once', (databases) => {
   test('hosts and tunnels together get exactly max_tunnel places of client and owner, and their ids are used once', async () => {
     const user = await api.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxTunnels: 15 } });
     for (const n of [1, 2]) await api.store.db.client.create({ data: { vkey: `key ${n}`, maxTunnels: 10, userId: user.id } });
-    const add = (client: number) => range(40).map((n) => n % 2
-      ? api.signed('/index/addhost/', { client_id: client, host: `h${n}.c${client}.com` })
-      : api.signed('/index/add/', { client_id: client, type: 'secret', password: `key ${client} ${n}` }));
+    const add = (client: number) =>
+      range(40).map((n) =>
+        n % 2
+          ? api.signed('/index/addhost/', { client_id: client, host: `h${n}.c${client}.com` })
+          : api.signed('/index/add/', { client_id: client, type: 'secret', password: `key ${client} ${n}` })
+      );
     const full = refused('The number of tunnels exceeds the limit');
     expect(await answers(add(1))).toEqual({ [added]: 10, [full]: 30 });
     expect(await answers(add(2))).toEqual({ [added]: 5, [refused('The number of user tunnels exceeds the limit')]: 35 });
     const [hosts, tunnels] = [await api.store.db.host.findMany(), await api.store.db.tunnel.findMany()];
     expect(hosts.length + tunnels.length).toBe(15);
     expect(await api.store.db.client.findMany({ orderBy: { id: 'asc' }, select: { tunnelCount: true, hostCount: true } })).toEqual([1, 2].map((client) => ({
-      tunnelCount: client === 1 ? 10 : 5, hostCount: hosts.filter(({ clientId }) => clientId === client).length,
+      tunnelCount: client === 1 ? 10 : 5,
+      hostCount: hosts.filter(({ clientId }) => clientId === client).length,
     })));
 
     const ids = hosts.map(({ id }) => id);
@@ -109,6 +131,8 @@ eachDialect('many at once', (databases) => {
     const calls = range(50).map((n) => api.signed('/index/addhost/', { client_id: n, host: 'one.example.com', location: n % 2 ? '/' : '/x' }));
     const counts = await answers(calls);
     expect(counts[added]).toBe(1);
-    expect(Object.keys(counts).toSorted()).toEqual([added, refused('add failhost has exist'), refused('add failhost route overlaps another tenant')].toSorted());
+    expect(Object.keys(counts).toSorted()).toEqual(
+      [added, refused('add failhost has exist'), refused('add failhost route overlaps another tenant')].toSorted(),
+    );
   });
 });

@@ -26,11 +26,11 @@ test('what was encrypted is decrypted by the crypt key alone', () => {
 });
 
 describe('the window', () => {
-  test.each([-20, -19, 0, 19, 20])('%i s from the server\'s time is inside', (offset) => {
+  test.each([-20, -19, 0, 19, 20])("%i s from the server's time is inside", (offset) => {
     expect(check(signed(time + offset))).toBeUndefined();
   });
 
-  test.each([-21, 21, -86_400, 86_400])('%i s from the server\'s time is outside', (offset) => {
+  test.each([-21, 21, -86_400, 86_400])("%i s from the server's time is outside", (offset) => {
     expect(check(signed(time + offset))).toBe('timestamp outside the 20 second window (server time 1700000000)');
   });
 

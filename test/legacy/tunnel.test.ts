@@ -6,23 +6,68 @@ const made = new Date(2026, 10, 21, 9, 30);
 
 /** The owner's record inside a tunnel's (contract 1.1, without ip, bridgeType and bridgePort). */
 const client = {
-  Id: 1, UserId: 0, UserName: '', VerifyKey: 'key-1', Addr: '', LocalAddr: '', Remark: 'office', Status: true, IsConnect: false,
-  RateLimit: 0, Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 }, Rate: { NowRate: 0 },
-  NoStore: false, NoDisplay: false, MaxConn: 0, NowConn: 0, ConfigConnAllow: false, MaxTunnelNum: 0,
-  Version: '', BlackIpList: [], IpWhite: false, IpWhitePass: '', IpWhiteList: [],
-  CreateTime: '2026-11-21 09:30:00', LastOnlineTime: '', ExpireTime: '', UserExpireTime: '', EffectiveExpireTime: '',
-  Cnf: { U: 'basic', P: '', Compress: false, Crypt: false }, WebUserName: '', WebPassword: '',
+  Id: 1,
+  UserId: 0,
+  UserName: '',
+  VerifyKey: 'key-1',
+  Addr: '',
+  LocalAddr: '',
+  Remark: 'office',
+  Status: true,
+  IsConnect: false,
+  RateLimit: 0,
+  Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 },
+  Rate: { NowRate: 0 },
+  NoStore: false,
+  NoDisplay: false,
+  MaxConn: 0,
+  NowConn: 0,
+  ConfigConnAllow: false,
+  MaxTunnelNum: 0,
+  Version: '',
+  BlackIpList: [],
+  IpWhite: false,
+  IpWhitePass: '',
+  IpWhiteList: [],
+  CreateTime: '2026-11-21 09:30:00',
+  LastOnlineTime: '',
+  ExpireTime: '',
+  UserExpireTime: '',
+  EffectiveExpireTime: '',
+  Cnf: { U: 'basic', P: '', Compress: false, Crypt: false },
+  WebUserName: '',
+  WebPassword: '',
 };
 
 /** The record of a started tcp tunnel on port 9001 (contract 1.3). */
 const tunnel = {
-  Id: 1, Port: 9001, ServerIp: '', Mode: 'tcp', Status: true, RunStatus: true, Client: client,
-  Ports: '', Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 }, Password: '', Remark: 'ssh', TargetAddr: '',
-  NoStore: false, LocalPath: '', StripPre: '', ProtoVersion: '',
+  Id: 1,
+  Port: 9001,
+  ServerIp: '',
+  Mode: 'tcp',
+  Status: true,
+  RunStatus: true,
+  Client: client,
+  Ports: '',
+  Flow: { ExportFlow: 0, InletFlow: 0, FlowLimit: 0 },
+  Password: '',
+  Remark: 'ssh',
+  TargetAddr: '',
+  NoStore: false,
+  LocalPath: '',
+  StripPre: '',
+  ProtoVersion: '',
   Target: { TargetStr: '127.0.0.1:22', TargetArr: ['127.0.0.1:22'], LocalProxy: false },
   MultiAccount: null,
-  HealthCheckTimeout: 0, HealthMaxFail: 0, HealthCheckInterval: 0, HealthNextTime: '0001-01-01T00:00:00Z',
-  HealthMap: null, HttpHealthUrl: '', HealthRemoveArr: null, HealthCheckType: '', HealthCheckTarget: '',
+  HealthCheckTimeout: 0,
+  HealthMaxFail: 0,
+  HealthCheckInterval: 0,
+  HealthNextTime: '0001-01-01T00:00:00Z',
+  HealthMap: null,
+  HttpHealthUrl: '',
+  HealthRemoveArr: null,
+  HealthCheckType: '',
+  HealthCheckTarget: '',
 };
 const ssh = { client_id: 1, type: 'tcp', port: 9001, remark: 'ssh', target: '127.0.0.1:22' };
 const portText = 'The port cannot be opened because it may has been occupied or is no longer allowed.';
@@ -30,7 +75,9 @@ const portText = 'The port cannot be opened because it may has been occupied or 
 eachDialect('the endpoints for tunnels under /index', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start(); });
+  beforeAll(async () => {
+    api = await apis.start();
+  });
   beforeEach(async () => {
     await api.reset();
     await api.store.db.client.create({ data: { vkey: 'key-1', remark: 'office', basicUser: 'basic', basicPassword: 'basic secret', createdAt: made } });
@@ -56,7 +103,12 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
     const state = (target: string, healthy: boolean, failures: number) => ({ target, healthy, failures, since: 0, lastError: 'refused' });
     const health = { type: 'http', intervalMs: 10_000, timeoutMs: 3000, maxFailed: 3, path: '/healthz' } as const;
     const keys = {
-      HealthCheckTimeout: 3, HealthMaxFail: 3, HealthCheckInterval: 10, HttpHealthUrl: '/healthz', HealthCheckType: 'http', HealthCheckTarget: '10.0.0.1:80,10.0.0.2:80,10.0.0.3:80',
+      HealthCheckTimeout: 3,
+      HealthMaxFail: 3,
+      HealthCheckInterval: 10,
+      HttpHealthUrl: '/healthz',
+      HealthCheckType: 'http',
+      HealthCheckTarget: '10.0.0.1:80,10.0.0.2:80,10.0.0.3:80',
     };
     const shows = async (row: object) => {
       expect(await record()).toMatchObject({ data: row });
@@ -70,13 +122,24 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
 
   describe('/index/add/', () => {
     test('stores every parameter of a tcp tunnel', async () => {
-      expect(await body('/index/add/', {
-        ...ssh, server_ip: '127.0.0.1', target: '10.0.0.1:80\r\n\r\n10.0.0.2:80\n', local_proxy: 'true', proto_version: 'v2',
-      })).toEqual(added(1));
-      expect(await record()).toEqual({ code: 1, data: {
-        ...tunnel, ServerIp: '127.0.0.1', ProtoVersion: 'V2',
-        Target: { TargetStr: '10.0.0.1:80\n10.0.0.2:80', TargetArr: ['10.0.0.1:80', '10.0.0.2:80'], LocalProxy: false },
-      } });
+      expect(
+        await body('/index/add/', {
+          ...ssh,
+          server_ip: '127.0.0.1',
+          target: '10.0.0.1:80\r\n\r\n10.0.0.2:80\n',
+          local_proxy: 'true',
+          proto_version: 'v2',
+        }),
+      ).toEqual(added(1));
+      expect(await record()).toEqual({
+        code: 1,
+        data: {
+          ...tunnel,
+          ServerIp: '127.0.0.1',
+          ProtoVersion: 'V2',
+          Target: { TargetStr: '10.0.0.1:80\n10.0.0.2:80', TargetArr: ['10.0.0.1:80', '10.0.0.2:80'], LocalProxy: false },
+        },
+      });
     });
 
     test('stores a tunnel that opens no port', async () => {
@@ -86,9 +149,16 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
 
     test('stores a file tunnel', async () => {
       expect(await body('/index/add/', { client_id: 1, type: 'file', port: 9001, local_path: '/srv', strip_pre: '/files', remark: 'ssh' })).toEqual(added(1));
-      expect(await record()).toEqual({ code: 1, data: {
-        ...tunnel, Mode: 'file', LocalPath: '/srv', StripPre: '/files', Target: { TargetStr: '', TargetArr: [], LocalProxy: false },
-      } });
+      expect(await record()).toEqual({
+        code: 1,
+        data: {
+          ...tunnel,
+          Mode: 'file',
+          LocalPath: '/srv',
+          StripPre: '/files',
+          Target: { TargetStr: '', TargetArr: [], LocalProxy: false },
+        },
+      });
     });
 
     test.each<Record<string, string>>([{}, { port: '' }, { port: '0' }, { port: '-1' }])('assigns a port for %j', async (port) => {
@@ -157,24 +227,64 @@ eachDialect('the endpoints for tunnels under /index', (databases) => {
 
     test('sets what is blank to its empty value, but keeps client, type and password', async () => {
       await body('/index/edit/', { id: 1, password: 'visitors', local_path: '/srv', strip_pre: '/a', proto_version: 'V1', server_ip: '127.0.0.1' });
-      expect(await body('/index/edit/', {
-        id: 1, client_id: '', type: '', server_ip: '', target: '', remark: '', password: '', local_path: '', strip_pre: '', proto_version: '', local_proxy: '',
-      })).toEqual(modified);
-      expect(await record()).toEqual({ code: 1, data: {
-        ...tunnel, Remark: '', Password: 'visitors', Target: { TargetStr: '', TargetArr: [], LocalProxy: false },
-      } });
+      expect(
+        await body('/index/edit/', {
+          id: 1,
+          client_id: '',
+          type: '',
+          server_ip: '',
+          target: '',
+          remark: '',
+          password: '',
+          local_path: '',
+          strip_pre: '',
+          proto_version: '',
+          local_proxy: '',
+        }),
+      ).toEqual(modified);
+      expect(await record()).toEqual({
+        code: 1,
+        data: {
+          ...tunnel,
+          Remark: '',
+          Password: 'visitors',
+          Target: { TargetStr: '', TargetArr: [], LocalProxy: false },
+        },
+      });
     });
 
     test('changes everything', async () => {
-      expect(await body('/index/edit/', {
-        id: 1, client_id: 2, type: 'socks5', port: 9002, server_ip: '127.0.0.1', target: '10.0.0.1:80', remark: 'new', password: 'new',
-        local_path: '/new', strip_pre: '/n', proto_version: 'V2',
-      })).toEqual(modified);
-      expect(await record()).toEqual({ code: 1, data: {
-        ...tunnel, Client: { ...client, Id: 2, VerifyKey: 'key-2', Remark: '', Cnf: { U: '', P: '', Compress: false, Crypt: false } },
-        Mode: 'socks5', Port: 9002, ServerIp: '127.0.0.1', Remark: 'new', Password: 'new', LocalPath: '/new', StripPre: '/n', ProtoVersion: 'V2',
-        Target: { TargetStr: '10.0.0.1:80', TargetArr: ['10.0.0.1:80'], LocalProxy: false },
-      } });
+      expect(
+        await body('/index/edit/', {
+          id: 1,
+          client_id: 2,
+          type: 'socks5',
+          port: 9002,
+          server_ip: '127.0.0.1',
+          target: '10.0.0.1:80',
+          remark: 'new',
+          password: 'new',
+          local_path: '/new',
+          strip_pre: '/n',
+          proto_version: 'V2',
+        }),
+      ).toEqual(modified);
+      expect(await record()).toEqual({
+        code: 1,
+        data: {
+          ...tunnel,
+          Client: { ...client, Id: 2, VerifyKey: 'key-2', Remark: '', Cnf: { U: '', P: '', Compress: false, Crypt: false } },
+          Mode: 'socks5',
+          Port: 9002,
+          ServerIp: '127.0.0.1',
+          Remark: 'new',
+          Password: 'new',
+          LocalPath: '/new',
+          StripPre: '/n',
+          ProtoVersion: 'V2',
+          Target: { TargetStr: '10.0.0.1:80', TargetArr: ['10.0.0.1:80'], LocalProxy: false },
+        },
+      });
     });
 
     test.each(['0', ''])('port "%s" assigns a new one', async (port) => {

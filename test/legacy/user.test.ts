@@ -4,14 +4,25 @@ import { eachDialect } from '../support/database.ts';
 
 const made = new Date(2026, 10, 21, 9);
 const plain = {
-  Id: 1, UserName: 'alice', Password: '', Status: true, Remark: '', ClientCount: 0, TunnelCount: 0,
-  MaxClientNum: 0, MaxTunnelNum: 0, ExpireTime: '', CreateTime: '2026-11-21 09:00:00',
+  Id: 1,
+  UserName: 'alice',
+  Password: '',
+  Status: true,
+  Remark: '',
+  ClientCount: 0,
+  TunnelCount: 0,
+  MaxClientNum: 0,
+  MaxTunnelNum: 0,
+  ExpireTime: '',
+  CreateTime: '2026-11-21 09:00:00',
 };
 
 eachDialect('the endpoints under /user', (databases) => {
   const apis = testApis(databases);
   let api: Api;
-  beforeAll(async () => { api = await apis.start(); });
+  beforeAll(async () => {
+    api = await apis.start();
+  });
   beforeEach(() => api.reset());
 
   const body = async (path: string, parameters: Record<string, string | number | boolean> = {}) => (await api.signed(path, parameters)).body;
@@ -30,9 +41,12 @@ eachDialect('the endpoints under /user', (databases) => {
   describe('/user/add/', () => {
     test('makes a user of every parameter, the password hashed', async () => {
       await addUser({ remark: 'team <A>', max_tunnel: '10', max_client: '3', expire_time: '2027-01-01' });
-      expect(await list()).toEqual({ total: 1, rows: [
-        { ...plain, Remark: 'team <A>', MaxClientNum: 3, MaxTunnelNum: 10, ExpireTime: '2027-01-01 00:00:00' },
-      ] });
+      expect(await list()).toEqual({
+        total: 1,
+        rows: [
+          { ...plain, Remark: 'team <A>', MaxClientNum: 3, MaxTunnelNum: 10, ExpireTime: '2027-01-01 00:00:00' },
+        ],
+      });
       expect((await row()).passwordHash).toMatch(/^\$argon2id\$/);
     });
 
@@ -80,17 +94,19 @@ eachDialect('the endpoints under /user', (databases) => {
       await addUser({ username: 'bob' });
       await addClient({ expire_time: '2027-06-01' });
       await addClient();
-      for (const [parameters, msg] of [
-        [{ id: 9 }, 'user ID not found'],
-        [{ id: 'x' }, 'user ID not found'],
-        [{}, 'user ID not found'],
-        [{ id: 1, username: 'bob' }, 'username duplicate, please reset'],
-        [{ id: 1, username: 'admin' }, 'username duplicate, please reset'],
-        [{ id: 1, password: '12345' }, 'password must be at least 6 characters'],
-        [{ id: 1, max_client: 1 }, 'max clients below assigned count'],
-        [{ id: 1, expire_time: '2027-05-31' }, "user expiry earlier than client 1's"],
-        [{ id: 1, expire_time: 'x' }, 'invalid expiration time'],
-      ] as const) {
+      for (
+        const [parameters, msg] of [
+          [{ id: 9 }, 'user ID not found'],
+          [{ id: 'x' }, 'user ID not found'],
+          [{}, 'user ID not found'],
+          [{ id: 1, username: 'bob' }, 'username duplicate, please reset'],
+          [{ id: 1, username: 'admin' }, 'username duplicate, please reset'],
+          [{ id: 1, password: '12345' }, 'password must be at least 6 characters'],
+          [{ id: 1, max_client: 1 }, 'max clients below assigned count'],
+          [{ id: 1, expire_time: '2027-05-31' }, "user expiry earlier than client 1's"],
+          [{ id: 1, expire_time: 'x' }, 'invalid expiration time'],
+        ] as const
+      ) {
         expect(await body('/user/edit/', parameters)).toEqual(refused(msg));
       }
       expect(await row()).toMatchObject({ username: 'alice', maxClients: 0, expiresAt: null });
@@ -115,17 +131,22 @@ eachDialect('the endpoints under /user', (databases) => {
     test('an administrator sets it, also by the names that others of the family use', async () => {
       await addUser();
       const { passwordHash } = await row();
-      expect(await body('/user/changepassword/', { id: 1, new_password: 'another', confirm_password: 'another' })).toEqual({ status: 1, msg: 'password changed' });
+      expect(await body('/user/changepassword/', { id: 1, new_password: 'another', confirm_password: 'another' })).toEqual({
+        status: 1,
+        msg: 'password changed',
+      });
       expect((await row()).passwordHash).not.toBe(passwordHash);
       expect(await body('/user/changepassword/', { id: 1, password: 'another', password_confirm: 'another' })).toEqual({ status: 1, msg: 'password changed' });
-      for (const [parameters, msg] of [
-        [{ new_password: 'another' }, 'user ID not found'],
-        [{ id: 9, new_password: 'another' }, 'user ID not found'],
-        [{ id: 1 }, 'new password empty'],
-        [{ id: 1, new_password: '      ' }, 'new password empty'],
-        [{ id: 1, new_password: 'äöüäö' }, 'password must be at least 6 characters'],
-        [{ id: 1, new_password: 'another', confirm_password: 'other' }, 'password mismatch'],
-      ] as const) {
+      for (
+        const [parameters, msg] of [
+          [{ new_password: 'another' }, 'user ID not found'],
+          [{ id: 9, new_password: 'another' }, 'user ID not found'],
+          [{ id: 1 }, 'new password empty'],
+          [{ id: 1, new_password: '      ' }, 'new password empty'],
+          [{ id: 1, new_password: 'äöüäö' }, 'password must be at least 6 characters'],
+          [{ id: 1, new_password: 'another', confirm_password: 'other' }, 'password mismatch'],
+        ] as const
+      ) {
         expect(await body('/user/changepassword/', parameters)).toEqual(refused(msg));
       }
     });
@@ -141,7 +162,12 @@ eachDialect('the endpoints under /user', (databases) => {
       expect(await list()).toMatchObject({ rows: [{ Status: false, ClientCount: 1, TunnelCount: 1 }] });
       expect(await body('/user/changestatus/', { id: 1, status: 'true' })).toEqual({ status: 1, msg: 'modified success' });
       expect(api.engine.wantedClients.get(1)?.enabled).toBe(true);
-      for (const [parameters, msg] of [[{ id: 9, status: '1' }, 'user ID not found'], [{ id: 1 }, 'invalid status'], [{ id: 1, status: 'maybe' }, 'invalid status']] as const) {
+      for (
+        const [parameters, msg] of [[{ id: 9, status: '1' }, 'user ID not found'], [{ id: 1 }, 'invalid status'], [
+          { id: 1, status: 'maybe' },
+          'invalid status',
+        ]] as const
+      ) {
         expect(await body('/user/changestatus/', parameters)).toEqual(refused(msg));
       }
     });

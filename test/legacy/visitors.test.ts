@@ -4,7 +4,12 @@ import { testApis } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 
 const digest = createHash('md5').update('a1b2c3d4e5').digest('hex');
-const answers = { ok: { success: true, message: 'ok' }, params: { success: false, message: 'bad params' }, key: { success: false, message: 'unknown key' }, password: { success: false, message: 'bad password' } };
+const answers = {
+  ok: { success: true, message: 'ok' },
+  params: { success: false, message: 'bad params' },
+  key: { success: false, message: 'unknown key' },
+  password: { success: false, message: 'bad password' },
+};
 
 describe('/auth/ipwhiteauth/', () => {
   const apis = testApis(testDatabases('sqlite'));
@@ -20,7 +25,7 @@ describe('/auth/ipwhiteauth/', () => {
     return { api, ask };
   }
 
-  test('allows the caller\'s address by the digest of the key (contract 3.2) and the password', async () => {
+  test("allows the caller's address by the digest of the key (contract 3.2) and the password", async () => {
     const { api, ask } = await start();
     expect(digest).toBe('cb3bae31bb1c443fbf3db8889055f2fe');
     expect(await ask({ vkey: digest.toUpperCase(), pass: 'open the door' })).toEqual(answers.ok);

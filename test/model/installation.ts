@@ -19,12 +19,52 @@ const answer = z.object({
   errors: z.array(z.object({ message: z.string(), extensions: z.object({ code: z.enum(Object.keys(errorCodes)) }) })).optional(),
 });
 const legacyAnswer = z.object({ status: z.union([z.literal(0), z.literal(1)]), msg: z.string(), id: z.number().optional() });
-const contents = z.object({ data: z.object({
-  users: z.object({ rows: z.array(z.object({ id, username: z.string(), enabled: z.boolean(), maxClients: z.number().nullable(), maxTunnels: z.number().nullable(), expiresAt: z.string().nullable(), clientCount: z.number(), tunnelCount: z.number() })) }),
-  clients: z.object({ rows: z.array(z.object({ id, verifyKey: z.string(), enabled: z.boolean(), maxTunnels: z.number().nullable(), expiresAt: z.string().nullable(), owner: z.object({ id }).nullable() })) }),
-  tunnels: z.object({ rows: z.array(z.object({ id, mode: z.string(), port: z.number().nullable(), password: z.string().nullable(), enabled: z.boolean(), client: z.object({ id }), runtime: z.object({ running: z.boolean() }) })) }),
-  hosts: z.object({ rows: z.array(z.object({ id, host: z.string(), location: z.string(), scheme: z.string(), enabled: z.boolean(), client: z.object({ id }) })) }),
-}) });
+const contents = z.object({
+  data: z.object({
+    users: z.object({
+      rows: z.array(
+        z.object({
+          id,
+          username: z.string(),
+          enabled: z.boolean(),
+          maxClients: z.number().nullable(),
+          maxTunnels: z.number().nullable(),
+          expiresAt: z.string().nullable(),
+          clientCount: z.number(),
+          tunnelCount: z.number(),
+        }),
+      ),
+    }),
+    clients: z.object({
+      rows: z.array(
+        z.object({
+          id,
+          verifyKey: z.string(),
+          enabled: z.boolean(),
+          maxTunnels: z.number().nullable(),
+          expiresAt: z.string().nullable(),
+          owner: z.object({ id }).nullable(),
+        }),
+      ),
+    }),
+    tunnels: z.object({
+      rows: z.array(
+        z.object({
+          id,
+          mode: z.string(),
+          port: z.number().nullable(),
+          password: z.string().nullable(),
+          enabled: z.boolean(),
+          client: z.object({ id }),
+          runtime: z.object({ running: z.boolean() }),
+        }),
+      ),
+    }),
+    hosts: z.object({
+      rows: z.array(z.object({ id, host: z.string(), location: z.string(), scheme: z.string(), enabled: z.boolean(), client: z.object({ id }) })),
+    }),
+  }),
+});
 
 const contentsQuery = `{
   users(limit: 200) { rows { id username enabled maxClients maxTunnels expiresAt clientCount tunnelCount } }
@@ -53,7 +93,11 @@ export class Installation {
     const { data } = contents.parse(await this.#graphql(contentsQuery, {}, signature()));
     return {
       users: data.users.rows.toSorted(byId),
-      clients: data.clients.rows.toSorted(byId).map(({ owner, ...row }) => ({ ...row, verifyKey: chosenKey.test(row.verifyKey) ? row.verifyKey : null, ownerId: owner?.id ?? null })),
+      clients: data.clients.rows.toSorted(byId).map(({ owner, ...row }) => ({
+        ...row,
+        verifyKey: chosenKey.test(row.verifyKey) ? row.verifyKey : null,
+        ownerId: owner?.id ?? null,
+      })),
       tunnels: data.tunnels.rows.toSorted(byId).map(({ client, runtime, ...row }) => ({ ...row, clientId: client.id, ...runtime })),
       hosts: data.hosts.rows.toSorted(byId).map(({ client, ...row }) => ({ ...row, clientId: client.id })),
     };
@@ -91,7 +135,11 @@ export class Installation {
   }
 
   async #byLegacy({ caller, legacy: { route, parameters } }: Operation, headers: Readonly<Record<string, string>>): Promise<Outcome> {
-    const response = await this.#post(route, new URLSearchParams(Object.entries({ ...parameters, ...(caller === null && signedNow()) }).map(([name, value]) => [name, String(value)])), headers);
+    const response = await this.#post(
+      route,
+      new URLSearchParams(Object.entries({ ...parameters, ...(caller === null && signedNow()) }).map(([name, value]) => [name, String(value)])),
+      headers,
+    );
     const { status, msg, id = Number(parameters['id']) } = legacyAnswer.parse(await response.json());
     if (status === 0) return { refused: response.status === 401 ? 'UNAUTHENTICATED' : response.status === 403 ? 'FORBIDDEN' : `legacy: ${msg}` };
     const isTunnel = route === '/index/add/' || route === '/index/copy/' || route === '/index/edit/';
@@ -131,8 +179,21 @@ export class Installation {
 export function expectedContents(model: Model): Contents {
   const entries = <T>(records: ReadonlyMap<number, T>) => [...records].toSorted(([one], [other]) => one - other);
   return {
-    users: entries(model.users).map(([id, user]) => ({ id, ...user, enabled: model.accepts(id), clientCount: model.clientsOf(id).length, tunnelCount: model.recordsOfUser(id) })),
-    clients: entries(model.clients).map(([id, { ownerId, verifyKey, maxTunnels, expiresAt }]) => ({ id, ownerId, verifyKey, maxTunnels, expiresAt, enabled: model.isEnabled(id) })),
+    users: entries(model.users).map(([id, user]) => ({
+      id,
+      ...user,
+      enabled: model.accepts(id),
+      clientCount: model.clientsOf(id).length,
+      tunnelCount: model.recordsOfUser(id),
+    })),
+    clients: entries(model.clients).map(([id, { ownerId, verifyKey, maxTunnels, expiresAt }]) => ({
+      id,
+      ownerId,
+      verifyKey,
+      maxTunnels,
+      expiresAt,
+      enabled: model.isEnabled(id),
+    })),
     tunnels: entries(model.tunnels).map(([id, tunnel]) => ({ id, ...tunnel, running: tunnel.enabled && model.serves(tunnel.clientId) })),
     hosts: entries(model.hosts).map(([id, host]) => ({ id, ...host })),
   };

@@ -35,7 +35,11 @@ class History {
   readonly #lines: string[] = [];
 
   add(operation: Operation, api: string, outcome: unknown): void {
-    this.#lines.push(`${operation.caller === null ? 'administrator' : `user ${operation.caller}`}, ${api}: ${operation.name} ${JSON.stringify(operation.graphql.variables)} -> ${JSON.stringify(outcome)}`);
+    this.#lines.push(
+      `${operation.caller === null ? 'administrator' : `user ${operation.caller}`}, ${api}: ${operation.name} ${
+        JSON.stringify(operation.graphql.variables)
+      } -> ${JSON.stringify(outcome)}`,
+    );
     if (this.#lines.length > 12) this.#lines.shift();
   }
 
@@ -44,7 +48,9 @@ class History {
     try {
       await check();
     } catch (error) {
-      throw new Error(`with ADIT_MODEL_SEED=${seed}, after\n  ${this.#lines.join('\n  ')}\n${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`with ADIT_MODEL_SEED=${seed}, after\n  ${this.#lines.join('\n  ')}\n${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
     }
   }
 }
@@ -73,7 +79,9 @@ async function compare(installation: Installation, model: Model, history: Histor
   await history.during(async () => {
     expect(await installation.contents()).toEqual(expectedContents(model));
     for (const port of model.ports) {
-      const listening = [...model.tunnels.values()].some((tunnel) => tunnel.mode === 'TCP' && tunnel.port === port && tunnel.enabled && model.serves(tunnel.clientId));
+      const listening = [...model.tunnels.values()].some((tunnel) =>
+        tunnel.mode === 'TCP' && tunnel.port === port && tunnel.enabled && model.serves(tunnel.clientId)
+      );
       expect([port, await installation.accepts(port)]).toEqual([port, listening]);
     }
     const requests = requestNames.flatMap((name) => requestPaths.map((path) => [name, path] as const));
@@ -88,7 +96,8 @@ async function start(options: ServerOptions): Promise<{ readonly installation: I
   const server = await startServer({ ...options, environment });
   const installation = new Installation(server);
   return {
-    installation, model: new Model(Array.from({ length: PORTS }, (_, n) => first + n)),
+    installation,
+    model: new Model(Array.from({ length: PORTS }, (_, n) => first + n)),
     async restart() {
       await installation.server.child.exited;
       const { dataDir, httpPort } = server;
@@ -99,24 +108,40 @@ async function start(options: ServerOptions): Promise<{ readonly installation: I
 
 /** What an operation has made that the model can't know, if the records show that it was done. */
 function madeBy(operation: Operation, before: Model, after: Contents): { readonly id: number; readonly port: number | null; readonly password: string | null } {
-  const kind = operation.name.endsWith('User') ? 'users' : operation.name.endsWith('Client') ? 'clients' : operation.name.endsWith('Host') ? 'hosts' : 'tunnels';
+  const kind = operation.name.endsWith('User')
+    ? 'users'
+    : operation.name.endsWith('Client')
+    ? 'clients'
+    : operation.name.endsWith('Host')
+    ? 'hosts'
+    : 'tunnels';
   const target = operation.graphql.variables['id'];
-  const row = operation.name.startsWith('create') || operation.name.startsWith('copy') ? after[kind].find(({ id }) => !before[kind].has(Number(id))) : after[kind].find(({ id }) => id === target);
-  return { id: Number(row?.['id'] ?? target), port: typeof row?.['port'] === 'number' ? row['port'] : null, password: typeof row?.['password'] === 'string' ? row['password'] : null };
+  const row = operation.name.startsWith('create') || operation.name.startsWith('copy')
+    ? after[kind].find(({ id }) => !before[kind].has(Number(id)))
+    : after[kind].find(({ id }) => id === target);
+  return {
+    id: Number(row?.['id'] ?? target),
+    port: typeof row?.['port'] === 'number' ? row['port'] : null,
+    password: typeof row?.['password'] === 'string' ? row['password'] : null,
+  };
 }
 
 function runs(options: () => Promise<ServerOptions>): void {
-  test(`${OPERATIONS} random operations over both APIs have the outcome that the rules say, and leave the records and listeners that the model has`, async () => {
-    const { installation, model } = await start(await options());
-    const [random, history] = [new Random(seed), new History()];
-    const done = new Set<string | undefined>();
-    for (let count = 1; count <= OPERATIONS; count++) {
-      done.add(await step(installation, model, random, history));
-      if (count % INTERVAL === 0) await compare(installation, model, history);
-    }
-    // Otherwise most of the rules were not tested.
-    expect([...done]).toEqual(expect.arrayContaining(['createUser', 'createClient', 'createTunnel', 'createHost']));
-  }, sized(60_000, 900_000));
+  test(
+    `${OPERATIONS} random operations over both APIs have the outcome that the rules say, and leave the records and listeners that the model has`,
+    async () => {
+      const { installation, model } = await start(await options());
+      const [random, history] = [new Random(seed), new History()];
+      const done = new Set<string | undefined>();
+      for (let count = 1; count <= OPERATIONS; count++) {
+        done.add(await step(installation, model, random, history));
+        if (count % INTERVAL === 0) await compare(installation, model, history);
+      }
+      // Otherwise most of the rules were not tested.
+      expect([...done]).toEqual(expect.arrayContaining(['createUser', 'createClient', 'createTunnel', 'createHost']));
+    },
+    sized(60_000, 900_000),
+  );
 
   test(`after ${KILLS} kills during an operation, it is done or not, and all earlier ones are`, async () => {
     const { installation, model: first, restart } = await start(await options());
@@ -147,7 +172,9 @@ describe('a model of the rules, with SQLite', () => {
 
 describeWith('initdb', 'a model of the rules, with PostgreSQL', () => {
   let postgresql: PostgresqlServer;
-  beforeAll(async () => { postgresql = await startPostgresql(); }, 30_000);
+  beforeAll(async () => {
+    postgresql = await startPostgresql();
+  }, 30_000);
   afterAll(() => postgresql.stop());
   runs(async () => ({ environment: { ADIT_DATABASE_URL: await postgresql.createDatabase() } }));
 });

@@ -115,7 +115,9 @@ export class Model {
     const more = owner !== undefined && client.ownerId === from ? 0 : 1;
     return [
       ...(client.maxTunnels !== null && this.recordsOf(clientId) >= client.maxTunnels ? ['CLIENT_TUNNEL_QUOTA'] : []),
-      ...(owner !== undefined && owner.maxTunnels !== null && this.recordsOfUser(Number(client.ownerId)) + more > owner.maxTunnels ? ['USER_TUNNEL_QUOTA'] : []),
+      ...(owner !== undefined && owner.maxTunnels !== null && this.recordsOfUser(Number(client.ownerId)) + more > owner.maxTunnels
+        ? ['USER_TUNNEL_QUOTA']
+        : []),
     ];
   }
 
@@ -171,7 +173,9 @@ export class Model {
   partedProblems(clientId: number, ownerId: number | null): Problems {
     const before = this.clients.get(clientId)?.ownerId ?? null;
     if (before === null || before === ownerId) return [];
-    const [own, others] = [true, false].map((own) => [...this.hosts.values()].filter((host) => (host.clientId === clientId) === own && this.clients.get(host.clientId)?.ownerId === before));
+    const [own, others] = [true, false].map((own) =>
+      [...this.hosts.values()].filter((host) => (host.clientId === clientId) === own && this.clients.get(host.clientId)?.ownerId === before)
+    );
     return own?.some((host) => others?.some((other) => schemesMeet(host.scheme, other.scheme) && serveTheSame(host, other))) === true ? ['HOST_OVERLAP'] : [];
   }
 
@@ -215,7 +219,16 @@ export function isPast(expiresAt: string | null): boolean {
 }
 
 /** Names that requests may have, with labels enough to tell the patterns of the operations apart. */
-export const requestNames = ['example.org', 'a.example.org', 'b.example.org', 'x.a.example.org', 'y.a.example.org', 'x.b.example.org', 'x.y.a.example.org', 'other.example.org'];
+export const requestNames = [
+  'example.org',
+  'a.example.org',
+  'b.example.org',
+  'x.a.example.org',
+  'y.a.example.org',
+  'x.b.example.org',
+  'x.y.a.example.org',
+  'other.example.org',
+];
 /** The paths of requests. */
 export const requestPaths = ['/', '/x', '/x/y', '/x/y/z', '/xy'];
 

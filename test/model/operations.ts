@@ -82,37 +82,68 @@ function change<T>(records: Map<number, T>, id: number, fields: Partial<T>): voi
 
 /** Users are for administrators only (2.3). */
 const forAdministrators = (caller: Caller, problems: () => Problems): Problems => caller === null ? problems() : ['FORBIDDEN'];
-const nameProblems = ({ users }: Model, name: string | undefined, except?: number): Problems => name === 'admin' || [...users].some(([id, user]) => id !== except && user.username === name) ? ['USERNAME_DUPLICATE'] : [];
+const nameProblems = ({ users }: Model, name: string | undefined, except?: number): Problems =>
+  name === 'admin' || [...users].some(([id, user]) => id !== except && user.username === name) ? ['USERNAME_DUPLICATE'] : [];
 
 const createUser: Choose = (_model, random, caller) => {
-  const input = { username: random.once(12) ? 'admin' : random.of(names), maxClients: random.maybe(limits(1, 2, 4)) ?? null, maxTunnels: random.maybe(limits(2, 5, 9)) ?? null, expiresAt: random.maybe(orNull(times), 4) ?? null };
+  const input = {
+    username: random.once(12) ? 'admin' : random.of(names),
+    maxClients: random.maybe(limits(1, 2, 4)) ?? null,
+    maxTunnels: random.maybe(limits(2, 5, 9)) ?? null,
+    expiresAt: random.maybe(orNull(times), 4) ?? null,
+  };
   return {
-    name: 'createUser', caller,
+    name: 'createUser',
+    caller,
     graphql: { text: 'mutation ($input: CreateUserInput!) { createUser(input: $input) { id } }', variables: { input: { ...input, password: 'a password' } } },
-    legacy: { route: '/user/add/', parameters: { ...spelled({ username: input.username, max_client: input.maxClients, max_tunnel: input.maxTunnels, expire_time: legacyTime(input.expiresAt) }), password: 'a password' } },
+    legacy: {
+      route: '/user/add/',
+      parameters: {
+        ...spelled({ username: input.username, max_client: input.maxClients, max_tunnel: input.maxTunnels, expire_time: legacyTime(input.expiresAt) }),
+        password: 'a password',
+      },
+    },
     problems: (model) => forAdministrators(caller, () => nameProblems(model, input.username)),
-    apply: ({ users }, { id }) => { users.set(id, { ...input, enabled: true }); },
+    apply: ({ users }, { id }) => {
+      users.set(id, { ...input, enabled: true });
+    },
   };
 };
 
 const updateUser: Choose = (model, random, caller) => {
   const id = known(model.users, random);
-  const input = given({ username: random.maybe(names, 4), maxClients: random.maybe(limits(1, 2, 4), 3), maxTunnels: random.maybe(limits(2, 5, 9), 3), expiresAt: random.maybe(orNull(times), 3) });
+  const input = given({
+    username: random.maybe(names, 4),
+    maxClients: random.maybe(limits(1, 2, 4), 3),
+    maxTunnels: random.maybe(limits(2, 5, 9), 3),
+    expiresAt: random.maybe(orNull(times), 3),
+  });
   return {
-    name: 'updateUser', caller,
+    name: 'updateUser',
+    caller,
     graphql: { text: 'mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id } }', variables: { id, input } },
-    legacy: { route: '/user/edit/', parameters: { id, ...spelled({ username: input.username, max_client: input.maxClients, max_tunnel: input.maxTunnels, expire_time: legacyTime(input.expiresAt) }) } },
-    problems: (model) => forAdministrators(caller, () => {
-      const before = model.users.get(id);
-      if (before === undefined) return ['NOT_FOUND'];
-      const { maxClients, expiresAt } = input;
-      const owned = model.clientsOf(id);
-      return [
-        ...nameProblems(model, input.username, id),
-        ...(typeof maxClients === 'number' && maxClients !== before.maxClients && owned.length > maxClients ? ['USER_CLIENTS_ABOVE_QUOTA'] : []),
-        ...(typeof expiresAt === 'string' && expiresAt !== before.expiresAt && owned.some(([, client]) => client.expiresAt !== null && client.expiresAt > expiresAt) ? ['USER_EXPIRES_BEFORE_CLIENT'] : []),
-      ];
-    }),
+    legacy: {
+      route: '/user/edit/',
+      parameters: {
+        id,
+        ...spelled({ username: input.username, max_client: input.maxClients, max_tunnel: input.maxTunnels, expire_time: legacyTime(input.expiresAt) }),
+      },
+    },
+    problems: (model) =>
+      forAdministrators(caller, () => {
+        const before = model.users.get(id);
+        if (before === undefined) return ['NOT_FOUND'];
+        const { maxClients, expiresAt } = input;
+        const owned = model.clientsOf(id);
+        return [
+          ...nameProblems(model, input.username, id),
+          ...(typeof maxClients === 'number' && maxClients !== before.maxClients && owned.length > maxClients ? ['USER_CLIENTS_ABOVE_QUOTA'] : []),
+          ...(typeof expiresAt === 'string' && expiresAt !== before.expiresAt
+              && owned.some(([, client]) => client.expiresAt !== null && client.expiresAt > expiresAt)
+            ? ['USER_EXPIRES_BEFORE_CLIENT']
+            : []),
+        ];
+      }),
     apply: ({ users }) => change<User>(users, id, input),
   };
 };
@@ -120,7 +151,8 @@ const updateUser: Choose = (model, random, caller) => {
 const setUserEnabled: Choose = (model, random, caller) => {
   const [id, enabled] = [known(model.users, random), !random.once(3)];
   return {
-    name: 'setUserEnabled', caller,
+    name: 'setUserEnabled',
+    caller,
     graphql: { text: 'mutation ($id: ID!, $enabled: Boolean!) { setUserEnabled(id: $id, enabled: $enabled) { id } }', variables: { id, enabled } },
     legacy: { route: '/user/changestatus/', parameters: { id, status: enabled } },
     problems: ({ users }) => forAdministrators(caller, () => users.has(id) ? [] : ['NOT_FOUND']),
@@ -131,7 +163,8 @@ const setUserEnabled: Choose = (model, random, caller) => {
 const deleteUser: Choose = (model, random, caller) => {
   const id = known(model.users, random);
   return {
-    name: 'deleteUser', caller,
+    name: 'deleteUser',
+    caller,
     graphql: { text: 'mutation ($id: ID!) { deleteUser(id: $id) }', variables: { id } },
     legacy: { route: '/user/del/', parameters: { id } },
     problems: ({ users }) => forAdministrators(caller, () => users.has(id) ? [] : ['NOT_FOUND']),
@@ -142,29 +175,64 @@ const deleteUser: Choose = (model, random, caller) => {
   };
 };
 
-const keyProblems = ({ clients }: Model, key: string | undefined, except?: number): Problems => key !== undefined && [...clients].some(([id, client]) => id !== except && client.verifyKey === key) ? ['VKEY_DUPLICATE'] : [];
+const keyProblems = ({ clients }: Model, key: string | undefined, except?: number): Problems =>
+  key !== undefined && [...clients].some(([id, client]) => id !== except && client.verifyKey === key) ? ['VKEY_DUPLICATE'] : [];
 
 const createClient: Choose = (model, random, caller) => {
-  const input = { verifyKey: random.once(3) ? random.of(keys) : `a key of its own: ${random.below(2 ** 30)}`, ownerId: random.once(3) ? null : known(model.users, random), maxTunnels: random.maybe(limits(1, 3, 6)) ?? null, expiresAt: random.maybe(orNull(times), 4) ?? null };
+  const input = {
+    verifyKey: random.once(3) ? random.of(keys) : `a key of its own: ${random.below(2 ** 30)}`,
+    ownerId: random.once(3) ? null : known(model.users, random),
+    maxTunnels: random.maybe(limits(1, 3, 6)) ?? null,
+    expiresAt: random.maybe(orNull(times), 4) ?? null,
+  };
   // Of what a user sends, only what owners may set counts; the key is generated (2.2).
   const counts = caller === null ? input : { ...input, ownerId: caller, maxTunnels: null, expiresAt: null };
   return {
-    name: 'createClient', caller,
+    name: 'createClient',
+    caller,
     graphql: { text: 'mutation ($input: CreateClientInput!) { createClient(input: $input) { id verifyKey } }', variables: { input } },
-    legacy: { route: '/client/add/', parameters: spelled({ vkey: input.verifyKey, user_id: input.ownerId ?? 0, max_tunnel: input.maxTunnels, expire_time: legacyTime(input.expiresAt) }) },
-    problems: (model) => [...model.ownerProblems(counts.ownerId, counts.expiresAt), ...model.clientRoomProblems(counts.ownerId), ...(caller === null ? keyProblems(model, input.verifyKey) : [])],
-    apply: ({ clients }, { id }) => { clients.set(id, { ...counts, verifyKey: caller === null ? input.verifyKey : null, enabled: true, disabledByAdmin: false }); },
+    legacy: {
+      route: '/client/add/',
+      parameters: spelled({ vkey: input.verifyKey, user_id: input.ownerId ?? 0, max_tunnel: input.maxTunnels, expire_time: legacyTime(input.expiresAt) }),
+    },
+    problems: (
+      model,
+    ) => [
+      ...model.ownerProblems(counts.ownerId, counts.expiresAt),
+      ...model.clientRoomProblems(counts.ownerId),
+      ...(caller === null ? keyProblems(model, input.verifyKey) : []),
+    ],
+    apply: ({ clients }, { id }) => {
+      clients.set(id, { ...counts, verifyKey: caller === null ? input.verifyKey : null, enabled: true, disabledByAdmin: false });
+    },
   };
 };
 
 const updateClient: Choose = (model, random, caller) => {
   const id = knownClient(model, random, caller);
-  const input = given({ verifyKey: random.maybe(keys, 6), ownerId: random.maybe([null, known(model.users, random), known(model.users, random)], 3), maxTunnels: random.maybe(limits(1, 3, 6), 3), expiresAt: random.maybe(orNull(times), 4) });
+  const input = given({
+    verifyKey: random.maybe(keys, 6),
+    ownerId: random.maybe([null, known(model.users, random), known(model.users, random)], 3),
+    maxTunnels: random.maybe(limits(1, 3, 6), 3),
+    expiresAt: random.maybe(orNull(times), 4),
+  });
   const counts: typeof input = caller === null ? input : {};
   return {
-    name: 'updateClient', caller,
+    name: 'updateClient',
+    caller,
     graphql: { text: 'mutation ($id: ID!, $input: UpdateClientInput!) { updateClient(id: $id, input: $input) { id } }', variables: { id, input } },
-    legacy: { route: '/client/edit/', parameters: { id, ...spelled({ vkey: input.verifyKey, user_id: input.ownerId === null ? 0 : input.ownerId, max_tunnel: input.maxTunnels, expire_time: legacyTime(input.expiresAt) }) } },
+    legacy: {
+      route: '/client/edit/',
+      parameters: {
+        id,
+        ...spelled({
+          vkey: input.verifyKey,
+          user_id: input.ownerId === null ? 0 : input.ownerId,
+          max_tunnel: input.maxTunnels,
+          expire_time: legacyTime(input.expiresAt),
+        }),
+      },
+    },
     problems: (model) => {
       const theirs = model.clientProblems(caller, id);
       const before = model.clients.get(id);
@@ -186,7 +254,8 @@ const updateClient: Choose = (model, random, caller) => {
 const setClientEnabled: Choose = (model, random, caller) => {
   const [id, enabled] = [knownClient(model, random, caller), !random.once(3)];
   return {
-    name: 'setClientEnabled', caller,
+    name: 'setClientEnabled',
+    caller,
     graphql: { text: 'mutation ($id: ID!, $enabled: Boolean!) { setClientEnabled(id: $id, enabled: $enabled) { id } }', variables: { id, enabled } },
     legacy: { route: '/client/changestatus/', parameters: { id, status: enabled } },
     problems: (model) => {
@@ -196,14 +265,16 @@ const setClientEnabled: Choose = (model, random, caller) => {
       // What an administrator or an expiry disabled, only an administrator enables (D12). The owner, who calls, has not expired.
       return client.disabledByAdmin || (client.expiresAt !== null && Date.parse(client.expiresAt) <= Date.now()) ? ['FORBIDDEN'] : [];
     },
-    apply: ({ clients }) => change<Client>(clients, id, { enabled, disabledByAdmin: !enabled && (caller === null || clients.get(id)?.disabledByAdmin === true) }),
+    apply: ({ clients }) =>
+      change<Client>(clients, id, { enabled, disabledByAdmin: !enabled && (caller === null || clients.get(id)?.disabledByAdmin === true) }),
   };
 };
 
 const deleteClient: Choose = (model, random, caller) => {
   const id = knownClient(model, random, caller);
   return {
-    name: 'deleteClient', caller,
+    name: 'deleteClient',
+    caller,
     graphql: { text: 'mutation ($id: ID!) { deleteClient(id: $id) }', variables: { id } },
     legacy: { route: '/client/del/', parameters: { id } },
     problems: (model) => model.clientProblems(caller, id),
@@ -214,15 +285,30 @@ const deleteClient: Choose = (model, random, caller) => {
 /** Guessed passwords are throttled for users, so they choose none (limits.md); the server generates those of p2p tunnels. */
 const createTunnel: Choose = (model, random, caller) => {
   const mode: Mode = random.of(caller === null ? ['TCP', 'TCP', 'UDP', 'SECRET', 'P2P'] : ['TCP', 'TCP', 'UDP', 'P2P']);
-  const input = given({ clientId: knownClient(model, random, caller), mode, port: random.maybe(orNull(model.ports)), password: caller === null && !hasPort(mode) ? random.maybe(passwords) : undefined });
+  const input = given({
+    clientId: knownClient(model, random, caller),
+    mode,
+    port: random.maybe(orNull(model.ports)),
+    password: caller === null && !hasPort(mode) ? random.maybe(passwords) : undefined,
+  });
   const { clientId, port = null, password = null } = { clientId: 0, ...input };
   return {
-    name: 'createTunnel', caller,
-    graphql: { text: `mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { ${tunnelFields} } }`, variables: { input: { ...input, serverIp } } },
-    legacy: { route: '/index/add/', parameters: { ...spelled({ client_id: clientId, port: input.port, password: input.password }), type: legacyModes[mode], server_ip: serverIp } },
+    name: 'createTunnel',
+    caller,
+    graphql: {
+      text: `mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { ${tunnelFields} } }`,
+      variables: { input: { ...input, serverIp } },
+    },
+    legacy: {
+      route: '/index/add/',
+      parameters: { ...spelled({ client_id: clientId, port: input.port, password: input.password }), type: legacyModes[mode], server_ip: serverIp },
+    },
     problems: (model) => [
-      ...(mode === 'SECRET' && password === null ? ['INVALID_INPUT'] : []), ...model.portProblems(mode, port),
-      ...model.clientProblems(caller, clientId), ...model.roomProblems(clientId), ...model.passwordProblems(mode, password),
+      ...(mode === 'SECRET' && password === null ? ['INVALID_INPUT'] : []),
+      ...model.portProblems(mode, port),
+      ...model.clientProblems(caller, clientId),
+      ...model.roomProblems(clientId),
+      ...model.passwordProblems(mode, password),
     ],
     apply: (model, made) => {
       if (hasPort(mode) && port === null) expectAssigned(model, mode, made.port);
@@ -234,7 +320,8 @@ const createTunnel: Choose = (model, random, caller) => {
 const copyTunnel: Choose = (model, random, caller) => {
   const id = knownRecord(model, model.tunnels, random, caller);
   return {
-    name: 'copyTunnel', caller,
+    name: 'copyTunnel',
+    caller,
     graphql: { text: `mutation ($id: ID!) { copyTunnel(id: $id) { ${tunnelFields} } }`, variables: { id } },
     legacy: { route: '/index/copy/', parameters: { id } },
     problems: (model) => {
@@ -255,17 +342,33 @@ const copyTunnel: Choose = (model, random, caller) => {
 const updateTunnel: Choose = (model, random, caller) => {
   const id = knownRecord(model, model.tunnels, random, caller);
   const input = given({
-    clientId: random.maybe([knownClient(model, random, caller)], 3), port: random.maybe(orNull(model.ports)),
-    mode: caller === null ? random.maybe<Mode>(['TCP', 'UDP', 'SECRET', 'P2P'], 4) : undefined, password: caller === null ? random.maybe(passwords, 4) : undefined,
+    clientId: random.maybe([knownClient(model, random, caller)], 3),
+    port: random.maybe(orNull(model.ports)),
+    mode: caller === null ? random.maybe<Mode>(['TCP', 'UDP', 'SECRET', 'P2P'], 4) : undefined,
+    password: caller === null ? random.maybe(passwords, 4) : undefined,
   });
   const next = (before: Tunnel) => {
     const mode = input.mode ?? before.mode;
-    return { ...before, ...input, mode, port: hasPort(mode) ? input.port === undefined ? before.port : input.port : null, password: input.password ?? before.password };
+    return {
+      ...before,
+      ...input,
+      mode,
+      port: hasPort(mode) ? input.port === undefined ? before.port : input.port : null,
+      password: input.password ?? before.password,
+    };
   };
   return {
-    name: 'updateTunnel', caller,
+    name: 'updateTunnel',
+    caller,
     graphql: { text: `mutation ($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { ${tunnelFields} } }`, variables: { id, input } },
-    legacy: { route: '/index/edit/', parameters: { id, ...spelled({ client_id: input.clientId, port: input.port === null ? 0 : input.port, password: input.password }), ...(input.mode && { type: legacyModes[input.mode] }) } },
+    legacy: {
+      route: '/index/edit/',
+      parameters: {
+        id,
+        ...spelled({ client_id: input.clientId, port: input.port === null ? 0 : input.port, password: input.password }),
+        ...(input.mode && { type: legacyModes[input.mode] }),
+      },
+    },
     problems: (model) => {
       const before = model.tunnels.get(id);
       const theirs = model.recordProblems(caller, before);
@@ -294,7 +397,8 @@ const updateTunnel: Choose = (model, random, caller) => {
 const startTunnel: Choose = (model, random, caller) => {
   const id = knownRecord(model, model.tunnels, random, caller);
   return {
-    name: 'startTunnel', caller,
+    name: 'startTunnel',
+    caller,
     graphql: { text: `mutation ($id: ID!) { startTunnel(id: $id) { ${tunnelFields} } }`, variables: { id } },
     legacy: { route: '/index/start/', parameters: { id } },
     problems: (model) => {
@@ -310,7 +414,8 @@ const startTunnel: Choose = (model, random, caller) => {
 const stopTunnel: Choose = (model, random, caller) => {
   const id = knownRecord(model, model.tunnels, random, caller);
   return {
-    name: 'stopTunnel', caller,
+    name: 'stopTunnel',
+    caller,
     graphql: { text: `mutation ($id: ID!) { stopTunnel(id: $id) { ${tunnelFields} } }`, variables: { id } },
     legacy: { route: '/index/stop/', parameters: { id } },
     problems: (model) => model.recordProblems(caller, model.tunnels.get(id)),
@@ -321,41 +426,61 @@ const stopTunnel: Choose = (model, random, caller) => {
 const deleteTunnel: Choose = (model, random, caller) => {
   const id = knownRecord(model, model.tunnels, random, caller);
   return {
-    name: 'deleteTunnel', caller,
+    name: 'deleteTunnel',
+    caller,
     graphql: { text: 'mutation ($id: ID!) { deleteTunnel(id: $id) }', variables: { id } },
     legacy: { route: '/index/del/', parameters: { id } },
     problems: (model) => model.recordProblems(caller, model.tunnels.get(id)),
-    apply: ({ tunnels }) => { tunnels.delete(id); },
+    apply: ({ tunnels }) => {
+      tunnels.delete(id);
+    },
   };
 };
 
 const createHost: Choose = (model, random, caller) => {
   const route = { clientId: knownClient(model, random, caller), host: random.of(hostNames), location: random.of(locations), scheme: random.of(schemes) };
   return {
-    name: 'createHost', caller,
+    name: 'createHost',
+    caller,
     graphql: { text: 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', variables: { input: route } },
-    legacy: { route: '/index/addhost/', parameters: spelled({ client_id: route.clientId, host: route.host, location: route.location, scheme: route.scheme.toLowerCase() }) },
+    legacy: {
+      route: '/index/addhost/',
+      parameters: spelled({ client_id: route.clientId, host: route.host, location: route.location, scheme: route.scheme.toLowerCase() }),
+    },
     problems: (model) => {
       const withoutClient = [...model.clientProblems(caller, route.clientId), ...model.roomProblems(route.clientId)];
       return withoutClient.length > 0 ? withoutClient : model.routeProblems(route);
     },
-    apply: ({ hosts }, { id }) => { hosts.set(id, { ...route, enabled: true }); },
+    apply: ({ hosts }, { id }) => {
+      hosts.set(id, { ...route, enabled: true });
+    },
   };
 };
 
 const updateHost: Choose = (model, random, caller) => {
   const id = knownRecord(model, model.hosts, random, caller);
-  const input = given({ clientId: random.maybe([knownClient(model, random, caller)], 3), host: random.maybe(hostNames, 3), location: random.maybe(locations, 3), scheme: random.maybe(schemes, 3) });
+  const input = given({
+    clientId: random.maybe([knownClient(model, random, caller)], 3),
+    host: random.maybe(hostNames, 3),
+    location: random.maybe(locations, 3),
+    scheme: random.maybe(schemes, 3),
+  });
   return {
-    name: 'updateHost', caller,
+    name: 'updateHost',
+    caller,
     graphql: { text: 'mutation ($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { id } }', variables: { id, input } },
-    legacy: { route: '/index/edithost/', parameters: { id, ...spelled({ client_id: input.clientId, host: input.host, location: input.location, scheme: input.scheme?.toLowerCase() }) } },
+    legacy: {
+      route: '/index/edithost/',
+      parameters: { id, ...spelled({ client_id: input.clientId, host: input.host, location: input.location, scheme: input.scheme?.toLowerCase() }) },
+    },
     problems: (model) => {
       const before = model.hosts.get(id);
       const theirs = model.recordProblems(caller, before);
       if (theirs.length > 0 || before === undefined) return theirs;
       const after = { ...before, ...input };
-      const moved = after.clientId !== before.clientId ? [...model.clientProblems(caller, after.clientId), ...model.roomProblems(after.clientId, model.clients.get(before.clientId)?.ownerId)] : [];
+      const moved = after.clientId !== before.clientId
+        ? [...model.clientProblems(caller, after.clientId), ...model.roomProblems(after.clientId, model.clients.get(before.clientId)?.ownerId)]
+        : [];
       const same = after.clientId === before.clientId && after.host === before.host && after.location === before.location && after.scheme === before.scheme;
       return moved.length > 0 ? moved : same ? [] : model.routeProblems(after, id);
     },
@@ -368,7 +493,8 @@ const setHostEnabled: Choose = (model, random, caller) => {
   const enabled = !random.once(3);
   const action = enabled ? 'startHost' : 'stopHost';
   return {
-    name: action, caller,
+    name: action,
+    caller,
     graphql: { text: `mutation ($id: ID!) { ${action}(id: $id) { id } }`, variables: { id } },
     legacy: { route: enabled ? '/index/hoststart/' : '/index/hoststop/', parameters: { id } },
     problems: (model) => model.recordProblems(caller, model.hosts.get(id)),
@@ -379,11 +505,14 @@ const setHostEnabled: Choose = (model, random, caller) => {
 const deleteHost: Choose = (model, random, caller) => {
   const id = knownRecord(model, model.hosts, random, caller);
   return {
-    name: 'deleteHost', caller,
+    name: 'deleteHost',
+    caller,
     graphql: { text: 'mutation ($id: ID!) { deleteHost(id: $id) }', variables: { id } },
     legacy: { route: '/index/delhost/', parameters: { id } },
     problems: (model) => model.recordProblems(caller, model.hosts.get(id)),
-    apply: ({ hosts }) => { hosts.delete(id); },
+    apply: ({ hosts }) => {
+      hosts.delete(id);
+    },
   };
 };
 
@@ -392,15 +521,55 @@ export const serverIp = '127.83.5.1';
 const tunnelFields = 'id port password';
 
 function expectAssigned(model: Model, mode: Mode, port: number | null, except?: number): void {
-  if (port === null || !model.freePorts(mode, except).includes(port)) throw new Error(`port ${port} was assigned, and should be one of ${model.freePorts(mode, except).join(', ')}`);
+  if (port === null || !model.freePorts(mode, except).includes(port)) {
+    throw new Error(`port ${port} was assigned, and should be one of ${model.freePorts(mode, except).join(', ')}`);
+  }
 }
 
 /** Each as often as it stands here, so that there are some records of every kind, and full quotas. */
 const choices: readonly Choose[] = [
-  createUser, createUser, updateUser, updateUser, setUserEnabled, setUserEnabled, deleteUser,
-  createClient, createClient, createClient, createClient, updateClient, updateClient, updateClient, setClientEnabled, setClientEnabled, deleteClient,
-  createTunnel, createTunnel, createTunnel, createTunnel, createTunnel, copyTunnel, updateTunnel, updateTunnel, updateTunnel, startTunnel, startTunnel, stopTunnel, stopTunnel, deleteTunnel, deleteTunnel,
-  createHost, createHost, createHost, createHost, updateHost, updateHost, updateHost, setHostEnabled, setHostEnabled, deleteHost,
+  createUser,
+  createUser,
+  updateUser,
+  updateUser,
+  setUserEnabled,
+  setUserEnabled,
+  deleteUser,
+  createClient,
+  createClient,
+  createClient,
+  createClient,
+  updateClient,
+  updateClient,
+  updateClient,
+  setClientEnabled,
+  setClientEnabled,
+  deleteClient,
+  createTunnel,
+  createTunnel,
+  createTunnel,
+  createTunnel,
+  createTunnel,
+  copyTunnel,
+  updateTunnel,
+  updateTunnel,
+  updateTunnel,
+  startTunnel,
+  startTunnel,
+  stopTunnel,
+  stopTunnel,
+  deleteTunnel,
+  deleteTunnel,
+  createHost,
+  createHost,
+  createHost,
+  createHost,
+  updateHost,
+  updateHost,
+  updateHost,
+  setHostEnabled,
+  setHostEnabled,
+  deleteHost,
 ];
 
 /** Clients from which on none are added. */

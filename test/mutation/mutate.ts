@@ -21,19 +21,29 @@ import { Trial } from './trial.ts';
  * PATH: only files below it. `--suites`: the most that a mutant is tried with, the nearest first. Ends with 1 when fewer than `goal` of the mutants are noticed or
  * explained (explained.ts).
  */
-const { values, positionals } = parseArgs({ allowPositionals: true, options: {
-  count: { type: 'string', default: '400' }, seed: { type: 'string', default: '1' }, workers: { type: 'string', default: '2' },
-  suites: { type: 'string', default: '24' }, goal: { type: 'string', default: '0.9' },
-} });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    count: { type: 'string', default: '400' },
+    seed: { type: 'string', default: '1' },
+    workers: { type: 'string', default: '2' },
+    suites: { type: 'string', default: '24' },
+    goal: { type: 'string', default: '0.9' },
+  },
+});
 const whole = z.coerce.number().int().min(0);
-const options = z.object({ count: whole.min(1), seed: whole, workers: whole.min(1), suites: whole.min(1), goal: z.coerce.number().min(0).max(1) }).parse(values);
+const options = z.object({ count: whole.min(1), seed: whole, workers: whole.min(1), suites: whole.min(1), goal: z.coerce.number().min(0).max(1) }).parse(
+  values,
+);
 
 /** Suites that a mutant is tried with before the others: mostly they notice it. */
 const FIRST_SUITES = 4;
 
 const root = path.resolve(import.meta.dirname, '../..');
 const cache = path.join(root, '.cache', 'mutation');
-const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\n').filter((file) => file !== '' && existsSync(path.join(root, file)));
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\n').filter((file) =>
+  file !== '' && existsSync(path.join(root, file))
+);
 const chosen = tracked.filter((file) => /^src\/.*\.ts$/.test(file) && modules.some((module) => file.startsWith(module)))
   .filter((file) => positionals.length === 0 || positionals.some((wanted) => file.startsWith(path.normalize(wanted))));
 const mutants = sample(chosen.flatMap((file) => mutantsOf(file, readFileSync(path.join(root, file), 'utf8'))), options);
@@ -41,7 +51,13 @@ if (mutants.length === 0) throw new Error(`there is nothing to change in ${posit
 
 const graph = await SuiteGraph.of(root, tracked.filter((file) => file.endsWith('.test.ts')));
 const sound = new Map();
-const copied = [...tracked, 'dist', ...readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) => path.basename(name) === 'generated').map((name) => path.join('src', name))];
+const copied = [
+  ...tracked,
+  'dist',
+  ...readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) => path.basename(name) === 'generated').map((name) =>
+    path.join('src', name)
+  ),
+];
 rmSync(cache, { recursive: true, force: true });
 // One PostgreSQL server for all runs, where it is installed; it ends with its input, which ends with this program.
 const postgresql = spawn(process.execPath, ['--import', 'tsx', 'test/support/shared-postgresql.ts'], { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });

@@ -16,7 +16,21 @@ export interface Mutant {
 }
 
 const binary: Readonly<Record<string, string>> = {
-  '<': '<=', '<=': '<', '>': '>=', '>=': '>', '===': '!==', '!==': '===', '+': '-', '-': '+', '*': '/', '/': '*', '%': '*', '&': '|', '|': '&', '<<': '>>', '>>>': '<<',
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '===': '!==',
+  '!==': '===',
+  '+': '-',
+  '-': '+',
+  '*': '/',
+  '/': '*',
+  '%': '*',
+  '&': '|',
+  '|': '&',
+  '<<': '>>',
+  '>>>': '<<',
 };
 const logical: Readonly<Record<string, string>> = { '&&': '||', '||': '&&' };
 const assignment: Readonly<Record<string, string>> = { '+=': '-=', '-=': '+=', '&&=': '=', '||=': '=', '??=': '=' };
@@ -46,7 +60,9 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     for (const value of ['true', 'false']) add(node, spanOf(test), value);
   };
   t.traverseFast(parse(source, { sourceType: 'module', plugins: ['typescript', 'explicitResourceManagement'] }), (node) => {
-    if (t.isTSType(node) || t.isTSTypeParameterInstantiation(node) || t.isTSInterfaceDeclaration(node) || t.isImportDeclaration(node)) return t.traverseFast.skip;
+    if (t.isTSType(node) || t.isTSTypeParameterInstantiation(node) || t.isTSInterfaceDeclaration(node) || t.isImportDeclaration(node)) {
+      return t.traverseFast.skip;
+    }
     if (t.isBinaryExpression(node) && !(node.operator === '+' && [node.left, node.right].some(isText))) operator(node, binary);
     else if (t.isLogicalExpression(node)) operator(node, logical);
     else if (t.isAssignmentExpression(node)) operator(node, assignment);
@@ -55,7 +71,9 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     else if (t.isBooleanLiteral(node)) add(node, spanOf(node), String(!node.value));
     else if (t.isIfStatement(node)) condition(node, node.test);
     else if (t.isConditionalExpression(node)) condition(node, node.test);
-    else if (t.isExpressionStatement(node) && isCall(node.expression) && !toldOnly.test(source.slice(spanOf(node).start, spanOf(node).end))) add(node, spanOf(node), ';');
+    else if (t.isExpressionStatement(node) && isCall(node.expression) && !toldOnly.test(source.slice(spanOf(node).start, spanOf(node).end))) {
+      add(node, spanOf(node), ';');
+    }
     return undefined;
   });
   return mutants;

@@ -2,8 +2,20 @@ import type { Mutant } from './operators.ts';
 
 /** The parts of the program that mutants are spread over, each with as many as the others as far as it has them. */
 export const modules = [
-  'src/rules/', 'src/schema/', 'src/legacy/', 'src/store/', 'src/engine/limits/', 'src/engine/http/', 'src/engine/vhost/', 'src/engine/bridge/', 'src/engine/tunnels/', 'src/wire/',
-  'src/agent/', 'src/http/', 'src/settings/', 'src/stream-handlers/',
+  'src/rules/',
+  'src/schema/',
+  'src/legacy/',
+  'src/store/',
+  'src/engine/limits/',
+  'src/engine/http/',
+  'src/engine/vhost/',
+  'src/engine/bridge/',
+  'src/engine/tunnels/',
+  'src/wire/',
+  'src/agent/',
+  'src/http/',
+  'src/settings/',
+  'src/stream-handlers/',
 ] as const;
 
 /** Chooses mutants at random, the same ones for the same seed and sources. */

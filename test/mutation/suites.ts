@@ -18,7 +18,16 @@ export class SuiteGraph {
   /** @param root of the repository @param suites paths from there */
   static async of(root: string, suites: readonly string[]): Promise<SuiteGraph> {
     const { metafile } = await build({
-      absWorkingDir: root, entryPoints: [...suites, PROGRAM], outdir: 'nowhere', bundle: true, write: false, metafile: true, packages: 'external', platform: 'node', format: 'esm', logLevel: 'error',
+      absWorkingDir: root,
+      entryPoints: [...suites, PROGRAM],
+      outdir: 'nowhere',
+      bundle: true,
+      write: false,
+      metafile: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'error',
     });
     const importers = new Map<string, string[]>();
     const add = (imported: string, by: string): void => void importers.set(imported, [...importers.get(imported) ?? [], by]);
@@ -40,7 +49,10 @@ export class SuiteGraph {
     }
     const words = new Set(wordsOf(file));
     const ranks = Array.from(distances).filter(([each]) => each.endsWith('.test.ts'))
-      .map(([suite, distance]) => ({ suite, rank: (this.startsProgram(suite) ? LAST : 0) + distance - 1.5 * new Set(wordsOf(suite).filter((word) => words.has(word))).size }));
+      .map(([suite, distance]) => ({
+        suite,
+        rank: (this.startsProgram(suite) ? LAST : 0) + distance - 1.5 * new Set(wordsOf(suite).filter((word) => words.has(word))).size,
+      }));
     return ranks.toSorted((a, b) => a.rank - b.rank || a.suite.localeCompare(b.suite)).map(({ suite }) => suite);
   }
 

@@ -76,7 +76,11 @@ export class Trial {
     mkdirSync(path.dirname(file), { recursive: true });
     await this.#jest(suites, ['--json', '--outputFile', file], MOST_BASELINE_MS);
     const { testResults } = report.parse(JSON.parse(readFileSync(file, 'utf8')));
-    const results = testResults.map(({ name, status, startTime, endTime }) => ({ suite: path.relative(this.#directory, name), passed: status === 'passed', ms: endTime - startTime }));
+    const results = testResults.map(({ name, status, startTime, endTime }) => ({
+      suite: path.relative(this.#directory, name),
+      passed: status === 'passed',
+      ms: endTime - startTime,
+    }));
     for (const suite of suites) {
       const result = results.find((each) => each.suite === suite);
       this.#sound.set(suite, { passes: result?.passed ?? false, ms: result?.ms ?? 0 });
@@ -91,11 +95,16 @@ export class Trial {
   }
 
   async #jest(suites: readonly string[], options: readonly string[], mostMs: number): Promise<{ code: number | null; output: string; late: boolean }> {
-    const jest = spawn(process.execPath, ['node_modules/jest/bin/jest.js', '--runInBand', '--forceExit', ...options, '--runTestsByPath', ...suites],
-      { cwd: this.#directory, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+    const jest = spawn(process.execPath, ['node_modules/jest/bin/jest.js', '--runInBand', '--forceExit', ...options, '--runTestsByPath', ...suites], {
+      cwd: this.#directory,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
+    });
     running.add(jest.pid);
     let output = '';
-    jest.stderr.setEncoding('utf8').on('data', (text: string) => { output += text; });
+    jest.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
     let late = false;
     const timeout = setTimeout(() => {
       late = true;

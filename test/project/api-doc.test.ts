@@ -40,7 +40,10 @@ function writeExample(): void {
 
 /** Runs a program of the packages in the example's directory. @returns what it printed @throws when it fails */
 async function runTool(script: string, args: readonly string[] = [], environment: Readonly<Record<string, string>> = {}): Promise<string> {
-  const run = promisify(execFile)(process.execPath, [path.join(root, 'node_modules', script), ...args], { cwd: directory, env: { ...process.env, ...environment } });
+  const run = promisify(execFile)(process.execPath, [path.join(root, 'node_modules', script), ...args], {
+    cwd: directory,
+    env: { ...process.env, ...environment },
+  });
   const { stdout } = await run.catch((error: Error & { stdout: string }) => {
     throw new Error(`${error.message}\n${error.stdout}`);
   });
@@ -79,7 +82,7 @@ describe("the doc's example", () => {
     const original = /^```ts file=src\/main\.ts\n(.*?)^```$/ms.exec(doc)?.[1] ?? '';
     writeFileSync(main, original.replace("'FORBIDDEN'", "'FORBIDEN'").replace('lineOf(client)', 'client.remark'));
     const refused = runTool('typescript/bin/tsc');
-    await expect(refused).rejects.toThrow("have no overlap");
+    await expect(refused).rejects.toThrow('have no overlap');
     await expect(refused).rejects.toThrow("Property 'remark' does not exist");
   }, 60_000);
 });

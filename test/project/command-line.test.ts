@@ -10,12 +10,19 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
 
-interface Outcome { code: number; stdout: string; stderr: string }
+interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
 
 /** Runs the compiled program in an empty directory and environment. */
 function adit(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [...quickStart, programOf(), ...args], { cwd: directory, env: { PATH: process.env['PATH'] ?? '', ...environment } }, (_, stdout, stderr) => {
+    const child = execFile(process.execPath, [...quickStart, programOf(), ...args], {
+      cwd: directory,
+      env: { PATH: process.env['PATH'] ?? '', ...environment },
+    }, (_, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });
     });
   });
@@ -59,14 +66,31 @@ describe('the command line', () => {
     await once(occupant, 'listening');
     const { port } = occupant.address() as AddressInfo;
     const host = `--${taken.replace(/-.*/, '')}-host`;
-    const { code, stdout, stderr } = await adit(['server', '--log-level', 'error', host, '127.0.0.1', ...ports.flatMap((name) => [`--${name}`, name === taken ? `${port}` : '0'])]);
+    const { code, stdout, stderr } = await adit([
+      'server',
+      '--log-level',
+      'error',
+      host,
+      '127.0.0.1',
+      ...ports.flatMap((name) => [`--${name}`, name === taken ? `${port}` : '0']),
+    ]);
     occupant.close();
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `adit: can't listen on 127.0.0.1:${port} (${host}, --${taken}): port ${port} is occupied\n` });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `adit: can't listen on 127.0.0.1:${port} (${host}, --${taken}): port ${port} is occupied\n`,
+    });
   });
 
   test('says in one line that an address can not be used, with exit code 1', async () => {
     const { code, stdout, stderr } = await adit(['server', '--log-level', 'error', '--http-host', '192.0.2.1', ...ports.flatMap((name) => [`--${name}`, '0'])]);
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^adit: can't listen on 192\.0\.2\.1(:0)? \(--http-host, --http-port\): address 192\.0\.2\.1 does not belong to this machine\n$/) });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^adit: can't listen on 192\.0\.2\.1(:0)? \(--http-host, --http-port\): address 192\.0\.2\.1 does not belong to this machine\n$/,
+      ),
+    });
   });
 
   test.each([
@@ -74,7 +98,11 @@ describe('the command line', () => {
     ['an unknown command', ['serve'], "unknown command 'serve'"],
     ['an agent without its server', ['agent', '--vkey', 'k'], '--server: give the bridge of the server'],
     ['an unknown flag of the agent', ['agent', '--server', 'h:1', '--vkey', 'k', '--fast'], "unknown option '--fast'"],
-    ['a bad fingerprint', ['agent', '--server', 'h:1', '--vkey', 'k', '--tls-fingerprint', 'ab:cd'], '--tls-fingerprint: must be a SHA-256 fingerprint, 64 hex digits'],
+    [
+      'a bad fingerprint',
+      ['agent', '--server', 'h:1', '--vkey', 'k', '--tls-fingerprint', 'ab:cd'],
+      '--tls-fingerprint: must be a SHA-256 fingerprint, 64 hex digits',
+    ],
     ['a bad server', ['agent', '--server', 'h', '--vkey', 'k'], '--server: must be HOST:PORT'],
   ])('refuses %s with exit code 2', async (_, args, message) => {
     const { code, stderr } = await adit(args);

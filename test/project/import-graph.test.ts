@@ -19,10 +19,16 @@ function importsBetweenFolders(directory: string): Set<string> {
 }
 
 /** The arrows of the mermaid diagrams of docs/architecture.md, by the directory that the comment in its first line names. */
-const diagrams = new Map([...readFileSync(path.join(root, 'docs/architecture.md'), 'utf8').matchAll(/```mermaid\n(?:[^`\n]*\n)?%% imports of (\S+)\n([^`]*)```/g)].map(([, directory = '', text = '']) => {
-  const arrows = [...text.matchAll(/^ *([\w-]+) --> (.+)$/gm)].flatMap(([, from = '', to = '']) => to.split(' & ').map((folder) => `${from} --> ${folder}`));
-  return [directory, arrows] as const;
-}));
+const diagrams = new Map(
+  [...readFileSync(path.join(root, 'docs/architecture.md'), 'utf8').matchAll(/```mermaid\n(?:[^`\n]*\n)?%% imports of (\S+)\n([^`]*)```/g)].map(
+    ([, directory = '', text = '']) => {
+      const arrows = [...text.matchAll(/^ *([\w-]+) --> (.+)$/gm)].flatMap(([, from = '', to = '']) =>
+        to.split(' & ').map((folder) => `${from} --> ${folder}`)
+      );
+      return [directory, arrows] as const;
+    },
+  ),
+);
 
 /** Whether no folder imports one that, through others, imports it. */
 function isAcyclic(arrows: Iterable<string>): boolean {

@@ -32,8 +32,16 @@ async function lint(directory: string, program: string, args: readonly string[])
 
 /** The imports, as `from -> to`, that the directions of imports forbid among these files. */
 async function forbidden(files: Readonly<Record<string, string>>): Promise<string[]> {
-  const report = await lint(checkout(files), 'dependency-cruiser/bin/dependency-cruise.mjs', ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src']);
-  const { summary } = z.object({ summary: z.object({ violations: z.array(z.object({ from: z.string(), to: z.string(), rule: z.object({ name: z.string() }) })) }) }).parse(JSON.parse(report));
+  const report = await lint(checkout(files), 'dependency-cruiser/bin/dependency-cruise.mjs', [
+    '--config',
+    '.dependency-cruiser.cjs',
+    '--output-type',
+    'json',
+    'src',
+  ]);
+  const { summary } = z.object({
+    summary: z.object({ violations: z.array(z.object({ from: z.string(), to: z.string(), rule: z.object({ name: z.string() }) })) }),
+  }).parse(JSON.parse(report));
   return [...new Set(summary.violations.map(({ from, to }) => `${from} -> ${to}`))].toSorted();
 }
 
@@ -41,7 +49,9 @@ async function forbidden(files: Readonly<Record<string, string>>): Promise<strin
 const importing = (...targets: string[]) => targets.map((target) => `import '../${target}';\n`).join('');
 
 test('imports between rooms go one way', async () => {
-  const leaves = Object.fromEntries(['rules', 'wire', 'settings', 'store', 'engine', 'agent', 'schema', 'legacy', 'http'].map((room) => [`src/${room}/leaf.ts`, 'export {};']));
+  const leaves = Object.fromEntries(
+    ['rules', 'wire', 'settings', 'store', 'engine', 'agent', 'schema', 'legacy', 'http'].map((room) => [`src/${room}/leaf.ts`, 'export {};']),
+  );
   const files = {
     ...leaves,
     'src/engine/face.ts': 'export interface Face { x: 1 }',
@@ -53,8 +63,10 @@ test('imports between rooms go one way', async () => {
     'src/store/bad.ts': importing('settings/leaf.ts', 'rules/leaf.ts', 'schema/leaf.ts'),
     'src/engine/bad.ts': importing('wire/leaf.ts', 'rules/leaf.ts', 'store/leaf.ts', 'agent/leaf.ts'),
     'src/agent/bad.ts': importing('wire/leaf.ts', 'rules/leaf.ts', 'engine/leaf.ts', 'settings/leaf.ts'),
-    'src/schema/bad.ts': importing('rules/leaf.ts', 'store/leaf.ts', 'engine/leaf.ts', 'legacy/leaf.ts') + "import type { Face } from '../engine/face.ts';\nexport type F = Face;\n",
-    'src/legacy/bad.ts': importing('rules/leaf.ts', 'schema/errors.ts', 'schema/leaf.ts', 'store/leaf.ts') + "import type { Face } from '../engine/face.ts';\nexport type F = Face;\n",
+    'src/schema/bad.ts': importing('rules/leaf.ts', 'store/leaf.ts', 'engine/leaf.ts', 'legacy/leaf.ts')
+      + "import type { Face } from '../engine/face.ts';\nexport type F = Face;\n",
+    'src/legacy/bad.ts': importing('rules/leaf.ts', 'schema/errors.ts', 'schema/leaf.ts', 'store/leaf.ts')
+      + "import type { Face } from '../engine/face.ts';\nexport type F = Face;\n",
     'src/http/bad.ts': importing('schema/leaf.ts', 'legacy/leaf.ts', 'server.ts'),
     'src/http/missing.ts': importing('schema/nowhere.ts'),
     'src/main.ts': "import './server.ts';\nimport './engine/leaf.ts';\nimport './http/leaf.ts';\n",
@@ -84,24 +96,30 @@ test('imports between rooms go one way', async () => {
 });
 
 test('imports make no cycles, and what runs needs no dev dependency', async () => {
-  expect(await forbidden({
-    'src/rules/a.ts': "import './b.ts';\n",
-    'src/rules/b.ts': "import './a.ts';\n",
-    'src/rules/c.ts': "import 'fast-check';\nimport 'zod';\n",
-  })).toEqual([
+  expect(
+    await forbidden({
+      'src/rules/a.ts': "import './b.ts';\n",
+      'src/rules/b.ts': "import './a.ts';\n",
+      'src/rules/c.ts': "import 'fast-check';\nimport 'zod';\n",
+    }),
+  ).toEqual([
     'src/rules/a.ts -> src/rules/b.ts',
     expect.stringMatching(/^src\/rules\/c\.ts -> .*node_modules\/fast-check\//),
   ]);
 });
 
 test('any, forgotten promises, unchecked casts and swallowed errors are refused', async () => {
-  const report = await lint(checkout({
-    'src/bad.ts': [
-      'export const anything: any = 1;',
-      'export async function forget() { Promise.resolve(1); }',
-      "export const cast = JSON.parse('{}') as { x: number };",
-      'export function swallow() { try { cast.x; } catch {} }',
-    ].join('\n'),
-  }), 'oxlint/bin/oxlint', ['--type-aware', '--deny-warnings', '--format', 'unix', 'src']);
+  const report = await lint(
+    checkout({
+      'src/bad.ts': [
+        'export const anything: any = 1;',
+        'export async function forget() { Promise.resolve(1); }',
+        "export const cast = JSON.parse('{}') as { x: number };",
+        'export function swallow() { try { cast.x; } catch {} }',
+      ].join('\n'),
+    }),
+    'oxlint/bin/oxlint',
+    ['--type-aware', '--deny-warnings', '--format', 'unix', 'src'],
+  );
   for (const rule of ['no-explicit-any', 'no-floating-promises', 'no-unsafe-type-assertion', 'no-empty']) expect(report).toContain(`(${rule})`);
 });

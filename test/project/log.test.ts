@@ -23,8 +23,13 @@ test("each module's log has its own level, and its children have it too", () => 
       for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level](`at ${level}`);
     }
     expect(write.mock.calls.map(([text]) => String(text).replace(/^\S+ \w+ +/, '').trimEnd())).toEqual([
-      'engine: at debug clientId=1', 'engine: at info clientId=1', 'engine: at warn clientId=1', 'engine: at error clientId=1',
-      'store: at error clientId=1', 'http: at warn clientId=1', 'http: at error clientId=1',
+      'engine: at debug clientId=1',
+      'engine: at info clientId=1',
+      'engine: at warn clientId=1',
+      'engine: at error clientId=1',
+      'store: at error clientId=1',
+      'http: at warn clientId=1',
+      'http: at error clientId=1',
     ]);
   } finally {
     write.mockRestore();

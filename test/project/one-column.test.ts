@@ -20,13 +20,22 @@ const written: Readonly<Record<string, readonly Addition[]>> = {
     "  remark: { audit: 'value', shown: 'remark', input: 'remark', copied: true, declared: true },\n",
     "  columnOfTheTest: { audit: 'value', shown: 'columnOfTheTest', input: 'columnOfTheTest', copied: true, declared: false },\n",
   ]],
-  'src/schema/tunnel/type.ts': [["    remark: t.exposeString('remark', { description: 'A note.' }),\n", "    columnOfTheTest: t.string({ nullable: true, description: 'What else is to say; null = nothing.', resolve: (row) => textOrNull(row.columnOfTheTest) }),\n"]],
+  'src/schema/tunnel/type.ts': [[
+    "    remark: t.exposeString('remark', { description: 'A note.' }),\n",
+    "    columnOfTheTest: t.string({ nullable: true, description: 'What else is to say; null = nothing.', resolve: (row) => textOrNull(row.columnOfTheTest) }),\n",
+  ]],
   'src/schema/tunnel/input.ts': [
-    ["  remark: t.string({ description: 'A note: at most 255 characters.' }),\n", "  columnOfTheTest: t.string({ description: 'What else is to say; null = nothing.' }),\n"],
+    [
+      "  remark: t.string({ description: 'A note: at most 255 characters.' }),\n",
+      "  columnOfTheTest: t.string({ description: 'What else is to say; null = nothing.' }),\n",
+    ],
     ["    remark: () => givenOr(input.remark, ''),\n", "    columnOfTheTest: () => givenOr(input.columnOfTheTest, ''),\n"],
     ["    remark: () => textOf('remark', input.remark),\n", "    columnOfTheTest: () => textOf('columnOfTheTest', input.columnOfTheTest),\n"],
   ],
-  'src/legacy/controllers/index-tunnels.ts': [["  remark: sets('remark', about('A note.', text())),\n", "  column_of_the_test: sets('columnOfTheTest', about('What else is to say.', text())),\n"]],
+  'src/legacy/controllers/index-tunnels.ts': [[
+    "  remark: sets('remark', about('A note.', text())),\n",
+    "  column_of_the_test: sets('columnOfTheTest', about('What else is to say.', text())),\n",
+  ]],
   'src/legacy/operations/records.graphql': [['  stripPrefix\n', '  columnOfTheTest\n']],
   'src/legacy/records/tunnel.ts': [["    StripPre: tunnel.stripPrefix ?? '',\n", "    ColumnOfTheTest: tunnel.columnOfTheTest ?? '',\n"]],
   'src/legacy/shapes.ts': [['  Tunnel: z.object({\n', '    ColumnOfTheTest: text,\n']],
@@ -36,10 +45,15 @@ const files = Object.keys(written);
 /** What the generators make of `stripPrefix`, which is a column of the same kind, they make of the new one. */
 function generated(name: string, text: string, touched: ReadonlySet<string>): string {
   if (/^src\/store\/generated\/\w+\/models\/Tunnel\.ts$/.test(name) && touched.has('prisma/schema.prisma')) {
-    return text.replaceAll('"stripPrefix"', '"stripPrefix" | "columnOfTheTest"').replaceAll(/^ +(?:readonly )?stripPrefix\??: .*\n/gm, (line) => line + line.replace('stripPrefix', 'columnOfTheTest'));
+    return text.replaceAll('"stripPrefix"', '"stripPrefix" | "columnOfTheTest"').replaceAll(
+      /^ +(?:readonly )?stripPrefix\??: .*\n/gm,
+      (line) => line + line.replace('stripPrefix', 'columnOfTheTest'),
+    );
   }
   if (name !== 'src/legacy/generated/graphql.ts') return text;
-  const inputs = touched.has('src/schema/tunnel/input.ts') ? text.replaceAll(/^ +stripPrefix\?: .*\n/gm, (line) => line + line.replace('stripPrefix', 'columnOfTheTest')) : text;
+  const inputs = touched.has('src/schema/tunnel/input.ts')
+    ? text.replaceAll(/^ +stripPrefix\?: .*\n/gm, (line) => line + line.replace('stripPrefix', 'columnOfTheTest'))
+    : text;
   const asked = touched.has('src/schema/tunnel/type.ts') && touched.has('src/legacy/operations/records.graphql');
   return asked ? inputs.replaceAll(' stripPrefix: string | null,', ' stripPrefix: string | null, columnOfTheTest: string | null,') : inputs;
 }
@@ -54,7 +68,11 @@ function textWith(name: string, touched: ReadonlySet<string>): string {
 }
 
 /** The files whose text depends on what was touched. */
-const laidOver = [...files.filter((name) => name.endsWith('.ts')), ...['sqlite', 'postgresql'].map((dialect) => `src/store/generated/${dialect}/models/Tunnel.ts`), 'src/legacy/generated/graphql.ts'];
+const laidOver = [
+  ...files.filter((name) => name.endsWith('.ts')),
+  ...['sqlite', 'postgresql'].map((dialect) => `src/store/generated/${dialect}/models/Tunnel.ts`),
+  'src/legacy/generated/graphql.ts',
+];
 /** What the compiler reads in place of the files of that name. */
 const copy = new Map<string, string>();
 // One process for all programs: what does not change is parsed once.

@@ -54,8 +54,15 @@ const oneOfMany = sized(20, 1);
 const tomlFile = path.join(temporaryDirectory(), 'adit.toml');
 
 /** Those that differ in nothing but their names, once. */
-const parameters = new Map(routes.flatMap((route) => Object.entries(route.parameters).map(([name, { read, kind, choices, maximum }]): [string, Parser] =>
-  [JSON.stringify([String(read), kind, choices, maximum]), [`the parameter ${name} of ${route.path}`, (text) => read(text, name), AditError]]))).values();
+const parameters = new Map(
+  routes.flatMap((route) =>
+    Object.entries(route.parameters).map((
+      [name, { read, kind, choices, maximum }],
+    ): [string, Parser] => [JSON.stringify([String(read), kind, choices, maximum]), [`the parameter ${name} of ${route.path}`, (text) =>
+      read(text, name), AditError]]
+    )
+  ),
+).values();
 
 const scalars = Object.values(schema.getTypeMap()).filter(isScalarType).filter((type) => !isSpecifiedScalarType(type)).flatMap((type): Parser[] => [
   [`the scalar ${type.name} given a text`, (text) => type.parseValue(text), GraphQLError],
@@ -84,30 +91,72 @@ function whole(check: (problems: Problems) => unknown): void {
 }
 
 const inputs: Parser[] = [
-  ['the input of a client', (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { verifyKey: text, remark: text, basicUser: text, basicPassword: text, blocklist: [text, text], allowlistPassword: text, allowlist: [text] })), AditError],
+  [
+    'the input of a client',
+    (text) =>
+      whole((problems) =>
+        clientColumns(problems, { kind: 'anonymous' }, {
+          verifyKey: text,
+          remark: text,
+          basicUser: text,
+          basicPassword: text,
+          blocklist: [text, text],
+          allowlistPassword: text,
+          allowlist: [text],
+        })
+      ),
+    AditError,
+  ],
   ['the remark of a client', (remark) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { remark })), AditError],
-  ['the address lists of a client', (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { blocklist: [text], allowlist: text.split('\n') })), AditError],
+  [
+    'the address lists of a client',
+    (text) => whole((problems) => clientColumns(problems, { kind: 'anonymous' }, { blocklist: [text], allowlist: text.split('\n') })),
+    AditError,
+  ],
   ['the targets of a tunnel', (text) => whole((problems) => tunnelColumns(problems, { targets: [text, text] }, schemaSettings)), AditError],
   ['the address of a tunnel', (serverIp) => whole((problems) => tunnelColumns(problems, { serverIp }, schemaSettings)), AditError],
-  ['other texts of a tunnel', (text) => whole((problems) => tunnelColumns(problems, { remark: text, password: text, localPath: text, stripPrefix: text }, schemaSettings)), AditError],
+  [
+    'other texts of a tunnel',
+    (text) => whole((problems) => tunnelColumns(problems, { remark: text, password: text, localPath: text, stripPrefix: text }, schemaSettings)),
+    AditError,
+  ],
   ['the name of a user', (username) => whole((problems) => userColumns(problems, { username }, schemaSettings)), AditError],
   ['the password of a user', (password) => newPassword({ password }), AditError],
   ['the headers of a host', (text) => headersOf('headers', [text]), AditError],
   ['the Host header of a host', (text) => hostChangeOf('hostChange', text), AditError],
-  ['platform domains', (text) => whole((problems) => platformEntries(problems, [{ id: text, wildcard: text, certificatePath: text, privateKeyPath: text }, { wildcard: `*.${text}` }], [])), AditError],
+  [
+    'platform domains',
+    (text) =>
+      whole((problems) =>
+        platformEntries(problems, [{ id: text, wildcard: text, certificatePath: text, privateKeyPath: text }, { wildcard: `*.${text}` }], [])
+      ),
+    AditError,
+  ],
   ['the question of a diagnosis', (text) => routeQuestion(text, text, 'http'), AditError],
   ['the path of a diagnosis', (text) => routeQuestion('a.com', `/${text}`, 'http'), AditError],
 ];
 
 const rules: Parser[] = [
-  ['expire_time', parseExpireTime], ['an address list', (text) => cleanIpList([text])], ['a target', parseTarget],
+  ['expire_time', parseExpireTime],
+  ['an address list', (text) => cleanIpList([text])],
+  ['a target', parseTarget],
   ['targets', (text) => [targetLines([text]), malformedTarget([text]), dialTargets(text)]],
-  ['port ranges', parsePortRanges, PortRangeError], ['log levels', parseLogLevels, LogLevelsError], ['a host pattern', hostPattern], ['a requested host', requestedHost], ['the host of a URL', hostOfUrl], ['a location', hostLocation],
+  ['port ranges', parsePortRanges, PortRangeError],
+  ['log levels', parseLogLevels, LogLevelsError],
+  ['a host pattern', hostPattern],
+  ['a requested host', requestedHost],
+  ['the host of a URL', hostOfUrl],
+  ['a location', hostLocation],
   ['a path', (text) => [resolvedPath(`/${text}`), routedPath(`/${text}`), routedLocation(`/${text}`)]],
   ['the path of the longest head', (text) => resolvedPath(`/${text}/..`.repeat(Math.max(1, Math.floor(32_768 / (text.length + 4))))), undefined, oneOfMany],
   ['cookies', (text) => [withoutSessionCookies(`${text}; beegosessionID=${text}`), setsSessionCookie(`${text}beegosessionID=${text}`)]],
-  ['a platform pattern', platformWildcard], ['a platform prefix', platformPrefix], ['a bind address', canonicalBindAddress],
-  ["a visitor's address", (text) => turnedAwayBy(text, { globalBlackList: addressSet([text]), ipWhite: true, whiteList: addressSet([`${text}/8`]), blackList: addressSet([]) })],
+  ['a platform pattern', platformWildcard],
+  ['a platform prefix', platformPrefix],
+  ['a bind address', canonicalBindAddress],
+  [
+    "a visitor's address",
+    (text) => turnedAwayBy(text, { globalBlackList: addressSet([text]), ipWhite: true, whiteList: addressSet([`${text}/8`]), blackList: addressSet([]) }),
+  ],
   ['the source of an attempt', (text) => new Attempts().begin('login', text, text, 0)],
   ['a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', text], ['timestamp', text]]))],
   ['the timestamp of a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', 'x'], ['timestamp', text]]))],
@@ -116,10 +165,19 @@ const rules: Parser[] = [
 const programs: Parser[] = [
   ['the options of an agent', (text) => readAgentOptions({ server: text, vkey: text }, { ADIT_LOG_LEVEL: text }), SettingsError],
   ["an agent's configuration file", parseAgentConfig],
-  ["a value of an agent's configuration file", (text) => parseAgentConfig(`server = ${JSON.stringify(text)}\n[hosts.${JSON.stringify(text)}]\nhost = ${JSON.stringify(text)}\ntargets = [${JSON.stringify(text)}]`)],
+  [
+    "a value of an agent's configuration file",
+    (text) =>
+      parseAgentConfig(
+        `server = ${JSON.stringify(text)}\n[hosts.${JSON.stringify(text)}]\nhost = ${JSON.stringify(text)}\ntargets = [${JSON.stringify(text)}]`,
+      ),
+  ],
   ['the health that an agent tells of', (text) => {
     const { data } = healthMessage.safeParse({
-      type: 'health', of: 'tunnel', id: text.length, check: { type: 'http', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: text },
+      type: 'health',
+      of: 'tunnel',
+      id: text.length,
+      check: { type: 'http', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: text },
       targets: [{ target: text, healthy: false, failures: text.length, ageMs: text.length, error: text }],
     });
     return data && afterMessage(undefined, data, [text], 0)?.state([text]);
@@ -127,13 +185,22 @@ const programs: Parser[] = [
   ['what an agent declares', (text) => declarationSchema.safeParse({ type: 'tunnel', name: text, tunnel: { mode: text, port: text.length, targets: [text] } })],
   ["an agent's server", (server) => readAgentOptions({ server, vkey: 'k' }, {}), SettingsError],
   ["the file of an agent's key", (text) => readAgentOptions({ server: 'h:1', vkeyFile: `/nowhere/${text}` }, {}), SettingsError],
-  ['the options of a visitor', (text) => readVisitOptions({ server: text, type: 'secret', password: text, listen: text, tlsFingerprint: text }, {}), SettingsError],
+  [
+    'the options of a visitor',
+    (text) => readVisitOptions({ server: text, type: 'secret', password: text, listen: text, tlsFingerprint: text }, {}),
+    SettingsError,
+  ],
   ["a visitor's port", (listen) => readVisitOptions({ server: 'h:1', type: 'secret', password: 'p', listen }, {}), SettingsError],
   ['the environment', (text) => readSource(environmentSource({ [`ADIT_${text}`]: text }), [])],
-  ['the settings file', (text) => {
-    writeFileSync(tomlFile, text);
-    return readSource(fileSource(tomlFile), []);
-  }, SettingsError, oneOfMany],
+  [
+    'the settings file',
+    (text) => {
+      writeFileSync(tomlFile, text);
+      return readSource(fileSource(tomlFile), []);
+    },
+    SettingsError,
+    oneOfMany,
+  ],
 ];
 
 /** What visitors of tunnels and hosts send first. */
@@ -178,9 +245,17 @@ test('every parser takes less than a second for 64 KB of what makes matchers go 
 }, 60_000);
 
 test('a parser that throws something else, or takes too long, would be found out', () => {
-  expect(() => readAll(['1'], ['broken', () => { throw new TypeError('x'); }, AditError])).toThrow('broken, given "1" (1 characters)');
+  expect(() =>
+    readAll(['1'], ['broken', () => {
+      throw new TypeError('x');
+    }, AditError])
+  ).toThrow('broken, given "1" (1 characters)');
   let now = 0;
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
-  expect(() => readAll(['1'], ['slow', () => { now += 1000; }])).toThrow(/^slow/);
+  expect(() =>
+    readAll(['1'], ['slow', () => {
+      now += 1000;
+    }])
+  ).toThrow(/^slow/);
   clock.mockRestore();
 });

@@ -10,7 +10,9 @@ test('.ci/run installs the package of every program that a suite may ask for', a
 });
 
 test('a missing program is named with its package and the line for .ci/run', () => {
-  expect(missingPrograms(['pebble', 'pebble-challtestsrv'])).toBe('pebble, pebble-challtestsrv are missing: run apt-get install pebble; the list of packages in .ci/run needs the line "  pebble"');
+  expect(missingPrograms(['pebble', 'pebble-challtestsrv'])).toBe(
+    'pebble, pebble-challtestsrv are missing: run apt-get install pebble; the list of packages in .ci/run needs the line "  pebble"',
+  );
   expect(missingPrograms(['initdb'])).toMatch(/^initdb is missing: run apt-get install postgresql; /);
   expect(missingPrograms(['dig', 'curl'])).toMatch(/ needs the lines "  bind9-dnsutils" and "  curl"$/);
 });

@@ -11,7 +11,9 @@ const documents = tracked.filter((file) => file.endsWith('.md'));
 
 /** The anchors of a document, as its readers' programs make them from its headings. */
 function anchorsOf(text: string): ReadonlySet<string> {
-  return new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(/\s/g, '-')));
+  return new Set(
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(/\s/g, '-')),
+  );
 }
 
 /** What `contract ...` can name: the numbers of the sections, and the decisions. */
@@ -35,16 +37,20 @@ test('no comment of the code cites a text that is not in the repository', () => 
 });
 
 test('every link from a document leads to a file of the repository, and to a heading in it', () => {
-  const broken = documents.flatMap((file) => [...read(file).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].flatMap(([link, target = '', anchor]) => {
-    const wanted = target === '' ? file : path.join(path.dirname(file), target);
-    if (!existsSync(path.join(root, wanted))) return [{ file, link }];
-    return anchor === undefined || anchorsOf(read(wanted)).has(anchor) ? [] : [{ file, link }];
-  }));
+  const broken = documents.flatMap((file) =>
+    [...read(file).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].flatMap(([link, target = '', anchor]) => {
+      const wanted = target === '' ? file : path.join(path.dirname(file), target);
+      if (!existsSync(path.join(root, wanted))) return [{ file, link }];
+      return anchor === undefined || anchorsOf(read(wanted)).has(anchor) ? [] : [{ file, link }];
+    })
+  );
   expect(broken).toEqual([]);
 });
 
 test('every document that code or documents name by its path exists', () => {
-  const missing = [...code, ...documents].flatMap((file) => [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].filter(([name]) => !existsSync(path.join(root, name))).map(([name]) => ({ file, name })));
+  const missing = [...code, ...documents].flatMap((file) =>
+    [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].filter(([name]) => !existsSync(path.join(root, name))).map(([name]) => ({ file, name }))
+  );
   expect(missing).toEqual([]);
 });
 

@@ -31,7 +31,9 @@ test('what a process of a suite prints is kept in a file until the suite has pas
   const reporter = new RerunReporter();
   reporter.onTestResult(undefined, { testFilePath: own, numFailingTests: 1 });
   expect(existsSync(file)).toBe(true);
-  expect(said({ testFilePath: own, numFailingTests: 1 })).toBe('To run it again: npm test -- test/project/rerun.test.ts\n  logs of its processes: .cache/logs/test/project/rerun.test/\n');
+  expect(said({ testFilePath: own, numFailingTests: 1 })).toBe(
+    'To run it again: npm test -- test/project/rerun.test.ts\n  logs of its processes: .cache/logs/test/project/rerun.test/\n',
+  );
   reporter.onTestResult(undefined, { testFilePath: own, numFailingTests: 0 });
   expect(existsSync(file)).toBe(false);
 });

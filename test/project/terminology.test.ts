@@ -4,12 +4,21 @@ import path from 'node:path';
 import { expect, test } from '@jest/globals';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const files = execFileSync('git', ['ls-files', 'src', 'bench', 'prisma', 'docs', 'test', 'README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'], { cwd: root, encoding: 'utf8' })
-  .split('\n').filter((file) => /\.(ts|mjs|graphql|html|prisma|cjs|md)$/.test(file) && !/\/generated\/|^prisma\/migrations\/|released\.graphql$|^test\/project\/terminology\.test\.ts$/.test(file));
+const files = execFileSync('git', ['ls-files', 'src', 'bench', 'prisma', 'docs', 'test', 'README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n').filter((file) =>
+    /\.(ts|mjs|graphql|html|prisma|cjs|md)$/.test(file)
+    && !/\/generated\/|^prisma\/migrations\/|released\.graphql$|^test\/project\/terminology\.test\.ts$/.test(file)
+  );
 
 /** Words that were private jargon here, with the terms of the field to use instead. */
 const banned: readonly (readonly [word: RegExp, instead: string])[] = [
-  [/\b(?:in|by|out of|takes? its|takes?|their) turns?\b(?! off)|\bturns? of the event loop\b|[a-z]Turns?\b/, 'round-robin order, rotation, time slice, queue, iteration of the event loop'],
+  [
+    /\b(?:in|by|out of|takes? its|takes?|their) turns?\b(?! off)|\bturns? of the event loop\b|[a-z]Turns?\b/,
+    'round-robin order, rotation, time slice, queue, iteration of the event loop',
+  ],
   [/stretch/i, 'page, range, bucket'],
   [/patien(?:ce|t\b|tly)/i, 'timeout, wait'],
   [/\blinger/i, 'delayed close, drain'],
@@ -24,7 +33,10 @@ const banned: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\banew\b/i, 'again, new'],
   [/\bstrangers?\b/i, 'an unauthenticated client, an attacker, anybody'],
   [/\blest\b|\bin force\b/i, 'so that ... not; active, effective'],
-  [/\b(?:behaviour|favour|neighbour|learnt)|\b(?:authoris|recognis|sanitis|serialis|synchronis|summaris|normalis|initialis)[ei](?!\S*\.ts)/i, 'American spelling'],
+  [
+    /\b(?:behaviour|favour|neighbour|learnt)|\b(?:authoris|recognis|sanitis|serialis|synchronis|summaris|normalis|initialis)[ei](?!\S*\.ts)/i,
+    'American spelling',
+  ],
   [/\b(?:cancelled|dialled|dialling|signalling)\b|\bfulfils?\b/i, 'American spelling'],
   [/\bhears? of\b/i, 'receives, is notified of, callback'],
 ];
@@ -41,12 +53,14 @@ const exceptions: readonly { readonly file: string; readonly text: string }[] = 
 ];
 
 test('code, descriptions, command line and documents use the terms of the field', () => {
-  const found = files.flatMap((file) => readFileSync(path.join(root, file), 'utf8').split('\n').flatMap((line, index) => {
-    const allowed = exceptions.filter((each) => each.file === file).reduce((text, each) => text.replaceAll(each.text, ''), line);
-    return banned.flatMap(([word, instead]) => {
-      const match = word.exec(allowed);
-      return match ? [`${file}:${index + 1}: "${match[0]}" (use: ${instead})`] : [];
-    });
-  }));
+  const found = files.flatMap((file) =>
+    readFileSync(path.join(root, file), 'utf8').split('\n').flatMap((line, index) => {
+      const allowed = exceptions.filter((each) => each.file === file).reduce((text, each) => text.replaceAll(each.text, ''), line);
+      return banned.flatMap(([word, instead]) => {
+        const match = word.exec(allowed);
+        return match ? [`${file}:${index + 1}: "${match[0]}" (use: ${instead})`] : [];
+      });
+    })
+  );
   expect(found).toEqual([]);
 });

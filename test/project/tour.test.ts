@@ -47,7 +47,22 @@ describeWith(['bash', 'curl', 'md5sum', 'od', 'sed'], "the README's tour", () =>
   }
 
   beforeAll(async () => {
-    const server = run(process.execPath, ['src/prepare.mjs', 'start', '--http-port', '0', '--bridge-port', '0', '--bridge-tls-port', '0', '--vhost-http-port', '0', '--vhost-https-port', '0', '--data-dir', directory]);
+    const server = run(process.execPath, [
+      'src/prepare.mjs',
+      'start',
+      '--http-port',
+      '0',
+      '--bridge-port',
+      '0',
+      '--bridge-tls-port',
+      '0',
+      '--vhost-http-port',
+      '0',
+      '--vhost-https-port',
+      '0',
+      '--data-dir',
+      directory,
+    ]);
     const problems = text(server.stderr);
     let ready = '';
     for await (const chunk of server.stdout) {

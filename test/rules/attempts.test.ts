@@ -91,11 +91,14 @@ test('others cannot make a known address of a name be forgotten', () => {
   expect(right(attempts, '192.0.2.1', 'victim')).toBe(0);
 });
 
-test.each(['password', 'basic', 'tunnelPassword'] as const)('a name that only its owner can give is refused after 60 failures, from whatever addresses (%s)', (credential) => {
-  const attempts = new Attempts();
-  expect(attack(attempts, 100, 'victim', credential)).toBe(60);
-  expect(right(attempts, '192.0.2.1', 'victim', credential)).toBe(60_000);
-});
+test.each(['password', 'basic', 'tunnelPassword'] as const)(
+  'a name that only its owner can give is refused after 60 failures, from whatever addresses (%s)',
+  (credential) => {
+    const attempts = new Attempts();
+    expect(attack(attempts, 100, 'victim', credential)).toBe(60);
+    expect(right(attempts, '192.0.2.1', 'victim', credential)).toBe(60_000);
+  },
+);
 
 test('a guarded name is listed, and can be freed together with its counters', () => {
   const attempts = new Attempts();
@@ -116,7 +119,8 @@ test('each credential has a count of its own; all are listed, and freed together
   for (let n = 0; n < 3; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
   expect(attempts.queueKey('192.0.2.1', now, { lastSeenAt: '' })).toBeGreaterThan(0);
   expect(attempts.lockouts(now).map(({ credential, kind, source }) => [credential, kind, source])).toEqual(
-    ['login', 'password', 'ipWhitePassword', 'vkey'].map((credential) => [credential, 'address', '192.0.2.1']));
+    ['login', 'password', 'ipWhitePassword', 'vkey'].map((credential) => [credential, 'address', '192.0.2.1']),
+  );
   expect(attempts.free({ kind: 'address', source: '192.0.2.1' }, now)).toHaveLength(4);
   expect([attempts.lockouts(now), fail(attempts, '192.0.2.1', 'x'), attempts.queueKey('192.0.2.1', now, { lastSeenAt: '' })]).toEqual([[], 0, 0]);
 });
@@ -136,8 +140,10 @@ test('of all failures of an address in a minute, the first and the lockout are r
   for (let n = 0; n < 20; n++) fail(attempts, '192.0.2.1', `name ${n}`);
   for (let n = 0; n < 20; n++) attempts.keyFailed('2001:db8::1', now, `key ${n}`);
   expect(reported.map(({ news, credential, address, name }) => [news, credential, address, name])).toEqual([
-    ['failure', 'login', '192.0.2.1', 'name 0'], ['lockout', 'login', '192.0.2.1', 'name 9'],
-    ['failure', 'vkey', '2001:db8::/56', ''], ['lockout', 'vkey', '2001:db8::/56', ''],
+    ['failure', 'login', '192.0.2.1', 'name 0'],
+    ['lockout', 'login', '192.0.2.1', 'name 9'],
+    ['failure', 'vkey', '2001:db8::/56', ''],
+    ['lockout', 'vkey', '2001:db8::/56', ''],
   ]);
   expect(reported.flatMap((suspicion) => 'lockout' in suspicion ? [suspicion.lockout] : [])).toEqual(attempts.lockouts(now));
 });

@@ -4,7 +4,10 @@ import { covering, type TestCertificate } from '../support/certificates.ts';
 import { ed25519, p521, secp256k1, slowest, tooLarge } from '../support/unusual-keys.ts';
 
 test.each<[string, TestCertificate, string]>([
-  ['ECDSA with P-256', covering, ''], ['ECDSA with P-521', p521, ''], ['Ed25519', ed25519, ''], ['RSA with 4,096 bits', slowest, ''],
+  ['ECDSA with P-256', covering, ''],
+  ['ECDSA with P-521', p521, ''],
+  ['Ed25519', ed25519, ''],
+  ['RSA with 4,096 bits', slowest, ''],
   ['RSA with more bits', tooLarge, 'the RSA key has 4104 bits, the maximum is 4096'],
   ['another curve', secp256k1, 'the curve secp256k1 is not supported; use P-256, P-384 or P-521'],
 ])('keys that would make handshakes slow are not accepted: %s', (_name, { certificate, key }, fault) => {

@@ -7,12 +7,18 @@ const early = new Date('2027-01-01T00:00:00Z');
 const late = new Date('2028-01-01T00:00:00Z');
 
 test.each([
-  [null, null, null], [early, null, early], [null, early, early], [early, late, early], [late, early, early], [early, undefined, early], [null, undefined, null],
-])('own expiry %j and the owner\'s %j make %j', (own, owners, effective) => {
+  [null, null, null],
+  [early, null, early],
+  [null, early, early],
+  [early, late, early],
+  [late, early, early],
+  [early, undefined, early],
+  [null, undefined, null],
+])("own expiry %j and the owner's %j make %j", (own, owners, effective) => {
   expect(effectiveExpiry(own, owners)).toBe(effective);
 });
 
-test('an expiry may equal the owner\'s, but not be later; none of its own follows the owner\'s', () => {
+test("an expiry may equal the owner's, but not be later; none of its own follows the owner's", () => {
   expect(expiresAfterOwner(late, early)).toBe(true);
   for (const [own, owners] of [[early, early], [early, late], [null, early], [late, null]] as const) expect(expiresAfterOwner(own, owners)).toBe(false);
 });

@@ -23,9 +23,26 @@ test.each([
 });
 
 test.each([
-  'never', '2027', '2027-1-5', '2027-01-05 8:09', '2027-13-01', '2027-00-01', '2027-02-30', '2027-02-29', '2027-01-05 24:00',
-  '2027-01-05 23:60', '2027-01-05 23:59:60', '2027-01-05 08:09:07.5', '2027-01-05T08:09Z', '2027/01/05T08:09:07Z',
-  '2027-01/05', '2027-01-05T08:09:07+25:00', '2027-01-05T08:09:07+0200', '0000-01-01', '1700000000', '2027-01-05 08:09:07 pm',
+  'never',
+  '2027',
+  '2027-1-5',
+  '2027-01-05 8:09',
+  '2027-13-01',
+  '2027-00-01',
+  '2027-02-30',
+  '2027-02-29',
+  '2027-01-05 24:00',
+  '2027-01-05 23:60',
+  '2027-01-05 23:59:60',
+  '2027-01-05 08:09:07.5',
+  '2027-01-05T08:09Z',
+  '2027/01/05T08:09:07Z',
+  '2027-01/05',
+  '2027-01-05T08:09:07+25:00',
+  '2027-01-05T08:09:07+0200',
+  '0000-01-01',
+  '1700000000',
+  '2027-01-05 08:09:07 pm',
 ])('%s is no time', (text) => {
   expect(parseExpireTime(text)).toBeUndefined();
 });
@@ -53,8 +70,11 @@ test('RFC 3339 names the same moment wherever the server is', () => {
 
 test('no text makes the parser throw or give a time that is none', () => {
   const digits = fc.stringMatching(/^[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?$/);
-  fc.assert(fc.property(fc.oneof(anyText, digits), (text) => {
-    const at = parseExpireTime(text);
-    hold(at === undefined || !Number.isNaN(at.getTime()), 'is a time');
-  }), cases);
+  fc.assert(
+    fc.property(fc.oneof(anyText, digits), (text) => {
+      const at = parseExpireTime(text);
+      hold(at === undefined || !Number.isNaN(at.getTime()), 'is a time');
+    }),
+    cases,
+  );
 });

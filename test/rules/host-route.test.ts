@@ -9,61 +9,130 @@ import { anyText, cases, hold } from '../support/outside-input.ts';
 
 describe('a host pattern', () => {
   test.each([
-    ['App.Example.com.', 'app.example.com'], ['*.Example.com', '*.example.com'], ['localhost', 'localhost'], [' a_b.example.com ', 'a_b.example.com'],
-    ['127.0.0.1', '127.0.0.1'], ['[::1]', '::1'], ['2001:DB8::0:1', '2001:db8::1'], ['*.com', '*.com'], ['münchen.de', 'xn--mnchen-3ya.de'], ['*.münchen.de', '*.xn--mnchen-3ya.de'],
+    ['App.Example.com.', 'app.example.com'],
+    ['*.Example.com', '*.example.com'],
+    ['localhost', 'localhost'],
+    [' a_b.example.com ', 'a_b.example.com'],
+    ['127.0.0.1', '127.0.0.1'],
+    ['[::1]', '::1'],
+    ['2001:DB8::0:1', '2001:db8::1'],
+    ['*.com', '*.com'],
+    ['münchen.de', 'xn--mnchen-3ya.de'],
+    ['*.münchen.de', '*.xn--mnchen-3ya.de'],
   ])('%s is kept as %s', (text, pattern) => expect(hostPattern(text)).toBe(pattern));
 
   test.each([
-    '', ' ', '*', '*.', '.', 'a..b', '.a', 'a.*.com', '*a.com', 'a*.com', '*.*.com', 'a.com:80', 'http://a.com', 'a.com/x', 'a b', '-a.com', 'a-.com', '1.2.3', '256.1.1.1',
-    'user@a.com', 'a.com\0', `${'a'.repeat(64)}.com`, `${'a.'.repeat(126)}aa`, '*.1.2.3.4', 'fe80::1%eth0', '[1.2.3.4]',
+    '',
+    ' ',
+    '*',
+    '*.',
+    '.',
+    'a..b',
+    '.a',
+    'a.*.com',
+    '*a.com',
+    'a*.com',
+    '*.*.com',
+    'a.com:80',
+    'http://a.com',
+    'a.com/x',
+    'a b',
+    '-a.com',
+    'a-.com',
+    '1.2.3',
+    '256.1.1.1',
+    'user@a.com',
+    'a.com\0',
+    `${'a'.repeat(64)}.com`,
+    `${'a.'.repeat(126)}aa`,
+    '*.1.2.3.4',
+    'fe80::1%eth0',
+    '[1.2.3.4]',
   ])('%j is none', (text) => expect(hostPattern(text)).toBeUndefined());
 
   test('of any text is one that is its own pattern, or none', () => {
-    fc.assert(fc.property(anyText, (text) => {
-      const pattern = hostPattern(text);
-      hold(pattern === undefined || hostPattern(pattern) === pattern, 'is its own pattern');
-    }), cases);
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const pattern = hostPattern(text);
+        hold(pattern === undefined || hostPattern(pattern) === pattern, 'is its own pattern');
+      }),
+      cases,
+    );
   });
 });
 
 describe('the host of a request', () => {
   test.each([
-    ['App.example.com:8000', 'app.example.com'], ['app.example.com.', 'app.example.com'], ['a.com:', 'a.com'], ['[::1]:80', '::1'], ['::1', '::1'],
-    ['10.0.0.1:80', '10.0.0.1'], ['', undefined], ['*.a.com', undefined], ['a.com:80:80', undefined], ['a.com:x', undefined], ['[::1', undefined], ['http://a.com', undefined],
+    ['App.example.com:8000', 'app.example.com'],
+    ['app.example.com.', 'app.example.com'],
+    ['a.com:', 'a.com'],
+    ['[::1]:80', '::1'],
+    ['::1', '::1'],
+    ['10.0.0.1:80', '10.0.0.1'],
+    ['', undefined],
+    ['*.a.com', undefined],
+    ['a.com:80:80', undefined],
+    ['a.com:x', undefined],
+    ['[::1', undefined],
+    ['http://a.com', undefined],
   ])('%j is %s', (header, host) => expect(requestedHost(header)).toBe(host));
 
   test.each([
-    ['https://nps.example.com', 'nps.example.com'], ['HTTPS://u:p@Nps.Example.com:8443/a?b#c', 'nps.example.com'], ['203.0.113.5', '203.0.113.5'], ['203.0.113.5:8080/x', '203.0.113.5'],
-    ['https://[2001:db8::1]:8443/', '2001:db8::1'], ['', ''], ['https://', ''], ['not a host', ''], ['/path', ''],
+    ['https://nps.example.com', 'nps.example.com'],
+    ['HTTPS://u:p@Nps.Example.com:8443/a?b#c', 'nps.example.com'],
+    ['203.0.113.5', '203.0.113.5'],
+    ['203.0.113.5:8080/x', '203.0.113.5'],
+    ['https://[2001:db8::1]:8443/', '2001:db8::1'],
+    ['', ''],
+    ['https://', ''],
+    ['not a host', ''],
+    ['/path', ''],
   ])('of the URL %j is %j', (url, host) => expect(hostOfUrl(url)).toBe(host));
 
   test('of any text is a pattern without wildcard, or none', () => {
-    fc.assert(fc.property(anyText, (text) => {
-      const host = requestedHost(text);
-      hold(host === undefined || (hostPattern(host) === host && !host.includes('*')), 'is a pattern without wildcard');
-    }), cases);
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const host = requestedHost(text);
+        hold(host === undefined || (hostPattern(host) === host && !host.includes('*')), 'is a pattern without wildcard');
+      }),
+      cases,
+    );
   });
 });
 
 describe('a location', () => {
-  test.each([['', '/'], ['/', '/'], ['///', '/'], ['api', '/api'], ['/api/', '/api'], [' /api/v1// ', '/api/v1'], ['//a', '//a']])('%j is kept as %s', (text, location) => {
-    expect(hostLocation(text)).toBe(location);
-  });
+  test.each([['', '/'], ['/', '/'], ['///', '/'], ['api', '/api'], ['/api/', '/api'], [' /api/v1// ', '/api/v1'], ['//a', '//a']])(
+    '%j is kept as %s',
+    (text, location) => {
+      expect(hostLocation(text)).toBe(location);
+    },
+  );
   test.each(['/a b', '/a?b', '/a#b', '/a\r\nb', '/\0'])('%j is none', (text) => expect(hostLocation(text)).toBeUndefined());
   test('covers whole segments', () => {
     for (const path of ['/api', '/api/', '/api/x']) expect(covers('/api', path)).toBe(true);
     for (const path of ['/apiary', '/ap', '/', '/x/api']) expect(covers('/api', path)).toBe(false);
   });
   test('of any text is one that is its own location, or none', () => {
-    fc.assert(fc.property(anyText, (text) => {
-      const location = hostLocation(text);
-      hold(location === undefined || hostLocation(location) === location, 'is its own location');
-    }), cases);
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const location = hostLocation(text);
+        hold(location === undefined || hostLocation(location) === location, 'is its own location');
+      }),
+      cases,
+    );
   });
 });
 
 let nextId = 0;
-const rule = (host: string, rest: Partial<HostRule> = {}): HostRule => ({ id: ++nextId, host, location: '/', scheme: 'all', enabled: true, namedByAdmin: false, ...rest });
+const rule = (host: string, rest: Partial<HostRule> = {}): HostRule => ({
+  id: ++nextId,
+  host,
+  location: '/',
+  scheme: 'all',
+  enabled: true,
+  namedByAdmin: false,
+  ...rest,
+});
 const request = (host: string, path = '/', scheme: 'http' | 'https' = 'http'): HostRequest => ({ host, path, scheme });
 
 describe('routing', () => {
@@ -129,10 +198,20 @@ describe('routing', () => {
   const label = fc.constantFrom('a', 'b', 'c');
   const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
   const location = fc.array(fc.constantFrom('x', 'xy', 'y'), { maxLength: 3 }).map((parts) => `/${parts.join('/')}`);
-  const rules = fc.array(fc.record({
-    host: fc.oneof(name, name.map((suffix) => `*.${suffix}`)), location, enabled: fc.boolean(), scheme: fc.constantFrom('all' as const, 'http' as const, 'https' as const),
-  }), { maxLength: 12 }).map((list) => list.map((one, index): HostRule => ({ ...one, id: index + 1, namedByAdmin: false })));
-  const requests = fc.record({ host: name, path: fc.tuple(location, fc.constantFrom('', '/', '?q=/x')).map((parts) => parts.join('')), scheme: fc.constantFrom('http' as const, 'https' as const) });
+  const rules = fc.array(
+    fc.record({
+      host: fc.oneof(name, name.map((suffix) => `*.${suffix}`)),
+      location,
+      enabled: fc.boolean(),
+      scheme: fc.constantFrom('all' as const, 'http' as const, 'https' as const),
+    }),
+    { maxLength: 12 },
+  ).map((list) => list.map((one, index): HostRule => ({ ...one, id: index + 1, namedByAdmin: false })));
+  const requests = fc.record({
+    host: name,
+    path: fc.tuple(location, fc.constantFrom('', '/', '?q=/x')).map((parts) => parts.join('')),
+    scheme: fc.constantFrom('http' as const, 'https' as const),
+  });
 
   /** The rule of the contract, said slowly. */
   function slowly(all: readonly HostRule[], { host, path, scheme }: HostRequest): HostRule | undefined {
@@ -144,30 +223,37 @@ describe('routing', () => {
   }
 
   test('agrees with a naive implementation, whatever the order of changes', () => {
-    fc.assert(fc.property(rules, requests, fc.array(fc.nat(11)), (all, asked, removed) => {
-      const table = new HostTable<HostRule>([...all].toReversed());
-      for (const index of removed) table.delete(index + 1);
-      const left = all.filter(({ id }) => !removed.includes(id - 1));
-      hold(table.match(asked) === slowly(left, asked), 'finds the rule that is said slowly');
-    }), cases);
+    fc.assert(
+      fc.property(rules, requests, fc.array(fc.nat(11)), (all, asked, removed) => {
+        const table = new HostTable<HostRule>([...all].toReversed());
+        for (const index of removed) table.delete(index + 1);
+        const left = all.filter(({ id }) => !removed.includes(id - 1));
+        hold(table.match(asked) === slowly(left, asked), 'finds the rule that is said slowly');
+      }),
+      cases,
+    );
   });
 
   test('the rule for HTTPS is the best rule of the pattern that serves a name, whatever changes between lookups', () => {
     const rank = ({ id }: HostRule): number => id * 7 % 3;
-    fc.assert(fc.property(rules, name, fc.array(fc.nat(11)), fc.boolean(), (all, host, removed, own) => {
-      const table = new HostTable<HostRule>(all.map((one) => ({ ...one, namedByAdmin: one.id % 2 === 0 })), new OwnNames(own ? [host] : []), rank);
-      for (const index of [undefined, ...removed]) {
-        if (index !== undefined) table.delete(index + 1);
-        if (index === 3) table.set(rule(host, { id: 100 }));
-        const serving = table.named(host, 'https');
-        const least = Math.min(...serving.map(rank));
-        hold(table.secure(host) === serving.find((one) => rank(one) === least), 'is the one that a scan finds');
-      }
-    }), cases);
+    fc.assert(
+      fc.property(rules, name, fc.array(fc.nat(11)), fc.boolean(), (all, host, removed, own) => {
+        const table = new HostTable<HostRule>(all.map((one) => ({ ...one, namedByAdmin: one.id % 2 === 0 })), new OwnNames(own ? [host] : []), rank);
+        for (const index of [undefined, ...removed]) {
+          if (index !== undefined) table.delete(index + 1);
+          if (index === 3) table.set(rule(host, { id: 100 }));
+          const serving = table.named(host, 'https');
+          const least = Math.min(...serving.map(rank));
+          hold(table.secure(host) === serving.find((one) => rank(one) === least), 'is the one that a scan finds');
+        }
+      }),
+      cases,
+    );
   });
 
   test('costs with 10,000 rules what it costs with 10', () => {
-    const tableOf = (count: number) => new HostTable(Array.from({ length: count }, (_, n) => rule(n % 2 ? `h${n}.example.com` : 'same.example.com', { location: `/app/${n}` })));
+    const tableOf = (count: number) =>
+      new HostTable(Array.from({ length: count }, (_, n) => rule(n % 2 ? `h${n}.example.com` : 'same.example.com', { location: `/app/${n}` })));
     const [few, many] = [tableOf(10), tableOf(10_000)];
     const time = (table: HostTable<HostRule>) => {
       const start = process.cpuUsage().user;
@@ -188,15 +274,18 @@ describe('routing', () => {
   });
 
   test('two rules overlap exactly when some request could go to either alone', () => {
-    fc.assert(fc.property(rules, requests, (all, asked) => {
-      const [a, b] = all.map((one) => ({ ...one, enabled: true }));
-      if (a === undefined || b === undefined) return;
-      const overlap = routesOverlap(a, b);
-      hold(overlap === routesOverlap(b, a), 'overlap in both directions');
-      hold(sameRoute(a, b) === sameRoute(b, a), 'are the same in both directions');
-      hold(overlap || !sameRoute(a, b), 'overlap when they are the same');
-      hold(overlap || !(new HostTable([a]).match(asked) && new HostTable([b]).match(asked)), 'overlap when both take a request');
-    }), cases);
+    fc.assert(
+      fc.property(rules, requests, (all, asked) => {
+        const [a, b] = all.map((one) => ({ ...one, enabled: true }));
+        if (a === undefined || b === undefined) return;
+        const overlap = routesOverlap(a, b);
+        hold(overlap === routesOverlap(b, a), 'overlap in both directions');
+        hold(sameRoute(a, b) === sameRoute(b, a), 'are the same in both directions');
+        hold(overlap || !sameRoute(a, b), 'overlap when they are the same');
+        hold(overlap || !(new HostTable([a]).match(asked) && new HostTable([b]).match(asked)), 'overlap when both take a request');
+      }),
+      cases,
+    );
   });
 
   test('patterns overlap in both directions, a wildcard not with its own suffix', () => {

@@ -9,8 +9,10 @@ const open = { globalBlackList: addressSet([]), ipWhite: false, whiteList: addre
 
 test('the global blacklist goes first, then the whitelist while it is on, then the blacklist', () => {
   const all = {
-    globalBlackList: addressSet(['1.1.1.1']), ipWhite: true,
-    whiteList: addressSet(['2.2.2.2', '3.3.3.3', '1.1.1.1']), blackList: addressSet(['3.3.3.3', '4.4.4.4']),
+    globalBlackList: addressSet(['1.1.1.1']),
+    ipWhite: true,
+    whiteList: addressSet(['2.2.2.2', '3.3.3.3', '1.1.1.1']),
+    blackList: addressSet(['3.3.3.3', '4.4.4.4']),
   };
   expect(turnedAwayBy('1.1.1.1', all)).toBe('globalBlackList');
   expect(turnedAwayBy('4.4.4.4', all)).toBe('whiteList');
@@ -21,7 +23,11 @@ test('the global blacklist goes first, then the whitelist while it is on, then t
 });
 
 test.each([
-  ['::ffff:1.2.3.4', '1.2.3.4'], ['2001:DB8::0:1', '2001:db8::1'], [' 1.2.3.4 ', '1.2.3.4'], ['::FFFF:102:304', '1.2.3.4'], ['fe80::1%eth0', 'fe80::1'],
+  ['::ffff:1.2.3.4', '1.2.3.4'],
+  ['2001:DB8::0:1', '2001:db8::1'],
+  [' 1.2.3.4 ', '1.2.3.4'],
+  ['::FFFF:102:304', '1.2.3.4'],
+  ['fe80::1%eth0', 'fe80::1'],
 ])('%j and %j are one address, whichever of them is listed', (one, other) => {
   expect(new AddressSet([other]).has(one)).toBe(true);
   expect(new AddressSet([one]).has(other)).toBe(true);
@@ -61,7 +67,21 @@ test('one of sixty thousand networks is found about as quickly as one of a few, 
 });
 
 test('invalid lines match nothing, are reported, and do not affect other lines', () => {
-  const lines = ['1.2.3', '010.0.0.1', 'example.com', '*', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/', '10.0.0.0/8/8', '::ffff:10.0.0.0/90', '2001:db8::/129', '1.2.3.4-9', '', ' '];
+  const lines = [
+    '1.2.3',
+    '010.0.0.1',
+    'example.com',
+    '*',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '::ffff:10.0.0.0/90',
+    '2001:db8::/129',
+    '1.2.3.4-9',
+    '',
+    ' ',
+  ];
   const set = new AddressSet([...lines, '9.9.9.9']);
   expect(set.malformed).toEqual(lines);
   expect(set.has('9.9.9.9')).toBe(true);
@@ -73,19 +93,25 @@ test('any network holds what ipaddr.js says that it holds', () => {
     fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }), fc.ipV4()),
     fc.tuple(fc.ipV6().filter((text) => !text.includes('.')), fc.integer({ min: 0, max: 128 }), fc.ipV6().filter((text) => !text.includes('.'))),
   );
-  fc.assert(fc.property(network, ([address, prefix, visitor]) => {
-    const [one, other] = [ipaddr.parse(address), ipaddr.parse(visitor)];
-    fc.pre(![one, other].some((parsed) => parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()));
-    const set = new AddressSet([`${address}/${prefix}`]);
-    hold(set.has(visitor) === other.match(one, prefix), 'contains the same addresses');
-    hold(set.has(address), 'holds the address it was given as');
-  }), cases);
+  fc.assert(
+    fc.property(network, ([address, prefix, visitor]) => {
+      const [one, other] = [ipaddr.parse(address), ipaddr.parse(visitor)];
+      fc.pre(![one, other].some((parsed) => parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()));
+      const set = new AddressSet([`${address}/${prefix}`]);
+      hold(set.has(visitor) === other.match(one, prefix), 'contains the same addresses');
+      hold(set.has(address), 'holds the address it was given as');
+    }),
+    cases,
+  );
 });
 
 test('any text is a matching address, or reported as invalid', () => {
-  fc.assert(fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), anyText), (text) => {
-    const set = new AddressSet([text]);
-    hold(set.malformed.length === (set.empty ? 1 : 0), 'reports a line that is no address');
-    if (!text.includes('/')) hold(set.has(text) === !set.empty, 'is held');
-  }), cases);
+  fc.assert(
+    fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), anyText), (text) => {
+      const set = new AddressSet([text]);
+      hold(set.malformed.length === (set.empty ? 1 : 0), 'reports a line that is no address');
+      if (!text.includes('/')) hold(set.has(text) === !set.empty, 'is held');
+    }),
+    cases,
+  );
 });

@@ -8,11 +8,14 @@ test('of equal addresses the last is kept, at its place; blanks are dropped', ()
 });
 
 test('a clean list stays as it is, and survives being stored', () => {
-  fc.assert(fc.property(fc.array(anyText, { maxLength: 4 }), (items) => {
-    const list = cleanIpList(items);
-    const same = (other: readonly string[]) => JSON.stringify(other) === JSON.stringify(list);
-    hold(same(cleanIpList(list)), 'is clean');
-    hold(same(splitIpList(joinIpList(list))), 'survives being stored');
-    hold(new Set(list).size === list.length, 'holds each address once');
-  }), cases);
+  fc.assert(
+    fc.property(fc.array(anyText, { maxLength: 4 }), (items) => {
+      const list = cleanIpList(items);
+      const same = (other: readonly string[]) => JSON.stringify(other) === JSON.stringify(list);
+      hold(same(cleanIpList(list)), 'is clean');
+      hold(same(splitIpList(joinIpList(list))), 'survives being stored');
+      hold(new Set(list).size === list.length, 'holds each address once');
+    }),
+    cases,
+  );
 });

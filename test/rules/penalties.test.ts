@@ -57,7 +57,7 @@ test('the same wrong key again is no further guess, and makes only those wait th
   expect(penalties.queue('a', 0, right)).toBeGreaterThan(0);
 });
 
-test('clients known at an address do not wait because of others\' guesses there, unless there are many', () => {
+test("clients known at an address do not wait because of others' guesses there, unless there are many", () => {
   expect(failed(20).queue('a', 0, { known: true })).toBe(0);
   expect(failed(20).queue('a', 0, right)).toBeGreaterThan(0);
   expect(failed(21).queue('a', 0, { known: true })).toBeGreaterThan(0);

@@ -9,8 +9,22 @@ test.each([['*.example.com', '*.example.com'], [' *.Example.COM. ', '*.example.c
 });
 
 test.each([
-  ['', 'pattern'], ['example.com', 'pattern'], ['*', 'pattern'], ['*.', 'pattern'], ['*.com', 'pattern'], ['a.*.com', 'pattern'], ['*.*.example.com', 'pattern'], ['*example.com', 'pattern'],
-  ['*.-a.com', 'name'], ['*.a_b.com', 'name'], ['*.a..com', 'name'], ['*.ä.com', 'name'], [`*.${'a'.repeat(64)}.com`, 'name'], [`*.${'a.'.repeat(125)}com`, 'name'], ['*.a.com:80', 'name'], ['*.2.3.4', 'name'],
+  ['', 'pattern'],
+  ['example.com', 'pattern'],
+  ['*', 'pattern'],
+  ['*.', 'pattern'],
+  ['*.com', 'pattern'],
+  ['a.*.com', 'pattern'],
+  ['*.*.example.com', 'pattern'],
+  ['*example.com', 'pattern'],
+  ['*.-a.com', 'name'],
+  ['*.a_b.com', 'name'],
+  ['*.a..com', 'name'],
+  ['*.ä.com', 'name'],
+  [`*.${'a'.repeat(64)}.com`, 'name'],
+  [`*.${'a.'.repeat(125)}com`, 'name'],
+  ['*.a.com:80', 'name'],
+  ['*.2.3.4', 'name'],
 ])('%j is none: %s', (text, fault) => expect(platformWildcard(text)).toEqual({ fault }));
 
 test('a prefix is one label, in lower case', () => {
@@ -33,12 +47,15 @@ test('an id comes from the pattern alone, longer when it is taken', () => {
 
 test('whatever text comes, a pattern and a prefix make a host that rules can have', () => {
   const text = fc.oneof(anyText, fc.domain().map((domain) => `*.${domain}`));
-  fc.assert(fc.property(text, text, (a, b) => {
-    const made = platformWildcard(a);
-    const prefix = platformPrefix(b) ?? 'x';
-    if (!('wildcard' in made)) return;
-    hold(JSON.stringify(platformWildcard(made.wildcard)) === JSON.stringify(made), 'is kept as it is');
-    const host = platformHost(made.wildcard, prefix);
-    hold(host === undefined || hostPattern(host) === host, 'is a host');
-  }), cases);
+  fc.assert(
+    fc.property(text, text, (a, b) => {
+      const made = platformWildcard(a);
+      const prefix = platformPrefix(b) ?? 'x';
+      if (!('wildcard' in made)) return;
+      hold(JSON.stringify(platformWildcard(made.wildcard)) === JSON.stringify(made), 'is kept as it is');
+      const host = platformHost(made.wildcard, prefix);
+      hold(host === undefined || hostPattern(host) === host, 'is a host');
+    }),
+    cases,
+  );
 });

@@ -9,7 +9,9 @@ const range = fc.tuple(port, port).map(([a, b]) => ({ from: Math.min(a, b), to: 
 describe('a list of ports', () => {
   test('is read as contract 4.4 writes it', () => {
     expect(parsePortRanges('9001-9009,10001,11000-12000')).toEqual([
-      { from: 9001, to: 9009 }, { from: 10001, to: 10001 }, { from: 11000, to: 12000 },
+      { from: 9001, to: 9009 },
+      { from: 10001, to: 10001 },
+      { from: 11000, to: 12000 },
     ]);
   });
 
@@ -47,9 +49,12 @@ describe('a list of ports', () => {
   });
 
   test('is either read or refused with a PortRangeError, whatever the text', () => {
-    fc.assert(fc.property(fc.oneof(anyText, fc.stringMatching(/^[\d,\- ]{0,20}$/)), (text) => {
-      const ranges = parsed(() => parsePortRanges(text), PortRangeError) ?? [];
-      hold(ranges.every(({ from, to }) => 1 <= from && from <= to && to <= 65535), 'lies within the ports');
-    }), cases);
+    fc.assert(
+      fc.property(fc.oneof(anyText, fc.stringMatching(/^[\d,\- ]{0,20}$/)), (text) => {
+        const ranges = parsed(() => parsePortRanges(text), PortRangeError) ?? [];
+        hold(ranges.every(({ from, to }) => 1 <= from && from <= to && to <= 65535), 'lies within the ports');
+      }),
+      cases,
+    );
   });
 });

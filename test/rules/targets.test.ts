@@ -16,9 +16,35 @@ test.each([
 });
 
 test.each([
-  '', ':80', 'host', 'host:', 'host:0', 'host:65536', 'host:99999999999', 'host:-1', 'host:1.5', '::1:80', '[::1]', '[]:80', '[127.0.0.1]:80', '[host]:80',
-  'a b:80', 'host :80', 'http://host:80', 'host:80/path', '-host:80', 'host-:80', '1.2.3:80', '1.2.3.256:80', 'a..b:80', `${'a'.repeat(64)}:80`, 'host:80\n',
-  'user@host:80', '0', '65536', 'hôst:80',
+  '',
+  ':80',
+  'host',
+  'host:',
+  'host:0',
+  'host:65536',
+  'host:99999999999',
+  'host:-1',
+  'host:1.5',
+  '::1:80',
+  '[::1]',
+  '[]:80',
+  '[127.0.0.1]:80',
+  '[host]:80',
+  'a b:80',
+  'host :80',
+  'http://host:80',
+  'host:80/path',
+  '-host:80',
+  'host-:80',
+  '1.2.3:80',
+  '1.2.3.256:80',
+  'a..b:80',
+  `${'a'.repeat(64)}:80`,
+  'host:80\n',
+  'user@host:80',
+  '0',
+  '65536',
+  'hôst:80',
 ])('%j is none', (text) => {
   expect(parseTarget(text)).toBeUndefined();
 });
@@ -33,13 +59,16 @@ test('what is written for an agent reads as the same target', () => {
 });
 
 test('any text is a target that can be written and read again, or none; nothing throws', () => {
-  fc.assert(fc.property(anyText, (text) => {
-    const parsed = parseTarget(text);
-    hold(parsed === undefined || JSON.stringify(parseTarget(formatTarget(parsed))) === JSON.stringify(parsed), 'is read as it was written');
-  }), cases);
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const parsed = parseTarget(text);
+      hold(parsed === undefined || JSON.stringify(parseTarget(formatTarget(parsed))) === JSON.stringify(parsed), 'is read as it was written');
+    }),
+    cases,
+  );
 });
 
-test('lines end with CR, LF or both; blank ones don\'t count; the agent gets each of the rest in its full form', () => {
+test("lines end with CR, LF or both; blank ones don't count; the agent gets each of the rest in its full form", () => {
   expect(targetLines(['a:1\r\nb:2\n\n  c:3 ', '', '4'])).toEqual(['a:1', 'b:2', 'c:3', '4']);
   expect(dialTargets('a:1\n[::1]:2\n3')).toEqual(['a:1', '[::1]:2', '127.0.0.1:3']);
   expect(dialTargets('')).toEqual([]);

@@ -6,10 +6,21 @@ import { eachDialect } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const entries = z.object({ total: z.number(), rows: z.array(z.object({
-  id: z.number(), callerKind: z.string(), callerId: z.number().nullable(), method: z.string().nullable(), address: z.string().nullable(), resource: z.string(), resourceId: z.string(),
-  action: z.string(), before: z.record(z.string(), z.unknown()).nullable(), after: z.record(z.string(), z.unknown()).nullable(),
-})) });
+const entries = z.object({
+  total: z.number(),
+  rows: z.array(z.object({
+    id: z.number(),
+    callerKind: z.string(),
+    callerId: z.number().nullable(),
+    method: z.string().nullable(),
+    address: z.string().nullable(),
+    resource: z.string(),
+    resourceId: z.string(),
+    action: z.string(),
+    before: z.record(z.string(), z.unknown()).nullable(),
+    after: z.record(z.string(), z.unknown()).nullable(),
+  })),
+});
 const selection = 'total rows { id callerKind callerId method address resource resourceId action before after }';
 
 async function auditOf(api: TestSchema, args = ''): Promise<z.infer<typeof entries>> {
@@ -21,13 +32,22 @@ eachDialect('the audit log', (databases) => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: 'x' } });
-    const { data } = await api.run('mutation { createClient(input: { remark: "one" }) { id } }', {}, { kind: 'user', userId, by: 'token', address: '203.0.113.7' });
+    const { data } = await api.run('mutation { createClient(input: { remark: "one" }) { id } }', {}, {
+      kind: 'user',
+      userId,
+      by: 'token',
+      address: '203.0.113.7',
+    });
     expect(data).toEqual({ createClient: { id: 1 } });
     await api.ok('mutation { updateClient(id: 1, input: { remark: "two" }) { id } }');
     await api.ok('mutation { deleteClient(id: 1) }');
     const { total, rows } = await auditOf(api);
     expect(total).toBe(3);
-    expect(rows.map(({ action, callerKind, callerId }) => [action, callerKind, callerId])).toEqual([['DELETE', 'ADMINISTRATOR', null], ['UPDATE', 'ADMINISTRATOR', null], ['CREATE', 'USER', userId]]);
+    expect(rows.map(({ action, callerKind, callerId }) => [action, callerKind, callerId])).toEqual([['DELETE', 'ADMINISTRATOR', null], [
+      'UPDATE',
+      'ADMINISTRATOR',
+      null,
+    ], ['CREATE', 'USER', userId]]);
     expect(rows[2]).toMatchObject({ method: 'TOKEN', address: '203.0.113.7', resource: 'CLIENT', resourceId: '1', before: null });
     expect(rows[1]?.before).toMatchObject({ id: 1, remark: 'one' });
     expect(rows[1]?.after).toMatchObject({ remark: 'two' });
@@ -44,7 +64,9 @@ eachDialect('the audit log', (databases) => {
   test('keeps no secret: only that one is set, and that it was changed', async () => {
     const api = await openTestSchema(databases);
     const planted = ['vkey-PLANTED', 'basic-PLANTED', 'web-PLANTED', 'white-PLANTED', 'visitor-PLANTED', 'header-PLANTED', 'basic-PLANTED-2'];
-    await api.ok(`mutation { createClient(input: { verifyKey: "vkey-PLANTED", basicPassword: "basic-PLANTED", webUsername: "w", webPassword: "web-PLANTED", allowlistPassword: "white-PLANTED" }) { id } }`);
+    await api.ok(
+      `mutation { createClient(input: { verifyKey: "vkey-PLANTED", basicPassword: "basic-PLANTED", webUsername: "w", webPassword: "web-PLANTED", allowlistPassword: "white-PLANTED" }) { id } }`,
+    );
     await api.ok('mutation { createTunnel(input: { clientId: 1, mode: SECRET, password: "visitor-PLANTED" }) { id } }');
     await api.ok('mutation { createHost(input: { clientId: 1, host: "a.example.com", headers: ["Authorization: header-PLANTED"] }) { id } }');
     await api.ok('mutation { updateClient(id: 1, input: { basicPassword: "basic-PLANTED-2" }) { id } }');
@@ -59,7 +81,18 @@ eachDialect('the audit log', (databases) => {
   test('has entries as Prisma reads and writes them, also of a guess with a NUL', async () => {
     const api = await openTestSchema(databases);
     const { attempts, store } = api.services;
-    const entry = { at: new Date('2030-01-02T03:04:05.006Z'), callerKind: 'user', callerId: 7, method: 'token', address: '::1', resource: 'client', resourceId: '1', action: 'update', before: null, after: '{"a":"é"}' };
+    const entry = {
+      at: new Date('2030-01-02T03:04:05.006Z'),
+      callerKind: 'user',
+      callerId: 7,
+      method: 'token',
+      address: '::1',
+      resource: 'client',
+      resourceId: '1',
+      action: 'update',
+      before: null,
+      after: '{"a":"é"}',
+    };
     const added = await store.transaction((tx) => addAuditEntries(tx, [entry, { ...entry, callerId: null, before: '{}' }]));
     expect(added).toEqual([{ id: 1, ...entry }, { id: 2, ...entry, callerId: null, before: '{}' }]);
     expect(await store.db.auditEntry.findMany({ orderBy: { id: 'asc' } })).toEqual(added);
@@ -89,7 +122,8 @@ eachDialect('the audit log', (databases) => {
     const page = await eventuallyAsync(() => store.auditPage({ offset: 0, limit: 0 }), ({ total }) => total >= 200, 20_000);
     expect(page.total).toBe(200);
     expect(await store.db.auditEntry.groupBy({ by: ['resource'], _count: true, orderBy: { resource: 'asc' } })).toEqual([
-      { resource: 'failedAttempt', _count: 100 }, { resource: 'lockout', _count: 100 },
+      { resource: 'failedAttempt', _count: 100 },
+      { resource: 'lockout', _count: 100 },
     ]);
   });
 
@@ -100,7 +134,10 @@ eachDialect('the audit log', (databases) => {
     const entry = { callerKind: 'admin', callerId: null, method: 'signature', address: '', resource: 'client', action: 'update', before: null, after: null };
     const six = [1, 2, 3, 4, 5, 6].map((n) => ({ ...entry, at: day(n), resourceId: String(n % 2), ...(n === 3 && { callerKind: 'user', callerId: 7 }) }));
     await store.transaction((tx) => addAuditEntries(tx, six));
-    const idsOf = async (args: string) => { const page = await auditOf(api, args); return [page.total, page.rows.map(({ id }) => id)]; };
+    const idsOf = async (args: string) => {
+      const page = await auditOf(api, args);
+      return [page.total, page.rows.map(({ id }) => id)];
+    };
     expect(await idsOf('(limit: 2, offset: 1)')).toEqual([6, [5, 4]]);
     expect(await idsOf('(limit: 0)')).toEqual([6, []]);
     expect(await idsOf('(filter: { resource: CLIENT, resourceId: "1" })')).toEqual([3, [5, 3, 1]]);

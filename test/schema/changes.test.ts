@@ -37,7 +37,11 @@ eachDialect('changes', (databases) => {
       api.run(updateTunnel, { id, input: { port: 9001 } }),
     ]);
     await expectAgreement(api);
-    expect(await api.record('query ($id: ID!) { tunnel(id: $id) { port targets enabled } }', { id })).toEqual({ port: 9001, targets: ['10.0.0.1:2'], enabled: true });
+    expect(await api.record('query ($id: ID!) { tunnel(id: $id) { port targets enabled } }', { id })).toEqual({
+      port: 9001,
+      targets: ['10.0.0.1:2'],
+      enabled: true,
+    });
   });
 
   test('a client that is deleted while tunnels are added to it leaves none behind', async () => {
@@ -100,11 +104,15 @@ eachDialect('changes', (databases) => {
 
   test('all changes of a write are published even if the engine fails at the first', async () => {
     const api = await openTestSchema(databases);
-    api.engine.beforeApply = () => { throw new Error('out of file descriptors'); };
+    api.engine.beforeApply = () => {
+      throw new Error('out of file descriptors');
+    };
     const reported: string[] = [];
     api.services.changes.subscribe((change) => void reported.push(change.resource));
     const write = api.services.writes.run({ kind: 'admin' }, async (tx, changed) => {
-      for (const vkey of ['a', 'b']) changed({ resource: 'client', action: 'create', after: await tx.client.create({ data: { vkey }, include: { user: true } }) });
+      for (const vkey of ['a', 'b']) {
+        changed({ resource: 'client', action: 'create', after: await tx.client.create({ data: { vkey }, include: { user: true } }) });
+      }
     });
     await expect(write).rejects.toThrow('out of file descriptors');
     expect(reported).toEqual(['client', 'client']);
@@ -112,7 +120,9 @@ eachDialect('changes', (databases) => {
 
   test('a change that the engine fails to apply is an INTERNAL error, and later changes work', async () => {
     const api = await openTestSchema(databases);
-    api.engine.beforeApply = () => { throw new Error('out of file descriptors'); };
+    api.engine.beforeApply = () => {
+      throw new Error('out of file descriptors');
+    };
     expect(await api.code(createClient, { input: {} })).toBe('INTERNAL');
     api.engine.beforeApply = () => undefined;
     expect(await api.code(createClient, { input: {} })).toBeUndefined();
@@ -122,7 +132,9 @@ eachDialect('changes', (databases) => {
 test('a listener that fails does not affect other listeners, and the publisher gets its error', async () => {
   const changes = new Changes();
   const reported: string[] = [];
-  changes.subscribe(() => { throw new Error('the first'); });
+  changes.subscribe(() => {
+    throw new Error('the first');
+  });
   const leave = changes.subscribe(({ resource }) => void reported.push(resource));
   const before = { id: '1', kind: 'admin', userId: null, clientId: null };
   const change = { resource: 'session', action: 'delete', caller: { kind: 'admin' }, at: new Date(), before } as const;

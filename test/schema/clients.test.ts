@@ -28,10 +28,28 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const client = await api.record(create, { input: {} });
     expect(client).toEqual({
-      id: 1, verifyKey: expect.stringMatching(/^[a-z2-7]{24}$/), remark: '', enabled: true, basicUser: null, hasBasicPassword: false,
-      compress: false, encrypt: false, configAllowed: false, rateLimit: null, flowLimit: null, maxConnections: null, maxTunnels: null, webUsername: null,
-      hasWebPassword: false, blocklist: [], allowlistEnabled: false, hasAllowlistPassword: false, allowlist: [], expiresAt: null,
-      effectiveExpiresAt: null, owner: null,
+      id: 1,
+      verifyKey: expect.stringMatching(/^[a-z2-7]{24}$/),
+      remark: '',
+      enabled: true,
+      basicUser: null,
+      hasBasicPassword: false,
+      compress: false,
+      encrypt: false,
+      configAllowed: false,
+      rateLimit: null,
+      flowLimit: null,
+      maxConnections: null,
+      maxTunnels: null,
+      webUsername: null,
+      hasWebPassword: false,
+      blocklist: [],
+      allowlistEnabled: false,
+      hasAllowlistPassword: false,
+      allowlist: [],
+      expiresAt: null,
+      effectiveExpiresAt: null,
+      owner: null,
     });
     expect(api.engine.wantedClients.get(1)).toEqual({ ...CLIENT, vkey: client['verifyKey'] });
   });
@@ -39,17 +57,52 @@ eachDialect('clients', (databases) => {
   test('everything that is given is kept, lists without blanks and of equal ones the last, no limit as null', async () => {
     const api = await openTestSchema(databases);
     const owner = await newUser(api, { expiresAt: new Date('2030-01-01T00:00:00Z') });
-    const client = await api.record(create, { input: {
-      verifyKey: 'the key', remark: 'office', basicUser: 'u', basicPassword: 'p', compress: true, encrypt: true, configAllowed: true,
-      rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: null, webUsername: 'w', webPassword: 'secret', allowlistEnabled: true,
-      allowlistPassword: 'x', blocklist: ['1.1.1.1', ' ', '2.2.2.2\r\n1.1.1.1'], allowlist: ['3.3.3.3'],
-      expiresAt: '2029-01-01T01:00:00+01:00', ownerId: owner,
-    } });
+    const client = await api.record(create, {
+      input: {
+        verifyKey: 'the key',
+        remark: 'office',
+        basicUser: 'u',
+        basicPassword: 'p',
+        compress: true,
+        encrypt: true,
+        configAllowed: true,
+        rateLimit: 1,
+        flowLimit: 2,
+        maxConnections: 3,
+        maxTunnels: null,
+        webUsername: 'w',
+        webPassword: 'secret',
+        allowlistEnabled: true,
+        allowlistPassword: 'x',
+        blocklist: ['1.1.1.1', ' ', '2.2.2.2\r\n1.1.1.1'],
+        allowlist: ['3.3.3.3'],
+        expiresAt: '2029-01-01T01:00:00+01:00',
+        ownerId: owner,
+      },
+    });
     expect(client).toEqual({
-      id: 1, verifyKey: 'the key', remark: 'office', enabled: true, basicUser: 'u', hasBasicPassword: true, compress: true, encrypt: true,
-      configAllowed: true, rateLimit: 1, flowLimit: 2, maxConnections: 3, maxTunnels: null, webUsername: 'w', hasWebPassword: true,
-      blocklist: ['2.2.2.2', '1.1.1.1'], allowlistEnabled: true, hasAllowlistPassword: true, allowlist: ['3.3.3.3'],
-      expiresAt: '2029-01-01T00:00:00.000Z', effectiveExpiresAt: '2029-01-01T00:00:00.000Z', owner: { id: owner, username: 'user 0' },
+      id: 1,
+      verifyKey: 'the key',
+      remark: 'office',
+      enabled: true,
+      basicUser: 'u',
+      hasBasicPassword: true,
+      compress: true,
+      encrypt: true,
+      configAllowed: true,
+      rateLimit: 1,
+      flowLimit: 2,
+      maxConnections: 3,
+      maxTunnels: null,
+      webUsername: 'w',
+      hasWebPassword: true,
+      blocklist: ['2.2.2.2', '1.1.1.1'],
+      allowlistEnabled: true,
+      hasAllowlistPassword: true,
+      allowlist: ['3.3.3.3'],
+      expiresAt: '2029-01-01T00:00:00.000Z',
+      effectiveExpiresAt: '2029-01-01T00:00:00.000Z',
+      owner: { id: owner, username: 'user 0' },
     });
     expect(await verify((await row(api, 1)).webPasswordHash, 'secret')).toBe(true);
   });
@@ -57,7 +110,9 @@ eachDialect('clients', (databases) => {
   test('a key belongs to one client; a failed create leaves no row, no count and no key with the engine', async () => {
     const api = await openTestSchema(databases);
     await newClient(api, { verifyKey: 'same' });
-    expect(await api.run(create, { input: { verifyKey: 'same' } })).toMatchObject({ errors: [{ code: 'VKEY_DUPLICATE', message: 'Vkey duplicate, please reset' }] });
+    expect(await api.run(create, { input: { verifyKey: 'same' } })).toMatchObject({
+      errors: [{ code: 'VKEY_DUPLICATE', message: 'Vkey duplicate, please reset' }],
+    });
     const second = await newClient(api);
     expect(await api.code(update, { id: second, input: { verifyKey: 'same' } })).toBe('VKEY_DUPLICATE');
     expect(await api.ok('{ clients { total rows { id } } }')).toEqual({ clients: { total: 2, rows: [{ id: 1 }, { id: second }] } });
@@ -67,16 +122,36 @@ eachDialect('clients', (databases) => {
   test('an edit changes what it names and keeps the rest; null clears, and is refused where there is nothing to clear', async () => {
     const api = await openTestSchema(databases);
     const id = await newClient(api, {
-      verifyKey: 'k', remark: 'a', basicPassword: 'p', rateLimit: 5, webUsername: 'w', webPassword: 'secret', allowlistPassword: 'x',
-      blocklist: ['1.1.1.1'], expiresAt: '2029-01-01T00:00:00Z',
+      verifyKey: 'k',
+      remark: 'a',
+      basicPassword: 'p',
+      rateLimit: 5,
+      webUsername: 'w',
+      webPassword: 'secret',
+      allowlistPassword: 'x',
+      blocklist: ['1.1.1.1'],
+      expiresAt: '2029-01-01T00:00:00Z',
     });
     const client = await api.record(update, { id, input: { remark: 'b' } });
     expect(client).toEqual({
-      id, verifyKey: 'k', remark: 'b', hasBasicPassword: true, webUsername: 'w', hasWebPassword: true, hasAllowlistPassword: true,
-      blocklist: ['1.1.1.1'], allowlist: [], rateLimit: 5, expiresAt: '2029-01-01T00:00:00.000Z',
-      effectiveExpiresAt: '2029-01-01T00:00:00.000Z', owner: null,
+      id,
+      verifyKey: 'k',
+      remark: 'b',
+      hasBasicPassword: true,
+      webUsername: 'w',
+      hasWebPassword: true,
+      hasAllowlistPassword: true,
+      blocklist: ['1.1.1.1'],
+      allowlist: [],
+      rateLimit: 5,
+      expiresAt: '2029-01-01T00:00:00.000Z',
+      effectiveExpiresAt: '2029-01-01T00:00:00.000Z',
+      owner: null,
     });
-    const emptied = await api.record(update, { id, input: { remark: null, basicPassword: null, allowlistPassword: null, blocklist: null, expiresAt: null, rateLimit: null } });
+    const emptied = await api.record(update, {
+      id,
+      input: { remark: null, basicPassword: null, allowlistPassword: null, blocklist: null, expiresAt: null, rateLimit: null },
+    });
     expect(emptied).toMatchObject({ remark: '', hasBasicPassword: false, hasAllowlistPassword: false, blocklist: [], expiresAt: null, rateLimit: null });
     for (const [field, value] of [['verifyKey', null], ['compress', null], ['rateLimit', 0], ['maxTunnels', -1]] as const) {
       expect((await api.run(update, { id, input: { [field]: value } })).errors.length).toBe(1);
@@ -107,7 +182,7 @@ eachDialect('clients', (databases) => {
     expect(await api.code(update, { id, input: { expiresAt: input.expiresAt } })).toBe('CLIENT_EXPIRES_AFTER_OWNER');
   });
 
-  test("an owner gets no more clients than allowed, whether they are created, moved or added concurrently", async () => {
+  test('an owner gets no more clients than allowed, whether they are created, moved or added concurrently', async () => {
     const api = await openTestSchema(databases);
     const ownerId = await newUser(api, { maxClients: 3 });
     const codes = await Promise.all(Array.from({ length: 8 }, () => api.code(create, { input: { ownerId } })));
@@ -125,7 +200,9 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const ownerId = await newUser(api, { maxTunnels: 1 });
     const id = await newClient(api);
-    for (const port of [9001, 9002]) await api.ok('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'TCP', port } });
+    for (const port of [9001, 9002]) {
+      await api.ok('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: id, mode: 'TCP', port } });
+    }
     expect(await api.code(update, { id, input: { ownerId } })).toBe('USER_TUNNEL_QUOTA');
     expect(await api.services.store.db.user.findUniqueOrThrow({ where: { id: ownerId } })).toMatchObject({ clientCount: 0, tunnelCount: 0 });
   });
@@ -170,11 +247,21 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const id = await newClient(api, { remark: 'as it was' });
     await api.ok(update, { id, input: { remark: '😀'.repeat(255) } });
-    for (const [field, value] of Object.entries({
-      remark: 'x'.repeat(256), verifyKey: 'x'.repeat(256), basicUser: '😀'.repeat(256), webPassword: 'x'.repeat(256), allowlistPassword: 'a\0b',
-      blocklist: ['10.0.0.1'.repeat(150_000)], allowlist: ['a\0'],
-    })) {
-      expect((await api.run(update, { id, input: { compress: true, [field]: value } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field: `input.${field}` } });
+    for (
+      const [field, value] of Object.entries({
+        remark: 'x'.repeat(256),
+        verifyKey: 'x'.repeat(256),
+        basicUser: '😀'.repeat(256),
+        webPassword: 'x'.repeat(256),
+        allowlistPassword: 'a\0b',
+        blocklist: ['10.0.0.1'.repeat(150_000)],
+        allowlist: ['a\0'],
+      })
+    ) {
+      expect((await api.run(update, { id, input: { compress: true, [field]: value } })).errors[0]).toMatchObject({
+        code: 'INVALID_INPUT',
+        extensions: { field: `input.${field}` },
+      });
     }
     expect(await row(api, id)).toMatchObject({ compress: false, remark: '😀'.repeat(255) });
   });

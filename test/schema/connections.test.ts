@@ -9,10 +9,26 @@ test('the open connections of a client are paged; cutting one is audited', async
   const { id: clientId } = await api.services.store.db.client.create({ data: { vkey: 'k' } });
   const { id: tunnelId } = await api.services.store.db.tunnel.create({ data: { clientId, mode: 'tcp' } });
   for (let n = 0; n < 3; n++) api.engine.addVisitor(clientId, { kind: 'tunnel', id: tunnelId });
-  const page = '{ connections(clientId: 1, offset: 1, limit: 1) { total rows { id address port since inletBytes exportBytes rate tunnel { id } host { id } } } }';
-  expect(await api.ok(page)).toEqual({ connections: { total: 3, rows: [
-    { id: 2, address: '192.0.2.1', port: 40_000, since: '1970-01-01T00:00:00.000Z', inletBytes: 1, exportBytes: 2, rate: 3, tunnel: { id: tunnelId }, host: null },
-  ] } });
+  const page =
+    '{ connections(clientId: 1, offset: 1, limit: 1) { total rows { id address port since inletBytes exportBytes rate tunnel { id } host { id } } } }';
+  expect(await api.ok(page)).toEqual({
+    connections: {
+      total: 3,
+      rows: [
+        {
+          id: 2,
+          address: '192.0.2.1',
+          port: 40_000,
+          since: '1970-01-01T00:00:00.000Z',
+          inletBytes: 1,
+          exportBytes: 2,
+          rate: 3,
+          tunnel: { id: tunnelId },
+          host: null,
+        },
+      ],
+    },
+  });
   expect(await api.ok('mutation { closeConnection(clientId: 1, id: 2) }')).toEqual({ closeConnection: 2 });
   expect(api.engine.closed).toEqual([2]);
   expect(await api.code('mutation { closeConnection(clientId: 1, id: 9) }')).toBe('NOT_FOUND');

@@ -1,5 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { getNamedType, getNullableType, type GraphQLInputType, type GraphQLNamedType, type GraphQLOutputType, isEnumType, isInputObjectType, isNonNullType, isObjectType } from 'graphql';
+import {
+  getNamedType,
+  getNullableType,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  type GraphQLOutputType,
+  isEnumType,
+  isInputObjectType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql';
 import { schema } from '../../src/schema/schema.ts';
 
 /** Something of the schema that has a description: a type, a field, an argument, an input field or an enum value. */
@@ -15,12 +25,20 @@ const own = (type: GraphQLNamedType) => !/^(__|(Int|String|Boolean|Float|ID)$)/.
 const types = Object.values(schema.getTypeMap()).filter(own);
 
 function elementsOf(type: GraphQLNamedType): Element[] {
-  const element = (path: string, { name, description, type: of }: { readonly name: string; readonly description?: string | null; readonly type?: Element['type'] }): Element => ({ path, name, description: description ?? '', ...(of && { type: of }) });
-  const below = isEnumType(type) ? type.getValues().map((value) => element(`${type.name}.${value.name}`, value))
-    : isInputObjectType(type) ? Object.values(type.getFields()).map((field) => element(`${type.name}.${field.name}`, field))
-      : isObjectType(type) ? Object.values(type.getFields()).flatMap((field) => [
-        element(`${type.name}.${field.name}`, field), ...field.args.map((arg) => element(`${type.name}.${field.name}(${arg.name})`, arg)),
-      ]) : [];
+  const element = (
+    path: string,
+    { name, description, type: of }: { readonly name: string; readonly description?: string | null; readonly type?: Element['type'] },
+  ): Element => ({ path, name, description: description ?? '', ...(of && { type: of }) });
+  const below = isEnumType(type)
+    ? type.getValues().map((value) => element(`${type.name}.${value.name}`, value))
+    : isInputObjectType(type)
+    ? Object.values(type.getFields()).map((field) => element(`${type.name}.${field.name}`, field))
+    : isObjectType(type)
+    ? Object.values(type.getFields()).flatMap((field) => [
+      element(`${type.name}.${field.name}`, field),
+      ...field.args.map((arg) => element(`${type.name}.${field.name}(${arg.name})`, arg)),
+    ])
+    : [];
   return [element(type.name, { name: type.name, description: type.description }), ...below];
 }
 
@@ -38,7 +56,11 @@ describe('the schema', () => {
   });
 
   test('has upper-case enum values', () => {
-    expect(types.filter(isEnumType).flatMap((type) => type.getValues().map(({ name }) => `${type.name}.${name}`)).filter((path) => !/\.[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(path))).toEqual([]);
+    expect(
+      types.filter(isEnumType).flatMap((type) => type.getValues().map(({ name }) => `${type.name}.${name}`)).filter((path) =>
+        !/\.[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(path)
+      ),
+    ).toEqual([]);
   });
 
   test('has ids of type ID, in answers, arguments and inputs', () => {
@@ -51,9 +73,14 @@ describe('the schema', () => {
 
   test('has times, amounts and rates in scalars that name their unit, or in names that do', () => {
     const units: readonly (readonly [RegExp, string])[] = [
-      [/(At|[a-z]Until)$|^(at|since|until|from|to|validFrom)$/, 'DateTime'], [/Bytes$/, 'Bytes'], [/^rate$/, 'BytesPerSecond'], [/^rateLimit$/, 'KibPerSecond'], [/^flowLimit$/, 'Mebibytes'],
+      [/(At|[a-z]Until)$|^(at|since|until|from|to|validFrom)$/, 'DateTime'],
+      [/Bytes$/, 'Bytes'],
+      [/^rate$/, 'BytesPerSecond'],
+      [/^rateLimit$/, 'KibPerSecond'],
+      [/^flowLimit$/, 'Mebibytes'],
     ];
-    expect(pathsOf((element) => element.type !== undefined && units.some(([name, scalar]) => name.test(element.name) && namedType(element) !== scalar))).toEqual([]);
+    expect(pathsOf((element) => element.type !== undefined && units.some(([name, scalar]) => name.test(element.name) && namedType(element) !== scalar)))
+      .toEqual([]);
     expect(pathsOf((element) => namedType(element) === 'Float' && !/Seconds$|^dropped$/.test(element.name))).toEqual([]);
   });
 
@@ -71,16 +98,32 @@ describe('the schema', () => {
   });
 
   test('requires nothing in an update, and marks the required fields of every create', () => {
-    const requiredOf = (verb: string) => Object.fromEntries(mutations.filter(({ name }) => name.startsWith(verb)).map((field) => {
-      const type = getNullableType(inputOf(field)?.type);
-      return [field.name, isInputObjectType(type) ? Object.values(type.getFields()).filter((one) => isNonNullType(one.type)).map(({ name }) => name) : undefined];
-    }));
-    expect(requiredOf('create')).toEqual({ createUser: ['username', 'password'], createClient: [], createTunnel: ['clientId', 'mode'], createHost: ['clientId'], createApiToken: ['name'] });
+    const requiredOf = (verb: string) =>
+      Object.fromEntries(
+        mutations.filter(({ name }) => name.startsWith(verb)).map((field) => {
+          const type = getNullableType(inputOf(field)?.type);
+          return [
+            field.name,
+            isInputObjectType(type)
+              ? Object.values(type.getFields()).filter((one) => isNonNullType(one.type)).map(({ name }) => name)
+              : undefined,
+          ];
+        }),
+      );
+    expect(requiredOf('create')).toEqual({
+      createUser: ['username', 'password'],
+      createClient: [],
+      createTunnel: ['clientId', 'mode'],
+      createHost: ['clientId'],
+      createApiToken: ['name'],
+    });
     expect(requiredOf('update')).toEqual({ updateUser: [], updateClient: [], updateTunnel: [], updateHost: [], updateGlobalSettings: [] });
   });
 
   test('says in an update nothing about new records, and in a create nothing about what a record already has', () => {
-    const said = (verb: string, about: RegExp) => types.filter((type) => type.name.startsWith(verb)).flatMap(elementsOf).filter(({ path, description }) => path.includes('.') && about.test(description)).map(({ path }) => path);
+    const said = (verb: string, about: RegExp) =>
+      types.filter((type) => type.name.startsWith(verb)).flatMap(elementsOf).filter(({ path, description }) => path.includes('.') && about.test(description))
+        .map(({ path }) => path);
     expect(said('Update', /\bnew (user|client|tunnel|host)\b|generated (for \w+ )?if absent|\bdefault\b/i)).toEqual([]);
     expect(said('Create', /\balready\b|\bremoves?\b (it|the login)|not before one of/i)).toEqual([]);
   });
@@ -99,7 +142,8 @@ describe('the schema', () => {
     for (const name of ['User', 'Client', 'Tunnel', 'Host']) {
       const [create, update] = ['Create', 'Update'].map((verb) => schema.getType(`${verb}${name}Input`));
       if (!isInputObjectType(create) || !isInputObjectType(update)) throw new Error(`there are not both inputs of ${name}`);
-      const shape = (type: typeof create) => Object.fromEntries(Object.values(type.getFields()).map((field) => [field.name, String(getNullableType(field.type))]));
+      const shape = (type: typeof create) =>
+        Object.fromEntries(Object.values(type.getFields()).map((field) => [field.name, String(getNullableType(field.type))]));
       expect(shape(create)).toEqual(shape(update));
     }
   });

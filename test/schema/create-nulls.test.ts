@@ -9,7 +9,10 @@ const smallest: Readonly<Record<string, (field: string) => Readonly<Record<strin
   createUser: () => ({ username: 'b', password: 'password' }),
   createClient: () => ({}),
   createTunnel: () => ({ clientId: 1, mode: 'TCP' }),
-  createHost: (field) => ({ clientId: 1, ...(field === 'host' ? { mode: 'PLATFORM', platformDomainId: 'd1', platformPrefix: 'a', scheme: 'HTTP' } : { host: 'a.example' }) }),
+  createHost: (field) => ({
+    clientId: 1,
+    ...(field === 'host' ? { mode: 'PLATFORM', platformDomainId: 'd1', platformPrefix: 'a', scheme: 'HTTP' } : { host: 'a.example' }),
+  }),
   createApiToken: () => ({ name: 'a' }),
 };
 
@@ -38,7 +41,9 @@ async function rowOf(api: TestSchema, name: string, input: string, values: Reado
 
 describe('the create inputs', () => {
   test('say what null means', () => {
-    expect(creates.filter(({ input }) => !input.description?.includes('Fields that are absent or null get their default.')).map(({ name }) => name)).toEqual([]);
+    expect(creates.filter(({ input }) => !input.description?.includes('Fields that are absent or null get their default.')).map(({ name }) => name)).toEqual(
+      [],
+    );
   });
 });
 
@@ -60,12 +65,15 @@ eachDialect('null in a create is the same as an absent field', (databases) => {
 
   test('a platform domain', async () => {
     const api = await openTestSchema(databases);
-    const save = 'mutation ($domains: [PlatformDomainInput!]) { updateGlobalSettings(input: { platformDomains: $domains }) { platformDomains { wildcard certificateConfigured } } }';
+    const save =
+      'mutation ($domains: [PlatformDomainInput!]) { updateGlobalSettings(input: { platformDomains: $domains }) { platformDomains { wildcard certificateConfigured } } }';
     const type = schema.getType('PlatformDomainInput');
     const optional = isInputObjectType(type) ? Object.values(type.getFields()).filter((field) => !isNonNullType(field.type)).map((field) => field.name) : [];
     expect(optional).toHaveLength(3);
     for (const [index, field] of optional.entries()) {
-      expect(await api.record(save, { domains: [{ wildcard: `*.p${index}.example`, [field]: null }] })).toEqual({ platformDomains: [{ wildcard: `*.p${index}.example`, certificateConfigured: false }] });
+      expect(await api.record(save, { domains: [{ wildcard: `*.p${index}.example`, [field]: null }] })).toEqual({
+        platformDomains: [{ wildcard: `*.p${index}.example`, certificateConfigured: false }],
+      });
     }
   });
 
@@ -75,6 +83,8 @@ eachDialect('null in a create is the same as an absent field', (databases) => {
     const create = 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }';
     expect(await api.code(create, { input: { clientId: 1, host: null } })).toBe('HOST_INVALID');
     expect(await api.code(create, { input: { clientId: 1, mode: 'PLATFORM', platformDomainId: null } })).toBe('PLATFORM_DOMAIN_REQUIRED');
-    expect(await api.code('mutation { createTunnel(input: { clientId: 1, mode: SECRET, password: null }) { id } }')).toBe(await api.code('mutation { createTunnel(input: { clientId: 1, mode: SECRET }) { id } }'));
+    expect(await api.code('mutation { createTunnel(input: { clientId: 1, mode: SECRET, password: null }) { id } }')).toBe(
+      await api.code('mutation { createTunnel(input: { clientId: 1, mode: SECRET }) { id } }'),
+    );
   });
 });

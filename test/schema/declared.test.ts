@@ -6,7 +6,8 @@ import { MAX_DECLARED, type DeclaredHost, type DeclaredTunnel } from '../../src/
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) => records.declare({ kind: 'tunnel', name, tunnel: declaredTunnelOf(more) });
+const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) =>
+  records.declare({ kind: 'tunnel', name, tunnel: declaredTunnelOf(more) });
 const host = (records: AgentRecords, name: string, more: Partial<DeclaredHost> = {}) => records.declare({ kind: 'host', name, host: declaredHostOf(more) });
 const newClient = (api: TestSchema, input: object = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 
@@ -58,8 +59,12 @@ eachDialect('what agents bring along', (databases) => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { maxTunnels: 3 });
     const other = await newClient(api);
-    await api.id('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId: other, mode: 'SECRET', password: 'taken', targets: ['1'] } });
-    await api.id('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input: { clientId: other, host: 'taken.example', targets: ['1'] } });
+    await api.id('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', {
+      input: { clientId: other, mode: 'SECRET', password: 'taken', targets: ['1'] },
+    });
+    await api.id('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', {
+      input: { clientId: other, host: 'taken.example', targets: ['1'] },
+    });
     api.engine.taken.add(9001);
     const records = new AgentDeclarations(api.services).open(clientId, '');
     const errorOf = async (outcome: ReturnType<AgentRecords['declare']>) => (await outcome).error;

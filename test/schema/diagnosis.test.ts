@@ -13,9 +13,21 @@ const ask = `query ($host: String!, $path: String, $scheme: RequestScheme!, $fro
 const askTunnel = `query ($id: ID!, $from: String, $probe: Boolean) {
   diagnoseTunnel(id: $id, visitorAddress: $from, probe: $probe) { tunnel { id } gates { ${gate} } stoppedBy { name explanation } probes { target reached error } }
 }`;
-const online = { connected: true, address: '203.0.113.9', localAddress: '', version: '1', connections: 0, refusals: {}, rate: 0, inletBytes: 0, exportBytes: 0, lastOnlineAt: Date.now() };
+const online = {
+  connected: true,
+  address: '203.0.113.9',
+  localAddress: '',
+  version: '1',
+  connections: 0,
+  refusals: {},
+  rate: 0,
+  inletBytes: 0,
+  exportBytes: 0,
+  lastOnlineAt: Date.now(),
+};
 const newClient = (api: TestSchema, input = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
-const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) => api.id('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input });
+const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) =>
+  api.id('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input });
 const diagnosis = (api: TestSchema, variables: Readonly<Record<string, unknown>>) => api.record(ask, { scheme: 'HTTP', ...variables });
 
 eachDialect('diagnosis', (databases) => {
@@ -25,41 +37,78 @@ eachDialect('diagnosis', (databases) => {
     const id = await newHost(api, { clientId, host: '*.example.com', location: '/api', targets: ['10.0.0.1:80', '81'] });
     const asked = { host: 'A.Example.com:8000', path: '/api/x?y' };
     expect(await diagnosis(api, asked)).toMatchObject({
-      host: 'a.example.com', path: '/api/x?y', scheme: 'HTTP', matched: true, reason: null, rule: { id }, target: '10.0.0.1:80', probes: [],
+      host: 'a.example.com',
+      path: '/api/x?y',
+      scheme: 'HTTP',
+      matched: true,
+      reason: null,
+      rule: { id },
+      target: '10.0.0.1:80',
+      probes: [],
       stoppedBy: { name: 'AGENT', explanation: `the agent of client ${clientId} is not connected` },
     });
     api.engine.clients.set(clientId, online);
     const found = await diagnosis(api, asked);
     expect(found).toMatchObject({ stoppedBy: null });
-    expect(found['gates']).toEqual(['ROUTE', 'CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => ({ name, outcome: 'PASSED', explanation: expect.any(String), remedy: null })));
+    expect(found['gates']).toEqual(
+      ['ROUTE', 'CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => ({
+        name,
+        outcome: 'PASSED',
+        explanation: expect.any(String),
+        remedy: null,
+      })),
+    );
     api.engine.unreachable.add('10.0.0.1:80');
     expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({
-      stoppedBy: null, probes: [{ target: '10.0.0.1:80', reached: false, error: '10.0.0.1:80: connection refused' }, { target: '127.0.0.1:81', reached: true, error: null }],
+      stoppedBy: null,
+      probes: [{ target: '10.0.0.1:80', reached: false, error: '10.0.0.1:80: connection refused' }, { target: '127.0.0.1:81', reached: true, error: null }],
     });
     api.engine.unreachable.add('127.0.0.1:81');
-    expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({ matched: true, stoppedBy: { name: 'TARGET', explanation: 'no target responds: 10.0.0.1:80: connection refused' } });
+    expect(await diagnosis(api, { ...asked, probe: true })).toMatchObject({
+      matched: true,
+      stoppedBy: { name: 'TARGET', explanation: 'no target responds: 10.0.0.1:80: connection refused' },
+    });
   });
 
   test('reports which targets fail their health checks, and when none is left', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const id = await newHost(api, { clientId, host: 'a.com', targets: ['10.0.0.1:80', '81'] });
-    const tunnelId = await api.id('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', { input: { clientId, mode: 'TCP', targets: ['10.0.0.1:80', '81'] } });
+    const tunnelId = await api.id('mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }', {
+      input: { clientId, mode: 'TCP', targets: ['10.0.0.1:80', '81'] },
+    });
     api.engine.clients.set(clientId, online);
     const tell = (second: boolean) => {
       for (const key of [`host ${id}`, `tunnel ${tunnelId}`]) {
-        api.engine.health.set(key, { type: 'tcp', intervalMs: 1, timeoutMs: 1, maxFailed: 1, path: '', targets: [
-          { target: '10.0.0.1:80', healthy: false, failures: 1, since: 0, lastError: 'refused' }, { target: '127.0.0.1:81', healthy: second, failures: 1, since: 0, lastError: 'silent' },
-        ] });
+        api.engine.health.set(key, {
+          type: 'tcp',
+          intervalMs: 1,
+          timeoutMs: 1,
+          maxFailed: 1,
+          path: '',
+          targets: [
+            { target: '10.0.0.1:80', healthy: false, failures: 1, since: 0, lastError: 'refused' },
+            { target: '127.0.0.1:81', healthy: second, failures: 1, since: 0, lastError: 'silent' },
+          ],
+        });
       }
     };
     tell(true);
     const some = await diagnosis(api, { host: 'a.com' });
     expect(some).toMatchObject({ target: '127.0.0.1:81', stoppedBy: null });
-    expect(some['gates']).toContainEqual({ name: 'TARGET', outcome: 'PASSED', remedy: null, explanation: 'connections go to 127.0.0.1:81, not to 10.0.0.1:80, which fail their health checks; no connection was tried' });
+    expect(some['gates']).toContainEqual({
+      name: 'TARGET',
+      outcome: 'PASSED',
+      remedy: null,
+      explanation: 'connections go to 127.0.0.1:81, not to 10.0.0.1:80, which fail their health checks; no connection was tried',
+    });
     tell(false);
     const explanation = 'no target passes its health checks: 10.0.0.1:80: refused';
-    expect(await diagnosis(api, { host: 'a.com' })).toMatchObject({ target: null, reason: 'the rule matches, but there is no usable target', stoppedBy: { name: 'TARGET', explanation } });
+    expect(await diagnosis(api, { host: 'a.com' })).toMatchObject({
+      target: null,
+      reason: 'the rule matches, but there is no usable target',
+      stoppedBy: { name: 'TARGET', explanation },
+    });
     expect(await api.record(askTunnel, { id: tunnelId })).toMatchObject({ stoppedBy: { name: 'TARGET', explanation } });
   });
 
@@ -69,7 +118,11 @@ eachDialect('diagnosis', (databases) => {
     const id = await newHost(api, { clientId, host: 'a.com', location: '/x', scheme: 'HTTPS' });
     const reason = async (variables: Readonly<Record<string, unknown>>) => {
       const { matched, reason, rule, stoppedBy } = await diagnosis(api, variables);
-      expect({ matched, rule, stoppedBy }).toMatchObject({ matched: false, rule: null, stoppedBy: { name: 'ROUTE', explanation: reason, remedy: expect.stringMatching(/./) } });
+      expect({ matched, rule, stoppedBy }).toMatchObject({
+        matched: false,
+        rule: null,
+        stoppedBy: { name: 'ROUTE', explanation: reason, remedy: expect.stringMatching(/./) },
+      });
       return reason;
     };
     expect(await reason({ host: 'b.com' })).toBe('no host rule matches');
@@ -80,7 +133,9 @@ eachDialect('diagnosis', (databases) => {
     expect(await reason({ host: 'a.com', path: '/x', scheme: 'HTTPS' })).toBe('all matching rules are stopped');
     await api.ok('mutation ($id: ID!) { startHost(id: $id) { id } }', { id });
     expect(await diagnosis(api, { host: 'a.com', path: '/x', scheme: 'HTTPS' })).toMatchObject({
-      matched: true, reason: 'the rule matches, but there is no usable target', target: null,
+      matched: true,
+      reason: 'the rule matches, but there is no usable target',
+      target: null,
     });
   });
 
@@ -114,7 +169,9 @@ eachDialect('diagnosis', (databases) => {
     api.engine.clients.set(clientId, { ...online, inletBytes: 2 ** 20, exportBytes: 1 });
     expect(await stop()).toMatchObject({ name: 'QUOTA', explanation: `client ${clientId} has used 1 of 1 MiB` });
     api.engine.clients.set(clientId, { ...online, inletBytes: 2 ** 20, exportBytes: 1, refusals: { flow: 2, connections: 1 } });
-    expect(await stop()).toMatchObject({ explanation: `client ${clientId} has used 1 of 1 MiB; since the server started 3 connections were refused here (connections 1, flow 2)` });
+    expect(await stop()).toMatchObject({
+      explanation: `client ${clientId} has used 1 of 1 MiB; since the server started 3 connections were refused here (connections 1, flow 2)`,
+    });
     await db.client.update({ where: { id: clientId }, data: { expiresAt: new Date(0) } });
     expect(await stop()).toMatchObject({ name: 'OWNER', remedy: `give client ${clientId} a later expiry` });
     await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date(0) } });
@@ -131,7 +188,9 @@ eachDialect('diagnosis', (databases) => {
     await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
     api.engine.clients.set(clientId, { ...online, refusals: { whiteList: 1 } });
     const access = async (from: string) => {
-      const { gates } = z.object({ gates: z.array(z.object({ name: z.string(), outcome: z.string(), explanation: z.string(), remedy: z.string().nullable() })) }).parse(await diagnosis(api, { host: 'a.com', from }));
+      const { gates } = z.object({
+        gates: z.array(z.object({ name: z.string(), outcome: z.string(), explanation: z.string(), remedy: z.string().nullable() })),
+      }).parse(await diagnosis(api, { host: 'a.com', from }));
       return gates.find(({ name }) => name === 'ACCESS');
     };
     const faults = 'these invalid lines are ignored: "10.0.0" of the allowlist, "rubbish" of the blocklist';
@@ -149,18 +208,45 @@ eachDialect('diagnosis', (databases) => {
     const found = async (state?: Pick<CertificateState, 'status' | 'problem'> & Partial<Pick<CertificateState, 'acme'>> & { readonly none?: boolean }) => {
       api.engine.certificates.clear();
       if (state) api.engine.certificates.set(id, { acme: null, ...state, inUse: state.none ? null : inUse });
-      const { reason, gates } = z.object({ reason: z.string().nullable(), gates: z.array(z.looseObject({ name: z.string() })) }).parse(await diagnosis(api, { host: 'a.com', scheme: 'HTTPS' }));
+      const { reason, gates } = z.object({ reason: z.string().nullable(), gates: z.array(z.looseObject({ name: z.string() })) }).parse(
+        await diagnosis(api, { host: 'a.com', scheme: 'HTTPS' }),
+      );
       return { reason, ...gates.find(({ name }) => name === 'CERTIFICATE') };
     };
     expect(await found()).toMatchObject({ reason: null, outcome: 'PASSED', explanation: 'the host has no certificate: TLS is passed through to the target' });
-    expect(await found({ status: 'valid', problem: '' })).toMatchObject({ reason: null, outcome: 'PASSED', explanation: 'the certificate (own) is valid until 2026-02-01T00:00:00.000Z', remedy: null });
-    expect(await found({ status: 'expiring', problem: '' })).toMatchObject({ reason: null, outcome: 'PASSED', explanation: expect.stringMatching(/expires soon/), remedy: 'replace the certificate' });
-    expect(await found({ status: 'refused', problem: 'the new one is bad' })).toMatchObject({ reason: 'the new one is bad', outcome: 'PASSED', explanation: 'the new one is bad', remedy: expect.stringMatching(/^fix the files/) });
-    expect(await found({ status: 'expired', problem: 'the new one is bad' })).toMatchObject({ reason: 'the certificate has expired; the new one is bad', outcome: 'STOPPED' });
+    expect(await found({ status: 'valid', problem: '' })).toMatchObject({
+      reason: null,
+      outcome: 'PASSED',
+      explanation: 'the certificate (own) is valid until 2026-02-01T00:00:00.000Z',
+      remedy: null,
+    });
+    expect(await found({ status: 'expiring', problem: '' })).toMatchObject({
+      reason: null,
+      outcome: 'PASSED',
+      explanation: expect.stringMatching(/expires soon/),
+      remedy: 'replace the certificate',
+    });
+    expect(await found({ status: 'refused', problem: 'the new one is bad' })).toMatchObject({
+      reason: 'the new one is bad',
+      outcome: 'PASSED',
+      explanation: 'the new one is bad',
+      remedy: expect.stringMatching(/^fix the files/),
+    });
+    expect(await found({ status: 'expired', problem: 'the new one is bad' })).toMatchObject({
+      reason: 'the certificate has expired; the new one is bad',
+      outcome: 'STOPPED',
+    });
     expect(await found({ status: 'notCovered', problem: '' })).toMatchObject({ reason: 'the certificate does not cover the name', outcome: 'STOPPED' });
     const acme = { status: 'failed', problem: 'nobody answered', nextAt: Date.parse('2026-03-01') } as const;
-    expect(await found({ status: 'missing', problem: '', none: true, acme })).toMatchObject({ reason: 'there is no usable certificate; nobody answered', outcome: 'STOPPED', remedy: expect.stringMatching(/port 80 .*2026-03-01/) });
-    expect(await found({ status: 'missing', problem: 'cannot load', none: true })).toMatchObject({ reason: 'there is no usable certificate; cannot load', outcome: 'STOPPED' });
+    expect(await found({ status: 'missing', problem: '', none: true, acme })).toMatchObject({
+      reason: 'there is no usable certificate; nobody answered',
+      outcome: 'STOPPED',
+      remedy: expect.stringMatching(/port 80 .*2026-03-01/),
+    });
+    expect(await found({ status: 'missing', problem: 'cannot load', none: true })).toMatchObject({
+      reason: 'there is no usable certificate; cannot load',
+      outcome: 'STOPPED',
+    });
   });
 
   test('a tunnel has the same gates', async () => {
@@ -169,7 +255,11 @@ eachDialect('diagnosis', (databases) => {
     api.engine.clients.set(clientId, online);
     const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
     const id = await api.id(create, { input: { clientId, mode: 'TCP', port: 9001, targets: ['10.0.0.1:22'] } });
-    expect(await api.record(askTunnel, { id, probe: true })).toMatchObject({ tunnel: { id }, stoppedBy: null, probes: [{ target: '10.0.0.1:22', reached: true }] });
+    expect(await api.record(askTunnel, { id, probe: true })).toMatchObject({
+      tunnel: { id },
+      stoppedBy: null,
+      probes: [{ target: '10.0.0.1:22', reached: true }],
+    });
     api.engine.broken.add(id);
     expect(await api.record(askTunnel, { id })).toMatchObject({ stoppedBy: { name: 'ROUTE', explanation: 'port 9001 is not open: its port is occupied' } });
     await api.ok('mutation ($id: ID!) { stopTunnel(id: $id) { id } }', { id });
@@ -198,8 +288,15 @@ eachDialect('diagnosis', (databases) => {
       return gates.find((each) => each.name === name);
     };
     expect(await gate({ mode: 'FILE' }, 'TARGET')).toMatchObject({ outcome: 'STOPPED', explanation: 'the tunnel has no directory to serve' });
-    expect(await gate({ mode: 'FILE', localPath: '/srv' }, 'TARGET')).toMatchObject({ outcome: 'PASSED', explanation: expect.stringMatching(/^it serves \/srv/) });
-    expect(await gate({ mode: 'P2P', password: 'p', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: expect.stringMatching(/; a p2p tunnel sends no PROXY protocol header, only tcp and secret tunnels do$/) });
-    expect(await gate({ mode: 'SECRET', password: 'q', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({ explanation: 'visitors connect with the password' });
+    expect(await gate({ mode: 'FILE', localPath: '/srv' }, 'TARGET')).toMatchObject({
+      outcome: 'PASSED',
+      explanation: expect.stringMatching(/^it serves \/srv/),
+    });
+    expect(await gate({ mode: 'P2P', password: 'p', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({
+      explanation: expect.stringMatching(/; a p2p tunnel sends no PROXY protocol header, only tcp and secret tunnels do$/),
+    });
+    expect(await gate({ mode: 'SECRET', password: 'q', targets: ['1'], proxyProtocol: 'V2' }, 'ROUTE')).toMatchObject({
+      explanation: 'visitors connect with the password',
+    });
   });
 });

@@ -10,7 +10,9 @@ const databases = testDatabases('sqlite');
 
 test('a fault of the server is logged with an id, and the caller learns nothing but the id', async () => {
   const api = await openTestSchema(databases);
-  api.engine.clientStates = async () => { throw new Error('secret detail of the inside'); };
+  api.engine.clientStates = async () => {
+    throw new Error('secret detail of the inside');
+  };
   const { data, errors } = await api.run('mutation { createClient(input: {}) { runtime { connected } } }');
   expect(data).toBeNull();
   expect(errors).toHaveLength(1);
@@ -31,7 +33,9 @@ test('the mask only passes our own errors and those of GraphQL itself, however d
 
 test('unauthenticated callers get nothing, and read-only callers change nothing', async () => {
   const api = await openTestSchema(databases);
-  for (const operation of ['{ clients { total } }', '{ server { version } }', 'mutation { createClient(input: {}) { id } }', 'mutation { deleteTunnel(id: 1) }']) {
+  for (
+    const operation of ['{ clients { total } }', '{ server { version } }', 'mutation { createClient(input: {}) { id } }', 'mutation { deleteTunnel(id: 1) }']
+  ) {
     expect(await api.code(operation, {}, { kind: 'anonymous' })).toBe('UNAUTHENTICATED');
   }
   for (const operation of ['mutation { createClient(input: {}) { id } }', 'mutation { deleteTunnel(id: 1) }']) {
@@ -76,9 +80,11 @@ test.each([
 test('a variable of the wrong kind is named by its place, not by its value', async () => {
   const api = await openTestSchema(databases);
   const create = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { id } }';
-  for (const [input, message] of [
-    [{ username: 'a', password: ['swordfish'] }, 'Variable "$input" got invalid value at "input.password"; String cannot represent a non string value'],
-    [{ username: 'a', password: 'swordfish', bogus: 1 }, 'Variable "$input" got invalid value; Field "bogus" is not defined by type "CreateUserInput".'],
-    ['swordfish at "x"; y', 'Variable "$input" got invalid value; Expected type "CreateUserInput" to be an object.'],
-  ] as const) expect((await api.run(create, { input })).errors.map((error) => error.message)).toEqual([message]);
+  for (
+    const [input, message] of [
+      [{ username: 'a', password: ['swordfish'] }, 'Variable "$input" got invalid value at "input.password"; String cannot represent a non string value'],
+      [{ username: 'a', password: 'swordfish', bogus: 1 }, 'Variable "$input" got invalid value; Field "bogus" is not defined by type "CreateUserInput".'],
+      ['swordfish at "x"; y', 'Variable "$input" got invalid value; Expected type "CreateUserInput" to be an object.'],
+    ] as const
+  ) expect((await api.run(create, { input })).errors.map((error) => error.message)).toEqual([message]);
 });

@@ -13,7 +13,9 @@ test('gives events in order, those that wait and those that are waited for', asy
 
 test('disconnects a subscriber with too many queued events, with one error', async () => {
   let closed = 0;
-  const queue = new EventQueue<number>(2, () => { closed++; });
+  const queue = new EventQueue<number>(2, () => {
+    closed++;
+  });
   for (const n of [1, 2, 3, 4]) queue.push(n);
   await expect(queue.next()).rejects.toMatchObject({ code: 'SUBSCRIBER_TOO_SLOW' });
   expect(await queue.next()).toEqual({ value: undefined, done: true });
@@ -22,7 +24,9 @@ test('disconnects a subscriber with too many queued events, with one error', asy
 
 test('ends for both sides when either ends it', async () => {
   let closed = 0;
-  const queue = new EventQueue<number>(2, () => { closed++; });
+  const queue = new EventQueue<number>(2, () => {
+    closed++;
+  });
   const waiting = queue.next();
   queue.close();
   expect(await waiting).toEqual({ value: undefined, done: true });

@@ -38,7 +38,16 @@ eachDialect('an expiry', (databases) => {
     expect(engine.applied).toMatchObject([{ kind: 'client', client: { id: mine, expiresAt: Date.parse(at(5)) } }]);
     expect((await events.next()).value).toMatchObject({ kind: 'client', id: mine, row: { expired: true } });
     const { value: entry } = await audited.next();
-    expect(entry).toMatchObject({ callerKind: 'server', callerId: null, method: '', address: '', resource: 'client', resourceId: String(mine), action: 'update', at: new Date(at(5)) });
+    expect(entry).toMatchObject({
+      callerKind: 'server',
+      callerId: null,
+      method: '',
+      address: '',
+      resource: 'client',
+      resourceId: String(mine),
+      action: 'update',
+      at: new Date(at(5)),
+    });
     expect([entry?.before, entry?.after].map((text) => (/"expired":\w+/.exec(text ?? ''))?.[0])).toEqual(['"expired":false', '"expired":true']);
     expect(await byStatus(api)).toEqual([...off(mine), ...enabled(other)]);
     services.live.close();
@@ -56,16 +65,24 @@ eachDialect('an expiry', (databases) => {
     await sweepExpiries(services);
     expect([(await events.next()).value?.id, (await events.next()).value?.id]).toEqual([first, second]);
     expect(engine.applied.map((change) => change.kind === 'client' && change.client.id)).toEqual([first, second]);
-    expect(await services.store.db.auditEntry.findMany({ select: { resource: true, resourceId: true, callerKind: true } })).toEqual([{ resource: 'user', resourceId: String(user), callerKind: 'server' }]);
+    expect(await services.store.db.auditEntry.findMany({ select: { resource: true, resourceId: true, callerKind: true } })).toEqual([{
+      resource: 'user',
+      resourceId: String(user),
+      callerKind: 'server',
+    }]);
     expect(await byStatus(api)).toEqual([...off(first, second), ...enabled(other)]);
     expect((await api.record('{ users(sort: { field: ENABLED }) { rows { id enabled } } }'))['rows']).toEqual([{ id: user, enabled: false }]);
     services.live.close();
   });
 
-  test('that an edit moves needs no sweep: the order knows at once what has expired, by its own time or its owner\'s', async () => {
+  test("that an edit moves needs no sweep: the order knows at once what has expired, by its own time or its owner's", async () => {
     const api = await open(databases);
     const user = await createUser(api, 'username: "alice"');
-    const [first, second, third] = [await create(api, `expiresAt: "${at(-1)}"`), await create(api, `ownerId: ${user}`), await create(api, `ownerId: ${user}, expiresAt: "${at(-1)}"`)];
+    const [first, second, third] = [
+      await create(api, `expiresAt: "${at(-1)}"`),
+      await create(api, `ownerId: ${user}`),
+      await create(api, `ownerId: ${user}, expiresAt: "${at(-1)}"`),
+    ];
     const update = (id: number, input: string) => api.ok(`mutation { updateClient(id: ${id}, input: { ${input} }) { id } }`);
     const updateUser = (input: string) => api.ok(`mutation { updateUser(id: ${user}, input: { ${input} }) { id } }`);
     expect(await byStatus(api)).toEqual([...off(first, third), ...enabled(second)]);

@@ -8,8 +8,10 @@ import { covering, expired, other } from '../support/certificates.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
-const save = `mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { blocklist serverUrl platformDomains { id wildcard certificatePath privateKeyPath } } }`;
-const read = '{ globalSettings { blocklist serverUrl platformDomains { id wildcard certificatePath privateKeyPath certificateConfigured referenceCount certificate { status readable expiresAt daysRemaining } } } }';
+const save =
+  `mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { blocklist serverUrl platformDomains { id wildcard certificatePath privateKeyPath } } }`;
+const read =
+  '{ globalSettings { blocklist serverUrl platformDomains { id wildcard certificatePath privateKeyPath certificateConfigured referenceCount certificate { status readable expiresAt daysRemaining } } } }';
 const createHost = 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }';
 const wildcard = '*.p.example.com';
 
@@ -33,9 +35,17 @@ afterAll(() => rm(directory, { recursive: true }));
 const saved = (api: TestSchema, platformDomains: unknown) => api.record(save, { input: { platformDomains } });
 const refusal = async (api: TestSchema, platformDomains: unknown) => (await api.run(save, { input: { platformDomains } })).errors[0];
 const client = (api: TestSchema) => api.id('mutation { createClient(input: {}) { id } }');
-const platformHost = async (api: TestSchema, input = {}) => api.id(createHost, { input: {
-  clientId: await client(api), mode: 'PLATFORM', platformDomainId: 'platform-e7e1b1', platformPrefix: 'app', scheme: 'HTTP', ...input,
-} });
+const platformHost = async (api: TestSchema, input = {}) =>
+  api.id(createHost, {
+    input: {
+      clientId: await client(api),
+      mode: 'PLATFORM',
+      platformDomainId: 'platform-e7e1b1',
+      platformPrefix: 'app',
+      scheme: 'HTTP',
+      ...input,
+    },
+  });
 const entry = { id: 'platform-e7e1b1', wildcard };
 
 eachDialect('the global settings', (databases) => {
@@ -43,7 +53,11 @@ eachDialect('the global settings', (databases) => {
     const api = await openTestSchema(databases);
     expect(await api.record(read)).toEqual({ blocklist: [], serverUrl: null, platformDomains: [] });
     const input = { blocklist: ['1.1.1.1\r\n2.2.2.2', '1.1.1.1', ' '], serverUrl: ' https://a.com ', platformDomains: [{ wildcard: '*.Example.com.' }] };
-    const state = { blocklist: ['2.2.2.2', '1.1.1.1'], serverUrl: 'https://a.com', platformDomains: [{ id: 'platform-47287a8f16ec75e6', wildcard: '*.example.com', certificatePath: null, privateKeyPath: null }] };
+    const state = {
+      blocklist: ['2.2.2.2', '1.1.1.1'],
+      serverUrl: 'https://a.com',
+      platformDomains: [{ id: 'platform-47287a8f16ec75e6', wildcard: '*.example.com', certificatePath: null, privateKeyPath: null }],
+    };
     expect(await api.record(save, { input })).toEqual(state);
     expect(await api.record(save, { input: {} })).toEqual(state);
     expect(await api.record(save, { input: { serverUrl: null } })).toEqual({ ...state, serverUrl: null });
@@ -64,7 +78,10 @@ eachDialect('the global settings', (databases) => {
     [[{ wildcard: '*.a.com' }, { wildcard: '*.b.a.com' }], 'platform domains *.a.com and *.b.a.com overlap'],
     [[{ wildcard: '*.a.com', certificatePath: '/a.pem' }], 'platform domain *.a.com: certificate and key must be given both or none'],
     [[{ wildcard: '*.a.com', privateKeyPath: '/a.key', certificatePath: ' ' }], 'platform domain *.a.com: certificate and key must be given both or none'],
-    [[{ wildcard: '*.a.com', certificatePath: '-----BEGIN', privateKeyPath: '-----BEGIN' }], 'platform domain *.a.com: certificate and key are paths of files, not text'],
+    [
+      [{ wildcard: '*.a.com', certificatePath: '-----BEGIN', privateKeyPath: '-----BEGIN' }],
+      'platform domain *.a.com: certificate and key are paths of files, not text',
+    ],
     [Array.from({ length: 1001 }, (_, n) => ({ wildcard: `*.a${n}.com` })), 'invalid platformDomains: more than 1000 entries'],
   ])('%j: nothing is saved', async (platformDomains, message) => {
     const api = await openTestSchema(databases);
@@ -74,7 +91,13 @@ eachDialect('the global settings', (databases) => {
   });
 
   test.each([
-    ['missing', 'cannot load'], ['large', 'cannot load'], ['empty', 'empty'], ['broken', 'cannot parse'], ['wrongKey', 'unusable pair'], ['expired', 'not yet valid or expired'], ['other', 'does not cover the wildcard'],
+    ['missing', 'cannot load'],
+    ['large', 'cannot load'],
+    ['empty', 'empty'],
+    ['broken', 'cannot parse'],
+    ['wrongKey', 'unusable pair'],
+    ['expired', 'not yet valid or expired'],
+    ['other', 'does not cover the wildcard'],
   ])('a certificate that is %s is refused: %s', async (name, reason) => {
     const api = await openTestSchema(databases);
     const error = await refusal(api, [{ ...entry, ...pair(name) }]);
@@ -87,17 +110,26 @@ eachDialect('the global settings', (databases) => {
     await saved(api, [{ ...entry, ...pair('covering') }, { wildcard: '*.example.org' }]);
     const { platformDomains } = await api.record(read);
     expect(platformDomains).toEqual([
-      { ...{ id: expect.any(String), wildcard: '*.example.org', certificatePath: null, privateKeyPath: null, certificateConfigured: false, referenceCount: 0 },
-        certificate: { status: 'NONE', readable: false, expiresAt: null, daysRemaining: null } },
-      { ...entry, ...pair('covering'), certificateConfigured: true, referenceCount: 0,
-        certificate: { status: 'VALID', readable: true, expiresAt: '2120-01-01T00:00:00.000Z', daysRemaining: expect.any(Number) } },
+      {
+        ...{ id: expect.any(String), wildcard: '*.example.org', certificatePath: null, privateKeyPath: null, certificateConfigured: false, referenceCount: 0 },
+        certificate: { status: 'NONE', readable: false, expiresAt: null, daysRemaining: null },
+      },
+      {
+        ...entry,
+        ...pair('covering'),
+        certificateConfigured: true,
+        referenceCount: 0,
+        certificate: { status: 'VALID', readable: true, expiresAt: '2120-01-01T00:00:00.000Z', daysRemaining: expect.any(Number) },
+      },
     ]);
     const status = async (name: string, now: string) => (await certificateState({ wildcard, ...columns(name) }, new Date(now))).status;
     expect(await status('covering', '2119-12-25T00:00:00Z')).toBe('expiring');
     expect(await status('covering', '2120-01-01T00:00:00Z')).toBe('expired');
     expect(await status('covering', '2019-01-01T00:00:00Z')).toBe('notYetValid');
     expect(await status('other', '2050-01-01T00:00:00Z')).toBe('notCovered');
-    for (const [name, text] of [['missing', 'cannotLoad'], ['wrongKey', 'cannotLoad'], ['empty', 'empty'], ['broken', 'cannotParse']] as const) expect(await status(name, '2050-01-01T00:00:00Z')).toBe(text);
+    for (const [name, text] of [['missing', 'cannotLoad'], ['wrongKey', 'cannotLoad'], ['empty', 'empty'], ['broken', 'cannotParse']] as const) {
+      expect(await status(name, '2050-01-01T00:00:00Z')).toBe(text);
+    }
   });
 
   test('an entry with hosts is neither deleted nor renamed; one without is', async () => {
@@ -105,10 +137,17 @@ eachDialect('the global settings', (databases) => {
     await saved(api, [entry]);
     const id = await platformHost(api);
     expect(await refusal(api, [])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE', message: `platform domain ${wildcard} in use: cannot delete` });
-    expect(await refusal(api, [{ ...entry, wildcard: '*.q.example.com' }])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE', message: `platform domain ${wildcard} in use: cannot rename` });
+    expect(await refusal(api, [{ ...entry, wildcard: '*.q.example.com' }])).toMatchObject({
+      code: 'PLATFORM_DOMAIN_IN_USE',
+      message: `platform domain ${wildcard} in use: cannot rename`,
+    });
     expect(await refusal(api, [{ id: 'another', wildcard }])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE' });
-    expect(await saved(api, [{ wildcard }, { id: 'b', wildcard: '*.b.com' }, { id: 'c', wildcard: '*.c.com' }])).toMatchObject({ platformDomains: [{ id: 'b' }, { id: 'c' }, entry] });
-    expect(await saved(api, [entry, { id: 'b', wildcard: '*.c.com' }, { id: 'c', wildcard: '*.b.com' }])).toMatchObject({ platformDomains: [{ id: 'c', wildcard: '*.b.com' }, { id: 'b', wildcard: '*.c.com' }, entry] });
+    expect(await saved(api, [{ wildcard }, { id: 'b', wildcard: '*.b.com' }, { id: 'c', wildcard: '*.c.com' }])).toMatchObject({
+      platformDomains: [{ id: 'b' }, { id: 'c' }, entry],
+    });
+    expect(await saved(api, [entry, { id: 'b', wildcard: '*.c.com' }, { id: 'c', wildcard: '*.b.com' }])).toMatchObject({
+      platformDomains: [{ id: 'c', wildcard: '*.b.com' }, { id: 'b', wildcard: '*.c.com' }, entry],
+    });
     await api.ok('mutation ($id: ID!) { deleteHost(id: $id) }', { id });
     expect(await saved(api, [{ ...entry, wildcard: '*.q.example.com' }])).toMatchObject({ platformDomains: [{ ...entry, wildcard: '*.q.example.com' }] });
     expect(await saved(api, [])).toMatchObject({ platformDomains: [] });
@@ -119,26 +158,38 @@ eachDialect('the global settings', (databases) => {
     await saved(api, [entry]);
     const id = await platformHost(api);
     const reported: unknown[] = [];
-    api.services.changes.subscribe((change) => { reported.push([change.resource, change.action]); });
+    api.services.changes.subscribe((change) => {
+      reported.push([change.resource, change.action]);
+    });
     await saved(api, [{ ...entry, ...pair('covering') }]);
     expect(reported).toEqual([['globalSettings', 'update'], ['host', 'update']]);
     expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject(columns('covering'));
     await api.ok('mutation ($id: ID!) { updateHost(id: $id, input: { scheme: ALL, certificate: "mine", privateKey: "mine" }) { id } }', { id });
     expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject({ scheme: 'all', ...columns('covering') });
-    expect(await refusal(api, [entry])).toMatchObject({ code: 'PLATFORM_DOMAIN_IN_USE', message: `platform domain ${wildcard} is used by https host ${id}: change it to http before the certificate is removed` });
+    expect(await refusal(api, [entry])).toMatchObject({
+      code: 'PLATFORM_DOMAIN_IN_USE',
+      message: `platform domain ${wildcard} is used by https host ${id}: change it to http before the certificate is removed`,
+    });
     await writeFile(file('passing.pem'), covering.certificate);
     await writeFile(file('passing.key'), covering.key);
     await saved(api, [{ ...entry, ...pair('passing') }]);
     await writeFile(file('passing.pem'), expired.certificate);
-    expect(await api.run(createHost, { input: { clientId: 1, mode: 'PLATFORM', platformDomainId: entry.id, platformPrefix: 'b' } })).toMatchObject({ errors: [{ code: 'PLATFORM_CERTIFICATE' }] });
+    expect(await api.run(createHost, { input: { clientId: 1, mode: 'PLATFORM', platformDomainId: entry.id, platformPrefix: 'b' } })).toMatchObject({
+      errors: [{ code: 'PLATFORM_CERTIFICATE' }],
+    });
     expect(await api.record('mutation ($id: ID!) { updateHost(id: $id, input: { remark: "x" }) { remark } }', { id })).toEqual({ remark: 'x' });
-    expect(await api.record('mutation ($id: ID!) { updateHost(id: $id, input: { host: "own.com" }) { hasPrivateKey } }', { id })).toEqual({ hasPrivateKey: false });
+    expect(await api.record('mutation ($id: ID!) { updateHost(id: $id, input: { host: "own.com" }) { hasPrivateKey } }', { id })).toEqual({
+      hasPrivateKey: false,
+    });
   });
 
   test('a new pattern meets no wildcard host that is there', async () => {
     const api = await openTestSchema(databases);
     await api.ok(createHost, { input: { clientId: await client(api), host: '*.x.p.example.com' } });
-    expect(await refusal(api, [entry])).toMatchObject({ code: 'PLATFORM_DOMAIN_INVALID', message: `platform domain ${wildcard} conflicts with existing wildcard host *.x.p.example.com` });
+    expect(await refusal(api, [entry])).toMatchObject({
+      code: 'PLATFORM_DOMAIN_INVALID',
+      message: `platform domain ${wildcard} conflicts with existing wildcard host *.x.p.example.com`,
+    });
     expect(await saved(api, [{ wildcard: '*.q.example.com' }])).toMatchObject({ platformDomains: [{ wildcard: '*.q.example.com' }] });
   });
 });

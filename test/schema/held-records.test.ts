@@ -5,12 +5,16 @@ import { HeldRecords, type HeldByOperation } from '../../src/schema/limits/held-
 function reading(operation: HeldByOperation) {
   let done = (): void => undefined;
   let begun = false;
-  const read = operation.read(() => new Promise<void>((resolve) => {
-    begun = true;
-    done = resolve;
-  }));
+  const read = operation.read(() =>
+    new Promise<void>((resolve) => {
+      begun = true;
+      done = resolve;
+    })
+  );
   return {
-    get begun() { return begun; },
+    get begun() {
+      return begun;
+    },
     async end(characters: number) {
       operation.add(characters);
       done();
@@ -20,7 +24,10 @@ function reading(operation: HeldByOperation) {
   };
 }
 
-const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 test('while the operations of a caller hold much, only the first of them reads on; other callers do not wait', async () => {
   const held = new HeldRecords();

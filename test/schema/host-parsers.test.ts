@@ -10,19 +10,25 @@ import { anyText, cases, hold, parsed } from '../support/outside-input.ts';
 
 test('headers: what is kept are lines that each are one header, and are kept as they are', () => {
   const line = fc.oneof(anyText, anyText.map((value) => `X-Name: ${value}`));
-  fc.assert(fc.property(fc.array(line, { maxLength: 3 }), (lines) => {
-    const stored = parsed(() => headersOf('headers', lines), AditError);
-    if (stored === undefined) return;
-    hold(headersOf('headers', [stored]) === stored, 'is kept as it is');
-    for (const one of stored.split('\n')) hold(one === '' || /^[^\s:]+[ \t]*:[^\r\n\0]*$/.test(one), 'is one header');
-  }), cases);
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 3 }), (lines) => {
+      const stored = parsed(() => headersOf('headers', lines), AditError);
+      if (stored === undefined) return;
+      hold(headersOf('headers', [stored]) === stored, 'is kept as it is');
+      for (const one of stored.split('\n')) hold(one === '' || /^[^\s:]+[ \t]*:[^\r\n\0]*$/.test(one), 'is one header');
+    }),
+    cases,
+  );
 });
 
 test('the Host header for the target: what is kept is ASCII without blanks and control characters', () => {
-  fc.assert(fc.property(anyText, (value) => {
-    const stored = parsed(() => hostChangeOf('hostChange', value), AditError);
-    hold(stored === undefined || /^[\x21-\x7e]*$/.test(stored), 'is ASCII without blanks');
-  }), cases);
+  fc.assert(
+    fc.property(anyText, (value) => {
+      const stored = parsed(() => hostChangeOf('hostChange', value), AditError);
+      hold(stored === undefined || /^[\x21-\x7e]*$/.test(stored), 'is ASCII without blanks');
+    }),
+    cases,
+  );
 });
 
 test.each(['a\u010d\u010aX: y', 'a\u560d\u560aX:y', 'münchen.example', 'a\u{1f600}'])('the Host header %j is refused by the name of its field', (value) => {
@@ -31,31 +37,40 @@ test.each(['a\u010d\u010aX: y', 'a\u560d\u560aX:y', 'münchen.example', 'a\u{1f6
 
 test('a diagnosis reads a path as the routing of requests does', () => {
   expect(routeQuestion('a.com', '/public/%2e%2E/admin?x', 'http').path).toBe('/admin?x');
-  for (const path of ['/..', '/a/..%2fb', '/a/..;/b']) expect(() => routeQuestion('a.com', path, 'http')).toThrow(expect.objectContaining({ code: 'DIAGNOSIS_REQUEST_INVALID' }));
+  for (const path of ['/..', '/a/..%2fb', '/a/..;/b']) {
+    expect(() => routeQuestion('a.com', path, 'http')).toThrow(expect.objectContaining({ code: 'DIAGNOSIS_REQUEST_INVALID' }));
+  }
 });
 
 test('a diagnosis: what is asked about has a host, and a path with a slash before it', () => {
-  fc.assert(fc.property(anyText, fc.oneof(anyText, anyText.map((path) => `/${path}`)), (host, path) => {
-    const question = parsed(() => routeQuestion(host, path, 'http'), AditError);
-    hold(question === undefined || (question.host !== '' && question.path.startsWith('/')), 'has host and path');
-  }), cases);
+  fc.assert(
+    fc.property(anyText, fc.oneof(anyText, anyText.map((path) => `/${path}`)), (host, path) => {
+      const question = parsed(() => routeQuestion(host, path, 'http'), AditError);
+      hold(question === undefined || (question.host !== '' && question.path.startsWith('/')), 'has host and path');
+    }),
+    cases,
+  );
 });
 
 test('platform domains: entries have ids of their own and patterns that do not overlap', () => {
   const entry = fc.record({
     id: fc.option(fc.constantFrom('', 'a', ' a ', 'b', 'platform-47287a8f16ec75e6')),
     wildcard: fc.oneof(anyText, fc.constantFrom('*.example.com', '*.a.example.com', '*.B.com', '*.c.com.')),
-    certificatePath: fc.option(fc.constantFrom('', '/c')), privateKeyPath: fc.option(fc.constantFrom('', '/k')),
+    certificatePath: fc.option(fc.constantFrom('', '/c')),
+    privateKeyPath: fc.option(fc.constantFrom('', '/k')),
   });
   const stored = [{ id: 'own', wildcard: '*.b.com', certFilePath: '', keyFilePath: '' }];
-  fc.assert(fc.property(fc.array(entry, { maxLength: 3 }), (given) => {
-    const entries = parsed(() => platformEntries(new Problems(), given, stored), AditError);
-    if (entries === undefined) return;
-    hold(new Set(entries.map(({ id }) => id)).size === given.length, 'has ids of their own');
-    const sent = entries.map((each) => ({ ...each, certificatePath: each.certFilePath || null, privateKeyPath: each.keyFilePath || null }));
-    hold(JSON.stringify(platformEntries(new Problems(), sent, stored)) === JSON.stringify(entries), 'is kept as it is');
-    for (const { id, certFilePath, keyFilePath } of entries) hold(id !== '' && (certFilePath === '') === (keyFilePath === ''), 'has both files or none');
-  }), cases);
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 3 }), (given) => {
+      const entries = parsed(() => platformEntries(new Problems(), given, stored), AditError);
+      if (entries === undefined) return;
+      hold(new Set(entries.map(({ id }) => id)).size === given.length, 'has ids of their own');
+      const sent = entries.map((each) => ({ ...each, certificatePath: each.certFilePath || null, privateKeyPath: each.keyFilePath || null }));
+      hold(JSON.stringify(platformEntries(new Problems(), sent, stored)) === JSON.stringify(entries), 'is kept as it is');
+      for (const { id, certFilePath, keyFilePath } of entries) hold(id !== '' && (certFilePath === '') === (keyFilePath === ''), 'has both files or none');
+    }),
+    cases,
+  );
 });
 
 test('the JSON of platform domains is read, or refused with a line that names the parameter', () => {
@@ -64,12 +79,15 @@ test('the JSON of platform domains is read, or refused with a line that names th
   const keys = fc.constantFrom('ID', 'id', 'Wildcard', 'WILDCARD', 'CertFilePath', 'keyfilepath', '__proto__', 'x');
   const value = fc.oneof(fc.string({ maxLength: 10 }), fc.constantFrom(null, 1, true, [], {}));
   const json = fc.oneof(fc.array(fc.dictionary(keys, value, { maxKeys: 4 }), { maxLength: 2 }).map((entries) => JSON.stringify(entries)), anyText);
-  fc.assert(fc.property(json, (text) => {
-    try {
-      hold(Array.isArray(read(text, 'platform_domains')), 'is a list');
-    } catch (error) {
-      hold(error instanceof AditError && /^[^\n]*platform_domains[^\n]*$/.test(error.message), 'is refused with a line that names the parameter');
-    }
-  }), cases);
+  fc.assert(
+    fc.property(json, (text) => {
+      try {
+        hold(Array.isArray(read(text, 'platform_domains')), 'is a list');
+      } catch (error) {
+        hold(error instanceof AditError && /^[^\n]*platform_domains[^\n]*$/.test(error.message), 'is refused with a line that names the parameter');
+      }
+    }),
+    cases,
+  );
   expect(() => read('{}', 'platform_domains')).toThrow(AditError);
 });

@@ -13,7 +13,14 @@ eachDialect('hosts of an ordinary user', (databases) => {
     const [alice, bob] = [await newUser(api), await newUser(api)];
     const [alices, bobs, free] = [await newClient(api, { ownerId: alice }), await newClient(api, { ownerId: bob }), await newClient(api)];
     await api.services.store.db.platformDomain.create({ data: domain });
-    const bobsHost = await newHost(api, bobs, { host: 'bobs.com', location: '/secret', remark: 'secret remark', targets: ['10.9.9.9:80'], certificate: '/etc/bobs.pem', privateKey: '/etc/bobs.key' });
+    const bobsHost = await newHost(api, bobs, {
+      host: 'bobs.com',
+      location: '/secret',
+      remark: 'secret remark',
+      targets: ['10.9.9.9:80'],
+      certificate: '/etc/bobs.pem',
+      privateKey: '/etc/bobs.key',
+    });
     const user: Caller = { kind: 'user', userId: alice };
     return { api, user, alice, alices, bobs, free, bobsHost };
   }
@@ -23,7 +30,9 @@ eachDialect('hosts of an ordinary user', (databases) => {
     const run = (operation: string, variables: Input = {}) => api.run(operation, variables, user);
     expect((await run(create, { input: { clientId: alices, host: 'alices.com', targets: ['80'] } })).data).toMatchObject({ createHost: { id: bobsHost + 1 } });
     for (const client of [alices, undefined]) {
-      expect((await run('query ($c: ID) { hosts(filter: { clientId: $c }) { total rows { id } } }', { c: client })).data).toEqual({ hosts: { total: 1, rows: [{ id: bobsHost + 1 }] } });
+      expect((await run('query ($c: ID) { hosts(filter: { clientId: $c }) { total rows { id } } }', { c: client })).data).toEqual({
+        hosts: { total: 1, rows: [{ id: bobsHost + 1 }] },
+      });
     }
     expect((await run('{ hosts(search: "secret") { total } }')).data).toEqual({ hosts: { total: 0 } });
     for (const clientId of [bobs, free]) {
@@ -45,7 +54,8 @@ eachDialect('hosts of an ordinary user', (databases) => {
     const pem = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----';
     for (const field of ['certificate', 'privateKey']) {
       expect((await api.run(create, { input: { clientId: alices, host: 'alices.com', [field]: '/etc/passwd' } }, user)).errors[0]).toMatchObject({
-        code: 'INVALID_INPUT', message: `invalid ${field}: only PEM text is accepted, no file path`,
+        code: 'INVALID_INPUT',
+        message: `invalid ${field}: only PEM text is accepted, no file path`,
       });
     }
     const { data } = await api.run(create, { input: { clientId: alices, host: 'alices.com', certificate: pem, privateKey: pem, localProxy: true } }, user);
@@ -57,7 +67,9 @@ eachDialect('hosts of an ordinary user', (databases) => {
 
   test('can be below a platform domain, of which the user only sees what that requires', async () => {
     const { api, user, alices } = await tenants();
-    expect((await api.run('{ platformDomains { id wildcard certificateConfigured } }', {}, user)).data).toEqual({ platformDomains: [{ ...domain, certificateConfigured: false }] });
+    expect((await api.run('{ platformDomains { id wildcard certificateConfigured } }', {}, user)).data).toEqual({
+      platformDomains: [{ ...domain, certificateConfigured: false }],
+    });
     for (const field of ['certificatePath', 'privateKeyPath', 'referenceCount', 'certificate', 'certificateInUse']) {
       const selection = field === 'certificate' || field === 'certificateInUse' ? `${field} { status }` : field;
       expect(await api.run(`{ platformDomains { ${selection} } }`, {}, user)).toEqual({ data: { platformDomains: [{ [field]: null }] }, errors: [] });
@@ -65,7 +77,17 @@ eachDialect('hosts of an ordinary user', (databases) => {
     expect(await api.code('{ globalSettings { serverUrl } }', {}, user)).toBe('FORBIDDEN');
     expect(await api.code('mutation { updateGlobalSettings(input: {}) { serverUrl } }', {}, user)).toBe('FORBIDDEN');
     // The paths, which a user may not give, are ignored: the certificate is the domain's.
-    const { data } = await api.run(create, { input: { clientId: alices, mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a', scheme: 'HTTP', certificate: '/etc/a.pem', privateKey: '/etc/a.key' } }, user);
+    const { data } = await api.run(create, {
+      input: {
+        clientId: alices,
+        mode: 'PLATFORM',
+        platformDomainId: 'd',
+        platformPrefix: 'a',
+        scheme: 'HTTP',
+        certificate: '/etc/a.pem',
+        privateKey: '/etc/a.key',
+      },
+    }, user);
     expect(data).toMatchObject({ createHost: { host: 'a.p.example.com' } });
     expect((await api.run(available, { d: 'd', p: 'a', id: 2 }, user)).data).toMatchObject({ platformHostAvailable: { available: true } });
     const other: Caller = { kind: 'user', userId: 2 };
@@ -74,7 +96,8 @@ eachDialect('hosts of an ordinary user', (databases) => {
 
   test('appear in a diagnosis; a rule of another owner stays hidden', async () => {
     const { api, user, bobsHost } = await tenants();
-    const ask = 'query ($path: String) { diagnoseHost(host: "bobs.com", path: $path, scheme: HTTP, visitorAddress: "1.1.1.1") { matched reason target rule { id } gates { explanation remedy } } }';
+    const ask =
+      'query ($path: String) { diagnoseHost(host: "bobs.com", path: $path, scheme: HTTP, visitorAddress: "1.1.1.1") { matched reason target rule { id } gates { explanation remedy } } }';
     const answer = await api.run(ask, { path: '/secret' }, user);
     expect(answer.data).toMatchObject({ diagnoseHost: { matched: false, reason: 'no host rule matches', target: null, rule: null } });
     for (const secret of ['secret remark', '10.9.9.9', `host ${bobsHost}`]) expect(JSON.stringify(answer)).not.toContain(secret);

@@ -5,47 +5,96 @@ import { domain, hostFields, hostOperations, newClient, newHost, newUser, type I
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const { create, update, start, stop, remove, one, available } = hostOperations;
-const totals = async ({ services }: TestSchema) => Object.fromEntries((await services.store.db.total.findMany({ where: { name: { notIn: ['audit', 'users'] } } })).map(({ name, value }) => [name, value]));
-const counts = async ({ services }: TestSchema, id: number) => services.store.db.client.findUniqueOrThrow({ where: { id }, select: { tunnelCount: true, hostCount: true } });
+const totals = async ({ services }: TestSchema) =>
+  Object.fromEntries((await services.store.db.total.findMany({ where: { name: { notIn: ['audit', 'users'] } } })).map(({ name, value }) => [name, value]));
+const counts = async ({ services }: TestSchema, id: number) =>
+  services.store.db.client.findUniqueOrThrow({ where: { id }, select: { tunnelCount: true, hostCount: true } });
 
 eachDialect('hosts', (databases) => {
   test('a new host has what was given, in its one spelling, and is started', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
     const input = {
-      clientId, host: ' App.Example.COM. ', location: 'api/', scheme: 'HTTPS', remark: 'web', targets: ['10.0.0.1:80\r\n[::1]:81'],
-      headers: ['X-A: 1', ' X-B:2 '], hostChange: 'inside:8080', localProxy: true, autoHttps: true, certificate: '/etc/a.pem', privateKey: '/etc/a.key',
+      clientId,
+      host: ' App.Example.COM. ',
+      location: 'api/',
+      scheme: 'HTTPS',
+      remark: 'web',
+      targets: ['10.0.0.1:80\r\n[::1]:81'],
+      headers: ['X-A: 1', ' X-B:2 '],
+      hostChange: 'inside:8080',
+      localProxy: true,
+      autoHttps: true,
+      certificate: '/etc/a.pem',
+      privateKey: '/etc/a.key',
     };
     const host = {
-      id: 1, host: 'app.example.com', location: '/api', scheme: 'HTTPS', mode: 'CUSTOM', platformDomainId: null, platformPrefix: null, remark: 'web',
-      targets: ['10.0.0.1:80', '[::1]:81'], localProxy: false, headers: ['X-A: 1', 'X-B:2'], hostChange: 'inside:8080',
-      certificatePath: '/etc/a.pem', privateKeyPath: '/etc/a.key', hasPrivateKey: true, autoHttps: true, enabled: true, client: { id: clientId },
+      id: 1,
+      host: 'app.example.com',
+      location: '/api',
+      scheme: 'HTTPS',
+      mode: 'CUSTOM',
+      platformDomainId: null,
+      platformPrefix: null,
+      remark: 'web',
+      targets: ['10.0.0.1:80', '[::1]:81'],
+      localProxy: false,
+      headers: ['X-A: 1', 'X-B:2'],
+      hostChange: 'inside:8080',
+      certificatePath: '/etc/a.pem',
+      privateKeyPath: '/etc/a.key',
+      hasPrivateKey: true,
+      autoHttps: true,
+      enabled: true,
+      client: { id: clientId },
     };
     expect(await api.record(create, { input })).toEqual(host);
     expect(await api.record(one, { id: 1 })).toEqual(host);
     expect(await api.record(create, { input: { clientId, host: 'b.com', autoHttps: true, scheme: 'HTTP' } })).toMatchObject({
-      location: '/', scheme: 'HTTP', autoHttps: false, targets: [], headers: [], certificatePath: null, hasPrivateKey: false,
+      location: '/',
+      scheme: 'HTTP',
+      autoHttps: false,
+      targets: [],
+      headers: [],
+      certificatePath: null,
+      hasPrivateKey: false,
     });
     expect(await api.ok('{ hosts(search: "APP") { total rows { id } } }')).toEqual({ hosts: { total: 1, rows: [{ id: 1 }] } });
     await api.services.store.db.host.updateMany({ where: { id: 1 }, data: { enabled: false } });
-    const byState = async (direction: string) => (await api.record(`{ hosts(sort: { field: ENABLED, direction: ${direction} }) { rows { enabled } } }`))['rows'];
+    const byState = async (direction: string) =>
+      (await api.record(`{ hosts(sort: { field: ENABLED, direction: ${direction} }) { rows { enabled } } }`))['rows'];
     const states = [{ enabled: false }, { enabled: true }];
     expect([await byState('ASC'), await byState('DESC')]).toEqual([states, states.toReversed()]);
-    expect(await api.ok('{ hosts(limit: 1, sort: { field: ID, direction: DESC }) { total rows { id } } client(id: 1) { hosts { total rows { id } } tunnels { total } } }')).toEqual({
-      hosts: { total: 2, rows: [{ id: 2 }] }, client: { hosts: { total: 2, rows: [{ id: 1 }, { id: 2 }] }, tunnels: { total: 0 } },
+    expect(
+      await api.ok(
+        '{ hosts(limit: 1, sort: { field: ID, direction: DESC }) { total rows { id } } client(id: 1) { hosts { total rows { id } } tunnels { total } } }',
+      ),
+    ).toEqual({
+      hosts: { total: 2, rows: [{ id: 2 }] },
+      client: { hosts: { total: 2, rows: [{ id: 1 }, { id: 2 }] }, tunnels: { total: 0 } },
     });
     expect(await totals(api)).toMatchObject({ clients: 1, hosts: 2 });
     expect(await counts(api, clientId)).toEqual({ tunnelCount: 2, hostCount: 2 });
   });
 
   test.each([
-    [{ host: '' }, 'HOST_INVALID'], [{ host: 'a.*.com' }, 'HOST_INVALID'], [{ host: 'a.com:80' }, 'HOST_INVALID'],
-    [{ location: '/a b' }, 'location'], [{ targets: ['nowhere'] }, 'targets'], [{ headers: ['no header'] }, 'headers'], [{ headers: ['X-A: 1\0'] }, 'headers'],
-    [{ hostChange: 'a\r\nX: 1' }, 'hostChange'], [{ remark: 'x'.repeat(256) }, 'remark'], [{ certificate: `-----BEGIN${'x'.repeat(65536)}` }, 'certificate'],
-    [{ mode: 'PLATFORM' }, 'PLATFORM_DOMAIN_REQUIRED'], [{ mode: 'PLATFORM', platformDomainId: 'x\0' }, 'PLATFORM_DOMAIN_UNKNOWN'],
+    [{ host: '' }, 'HOST_INVALID'],
+    [{ host: 'a.*.com' }, 'HOST_INVALID'],
+    [{ host: 'a.com:80' }, 'HOST_INVALID'],
+    [{ location: '/a b' }, 'location'],
+    [{ targets: ['nowhere'] }, 'targets'],
+    [{ headers: ['no header'] }, 'headers'],
+    [{ headers: ['X-A: 1\0'] }, 'headers'],
+    [{ hostChange: 'a\r\nX: 1' }, 'hostChange'],
+    [{ remark: 'x'.repeat(256) }, 'remark'],
+    [{ certificate: `-----BEGIN${'x'.repeat(65536)}` }, 'certificate'],
+    [{ mode: 'PLATFORM' }, 'PLATFORM_DOMAIN_REQUIRED'],
+    [{ mode: 'PLATFORM', platformDomainId: 'x\0' }, 'PLATFORM_DOMAIN_UNKNOWN'],
     [{ mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a.b', scheme: 'HTTP' }, 'PLATFORM_PREFIX_INVALID'],
     [{ mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a' }, 'PLATFORM_HTTP_ONLY'],
-    [{ host: 'x.y.p.example.com' }, 'PLATFORM_NAMESPACE'], [{ host: '*.example.com' }, 'PLATFORM_NAMESPACE'], [{ host: '*.p.example.com' }, 'PLATFORM_NAMESPACE'],
+    [{ host: 'x.y.p.example.com' }, 'PLATFORM_NAMESPACE'],
+    [{ host: '*.example.com' }, 'PLATFORM_NAMESPACE'],
+    [{ host: '*.p.example.com' }, 'PLATFORM_NAMESPACE'],
   ])('%j is refused, on a new host and on an old one, and changes nothing', async (wrong, code) => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
@@ -62,17 +111,35 @@ eachDialect('hosts', (databases) => {
 
   test('an edit keeps what it does not name; null clears', async () => {
     const api = await openTestSchema(databases);
-    const id = await newHost(api, await newClient(api), { location: '/a', headers: ['X: 1'], hostChange: 'h', certificate: 'c', privateKey: 'k', autoHttps: true });
+    const id = await newHost(api, await newClient(api), {
+      location: '/a',
+      headers: ['X: 1'],
+      hostChange: 'h',
+      certificate: 'c',
+      privateKey: 'k',
+      autoHttps: true,
+    });
     await api.ok(stop, { id });
     await api.services.store.db.host.update({ where: { id }, data: { inletBytes: 5n } });
     const before = await api.record(one, { id });
     expect(await api.record(update, { id, input: { remark: 'new' } })).toEqual({ ...before, remark: 'new', enabled: false });
-    expect(await api.record(update, { id, input: { location: null, headers: [], hostChange: null, certificate: null, privateKey: null, targets: [] } })).toEqual({
-      ...before, remark: 'new', location: '/', headers: [], hostChange: null, certificatePath: null, privateKeyPath: null, hasPrivateKey: false, targets: [],
-    });
+    expect(await api.record(update, { id, input: { location: null, headers: [], hostChange: null, certificate: null, privateKey: null, targets: [] } }))
+      .toEqual({
+        ...before,
+        remark: 'new',
+        location: '/',
+        headers: [],
+        hostChange: null,
+        certificatePath: null,
+        privateKeyPath: null,
+        hasPrivateKey: false,
+        targets: [],
+      });
     expect(await api.record(update, { id, input: { scheme: 'HTTP' } })).toMatchObject({ scheme: 'HTTP', autoHttps: false });
     expect((await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).inletBytes).toBe(5n);
-    for (const [mutation, enabled] of [[start, true], [start, true], [stop, false], [stop, false]] as const) expect(await api.record(mutation, { id })).toEqual({ enabled });
+    for (const [mutation, enabled] of [[start, true], [start, true], [stop, false], [stop, false]] as const) {
+      expect(await api.record(mutation, { id })).toEqual({ enabled });
+    }
   });
 
   test('what a host took from the quotas of client and owner, it gives back', async () => {
@@ -81,7 +148,10 @@ eachDialect('hosts', (databases) => {
     const [limited, owned] = [await newClient(api, { maxTunnels: 2 }), await newClient(api, { ownerId: userId })];
     await api.ok('mutation ($id: ID!) { createTunnel(input: { clientId: $id, mode: TCP }) { id } }', { id: limited });
     const id = await newHost(api, limited);
-    expect((await api.run(create, { input: { clientId: limited, host: 'b.com' } })).errors[0]).toMatchObject({ code: 'CLIENT_TUNNEL_QUOTA', message: 'The number of tunnels exceeds the limit' });
+    expect((await api.run(create, { input: { clientId: limited, host: 'b.com' } })).errors[0]).toMatchObject({
+      code: 'CLIENT_TUNNEL_QUOTA',
+      message: 'The number of tunnels exceeds the limit',
+    });
     expect(await api.code('mutation ($id: ID!) { createTunnel(input: { clientId: $id, mode: TCP }) { id } }', { id: limited })).toBe('CLIENT_TUNNEL_QUOTA');
     for (const host of ['c.com', 'd.com']) await newHost(api, owned, { host });
     expect(await api.code(create, { input: { clientId: owned, host: 'e.com' } })).toBe('USER_TUNNEL_QUOTA');
@@ -117,8 +187,17 @@ eachDialect('hosts', (databases) => {
     const userId = await newUser(api);
     const [mine, mineToo, free] = [await newClient(api, { ownerId: userId }), await newClient(api, { ownerId: userId }), await newClient(api)];
     await newHost(api, mine, { host: '*.example.com', location: '/x' });
-    for (const input of [{ host: 'a.b.example.com' }, { host: 'a.example.com', location: '/x/y' }, { host: '*.com' }, { host: '*.b.example.com', location: '/x', scheme: 'HTTPS' }]) {
-      expect((await api.run(create, { input: { clientId: free, ...input } })).errors[0]).toMatchObject({ code: 'HOST_OVERLAP', message: 'host route overlaps another tenant' });
+    for (
+      const input of [{ host: 'a.b.example.com' }, { host: 'a.example.com', location: '/x/y' }, { host: '*.com' }, {
+        host: '*.b.example.com',
+        location: '/x',
+        scheme: 'HTTPS',
+      }]
+    ) {
+      expect((await api.run(create, { input: { clientId: free, ...input } })).errors[0]).toMatchObject({
+        code: 'HOST_OVERLAP',
+        message: 'host route overlaps another tenant',
+      });
     }
     const id = await newHost(api, free, { host: 'a.example.com', location: '/xy' });
     await newHost(api, free, { host: 'example.com' });
@@ -150,26 +229,54 @@ eachDialect('hosts', (databases) => {
     const clientId = await newClient(api);
     await api.services.store.db.host.create({ data: { clientId, host: 'old.p.example.com' } });
     await api.services.store.db.platformDomain.create({ data: domain });
-    const input = { clientId, mode: 'PLATFORM', platformDomainId: ' d ', platformPrefix: ' App ', scheme: 'HTTP', host: 'ignored.com', certificate: 'mine.pem', privateKey: 'mine.key' };
+    const input = {
+      clientId,
+      mode: 'PLATFORM',
+      platformDomainId: ' d ',
+      platformPrefix: ' App ',
+      scheme: 'HTTP',
+      host: 'ignored.com',
+      certificate: 'mine.pem',
+      privateKey: 'mine.key',
+    };
     expect(await api.ok(available, { d: 'd', p: 'APP' })).toEqual({ platformHostAvailable: { available: true, host: 'app.p.example.com' } });
     const made = await api.record(create, { input });
-    expect(made).toMatchObject({ id: 2, host: 'app.p.example.com', mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'app', certificatePath: null, hasPrivateKey: false });
+    expect(made).toMatchObject({
+      id: 2,
+      host: 'app.p.example.com',
+      mode: 'PLATFORM',
+      platformDomainId: 'd',
+      platformPrefix: 'app',
+      certificatePath: null,
+      hasPrivateKey: false,
+    });
     expect(await api.ok(available, { d: 'd', p: 'app' })).toEqual({ platformHostAvailable: { available: false, host: 'app.p.example.com' } });
     expect(await api.ok(available, { d: 'd', p: 'app', id: 2 })).toMatchObject({ platformHostAvailable: { available: true } });
     expect(await api.code(available, { d: 'x', p: 'app' })).toBe('PLATFORM_DOMAIN_UNKNOWN');
     expect(await api.code(create, { input: { ...input, location: '/other' } })).toBe('PLATFORM_PREFIX_USED');
     expect(await api.code(create, { input: { ...input, platformPrefix: 'old' } })).toBe('PLATFORM_HOST_USED');
-    const certify = (certFilePath: string, keyFilePath: string) => api.services.store.db.platformDomain.update({ where: { id: 'd' }, data: { certFilePath, keyFilePath } });
+    const certify = (certFilePath: string, keyFilePath: string) =>
+      api.services.store.db.platformDomain.update({ where: { id: 'd' }, data: { certFilePath, keyFilePath } });
     await certify('/domain.pem', '/domain.key');
-    expect(await api.record(update, { id: 2, input: { certificate: '/mine.pem', privateKey: null } })).toMatchObject({ certificatePath: '/domain.pem', privateKeyPath: '/domain.key' });
+    expect(await api.record(update, { id: 2, input: { certificate: '/mine.pem', privateKey: null } })).toMatchObject({
+      certificatePath: '/domain.pem',
+      privateKeyPath: '/domain.key',
+    });
     await certify('', '');
     for (const kept of [{ remark: 'a' }, { host: 'APP.p.example.com' }, { mode: 'PLATFORM' }, { mode: 'PLATFORM', platformPrefix: 'app' }]) {
       expect(await api.record(update, { id: 2, input: kept })).toMatchObject({ mode: 'PLATFORM', host: 'app.p.example.com' });
     }
     expect(await api.record(update, { id: 2, input: { platformPrefix: 'new' } })).toMatchObject({ mode: 'PLATFORM', host: 'new.p.example.com' });
     expect(await api.code(update, { id: 2, input: { mode: 'CUSTOM' } })).toBe('PLATFORM_NAMESPACE');
-    expect(await api.record(update, { id: 2, input: { host: 'own.com' } })).toMatchObject({ mode: 'CUSTOM', host: 'own.com', platformDomainId: null, platformPrefix: null });
-    expect(await api.record(update, { id: 1, input: { remark: 'still editable', host: 'old.p.example.com', mode: 'CUSTOM' } })).toMatchObject({ remark: 'still editable' });
+    expect(await api.record(update, { id: 2, input: { host: 'own.com' } })).toMatchObject({
+      mode: 'CUSTOM',
+      host: 'own.com',
+      platformDomainId: null,
+      platformPrefix: null,
+    });
+    expect(await api.record(update, { id: 1, input: { remark: 'still editable', host: 'old.p.example.com', mode: 'CUSTOM' } })).toMatchObject({
+      remark: 'still editable',
+    });
   });
 
   test('a certificate by ACME is for custom hosts that are names, and goes off with what it needs', async () => {
@@ -182,8 +289,18 @@ eachDialect('hosts', (databases) => {
     expect(api.engine.wantedHosts.get(1)).toMatchObject({ acme: true });
     expect(await on(update, { id: 1, input: { remark: 'x' } })).toBe(true);
     expect(await on(create, { input: { clientId, host: 'b.com', scheme: 'HTTP', acme: true } })).toBe(false);
-    for (const input of [{ host: '*.c.com' }, { host: '192.0.2.1' }, { host: '::1' }, { host: 'localhost' }, { host: 'a_b.com' }, { mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a', scheme: 'HTTP' }]) {
-      expect((await api.run(create, { input: { clientId, ...input, acme: true } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringMatching(/^invalid acme: /) });
+    for (
+      const input of [{ host: '*.c.com' }, { host: '192.0.2.1' }, { host: '::1' }, { host: 'localhost' }, { host: 'a_b.com' }, {
+        mode: 'PLATFORM',
+        platformDomainId: 'd',
+        platformPrefix: 'a',
+        scheme: 'HTTP',
+      }]
+    ) {
+      expect((await api.run(create, { input: { clientId, ...input, acme: true } })).errors[0]).toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringMatching(/^invalid acme: /),
+      });
       expect(await on(update, { id: 1, input: { mode: 'CUSTOM', host: 'a.com', scheme: 'ALL', acme: true } })).toBe(true);
       expect(await on(update, { id: 1, input: { location: `/${input.host ?? 'p'}`, ...input } })).toBe(false);
     }
@@ -198,15 +315,40 @@ eachDialect('hosts', (databases) => {
     const nothing = { names: [], issuer: null, validFrom: null, expiresAt: null, daysRemaining: null, fingerprint: null, acme: null };
     expect(await reported()).toEqual({ origin: 'NONE', status: 'NONE', problem: null, ...nothing });
     await api.ok(update, { id, input: { acme: true } });
-    expect(await reported()).toEqual({ origin: 'NONE', status: 'NONE', problem: expect.stringMatching(/^this server gets no certificates by ACME/), ...nothing });
+    expect(await reported()).toEqual({
+      origin: 'NONE',
+      status: 'NONE',
+      problem: expect.stringMatching(/^this server gets no certificates by ACME/),
+      ...nothing,
+    });
     const [validFrom, validTo] = [new Date('2026-01-01T00:00:00.000Z'), new Date('2100-01-01T00:00:00.000Z')];
     const inUse = { names: ['a.com', '*.b.com'], issuer: 'R3', validFrom, validTo, fingerprint: 'ab'.repeat(32) };
     api.engine.certificates.set(id, { status: 'refused', problem: 'bad pair', inUse, acme: null });
     expect(await reported()).toEqual({
-      origin: 'OWN', status: 'REFUSED', problem: 'bad pair', names: inUse.names, issuer: 'R3', fingerprint: inUse.fingerprint, validFrom: validFrom.toISOString(), expiresAt: validTo.toISOString(), daysRemaining: expect.any(Number), acme: null,
+      origin: 'OWN',
+      status: 'REFUSED',
+      problem: 'bad pair',
+      names: inUse.names,
+      issuer: 'R3',
+      fingerprint: inUse.fingerprint,
+      validFrom: validFrom.toISOString(),
+      expiresAt: validTo.toISOString(),
+      daysRemaining: expect.any(Number),
+      acme: null,
     });
-    api.engine.certificates.set(id, { status: 'missing', problem: '', inUse: null, acme: { status: 'failed', problem: 'nobody answered', nextAt: validTo.getTime() } });
-    expect(await reported()).toEqual({ origin: 'ACME', status: 'MISSING', problem: null, ...nothing, acme: { status: 'FAILED', problem: 'nobody answered', nextAttemptAt: validTo.toISOString() } });
+    api.engine.certificates.set(id, {
+      status: 'missing',
+      problem: '',
+      inUse: null,
+      acme: { status: 'failed', problem: 'nobody answered', nextAt: validTo.getTime() },
+    });
+    expect(await reported()).toEqual({
+      origin: 'ACME',
+      status: 'MISSING',
+      problem: null,
+      ...nothing,
+      acme: { status: 'FAILED', problem: 'nobody answered', nextAttemptAt: validTo.toISOString() },
+    });
   });
 
   test('an unknown id is not found; null in a query', async () => {
@@ -218,7 +360,7 @@ eachDialect('hosts', (databases) => {
     expect((await api.run(create, { input: { clientId: 99, host: 'a.com' } })).errors[0]).toMatchObject({ code: 'NOT_FOUND', message: 'client ID not found' });
   });
 
-  test('runtime is the engine\'s state, or the stored state of a host that the engine does not know', async () => {
+  test("runtime is the engine's state, or the stored state of a host that the engine does not know", async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api));
     const operation = `query ($id: ID!) { host(id: $id) { runtime {
@@ -229,19 +371,45 @@ eachDialect('hosts', (databases) => {
     api.engine.wantedHosts.delete(id);
     expect(await api.record(operation, { id })).toEqual({ runtime: idle });
     api.engine.hosts.set(id, {
-      running: true, error: '', connections: 2, refusals: { login: 3, offline: 1 }, rate: 9, inletBytes: 4, exportBytes: 5, health: null,
+      running: true,
+      error: '',
+      connections: 2,
+      refusals: { login: 3, offline: 1 },
+      rate: 9,
+      inletBytes: 4,
+      exportBytes: 5,
+      health: null,
     });
-    expect(await api.record(operation, { id })).toEqual({ runtime: {
-      ...idle, running: true, connections: 2, refusals: [{ cause: 'OFFLINE', count: 1 }, { cause: 'LOGIN', count: 3 }], rate: 9, inletBytes: 4, exportBytes: 5,
-    } });
-    api.engine.hosts.set(id, { running: false, error: 'the agent is not connected', connections: 0, refusals: {}, rate: 0, inletBytes: 4, exportBytes: 5, health: null });
+    expect(await api.record(operation, { id })).toEqual({
+      runtime: {
+        ...idle,
+        running: true,
+        connections: 2,
+        refusals: [{ cause: 'OFFLINE', count: 1 }, { cause: 'LOGIN', count: 3 }],
+        rate: 9,
+        inletBytes: 4,
+        exportBytes: 5,
+      },
+    });
+    api.engine.hosts.set(id, {
+      running: false,
+      error: 'the agent is not connected',
+      connections: 0,
+      refusals: {},
+      rate: 0,
+      inletBytes: 4,
+      exportBytes: 5,
+      health: null,
+    });
     expect(await api.record(operation, { id })).toEqual({ runtime: { ...idle, error: 'the agent is not connected', inletBytes: 4, exportBytes: 5 } });
   });
 
   test('every change is published, also to the engine', async () => {
     const api = await openTestSchema(databases);
     const reported: unknown[] = [];
-    api.services.changes.subscribe((change) => { if (change.resource === 'host') reported.push([change.action, change.caller]); });
+    api.services.changes.subscribe((change) => {
+      if (change.resource === 'host') reported.push([change.action, change.caller]);
+    });
     const id = await newHost(api, await newClient(api));
     await api.ok(update, { id, input: { remark: 'x' } });
     await api.ok(stop, { id });

@@ -34,54 +34,132 @@ const percent = some(0, 29, 50, 80, 100, 150);
 const same = (column: string) => (row: Row, wanted: unknown) => row[column] === wanted;
 const working = ({ enabled, expired }: Row) => enabled === true && expired !== true;
 const before = (time: unknown, wanted: unknown) => time instanceof Date && time.toISOString() < String(wanted);
-const above = (used: unknown, limit: unknown, wanted: unknown, unit = 1n) => Number(limit) > 0 && BigInt(Number(used)) * 100n > BigInt(Number(wanted)) * unit * BigInt(Number(limit));
-const owned = { ownerId: (row: Row, wanted: unknown) => row['owner'] === Number(wanted), unassigned: (row: Row, wanted: unknown) => (row['owner'] === null) === wanted };
+const above = (used: unknown, limit: unknown, wanted: unknown, unit = 1n) =>
+  Number(limit) > 0 && BigInt(Number(used)) * 100n > BigInt(Number(wanted)) * unit * BigInt(Number(limit));
+const owned = {
+  ownerId: (row: Row, wanted: unknown) => row['owner'] === Number(wanted),
+  unassigned: (row: Row, wanted: unknown) => (row['owner'] === null) === wanted,
+};
 const ownedBy = { ownerId: some('1', '2', '99'), unassigned: bool };
 
 const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> = {
   clients: {
     filter: fc.record({ ...ownedBy, connected: bool, enabled: bool, expiresBefore: moment, usageAbovePercent: percent }, { requiredKeys: [] }),
     matches: {
-      ...owned, connected: same('connected'), enabled: (row, wanted) => working(row) === wanted, expiresBefore: (row, wanted) => before(row['expiresAt'], wanted) || before(row['ownerExpiresAt'], wanted),
-      usageAbovePercent: (row, wanted) => above(Number(row['inletBytes']) + Number(row['exportBytes']), row['flowLimit'], wanted, 1_048_576n) || above(row['tunnelCount'], row['maxTunnels'], wanted),
+      ...owned,
+      connected: same('connected'),
+      enabled: (row, wanted) => working(row) === wanted,
+      expiresBefore: (row, wanted) => before(row['expiresAt'], wanted) || before(row['ownerExpiresAt'], wanted),
+      usageAbovePercent: (row, wanted) =>
+        above(Number(row['inletBytes']) + Number(row['exportBytes']), row['flowLimit'], wanted, 1_048_576n)
+        || above(row['tunnelCount'], row['maxTunnels'], wanted),
     },
-    texts: ['vkey', 'remark'], numbers: ['id'],
-    sorts: { ID: 'id', REMARK: 'remark', VERIFY_KEY: 'vkey', ENABLED: working, CONNECTED: 'connected', ADDRESS: 'lastAddress', INLET_BYTES: 'inletBytes', RATE: 'rate' },
+    texts: ['vkey', 'remark'],
+    numbers: ['id'],
+    sorts: {
+      ID: 'id',
+      REMARK: 'remark',
+      VERIFY_KEY: 'vkey',
+      ENABLED: working,
+      CONNECTED: 'connected',
+      ADDRESS: 'lastAddress',
+      INLET_BYTES: 'inletBytes',
+      RATE: 'rate',
+    },
   },
   tunnels: {
-    filter: fc.record({ ...ownedBy, clientId: some('1', '2', '3', '77'), mode: some('TCP', 'UDP', 'SECRET', 'FILE'), enabled: bool, connected: bool, running: bool }, { requiredKeys: [] }),
+    filter: fc.record({
+      ...ownedBy,
+      clientId: some('1', '2', '3', '77'),
+      mode: some('TCP', 'UDP', 'SECRET', 'FILE'),
+      enabled: bool,
+      connected: bool,
+      running: bool,
+    }, { requiredKeys: [] }),
     matches: {
-      ...owned, clientId: (row, wanted) => row['clientId'] === Number(wanted), mode: (row, wanted) => String(row['mode']).toUpperCase() === wanted, enabled: same('enabled'),
-      connected: same('clientOnline'), running: same('running'),
+      ...owned,
+      clientId: (row, wanted) => row['clientId'] === Number(wanted),
+      mode: (row, wanted) => String(row['mode']).toUpperCase() === wanted,
+      enabled: same('enabled'),
+      connected: same('clientOnline'),
+      running: same('running'),
     },
-    texts: ['password', 'remark', 'target'], numbers: ['id', 'port'],
-    sorts: { ID: 'id', CLIENT_ID: 'clientId', REMARK: 'remark', VERIFY_KEY: 'clientKey', PORT: 'port', MODE: 'mode', TARGET: 'target', ENABLED: 'enabled', RUNNING: 'running', CONNECTED: 'clientOnline' },
+    texts: ['password', 'remark', 'target'],
+    numbers: ['id', 'port'],
+    sorts: {
+      ID: 'id',
+      CLIENT_ID: 'clientId',
+      REMARK: 'remark',
+      VERIFY_KEY: 'clientKey',
+      PORT: 'port',
+      MODE: 'mode',
+      TARGET: 'target',
+      ENABLED: 'enabled',
+      RUNNING: 'running',
+      CONNECTED: 'clientOnline',
+    },
   },
   hosts: {
     filter: fc.record({
-      ...ownedBy, clientId: some('1', '2', '3', '77'), scheme: some('ALL', 'HTTP', 'HTTPS'), mode: some('CUSTOM', 'PLATFORM'), platformDomainId: some('d', 'none'), enabled: bool, connected: bool,
+      ...ownedBy,
+      clientId: some('1', '2', '3', '77'),
+      scheme: some('ALL', 'HTTP', 'HTTPS'),
+      mode: some('CUSTOM', 'PLATFORM'),
+      platformDomainId: some('d', 'none'),
+      enabled: bool,
+      connected: bool,
       certificateDaysRemainingBelow: some(1, 15, 40, 10_000),
     }, { requiredKeys: [] }),
     matches: {
-      ...owned, clientId: (row, wanted) => row['clientId'] === Number(wanted), scheme: (row, wanted) => String(row['scheme']).toUpperCase() === wanted,
-      mode: (row, wanted) => (row['platformDomainId'] === null ? 'CUSTOM' : 'PLATFORM') === wanted, platformDomainId: same('platformDomainId'), enabled: same('enabled'), connected: same('clientOnline'),
+      ...owned,
+      clientId: (row, wanted) => row['clientId'] === Number(wanted),
+      scheme: (row, wanted) => String(row['scheme']).toUpperCase() === wanted,
+      mode: (row, wanted) => (row['platformDomainId'] === null ? 'CUSTOM' : 'PLATFORM') === wanted,
+      platformDomainId: same('platformDomainId'),
+      enabled: same('enabled'),
+      connected: same('clientOnline'),
       certificateDaysRemainingBelow: (row, wanted) => typeof row['daysRemaining'] === 'number' && row['daysRemaining'] < Number(wanted),
     },
-    texts: ['host', 'remark', 'clientKey'], numbers: ['id'],
-    sorts: { ID: 'id', CLIENT_ID: 'clientId', REMARK: 'remark', VERIFY_KEY: 'clientKey', HOST: 'host', SCHEME: 'scheme', TARGET: 'target', ENABLED: 'enabled', CONNECTED: 'clientOnline' },
+    texts: ['host', 'remark', 'clientKey'],
+    numbers: ['id'],
+    sorts: {
+      ID: 'id',
+      CLIENT_ID: 'clientId',
+      REMARK: 'remark',
+      VERIFY_KEY: 'clientKey',
+      HOST: 'host',
+      SCHEME: 'scheme',
+      TARGET: 'target',
+      ENABLED: 'enabled',
+      CONNECTED: 'clientOnline',
+    },
   },
   users: {
     filter: fc.record({ enabled: bool, expiresBefore: moment, usageAbovePercent: percent }, { requiredKeys: [] }),
     matches: {
-      enabled: (row, wanted) => working(row) === wanted, expiresBefore: (row, wanted) => before(row['expiresAt'], wanted),
+      enabled: (row, wanted) => working(row) === wanted,
+      expiresBefore: (row, wanted) => before(row['expiresAt'], wanted),
       usageAbovePercent: (row, wanted) => above(row['clientCount'], row['maxClients'], wanted) || above(row['tunnelCount'], row['maxTunnels'], wanted),
     },
-    texts: ['username', 'remark'], numbers: ['id'],
-    sorts: { ID: 'id', USERNAME: 'username', REMARK: 'remark', ENABLED: working, MAX_CLIENTS: 'maxClients', CLIENT_COUNT: 'clientCount', EXPIRES_AT: ({ expiresAt }) => expiresAt instanceof Date ? expiresAt.getTime() : -Infinity },
+    texts: ['username', 'remark'],
+    numbers: ['id'],
+    sorts: {
+      ID: 'id',
+      USERNAME: 'username',
+      REMARK: 'remark',
+      ENABLED: working,
+      MAX_CLIENTS: 'maxClients',
+      CLIENT_COUNT: 'clientCount',
+      EXPIRES_AT: ({ expiresAt }) => expiresAt instanceof Date ? expiresAt.getTime() : -Infinity,
+    },
   },
 };
 
-const callers: Readonly<Record<string, Caller>> = { administrator: { kind: 'admin' }, user: { kind: 'user', userId: 1 }, 'web login': { kind: 'client', clientId: 3 } };
+const callers: Readonly<Record<string, Caller>> = {
+  administrator: { kind: 'admin' },
+  user: { kind: 'user', userId: 1 },
+  'web login': { kind: 'client', clientId: 3 },
+};
 
 eachDialect('the lists with filter, search, sort, offset and limit', (databases) => {
   let api: TestSchema;
@@ -96,16 +174,27 @@ eachDialect('the lists with filter, search, sort, offset and limit', (databases)
   test.each(['clients', 'tunnels', 'hosts', 'users'] as const)('%s are those that are expected', async (name) => {
     const list = lists[name];
     const request = fc.record({
-      filter: list.filter, search: some('office', 'KEY', '1', '12', 'h3', 'secret 1', 'none of them'), caller: name === 'users' ? fc.constant('administrator') : fc.constantFrom('administrator', 'user', 'web login'),
-      sort: fc.option(fc.record({ field: fc.constantFrom(...Object.keys(list.sorts)), direction: fc.constantFrom('ASC', 'DESC') })), offset: fc.nat(12), limit: fc.constantFrom(0, 3, 20, 200),
+      filter: list.filter,
+      search: some('office', 'KEY', '1', '12', 'h3', 'secret 1', 'none of them'),
+      caller: name === 'users' ? fc.constant('administrator') : fc.constantFrom('administrator', 'user', 'web login'),
+      sort: fc.option(fc.record({ field: fc.constantFrom(...Object.keys(list.sorts)), direction: fc.constantFrom('ASC', 'DESC') })),
+      offset: fc.nat(12),
+      limit: fc.constantFrom(0, 3, 20, 200),
     });
-    const query = `query ($filter: ${kind(name)}Filter, $search: String, $sort: ${kind(name)}Sort, $offset: Int, $limit: Int) { ${name}(filter: $filter, search: $search, sort: $sort, offset: $offset, limit: $limit) { total rows { id } } }`;
-    await fc.assert(fc.asyncProperty(request, async ({ caller: who, ...variables }) => {
-      const caller = callers[who] ?? { kind: 'anonymous' };
-      const { data, errors } = await api.run(query, variables, caller);
-      const wanted = expected(name, rows[name], variables, caller);
-      expect({ data, errors }).toEqual(wanted === 'FORBIDDEN' ? { data: null, errors: [expect.objectContaining({ code: 'FORBIDDEN' })] } : { data: { [name]: wanted }, errors: [] });
-    }), { numRuns: 250 });
+    const query = `query ($filter: ${kind(name)}Filter, $search: String, $sort: ${
+      kind(name)
+    }Sort, $offset: Int, $limit: Int) { ${name}(filter: $filter, search: $search, sort: $sort, offset: $offset, limit: $limit) { total rows { id } } }`;
+    await fc.assert(
+      fc.asyncProperty(request, async ({ caller: who, ...variables }) => {
+        const caller = callers[who] ?? { kind: 'anonymous' };
+        const { data, errors } = await api.run(query, variables, caller);
+        const wanted = expected(name, rows[name], variables, caller);
+        expect({ data, errors }).toEqual(
+          wanted === 'FORBIDDEN' ? { data: null, errors: [expect.objectContaining({ code: 'FORBIDDEN' })] } : { data: { [name]: wanted }, errors: [] },
+        );
+      }),
+      { numRuns: 250 },
+    );
   }, 120_000);
 
   test('nothing is left out by a filter without conditions, and an unknown field is no filter', async () => {
@@ -116,16 +205,25 @@ eachDialect('the lists with filter, search, sort, offset and limit', (databases)
   });
 
   test('what makes no sense is refused by its field', async () => {
-    const refused = async (operation: string, caller?: Caller) => (await api.run(operation, {}, caller)).errors.map(({ code, extensions }) => [code, extensions['field']]);
-    for (const name of ['clients', 'users']) expect(await refused(`{ ${name}(filter: { usageAbovePercent: -1 }) { total } }`)).toEqual([['INVALID_INPUT', 'filter.usageAbovePercent']]);
+    const refused = async (operation: string, caller?: Caller) =>
+      (await api.run(operation, {}, caller)).errors.map(({ code, extensions }) => [code, extensions['field']]);
+    for (const name of ['clients', 'users']) {
+      expect(await refused(`{ ${name}(filter: { usageAbovePercent: -1 }) { total } }`)).toEqual([['INVALID_INPUT', 'filter.usageAbovePercent']]);
+    }
     for (const name of ['hosts { total', 'platformDomains { id']) {
       const [field = '', below = ''] = name.split(' { ');
-      expect(await refused(`{ ${field}(filter: { certificateDaysRemainingBelow: 0 }) { ${below} } }`)).toEqual([['INVALID_INPUT', 'filter.certificateDaysRemainingBelow']]);
+      expect(await refused(`{ ${field}(filter: { certificateDaysRemainingBelow: 0 }) { ${below} } }`)).toEqual([[
+        'INVALID_INPUT',
+        'filter.certificateDaysRemainingBelow',
+      ]]);
     }
     expect(await refused('{ hosts(filter: { platformDomainId: "\\u0000" }) { total } }')).toEqual([['INVALID_INPUT', 'filter.platformDomainId']]);
     expect(await refused('{ auditEntries(filter: { resourceId: "\\u0000" }) { total } }')).toEqual([['INVALID_INPUT', 'filter.resourceId']]);
     // How certificates of platform domains stand is for administrators.
-    expect(await refused('{ platformDomains(filter: { certificateDaysRemainingBelow: 9 }) { id } }', { kind: 'user', userId: 1 })).toEqual([['FORBIDDEN', undefined]]);
+    expect(await refused('{ platformDomains(filter: { certificateDaysRemainingBelow: 9 }) { id } }', { kind: 'user', userId: 1 })).toEqual([[
+      'FORBIDDEN',
+      undefined,
+    ]]);
     expect(await api.ok('{ platformDomains(filter: { certificateDaysRemainingBelow: 9 }) { id } }')).toEqual({ platformDomains: [] });
   });
 });
@@ -146,13 +244,17 @@ interface Variables {
 function expected(name: keyof typeof lists, all: readonly Row[], { filter, search, sort, offset, limit }: Variables, caller: Caller): unknown {
   const { matches, texts, numbers, sorts } = lists[name];
   const clientOf = (row: Row) => name === 'clients' ? row.id : row['clientId'];
-  const theirs = (row: Row) => caller.kind === 'admin' || (caller.kind === 'user' ? row['owner'] === caller.userId : caller.kind === 'client' && clientOf(row) === caller.clientId);
+  const theirs = (row: Row) =>
+    caller.kind === 'admin' || (caller.kind === 'user' ? row['owner'] === caller.userId : caller.kind === 'client' && clientOf(row) === caller.clientId);
   const { clientId, ownerId, unassigned } = filter;
   if (caller.kind !== 'admin' && (typeof ownerId === 'string' || typeof unassigned === 'boolean')) return 'FORBIDDEN';
   if (caller.kind !== 'admin' && typeof clientId === 'string' && !all.some((row) => theirs(row) && row['clientId'] === Number(clientId))) return 'FORBIDDEN';
   const conditions = Object.entries(filter).filter(([, value]) => value !== null);
-  const found = all.filter((row) => theirs(row) && conditions.every(([field, value]) => matches[field]?.(row, value) === true)
-    && (search === null || texts.some((column) => String(row[column]).toLowerCase().includes(search.toLowerCase())) || numbers.some((column) => String(row[column]) === search)));
+  const found = all.filter((row) =>
+    theirs(row) && conditions.every(([field, value]) => matches[field]?.(row, value) === true)
+    && (search === null || texts.some((column) => String(row[column]).toLowerCase().includes(search.toLowerCase()))
+      || numbers.some((column) => String(row[column]) === search))
+  );
   const by = sorts[sort?.field ?? 'ID'] ?? 'id';
   const key = (row: Row) => {
     const value = typeof by === 'string' ? row[by] : by(row);
@@ -169,25 +271,61 @@ function expected(name: keyof typeof lists, all: readonly Row[], { filter, searc
 async function seed({ services: { store }, engine }: TestSchema): Promise<void> {
   const at = (n: number) => n % 3 === 0 ? null : new Date(now + (n * 37 % 90 - 45) * DAY);
   await seedUsers(store, 40, (n) => ({
-    username: `Key ${n * 7 % 41}`, remark: words[n % 6] ?? '', enabled: n % 3 > 0, expired: n % 7 === 0, maxClients: [0, 2, 5, 100][n % 4] ?? 0, maxTunnels: [0, 100, 10][n % 3] ?? 0,
-    clientCount: n > 2 ? n % 30 : 0, tunnelCount: n > 2 ? n % 11 : 0, expiresAt: at(n),
+    username: `Key ${n * 7 % 41}`,
+    remark: words[n % 6] ?? '',
+    enabled: n % 3 > 0,
+    expired: n % 7 === 0,
+    maxClients: [0, 2, 5, 100][n % 4] ?? 0,
+    maxTunnels: [0, 100, 10][n % 3] ?? 0,
+    clientCount: n > 2 ? n % 30 : 0,
+    tunnelCount: n > 2 ? n % 11 : 0,
+    expiresAt: at(n),
   }));
   const clients = await seedClients(store, 60, (n) => ({
-    vkey: `key-${n * 13 % 61}`, remark: words[n % 6] ?? '', userId: [null, 1, 2, 3][n % 4] ?? null, connected: n % 3 === 0, enabled: n % 4 > 0, expired: n % 5 === 0, lastAddress: `10.0.0.${n % 9}`, expiresAt: at(n),
-    rate: n % 4, flowLimit: [0, 10, 1000][n % 3] ?? 0, inletBytes: n * 500_000, exportBytes: n % 2 * 5_242_880, maxTunnels: [0, 3, 5][n % 3] ?? 0,
+    vkey: `key-${n * 13 % 61}`,
+    remark: words[n % 6] ?? '',
+    userId: [null, 1, 2, 3][n % 4] ?? null,
+    connected: n % 3 === 0,
+    enabled: n % 4 > 0,
+    expired: n % 5 === 0,
+    lastAddress: `10.0.0.${n % 9}`,
+    expiresAt: at(n),
+    rate: n % 4,
+    flowLimit: [0, 10, 1000][n % 3] ?? 0,
+    inletBytes: n * 500_000,
+    exportBytes: n % 2 * 5_242_880,
+    maxTunnels: [0, 3, 5][n % 3] ?? 0,
   }));
   const clientOf = (n: number) => clients[n * n % 17] ?? 0;
   await seedTunnels(store, 1, 80, (n) => ({
-    clientId: clientOf(n), mode: ['tcp', 'udp', 'secret'][n % 3] ?? 'tcp', remark: words[n % 6] ?? '', port: n % 3 === 2 ? 0 : n, target: `Host-${n % 7}:1`, enabled: n % 4 > 0, running: n % 5 > 0, password: n % 3 === 2 ? `secret ${n}` : '',
+    clientId: clientOf(n),
+    mode: ['tcp', 'udp', 'secret'][n % 3] ?? 'tcp',
+    remark: words[n % 6] ?? '',
+    port: n % 3 === 2 ? 0 : n,
+    target: `Host-${n % 7}:1`,
+    enabled: n % 4 > 0,
+    running: n % 5 > 0,
+    password: n % 3 === 2 ? `secret ${n}` : '',
   }));
   await store.db.platformDomain.create({ data: { id: 'd', wildcard: '*.p.example.com' } });
   const hosts = await seedHosts(store, 1, 80, (n) => ({
-    clientId: clientOf(n), host: `h${n * 7 % 81}.example.com`, remark: words[n % 6] ?? '', scheme: ['all', 'http', 'https'][n % 3] ?? 'all', enabled: n % 4 > 0, target: `T${n % 5}`, platformDomainId: n % 5 === 0 ? 'd' : null,
+    clientId: clientOf(n),
+    host: `h${n * 7 % 81}.example.com`,
+    remark: words[n % 6] ?? '',
+    scheme: ['all', 'http', 'https'][n % 3] ?? 'all',
+    enabled: n % 4 > 0,
+    target: `T${n % 5}`,
+    platformDomainId: n % 5 === 0 ? 'd' : null,
     platformPrefix: n % 5 === 0 ? `p${n}` : null,
   }));
   for (const id of hosts) {
     if (id % 3 === 0) continue;
-    const state: CertificateState = { inUse: { names: [], issuer: '', validFrom: new Date(0), validTo: new Date(now + (id * 11 % 60 - 10) * DAY + id * 1000), fingerprint: '' }, status: 'valid', problem: '', acme: null };
+    const state: CertificateState = {
+      inUse: { names: [], issuer: '', validFrom: new Date(0), validTo: new Date(now + (id * 11 % 60 - 10) * DAY + id * 1000), fingerprint: '' },
+      status: 'valid',
+      problem: '',
+      acme: null,
+    };
     engine.certificates.set(id, state);
   }
 }
@@ -201,7 +339,11 @@ async function read(api: TestSchema): Promise<Readonly<Record<keyof typeof lists
   const clients: Client[] = await db.client.findMany();
   const [tunnels, hosts]: [Tunnel[], Host[]] = await Promise.all([db.tunnel.findMany(), db.host.findMany()]);
   const ownerOf = (clientId: number) => clients.find(({ id }) => id === clientId)?.userId ?? null;
-  const days = new Map(stated.parse(await api.ok('{ hosts(limit: 200) { rows { id certificate { daysRemaining } } } }')).hosts.rows.map(({ id, certificate }) => [id, certificate.daysRemaining]));
+  const days = new Map(
+    stated.parse(await api.ok('{ hosts(limit: 200) { rows { id certificate { daysRemaining } } } }')).hosts.rows.map((
+      { id, certificate },
+    ) => [id, certificate.daysRemaining]),
+  );
   return {
     users,
     clients: clients.map((row) => ({ ...row, owner: row.userId, ownerExpiresAt: users.find(({ id }) => id === row.userId)?.expiresAt ?? null })),

@@ -8,7 +8,15 @@ import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.
 import type { TestStore } from '../support/test-store.ts';
 
 const online: ClientState = {
-  connected: true, address: '203.0.113.9', localAddress: '192.168.1.20', version: '0.1.0', connections: 2, refusals: {}, rate: 10, inletBytes: 100, exportBytes: 200,
+  connected: true,
+  address: '203.0.113.9',
+  localAddress: '192.168.1.20',
+  version: '0.1.0',
+  connections: 2,
+  refusals: {},
+  rate: 10,
+  inletBytes: 100,
+  exportBytes: 200,
   lastOnlineAt: Date.UTC(2026, 10, 21, 10),
 };
 
@@ -41,21 +49,28 @@ eachDialect('lists', (databases) => {
     expect(one).toBeLessThanOrEqual(6);
     const { rows } = await api.record(operation, { limit: 100 });
     expect(rows).toHaveLength(100);
-    expect(rows).toContainEqual(expect.objectContaining({ owner: { username: 'user 1' }, tunnels: { total: 3, rows: [expect.anything(), expect.anything()] } }));
+    expect(rows).toContainEqual(
+      expect.objectContaining({ owner: { username: 'user 1' }, tunnels: { total: 3, rows: [expect.anything(), expect.anything()] } }),
+    );
   });
 
   test('a list of 100 clients with owners, tunnels and hosts takes five statements', async () => {
     const api = await openTestSchema(databases);
     const ids = await seed(api);
     for (const clientId of ids) await api.ok(`mutation { createHost(input: { clientId: ${clientId}, host: "h${clientId}.com" }) { id } }`);
-    const operation = `query ($limit: Int) { clients(limit: 100) { total rows { id owner { username } tunnels(limit: $limit, offset: 1) { total rows { port createdAt enabled } } hosts { total rows { host createdAt enabled } } } } }`;
+    const operation =
+      `query ($limit: Int) { clients(limit: 100) { total rows { id owner { username } tunnels(limit: $limit, offset: 1) { total rows { port createdAt enabled } } hosts { total rows { host createdAt enabled } } } } }`;
     for (const limit of [1, undefined]) {
       expect(await fewestStatements(api.services.store, () => api.ok(operation, { limit }))).toBe(5);
       const { rows } = await api.record(operation, { limit });
       expect(rows).toHaveLength(100);
       expect(rows).toContainEqual({
-        id: ids[41], owner: { username: 'user 3' },
-        tunnels: { total: 3, rows: (limit === 1 ? [10_002] : [10_002, 10_003]).map((port) => ({ port, createdAt: expect.stringMatching(/^20.+Z$/), enabled: true })) },
+        id: ids[41],
+        owner: { username: 'user 3' },
+        tunnels: {
+          total: 3,
+          rows: (limit === 1 ? [10_002] : [10_002, 10_003]).map((port) => ({ port, createdAt: expect.stringMatching(/^20.+Z$/), enabled: true })),
+        },
         hosts: { total: 1, rows: [{ host: `h${ids[41]}.com`, createdAt: expect.stringMatching(/^20.+Z$/), enabled: true }] },
       });
     }
@@ -66,7 +81,8 @@ eachDialect('lists', (databases) => {
     const api = await openTestSchema(databases);
     const ids = await seed(api);
     await seedHosts(api.services.store, ids[0] ?? 0, 3);
-    const operation = `{ users { rows { username clients(limit: 30) { total rows { tunnels { total rows { client { owner { id } } } } hosts { rows { client { id } } } } } } } }`;
+    const operation =
+      `{ users { rows { username clients(limit: 30) { total rows { tunnels { total rows { client { owner { id } } } } hosts { rows { client { id } } } } } } } }`;
     const list = z.object({ users: z.object({ rows: z.array(z.object({ clients: z.object({ total: z.number(), rows: z.array(z.unknown()) }) })) }) });
     const { users } = list.parse(await api.ok(operation));
     expect(users.rows.map(({ clients }) => [clients.total, clients.rows.length])).toEqual(Array.from({ length: 4 }, () => [25, 25]));
@@ -95,42 +111,93 @@ eachDialect('lists', (databases) => {
     expect(await api.record(operation, { limit: 2, offset: -5 })).toEqual(rows(0, 2));
     expect(await api.record(operation, { limit: 2, offset: 100 })).toEqual(rows(0, 0));
     expect(await api.record('{ clients(sort: { field: ID, direction: DESC }, limit: 1) { rows { id } } }')).toEqual({ rows: [{ id: ids.at(-1) }] });
-    expect(await api.record('{ clients(sort: { field: REMARK, direction: DESC }, limit: 1) { rows { remark } } }')).toEqual({ rows: [{ remark: 'office 99' }] });
+    expect(await api.record('{ clients(sort: { field: REMARK, direction: DESC }, limit: 1) { rows { remark } } }')).toEqual({
+      rows: [{ remark: 'office 99' }],
+    });
     expect(await api.record('{ clients(search: "KEY42") { total rows { remark } } }')).toEqual({ total: 1, rows: [{ remark: 'office 42' }] });
     const [client] = ids;
-    expect(await api.record('query ($client: ID) { tunnels(filter: { clientId: $client, mode: TCP }, sort: { field: PORT, direction: DESC }, limit: 1) { total rows { port } } }', { client }))
+    expect(
+      await api.record(
+        'query ($client: ID) { tunnels(filter: { clientId: $client, mode: TCP }, sort: { field: PORT, direction: DESC }, limit: 1) { total rows { port } } }',
+        { client },
+      ),
+    )
       .toEqual({ total: 3, rows: [{ port: 10_003 }] });
     expect(await api.record('query ($client: ID!) { client(id: $client) { tunnels(offset: 1) { total rows { port } } } }', { client }))
       .toEqual({ tunnels: { total: 3, rows: [{ port: 10_002 }, { port: 10_003 }] } });
-    expect(await api.record('query ($client: ID!) { client(id: $client) { tunnels(limit: 0) { total rows { port } } } }', { client })).toEqual({ tunnels: { total: 3, rows: [] } });
+    expect(await api.record('query ($client: ID!) { client(id: $client) { tunnels(limit: 0) { total rows { port } } } }', { client })).toEqual({
+      tunnels: { total: 3, rows: [] },
+    });
   });
 
   test('no list returns more than 200 rows, nested ones included', async () => {
     const api = await openTestSchema(databases);
     const [client = 0] = await seedClients(api.services.store, 1);
     const [owner] = await seedUsers(api.services.store, 1);
-    for (const operation of [
-      '{ clients(limit: 201) { total } }', '{ tunnels(limit: 201) { total } }', '{ hosts(limit: 201) { total } }', '{ users(limit: 201) { total } }', '{ auditEntries(limit: 201) { total } }',
-      `{ connections(clientId: ${client}, limit: 201) { total } }`, `{ client(id: ${client}) { tunnels(limit: 201) { total } } }`, `{ client(id: ${client}) { hosts(limit: 201) { total } } }`,
-      `{ user(id: ${owner}) { clients(limit: 201) { total } } }`,
-    ]) {
+    for (
+      const operation of [
+        '{ clients(limit: 201) { total } }',
+        '{ tunnels(limit: 201) { total } }',
+        '{ hosts(limit: 201) { total } }',
+        '{ users(limit: 201) { total } }',
+        '{ auditEntries(limit: 201) { total } }',
+        `{ connections(clientId: ${client}, limit: 201) { total } }`,
+        `{ client(id: ${client}) { tunnels(limit: 201) { total } } }`,
+        `{ client(id: ${client}) { hosts(limit: 201) { total } } }`,
+        `{ user(id: ${owner}) { clients(limit: 201) { total } } }`,
+      ]
+    ) {
       const { errors } = await api.run(operation);
-      expect({ operation, errors }).toEqual({ operation, errors: [expect.objectContaining({ message: 'invalid limit: at most 200 rows at a time, use offset for those after them', code: 'INVALID_INPUT', extensions: expect.objectContaining({ field: 'limit', most: 200 }) })] });
+      expect({ operation, errors }).toEqual({
+        operation,
+        errors: [
+          expect.objectContaining({
+            message: 'invalid limit: at most 200 rows at a time, use offset for those after them',
+            code: 'INVALID_INPUT',
+            extensions: expect.objectContaining({ field: 'limit', most: 200 }),
+          }),
+        ],
+      });
     }
   });
 
-  test('runtime is the engine\'s state, or the stored state until the agent reconnects', async () => {
+  test("runtime is the engine's state, or the stored state until the agent reconnects", async () => {
     const api = await openTestSchema(databases);
     const [id = 0] = await seedClients(api.services.store, 1, () => ({
-      lastOnlineAt: new Date('2026-11-20T00:00:00Z'), lastAddress: '198.51.100.1', localAddress: '10.0.0.1', agentVersion: '0.0.9', inletBytes: 2n ** 53n - 1n, exportBytes: 7n,
+      lastOnlineAt: new Date('2026-11-20T00:00:00Z'),
+      lastAddress: '198.51.100.1',
+      localAddress: '10.0.0.1',
+      agentVersion: '0.0.9',
+      inletBytes: 2n ** 53n - 1n,
+      exportBytes: 7n,
     }));
-    const operation = 'query ($id: ID!) { client(id: $id) { runtime { connected address localAddress version connections refusals { cause count } rate inletBytes exportBytes lastOnlineAt } } }';
+    const operation =
+      'query ($id: ID!) { client(id: $id) { runtime { connected address localAddress version connections refusals { cause count } rate inletBytes exportBytes lastOnlineAt } } }';
     const remembered = {
-      connected: false, address: '198.51.100.1', localAddress: '10.0.0.1', version: '0.0.9', connections: 0, refusals: [], rate: 0,
-      inletBytes: Number.MAX_SAFE_INTEGER, exportBytes: 7, lastOnlineAt: '2026-11-20T00:00:00.000Z',
+      connected: false,
+      address: '198.51.100.1',
+      localAddress: '10.0.0.1',
+      version: '0.0.9',
+      connections: 0,
+      refusals: [],
+      rate: 0,
+      inletBytes: Number.MAX_SAFE_INTEGER,
+      exportBytes: 7,
+      lastOnlineAt: '2026-11-20T00:00:00.000Z',
     };
     expect(await api.record(operation, { id })).toEqual({ runtime: remembered });
-    api.engine.clients.set(id, { ...online, connected: false, address: '', localAddress: '', version: '', lastOnlineAt: null, inletBytes: 9, connections: 0, refusals: {}, rate: 0 });
+    api.engine.clients.set(id, {
+      ...online,
+      connected: false,
+      address: '',
+      localAddress: '',
+      version: '',
+      lastOnlineAt: null,
+      inletBytes: 9,
+      connections: 0,
+      refusals: {},
+      rate: 0,
+    });
     expect(await api.record(operation, { id })).toEqual({ runtime: { ...remembered, inletBytes: 9, exportBytes: 200 } });
     api.engine.clients.set(id, { ...online, refusals: { blackList: 2, offline: 3 * 2 ** 30 } });
     const refusals = [{ cause: 'OFFLINE', count: 2 ** 31 - 1 }, { cause: 'BLOCKLIST', count: 2 }];
@@ -152,7 +219,11 @@ eachDialect('lists', (databases) => {
   test('the server describes itself', async () => {
     const api = await openTestSchema(databases);
     expect(await api.record('{ server { version bridgeType bridgePort bridgeTlsPort bridgeTlsFingerprint } }')).toEqual({
-      version: '1.2.3', bridgeType: 'TCP', bridgePort: 8024, bridgeTlsPort: 8025, bridgeTlsFingerprint: 'ab'.repeat(32),
+      version: '1.2.3',
+      bridgeType: 'TCP',
+      bridgePort: 8024,
+      bridgeTlsPort: 8025,
+      bridgeTlsFingerprint: 'ab'.repeat(32),
     });
   });
 });

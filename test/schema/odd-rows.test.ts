@@ -14,10 +14,14 @@ test.each([
   const { store } = api.services;
   const [first = 0, second = 0, third = 0] = await seedClients(store, 3);
   await seedTunnels(store, first, 2);
-  await store.db.$executeRawUnsafe(`UPDATE "Client" SET "rateLimit" = ${odd}, "flowLimit" = ${odd}, "inletBytes" = ${odd}, "exportBytes" = ${odd}, "createdAt" = ${odd} WHERE id = ${second}`);
+  await store.db.$executeRawUnsafe(
+    `UPDATE "Client" SET "rateLimit" = ${odd}, "flowLimit" = ${odd}, "inletBytes" = ${odd}, "exportBytes" = ${odd}, "createdAt" = ${odd} WHERE id = ${second}`,
+  );
   await store.db.$executeRawUnsafe(`UPDATE "Tunnel" SET "inletBytes" = ${odd}, "createdAt" = ${odd} WHERE port = 10001`);
   const clients = await api.ok('{ clients { total rows { id rateLimit flowLimit createdAt runtime { inletBytes exportBytes } } } }', {});
-  expect(clients).toMatchObject({ clients: { total: 3, rows: [{ id: first, rateLimit: null }, { id: second, rateLimit: null, runtime: { inletBytes: expect.any(Number) } }, { id: third }] } });
+  expect(clients).toMatchObject({
+    clients: { total: 3, rows: [{ id: first, rateLimit: null }, { id: second, rateLimit: null, runtime: { inletBytes: expect.any(Number) } }, { id: third }] },
+  });
   const tunnels = await api.ok('{ tunnels { total rows { port createdAt runtime { inletBytes } } } }', {});
   expect(tunnels).toMatchObject({ tunnels: { total: 2, rows: [{ port: 10_001 }, { port: 10_002 }] } });
   expect((await store.loadEngineState()).clients.map(({ id }) => id)).toEqual([first, second, third]);

@@ -20,7 +20,8 @@ async function world(api: TestSchema) {
   return { ...ids, alice, web: { kind: 'client', clientId: ids.hers } satisfies Caller };
 }
 
-const serverUrl = (api: TestSchema, url: string) => api.ok('mutation ($url: String!) { updateGlobalSettings(input: { serverUrl: $url }) { serverUrl } }', { url });
+const serverUrl = (api: TestSchema, url: string) =>
+  api.ok('mutation ($url: String!) { updateGlobalSettings(input: { serverUrl: $url }) { serverUrl } }', { url });
 const route = async (api: TestSchema, host: string, caller?: Caller) => {
   const { data } = await api.run('query ($host: String!) { diagnoseHost(host: $host, scheme: HTTP) { matched reason rule { id } } }', { host }, caller);
   return data;
@@ -68,7 +69,9 @@ eachDialect("the server's own names", (databases) => {
     const later = await api.run(create, { input: { clientId: hers, host: 'later.example.net', targets, acme: true } }, alice);
     await serverUrl(api, 'later.example.net');
     const problem = await api.ok('query ($id: ID!) { host(id: $id) { certificate { status problem } } }', { id: id + 1 });
-    expect([later.errors, problem]).toEqual([[], { host: { certificate: { status: 'NONE', problem: "no certificate is ordered: the name is one of the server's own" } } }]);
+    expect([later.errors, problem]).toEqual([[], {
+      host: { certificate: { status: 'NONE', problem: "no certificate is ordered: the name is one of the server's own" } },
+    }]);
   });
 
   test('when a name becomes one, the hosts and wildcards of users stop serving it', async () => {
@@ -83,7 +86,9 @@ eachDialect("the server's own names", (databases) => {
     expect(await route(api, 'other.example.org')).toMatchObject({ diagnoseHost: { matched: true } });
     await serverUrl(api, 'https://panel.example.org');
     expect(await route(api, 'later.example.net')).toMatchObject({ diagnoseHost: { matched: true } });
-    expect(await route(api, 'panel.example.org', alice)).toMatchObject({ diagnoseHost: { matched: false, reason: "the domain is one of the server's own names" } });
+    expect(await route(api, 'panel.example.org', alice)).toMatchObject({
+      diagnoseHost: { matched: false, reason: "the domain is one of the server's own names" },
+    });
     // The wildcard does not serve the name, so it does not keep the administrator from it.
     const panel = await api.id(create, { input: { clientId: free, host: 'panel.example.org', targets } });
     expect(await route(api, 'panel.example.org')).toMatchObject({ diagnoseHost: { matched: true, rule: { id: panel } } });

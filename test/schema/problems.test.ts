@@ -11,7 +11,12 @@ import { openTestSchema, type SchemaOver } from '../support/schema.ts';
 const extensions = z.object({ code: z.string(), field: z.string(), problems: z.array(z.object({ code: z.string(), field: z.string(), message: z.string() })) });
 
 /** What an operation with an input is refused for, as [field, code]. The error itself has to be the first problem. */
-async function problemsOf(api: SchemaOver, operation: string, variables: Readonly<Record<string, unknown>>, caller?: Parameters<SchemaOver['run']>[2]): Promise<string[][]> {
+async function problemsOf(
+  api: SchemaOver,
+  operation: string,
+  variables: Readonly<Record<string, unknown>>,
+  caller?: Parameters<SchemaOver['run']>[2],
+): Promise<string[][]> {
   const { errors } = await api.run(operation, variables, caller);
   expect(errors).toHaveLength(1);
   const { code, field, problems } = extensions.parse(errors[0]?.extensions);
@@ -34,7 +39,10 @@ describe('problems', () => {
     problems.note(new AditError('HOST_EXISTS'), 'host');
     problems.inside('entries.2').note(new AditError('HOST_EXISTS', { field: 'name' }));
     const failure = await problems.during(() => Promise.reject(new AditError('FORBIDDEN'))).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ message: 'invalid host', extensions: { code: 'HOST_INVALID', field: 'input.host', problems: [{ field: 'input.host' }, { code: 'HOST_EXISTS', field: 'input.entries.2.name' }] } });
+    expect(failure).toMatchObject({
+      message: 'invalid host',
+      extensions: { code: 'HOST_INVALID', field: 'input.host', problems: [{ field: 'input.host' }, { code: 'HOST_EXISTS', field: 'input.entries.2.name' }] },
+    });
   });
 
   test('hide no fault of the server', async () => {
@@ -46,10 +54,16 @@ describe('problems', () => {
 
   test('are nothing that no field has caused', async () => {
     for (const error of [new AditError('FORBIDDEN'), new Error('broken')]) {
-      expect(() => new Problems().check(() => { throw error; })).toThrow(error);
+      expect(() =>
+        new Problems().check(() => {
+          throw error;
+        })
+      ).toThrow(error);
       await expect(new Problems().during(() => Promise.reject(error))).rejects.toBe(error);
     }
-    expect(() => new Problems(null).note(new AditError('HOST_INVALID', { field: 'host' }))).toThrow(expect.objectContaining({ extensions: { code: 'HOST_INVALID' } }));
+    expect(() => new Problems(null).note(new AditError('HOST_INVALID', { field: 'host' }))).toThrow(
+      expect.objectContaining({ extensions: { code: 'HOST_INVALID' } }),
+    );
   });
 });
 
@@ -62,11 +76,16 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     api.engine.taken.add(9001);
     const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
     const input = { clientId: 7, mode: 'TCP', port: 9001, serverIp: 'here', remark: long, targets: ['127.0.0.1:80', 'office'] };
-    const wrong = [['input.remark', 'INVALID_INPUT'], ['input.serverIp', 'INVALID_INPUT'], ['input.targets.1', 'INVALID_INPUT'], ['input.port', 'PORT_UNAVAILABLE'], ['input.clientId', 'NOT_FOUND']];
+    const wrong = [['input.remark', 'INVALID_INPUT'], ['input.serverIp', 'INVALID_INPUT'], ['input.targets.1', 'INVALID_INPUT'], [
+      'input.port',
+      'PORT_UNAVAILABLE',
+    ], ['input.clientId', 'NOT_FOUND']];
     expect(await problemsOf(api, create, { input })).toEqual(wrong);
     expect(await api.services.store.db.tunnel.count()).toBe(0);
     const id = await api.id(create, { input: { clientId: 1, mode: 'TCP', port: 9000 } });
-    expect(await problemsOf(api, 'mutation ($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { id } }', { id, input })).toEqual(expect.arrayContaining(wrong));
+    expect(await problemsOf(api, 'mutation ($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { id } }', { id, input })).toEqual(
+      expect.arrayContaining(wrong),
+    );
     expect(await api.services.store.db.tunnel.findUnique({ where: { id } })).toMatchObject({ port: 9000, remark: '' });
     expect(api.engine.openLeases.size).toBe(0);
   });
@@ -77,32 +96,53 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     const create = 'mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }';
     const input = { clientId: 7, host: 'a b', location: '/a b', headers: ['A: b', 'nothing'], targets: ['office'], remark: long };
     const wrong = [
-      ['input.remark', 'INVALID_INPUT'], ['input.location', 'INVALID_INPUT'], ['input.targets.0', 'INVALID_INPUT'], ['input.headers.1', 'INVALID_INPUT'],
-      ['input.host', 'HOST_INVALID'], ['input.clientId', 'NOT_FOUND'],
+      ['input.remark', 'INVALID_INPUT'],
+      ['input.location', 'INVALID_INPUT'],
+      ['input.targets.0', 'INVALID_INPUT'],
+      ['input.headers.1', 'INVALID_INPUT'],
+      ['input.host', 'HOST_INVALID'],
+      ['input.clientId', 'NOT_FOUND'],
     ];
     expect(await problemsOf(api, create, { input })).toEqual(wrong);
     const id = await api.id(create, { input: { clientId: 1, host: 'a.example' } });
-    expect(await problemsOf(api, create, { input: { clientId: 1, host: 'a.example', remark: long } })).toEqual([['input.remark', 'INVALID_INPUT'], ['input.host', 'HOST_EXISTS']]);
+    expect(await problemsOf(api, create, { input: { clientId: 1, host: 'a.example', remark: long } })).toEqual([['input.remark', 'INVALID_INPUT'], [
+      'input.host',
+      'HOST_EXISTS',
+    ]]);
     expect(await problemsOf(api, 'mutation ($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { id } }', { id, input })).toEqual(wrong);
     expect(await api.services.store.db.host.findMany({ select: { host: true, remark: true } })).toEqual([{ host: 'a.example', remark: '' }]);
   });
 
   test('of a client and of a user', async () => {
     const api = await openTestSchema(databases);
-    const user = await api.id('mutation { createUser(input: { username: "a", password: "password", expiresAt: "2030-01-01T00:00:00Z", maxClients: 1 }) { id } }');
+    const user = await api.id(
+      'mutation { createUser(input: { username: "a", password: "password", expiresAt: "2030-01-01T00:00:00Z", maxClients: 1 }) { id } }',
+    );
     await api.ok('mutation ($user: ID!) { createClient(input: { ownerId: $user, verifyKey: "taken" }) { id } }', { user });
     const create = 'mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }';
     const input = { remark: long, basicUser: '\0', webUsername: 'a', ownerId: user, expiresAt: '2031-01-01T00:00:00Z' };
-    const wrong = [['input.remark', 'INVALID_INPUT'], ['input.basicUser', 'INVALID_INPUT'], ['input.webPassword', 'WEB_LOGIN_INCOMPLETE'], ['input.expiresAt', 'CLIENT_EXPIRES_AFTER_OWNER'], ['input.ownerId', 'OWNER_CLIENT_QUOTA']];
+    const wrong = [['input.remark', 'INVALID_INPUT'], ['input.basicUser', 'INVALID_INPUT'], ['input.webPassword', 'WEB_LOGIN_INCOMPLETE'], [
+      'input.expiresAt',
+      'CLIENT_EXPIRES_AFTER_OWNER',
+    ], ['input.ownerId', 'OWNER_CLIENT_QUOTA']];
     expect(await problemsOf(api, create, { input })).toEqual(wrong);
     expect(await problemsOf(api, create, { input: { verifyKey: 'taken' } })).toEqual([['input.verifyKey', 'VKEY_DUPLICATE']]);
     const createUser = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { id } }';
-    expect(await problemsOf(api, createUser, { input: { remark: long, username: ' ', password: '123' } })).toEqual([['input.username', 'USERNAME_EMPTY'], ['input.remark', 'INVALID_INPUT'], ['input.password', 'PASSWORD_TOO_SHORT']]);
-    expect(await problemsOf(api, createUser, { input: { username: '', password: '' } })).toEqual([['input.username', 'USERNAME_EMPTY'], ['input.password', 'PASSWORD_EMPTY']]);
+    expect(await problemsOf(api, createUser, { input: { remark: long, username: ' ', password: '123' } })).toEqual([['input.username', 'USERNAME_EMPTY'], [
+      'input.remark',
+      'INVALID_INPUT',
+    ], ['input.password', 'PASSWORD_TOO_SHORT']]);
+    expect(await problemsOf(api, createUser, { input: { username: '', password: '' } })).toEqual([['input.username', 'USERNAME_EMPTY'], [
+      'input.password',
+      'PASSWORD_EMPTY',
+    ]]);
     expect(await problemsOf(api, createUser, { input: { username: 'a', password: 'password' } })).toEqual([['input.username', 'USERNAME_DUPLICATE']]);
     const update = 'mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id } }';
     await api.ok('mutation ($id: ID!) { updateClient(id: $id, input: { expiresAt: "2029-01-01T00:00:00Z" }) { id } }', { id: 1 });
-    expect(await problemsOf(api, update, { id: user, input: { remark: long, expiresAt: '2028-01-01T00:00:00Z' } })).toEqual([['input.remark', 'INVALID_INPUT'], ['input.expiresAt', 'USER_EXPIRES_BEFORE_CLIENT']]);
+    expect(await problemsOf(api, update, { id: user, input: { remark: long, expiresAt: '2028-01-01T00:00:00Z' } })).toEqual([
+      ['input.remark', 'INVALID_INPUT'],
+      ['input.expiresAt', 'USER_EXPIRES_BEFORE_CLIENT'],
+    ]);
     expect(await api.services.store.db.client.count()).toBe(1);
   });
 
@@ -111,13 +151,21 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     const save = 'mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl } }';
     const platformDomains = [{ wildcard: '*.a.example' }, { wildcard: 'b' }, { wildcard: '*.c.example', certificatePath: '/cert' }];
     expect(await problemsOf(api, save, { input: { serverUrl: long, platformDomains } })).toEqual([
-      ['input.serverUrl', 'INVALID_INPUT'], ['input.platformDomains.1.wildcard', 'PLATFORM_DOMAIN_INVALID'], ['input.platformDomains.2.privateKeyPath', 'PLATFORM_DOMAIN_INVALID'],
+      ['input.serverUrl', 'INVALID_INPUT'],
+      ['input.platformDomains.1.wildcard', 'PLATFORM_DOMAIN_INVALID'],
+      ['input.platformDomains.2.privateKeyPath', 'PLATFORM_DOMAIN_INVALID'],
     ]);
     expect(await api.services.store.db.platformDomain.count()).toBe(0);
-    expect(await problemsOf(api, 'mutation { createApiToken(input: { name: " ", scope: WALL, secrets: true }) { token } }', {})).toEqual([['input.secrets', 'INVALID_INPUT'], ['input.name', 'INVALID_INPUT']]);
+    expect(await problemsOf(api, 'mutation { createApiToken(input: { name: " ", scope: WALL, secrets: true }) { token } }', {})).toEqual([[
+      'input.secrets',
+      'INVALID_INPUT',
+    ], ['input.name', 'INVALID_INPUT']]);
     const user = await api.id('mutation { createUser(input: { username: "a", password: "password" }) { id } }');
     const change = 'mutation ($new: String!) { changePassword(currentPassword: "wrong", newPassword: $new, confirmation: "another") { id } }';
-    expect(await problemsOf(api, change, { new: '123' }, { kind: 'user', userId: user })).toEqual([['newPassword', 'PASSWORD_TOO_SHORT'], ['confirmation', 'PASSWORD_MISMATCH']]);
+    expect(await problemsOf(api, change, { new: '123' }, { kind: 'user', userId: user })).toEqual([['newPassword', 'PASSWORD_TOO_SHORT'], [
+      'confirmation',
+      'PASSWORD_MISMATCH',
+    ]]);
     expect(await problemsOf(api, change, { new: 'another' }, { kind: 'user', userId: user })).toEqual([['currentPassword', 'CURRENT_PASSWORD_WRONG']]);
   });
 
@@ -126,15 +174,32 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     const update = (kind: string) => `mutation ($input: Update${kind}Input!) { update${kind}(id: 1, input: $input) { id } }`;
     const create = (kind: string) => `mutation ($input: Create${kind}Input!) { create${kind}(input: $input) { id } }`;
     const invalid = (...fields: string[]) => fields.map((field) => [`input.${field}`, 'INVALID_INPUT']);
-    await api.ok('mutation { createUser(input: { username: "a", password: "password" }) { id } createClient(input: {}) { id } createTunnel(input: { clientId: 1, mode: TCP }) { id } createHost(input: { clientId: 1, host: "a.example" }) { id } }');
-    expect(await problemsOf(api, update('User'), { input: { username: null, maxTunnels: 0, maxClients: -1, remark: long } })).toEqual(invalid('username', 'maxTunnels', 'maxClients', 'remark'));
-    const client = { basicUser: '', basicPassword: '', verifyKey: '', webUsername: '', webPassword: '', allowlistPassword: '', rateLimit: 0, ownerId: 'x', remark: long };
+    await api.ok(
+      'mutation { createUser(input: { username: "a", password: "password" }) { id } createClient(input: {}) { id } createTunnel(input: { clientId: 1, mode: TCP }) { id } createHost(input: { clientId: 1, host: "a.example" }) { id } }',
+    );
+    expect(await problemsOf(api, update('User'), { input: { username: null, maxTunnels: 0, maxClients: -1, remark: long } })).toEqual(
+      invalid('username', 'maxTunnels', 'maxClients', 'remark'),
+    );
+    const client = {
+      basicUser: '',
+      basicPassword: '',
+      verifyKey: '',
+      webUsername: '',
+      webPassword: '',
+      allowlistPassword: '',
+      rateLimit: 0,
+      ownerId: 'x',
+      remark: long,
+    };
     const wrong = invalid('verifyKey', 'basicUser', 'basicPassword', 'rateLimit', 'webUsername', 'webPassword', 'allowlistPassword', 'ownerId', 'remark');
     expect(await problemsOf(api, update('Client'), { input: client })).toEqual(wrong);
     expect(await problemsOf(api, create('Client'), { input: client })).toEqual(wrong);
     const tunnel = { clientId: 'x', serverIp: '', password: '', localPath: '', stripPrefix: '', proxyProtocol: null, targets: ['office'] };
     const ofTunnel = invalid('clientId', 'serverIp', 'password', 'localPath', 'stripPrefix', 'proxyProtocol', 'targets.0');
-    expect(await problemsOf(api, update('Tunnel'), { input: { ...tunnel, mode: null } })).toEqual([['input.clientId', 'INVALID_INPUT'], ['input.mode', 'INVALID_INPUT'], ...ofTunnel.slice(1)]);
+    expect(await problemsOf(api, update('Tunnel'), { input: { ...tunnel, mode: null } })).toEqual([['input.clientId', 'INVALID_INPUT'], [
+      'input.mode',
+      'INVALID_INPUT',
+    ], ...ofTunnel.slice(1)]);
     const notNull = (problems: string[][]) => problems.filter(([field]) => field !== 'input.proxyProtocol' && field !== 'input.acme');
     expect(await problemsOf(api, create('Tunnel'), { input: { ...tunnel, mode: 'TCP' } })).toEqual(notNull(ofTunnel));
     const host = { clientId: 'x', location: '', hostChange: '', certificate: '', privateKey: '', acme: null, targets: ['office'] };
@@ -142,33 +207,54 @@ eachDialect('all problems of an input are reported at once, and nothing is writt
     expect(await problemsOf(api, update('Host'), { input: host })).toEqual(ofHost);
     expect(await problemsOf(api, create('Host'), { input: { ...host, host: 'b c' } })).toEqual([...notNull(ofHost), ['input.host', 'HOST_INVALID']]);
     const platformDomains = [{ id: '', wildcard: '*.a.example' }, { wildcard: '*.b.example', privateKeyPath: '' }];
-    expect(await problemsOf(api, 'mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl } }', { input: { serverUrl: '', platformDomains } }))
+    expect(
+      await problemsOf(api, 'mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl } }', {
+        input: { serverUrl: '', platformDomains },
+      }),
+    )
       .toEqual(invalid('serverUrl', 'platformDomains.0.id', 'platformDomains.1.privateKeyPath'));
-    expect((await api.run(update('Tunnel'), { input: { serverIp: '' } })).errors).toEqual([expect.objectContaining({ message: 'invalid serverIp: an empty text; null = none' })]);
+    expect((await api.run(update('Tunnel'), { input: { serverIp: '' } })).errors).toEqual([
+      expect.objectContaining({ message: 'invalid serverIp: an empty text; null = none' }),
+    ]);
     expect(api.engine.openLeases.size).toBe(0);
-    expect(await Promise.all([api.services.store.db.client.count(), api.services.store.db.tunnel.count(), api.services.store.db.host.count()])).toEqual([1, 1, 1]);
+    expect(await Promise.all([api.services.store.db.client.count(), api.services.store.db.tunnel.count(), api.services.store.db.host.count()])).toEqual([
+      1,
+      1,
+      1,
+    ]);
   });
 
-  test("records of another owner only produce NOT_FOUND errors", async () => {
+  test('records of another owner only produce NOT_FOUND errors', async () => {
     const api = await openTestSchema(databases);
     await api.ok('mutation { createClient(input: {}) { id } }');
     const user = await api.id('mutation { createUser(input: { username: "a", password: "password" }) { id } }');
     const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
-    for (const clientId of [1, 999]) expect(await problemsOf(api, create, { input: { clientId, mode: 'TCP' } }, { kind: 'user', userId: user })).toEqual([['input.clientId', 'FORBIDDEN']]);
+    for (const clientId of [1, 999]) {
+      expect(await problemsOf(api, create, { input: { clientId, mode: 'TCP' } }, { kind: 'user', userId: user })).toEqual([['input.clientId', 'FORBIDDEN']]);
+    }
   });
 
   test('values of a wrong type, in variables', async () => {
     const api = await openTestSchema(databases);
     const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
-    expect(await problemsOf(api, create, { input: { clientId: 1, mode: 'TCP', port: 70000, targets: [1] } })).toEqual([['input.port', 'INVALID_INPUT'], ['input.targets.0', 'INVALID_INPUT']]);
+    expect(await problemsOf(api, create, { input: { clientId: 1, mode: 'TCP', port: 70000, targets: [1] } })).toEqual([['input.port', 'INVALID_INPUT'], [
+      'input.targets.0',
+      'INVALID_INPUT',
+    ]]);
     expect(await problemsOf(api, create, { input: { clientId: 1 } })).toEqual([['input', 'INVALID_INPUT']]);
-    expect(await problemsOf(api, 'query ($a: Int, $b: Int) { clients(limit: $a, offset: $b) { total } }', { a: 'x', b: 'y' })).toEqual([['a', 'INVALID_INPUT'], ['b', 'INVALID_INPUT']]);
+    expect(await problemsOf(api, 'query ($a: Int, $b: Int) { clients(limit: $a, offset: $b) { total } }', { a: 'x', b: 'y' })).toEqual([
+      ['a', 'INVALID_INPUT'],
+      ['b', 'INVALID_INPUT'],
+    ]);
   });
 
   test.each([
     ['mutation { createTunnel(input: { clientId: 1, mode: TCP, port: 70000 }) { id } }', ['input.port']],
     ['mutation { createTunnel(input: { clientId: 1, mode: FTP, port: "80", targets: ["a", 5] }) { id } }', ['input.mode', 'input.port', 'input.targets.1']],
-    ['mutation { updateGlobalSettings(input: { platformDomains: [{ wildcard: "*.a.example" }, { wildcard: 1 }, {}] }) { serverUrl } }', ['input.platformDomains.1.wildcard', 'input.platformDomains.2']],
+    ['mutation { updateGlobalSettings(input: { platformDomains: [{ wildcard: "*.a.example" }, { wildcard: 1 }, {}] }) { serverUrl } }', [
+      'input.platformDomains.1.wildcard',
+      'input.platformDomains.2',
+    ]],
     ['mutation { createTunnel(input: { clientId: 1, mode: TCP, bogus: 1 }) { id } }', ['input']],
     ['mutation { createTunnel(input: null) { id } }', ['input']],
     ['{ clients(limit: "1", filter: { expiresBefore: "tomorrow" }) { rows { tunnels(limit: 1.5) { total } } } }', ['limit', 'filter.expiresBefore', 'limit']],

@@ -21,9 +21,12 @@ eachDialect('searches of one caller', (databases) => {
         running--;
       }
     });
-    const searches = (count: number, args = 'search: "office"') => Promise.allSettled(Array.from({ length: count }, () => api.ok(`{ clients(${args}) { total } }`)));
+    const searches = (count: number, args = 'search: "office"') =>
+      Promise.allSettled(Array.from({ length: count }, () => api.ok(`{ clients(${args}) { total } }`)));
     // A filter that no index answers looks at each row, too.
-    expect(await searches(5, 'filter: { connected: false }')).toEqual(Array.from({ length: 5 }, () => ({ status: 'fulfilled', value: { clients: { total: 3 } } })));
+    expect(await searches(5, 'filter: { connected: false }')).toEqual(
+      Array.from({ length: 5 }, () => ({ status: 'fulfilled', value: { clients: { total: 3 } } })),
+    );
     expect(await searches(12)).toEqual(Array.from({ length: 12 }, () => ({ status: 'fulfilled', value: { clients: { total: 3 } } })));
     expect(most).toBe(1);
     await Promise.all([1, 2, 3].map(() => api.ok('{ clients(filter: { unassigned: true }) { total } }')));
@@ -36,7 +39,9 @@ eachDialect('searches of one caller', (databases) => {
   test('fail with an error if they take too long', async () => {
     const api = await openTestSchema(databases);
     const spy = jest.spyOn(api.services.store, 'clientPage').mockRejectedValue(new SearchTooBroadError());
-    expect((await api.run('{ clients(search: "office") { total } }')).errors).toEqual([expect.objectContaining({ code: 'SEARCH_TOO_BROAD', message: 'the search took too long: narrow it' })]);
+    expect((await api.run('{ clients(search: "office") { total } }')).errors).toEqual([
+      expect.objectContaining({ code: 'SEARCH_TOO_BROAD', message: 'the search took too long: narrow it' }),
+    ]);
     spy.mockRestore();
   });
 });

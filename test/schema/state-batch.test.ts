@@ -14,6 +14,8 @@ test('requests of one iteration are batched, each id once, and cached', async ()
 });
 
 test('a failure of the engine reaches all requests of the batch', async () => {
-  const states = new StateBatch<string>(async () => { throw new Error('the engine is gone'); });
+  const states = new StateBatch<string>(async () => {
+    throw new Error('the engine is gone');
+  });
   await expect(Promise.all([states.load(1), states.load(2)])).rejects.toThrow('the engine is gone');
 });

@@ -32,12 +32,19 @@ eachDialect('traffic', (databases) => {
       for (const step of ['minute', 'hour', 'day']) {
         const { traffic } = answer.parse((await api.run(series, { resource: resource.toUpperCase(), id, step: step.toUpperCase(), from })).data);
         // The clock may pass from one bucket to the next meanwhile.
-        sums[`${resource} ${id} ${step}`] = [traffic.reduce((sum, { inletBytes }) => sum + inletBytes, 0), traffic.reduce((sum, { exportBytes }) => sum + exportBytes, 0)];
+        sums[`${resource} ${id} ${step}`] = [
+          traffic.reduce((sum, { inletBytes }) => sum + inletBytes, 0),
+          traffic.reduce((sum, { exportBytes }) => sum + exportBytes, 0),
+        ];
       }
     }
     const each = (key: string, value: number[]) => Object.fromEntries(['minute', 'hour', 'day'].map((step) => [`${key} ${step}`, value]));
     expect(sums).toEqual({
-      ...each(`client ${one}`, [11, 5]), ...each(`client ${two}`, [0, 7]), ...each(`tunnel ${tunnel}`, [10, 5]), ...each(`host ${host}`, [0, 7]), ...each(`user ${userId}`, [11, 12]),
+      ...each(`client ${one}`, [11, 5]),
+      ...each(`client ${two}`, [0, 7]),
+      ...each(`tunnel ${tunnel}`, [10, 5]),
+      ...each(`host ${host}`, [0, 7]),
+      ...each(`user ${userId}`, [11, 12]),
     });
   });
 
@@ -47,21 +54,24 @@ eachDialect('traffic', (databases) => {
     const minute = Math.floor(Date.now() / 60_000);
     const ages = [0, 1.5, 3, 100];
     for (const step of ['minute', 'hour', 'day']) {
-      await db.trafficSample.createMany({ data: ages.map((days) => ({ resource: 'client', resourceId: 1, step, at: minute - days * 1440, inletBytes: 1, exportBytes: 0 })) });
+      await db.trafficSample.createMany({
+        data: ages.map((days) => ({ resource: 'client', resourceId: 1, step, at: minute - days * 1440, inletBytes: 1, exportBytes: 0 })),
+      });
     }
     await api.services.store.prune({ audit: 1, traffic: { minute: 1, hour: 2, day: 50 } });
     const left = await db.trafficSample.groupBy({ by: ['step'], _count: true, orderBy: { step: 'asc' } });
     expect(left.map(({ step, _count }) => [step, _count])).toEqual([['day', 3], ['hour', 2], ['minute', 1]]);
   });
 
-  test('is shown to the record\'s owner, with a limited number of buckets', async () => {
+  test("is shown to the record's owner, with a limited number of buckets", async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const [alice, bob] = await Promise.all(['alice', 'bob'].map((username) => store.db.user.create({ data: { username, passwordHash: '' } })));
     const [own = 0] = await seedClients(store, 1, () => ({ userId: alice?.id }));
     const caller = (userId = 0) => ({ kind: 'user', userId }) as const;
     const from = new Date().toISOString();
-    const code = (resource: string, id: number, userId?: number) => api.code(series, { resource: resource.toUpperCase(), id, step: 'HOUR', from }, caller(userId));
+    const code = (resource: string, id: number, userId?: number) =>
+      api.code(series, { resource: resource.toUpperCase(), id, step: 'HOUR', from }, caller(userId));
     expect(await code('client', own, alice?.id)).toBeUndefined();
     expect(await code('user', alice?.id ?? 0, alice?.id)).toBeUndefined();
     expect(await code('client', own, bob?.id)).toBe('FORBIDDEN');

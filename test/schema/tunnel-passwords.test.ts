@@ -15,7 +15,8 @@ async function world(api: TestSchema) {
   const [hers, free] = [await client({ ownerId: userId }), await client({})];
   await api.ok(create, { input: { clientId: free, mode: 'SECRET', password: 'taken', targets } });
   const alice = { kind: 'user', userId, address: '192.0.2.1' } satisfies Caller;
-  const made = (password: string, caller: Caller = alice) => api.run(create, { input: { clientId: hers, mode: 'P2P', password: password || null, targets } }, caller);
+  const made = (password: string, caller: Caller = alice) =>
+    api.run(create, { input: { clientId: hers, mode: 'P2P', password: password || null, targets } }, caller);
   const message = async (password: string, caller?: Caller) => (await made(password, caller)).errors[0]?.message;
   return { hers, free, alice, message };
 }
@@ -32,7 +33,13 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await message('')).toBeUndefined();
     const { id: other } = await api.services.store.db.user.create({ data: { username: 'bob', passwordHash: '' } });
     const theirs = await api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input: { ownerId: other } });
-    expect(await api.code(create, { input: { clientId: theirs, mode: 'SECRET', password: 'free too', targets } }, { kind: 'user', userId: other, address: '192.0.2.1' })).toBeUndefined();
+    expect(
+      await api.code(create, { input: { clientId: theirs, mode: 'SECRET', password: 'free too', targets } }, {
+        kind: 'user',
+        userId: other,
+        address: '192.0.2.1',
+      }),
+    ).toBeUndefined();
     // Other tunnels, and edits that keep the password, go on.
     expect(await api.code(create, { input: { clientId: hers, mode: 'TCP', targets } }, alice)).toBeUndefined();
     expect(await api.code(update, { id: 2, input: { remark: 'x', password: 'free' } }, alice)).toBeUndefined();
@@ -50,11 +57,16 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
   test('are guessed no faster from many addresses, by edits, by copies, or by a tunnel of another mode first', async () => {
     const api = await openTestSchema(databases);
     const { hers, alice, message } = await world(api);
-    const [own, tcp] = [await api.id(create, { input: { clientId: hers, mode: 'SECRET', password: 'own', targets } }), await api.id(create, { input: { clientId: hers, mode: 'TCP', password: 'taken', targets } })];
+    const [own, tcp] = [
+      await api.id(create, { input: { clientId: hers, mode: 'SECRET', password: 'own', targets } }),
+      await api.id(create, { input: { clientId: hers, mode: 'TCP', password: 'taken', targets } }),
+    ];
     let refused = 0;
     for (let guess = 0; guess < 60; guess++) {
       const caller = { ...alice, address: `192.0.2.${guess}` };
-      const code = guess % 2 === 0 ? await api.code(update, { id: own, input: { password: 'taken' } }, caller) : await api.code(update, { id: tcp, input: { mode: 'SECRET' } }, caller);
+      const code = guess % 2 === 0
+        ? await api.code(update, { id: own, input: { password: 'taken' } }, caller)
+        : await api.code(update, { id: tcp, input: { mode: 'SECRET' } }, caller);
       if (code === 'TUNNEL_KEY_DUPLICATE') refused++;
     }
     expect(refused).toBe(60);
@@ -87,7 +99,8 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await change('one more')).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await change('had')).toBeUndefined();
     const records = new AgentDeclarations(api.services).open(second, '198.51.100.1');
-    const declare = async (password: string) => (await records.declare({ kind: 'tunnel', name: 't', tunnel: declaredTunnelOf({ mode: 'secret', targets, password }) })).error;
+    const declare = async (password: string) =>
+      (await records.declare({ kind: 'tunnel', name: 't', tunnel: declaredTunnelOf({ mode: 'secret', targets, password }) })).error;
     expect(await declare('another')).toBe('secret mode keys another must be unique');
     expect(await declare('has')).toBe('');
     now += 1000;
@@ -98,7 +111,8 @@ eachDialect('passwords of secret and p2p tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const { hers } = await world(api);
     const records = new AgentDeclarations(api.services).open(hers, '192.0.2.9');
-    const declare = async (name: string, password: string) => (await records.declare({ kind: 'tunnel', name, tunnel: declaredTunnelOf({ mode: 'secret', targets, password }) })).error;
+    const declare = async (name: string, password: string) =>
+      (await records.declare({ kind: 'tunnel', name, tunnel: declaredTunnelOf({ mode: 'secret', targets, password }) })).error;
     for (let guess = 0; guess < 10; guess++) expect(await declare(`t${guess}`, 'taken')).toBe('secret mode keys taken must be unique');
     expect(await declare('t', 'nobody has it')).toBe('secret mode keys nobody has it must be unique');
   });

@@ -19,34 +19,70 @@ async function newTunnel(api: TestSchema, input: Input = {}): Promise<number> {
   return api.id(create, { input: { clientId: await newClient(api), mode: 'TCP', targets: ['127.0.0.1:22'], ...input } });
 }
 
-const totals = async ({ services }: TestSchema) => Object.fromEntries((await services.store.db.total.findMany({ where: { name: { notIn: ['audit', 'users', 'hosts'] } } })).map(({ name, value }) => [name, value]));
+const totals = async ({ services }: TestSchema) =>
+  Object.fromEntries(
+    (await services.store.db.total.findMany({ where: { name: { notIn: ['audit', 'users', 'hosts'] } } })).map(({ name, value }) => [name, value]),
+  );
 
 eachDialect('tunnels', (databases) => {
   test('a new tunnel is started, on the port that was asked for or on one that is picked', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
-    const input = { clientId, mode: 'TCP', remark: 'ssh', port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22\r\n8080'], proxyProtocol: 'V2' };
+    const input = {
+      clientId,
+      mode: 'TCP',
+      remark: 'ssh',
+      port: 9001,
+      serverIp: '127.0.0.1',
+      targets: ['10.0.0.1:22', '[::1]:22\r\n8080'],
+      proxyProtocol: 'V2',
+    };
     expect(await api.record(create, { input })).toEqual({
-      id: 1, mode: 'TCP', remark: 'ssh', port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22', '8080'], localProxy: false,
-      password: null, localPath: null, stripPrefix: null, proxyProtocol: 'V2', enabled: true, client: { id: clientId }, runtime: { running: true, error: null },
+      id: 1,
+      mode: 'TCP',
+      remark: 'ssh',
+      port: 9001,
+      serverIp: '127.0.0.1',
+      targets: ['10.0.0.1:22', '[::1]:22', '8080'],
+      localProxy: false,
+      password: null,
+      localPath: null,
+      stripPrefix: null,
+      proxyProtocol: 'V2',
+      enabled: true,
+      client: { id: clientId },
+      runtime: { running: true, error: null },
     });
     expect(api.engine.wantedTunnels.get(1)).toEqual({
-      id: 1, clientId, mode: 'tcp', enabled: true, port: 9001, serverIp: '127.0.0.1', targets: ['10.0.0.1:22', '[::1]:22', '127.0.0.1:8080'],
-      localProxy: false, password: '', localPath: '', stripPrefix: '', proxyProtocol: 'V2',
+      id: 1,
+      clientId,
+      mode: 'tcp',
+      enabled: true,
+      port: 9001,
+      serverIp: '127.0.0.1',
+      targets: ['10.0.0.1:22', '[::1]:22', '127.0.0.1:8080'],
+      localProxy: false,
+      password: '',
+      localPath: '',
+      stripPrefix: '',
+      proxyProtocol: 'V2',
     });
-    for (const port of [null, undefined]) expect(await api.record(create, { input: { clientId, mode: 'TCP', port } })).toMatchObject({ port: expect.any(Number) });
+    for (const port of [null, undefined]) {
+      expect(await api.record(create, { input: { clientId, mode: 'TCP', port } })).toMatchObject({ port: expect.any(Number) });
+    }
     expect([...api.engine.wantedTunnels.values()].map(({ port }) => port)).toEqual([9001, 20_000, 20_001]);
     expect(api.engine.openLeases.size).toBe(0);
     expect(await totals(api)).toEqual({ clients: 1, tunnels: 3, 'tunnels:tcp': 3 });
   });
 
-  test('a port that is occupied is refused with the contract\'s text, and leaves no row, no count and no lease', async () => {
+  test("a port that is occupied is refused with the contract's text, and leaves no row, no count and no lease", async () => {
     const api = await openTestSchema(databases);
     await newTunnel(api, { port: 9001 });
     api.engine.taken.add(9002);
     for (const port of [9001, 9002]) {
       expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', port } })).errors[0]).toMatchObject({
-        code: 'PORT_UNAVAILABLE', message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
+        code: 'PORT_UNAVAILABLE',
+        message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
       });
     }
     expect(await api.ok('{ tunnels { total rows { id } } }')).toEqual({ tunnels: { total: 1, rows: [{ id: 1 }] } });
@@ -58,7 +94,9 @@ eachDialect('tunnels', (databases) => {
     const clientId = await newClient(api, { maxTunnels: 1 });
     expect(await api.code(create, { input: { clientId: 99, mode: 'TCP' } })).toBe('NOT_FOUND');
     await api.ok(create, { input: { clientId, mode: 'TCP' } });
-    expect(await api.run(create, { input: { clientId, mode: 'TCP' } })).toMatchObject({ errors: [{ code: 'CLIENT_TUNNEL_QUOTA', message: 'The number of tunnels exceeds the limit' }] });
+    expect(await api.run(create, { input: { clientId, mode: 'TCP' } })).toMatchObject({
+      errors: [{ code: 'CLIENT_TUNNEL_QUOTA', message: 'The number of tunnels exceeds the limit' }],
+    });
     expect(api.engine.openLeases.size).toBe(0);
     expect(await totals(api)).toMatchObject({ tunnels: 1 });
   });
@@ -89,9 +127,18 @@ eachDialect('tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api);
     const { errors } = await api.run(update, { id, input: { remark: 'new', targets: ['127.0.0.1:80', 'not a target'] } });
-    expect(errors[0]).toMatchObject({ code: 'INVALID_INPUT', message: 'invalid targets: "not a target" is not host:port', extensions: { field: 'input.targets.1', line: 'not a target' } });
-    expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', serverIp: '1.2.3' } })).errors[0]).toMatchObject({ code: 'INVALID_INPUT', extensions: { field: 'input.serverIp' } });
-    expect((await api.run(update, { id, input: { targets: Array.from({ length: 2000 }, () => '127.0.0.1:80') } })).errors[0]).toMatchObject({ extensions: { field: 'input.targets' } });
+    expect(errors[0]).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: 'invalid targets: "not a target" is not host:port',
+      extensions: { field: 'input.targets.1', line: 'not a target' },
+    });
+    expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', serverIp: '1.2.3' } })).errors[0]).toMatchObject({
+      code: 'INVALID_INPUT',
+      extensions: { field: 'input.serverIp' },
+    });
+    expect((await api.run(update, { id, input: { targets: Array.from({ length: 2000 }, () => '127.0.0.1:80') } })).errors[0]).toMatchObject({
+      extensions: { field: 'input.targets' },
+    });
     expect(await api.record('query ($id: ID!) { tunnel(id: $id) { remark targets } }', { id })).toEqual({ remark: '', targets: ['127.0.0.1:22'] });
   });
 
@@ -116,7 +163,12 @@ eachDialect('tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { port: 9001 });
     await api.ok(stop, { id });
-    expect(await api.record(update, { id, input: { port: 9002, remark: 'new' } })).toMatchObject({ port: 9002, remark: 'new', enabled: false, runtime: { running: false } });
+    expect(await api.record(update, { id, input: { port: 9002, remark: 'new' } })).toMatchObject({
+      port: 9002,
+      remark: 'new',
+      enabled: false,
+      runtime: { running: false },
+    });
     api.engine.taken.add(9003);
     expect(await api.code(update, { id, input: { port: 9003 } })).toBe('PORT_UNAVAILABLE');
     expect(api.engine.openLeases.size).toBe(0);
@@ -177,8 +229,14 @@ eachDialect('tunnels', (databases) => {
     expect(await api.code(update, { id: second, input: { password: 'same' } })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.code(copy, { id: first })).toBe('TUNNEL_KEY_DUPLICATE');
     expect(await api.record(update, { id: first, input: { remark: 'x' } })).toMatchObject({ password: 'same', port: null });
-    expect((await api.run(update, { id: first, input: { password: null } })).errors[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'input.password' });
-    expect((await api.run(create, { input: { clientId: 1, mode: 'SECRET' } })).errors[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'input.password' });
+    expect((await api.run(update, { id: first, input: { password: null } })).errors[0]?.extensions).toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'input.password',
+    });
+    expect((await api.run(create, { input: { clientId: 1, mode: 'SECRET' } })).errors[0]?.extensions).toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'input.password',
+    });
     expect(await api.code(update, { id: await newTunnel(api, {}), input: { mode: 'SECRET' } })).toBe('INVALID_INPUT');
     // One of an older version, which took them without.
     const { id: keyless } = await api.services.store.db.tunnel.create({ data: { clientId: 1, mode: 'secret' } });
@@ -203,7 +261,10 @@ eachDialect('tunnels', (databases) => {
     for (const _ of [1, 2]) expect(await api.record(stop, { id })).toMatchObject({ enabled: false, port: 9001, runtime: { running: false } });
     for (const _ of [1, 2]) expect(await api.record(start, { id })).toMatchObject({ enabled: true, port: 9001, runtime: { running: true } });
     api.engine.broken.add(id);
-    expect(await api.record(`query ($id: ID!) { tunnel(id: $id) { ${fields} } }`, { id })).toMatchObject({ enabled: true, runtime: { running: false, error: 'its port is occupied' } });
+    expect(await api.record(`query ($id: ID!) { tunnel(id: $id) { ${fields} } }`, { id })).toMatchObject({
+      enabled: true,
+      runtime: { running: false, error: 'its port is occupied' },
+    });
     const applied = api.engine.applied.length;
     await api.ok(start, { id });
     expect(api.engine.applied).toHaveLength(applied + 1);
@@ -223,7 +284,10 @@ eachDialect('tunnels', (databases) => {
   test('if a start fails because the port is in use, the error names the other tunnel only to callers who may see it', async () => {
     const api = await openTestSchema(databases);
     const { db } = api.services.store;
-    const [alice, bob] = [await db.user.create({ data: { username: 'alice', passwordHash: '' } }), await db.user.create({ data: { username: 'bob', passwordHash: '' } })];
+    const [alice, bob] = [
+      await db.user.create({ data: { username: 'alice', passwordHash: '' } }),
+      await db.user.create({ data: { username: 'bob', passwordHash: '' } }),
+    ];
     const stopped: number[] = [];
     for (const { id: ownerId } of [alice, bob]) {
       const clientId = await newClient(api, { ownerId });

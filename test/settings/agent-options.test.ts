@@ -13,7 +13,14 @@ test.each([
   ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the server %s is understood', (server, expected) => {
-  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({ session: { server: expected, tls: undefined, vkey: 'k', allowFiles: [] }, config: undefined, json: false, logLevel: { level: 'info', modules: {} }, logFormat: 'text', sockets: 'auto' });
+  expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({
+    session: { server: expected, tls: undefined, vkey: 'k', allowFiles: [] },
+    config: undefined,
+    json: false,
+    logLevel: { level: 'info', modules: {} },
+    logFormat: 'text',
+    sockets: 'auto',
+  });
 });
 
 test('the directories that may be served are made absolute', () => {
@@ -42,22 +49,30 @@ test('TLS is off unless asked for; a pinned fingerprint asks for it', () => {
   for (const text of [digits, digits.toUpperCase(), digits.match(/../g)?.join(':') ?? '', `SHA256:${digits}`, ` sha-256=${digits}\n`]) {
     expect(tlsOf({ tlsFingerprint: text })).toEqual({ fingerprint: digits });
   }
-  for (const text of ['', digits.slice(1), `${digits}0`, digits.replace('a', 'g')]) expect(() => tlsOf({ tls: true, tlsFingerprint: text })).toThrow('--tls-fingerprint: must be a SHA-256 fingerprint');
+  for (const text of ['', digits.slice(1), `${digits}0`, digits.replace('a', 'g')]) {
+    expect(() => tlsOf({ tls: true, tlsFingerprint: text })).toThrow('--tls-fingerprint: must be a SHA-256 fingerprint');
+  }
 });
 
 test('all problems are reported at once, and the key is not shown', () => {
-  expect(() => readAgentOptions({ server: 'h', vkey: 'hush', vkeyFile, logLevel: 'loud' }, {})).toThrow(new SettingsError([
-    '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
-    '--vkey-file: must not be given together with --vkey',
-    '--log-level: must be log levels like info or engine:debug,info ("loud" is not a level: there are trace, debug, info, warn, error, fatal, silent)',
-  ]));
+  expect(() => readAgentOptions({ server: 'h', vkey: 'hush', vkeyFile, logLevel: 'loud' }, {})).toThrow(
+    new SettingsError([
+      '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
+      '--vkey-file: must not be given together with --vkey',
+      '--log-level: must be log levels like info or engine:debug,info ("loud" is not a level: there are trace, debug, info, warn, error, fatal, silent)',
+    ]),
+  );
   expect(() => readAgentOptions({ server: 'h:1' }, {})).toThrow('the key is missing');
   expect(() => readAgentOptions({ server: 'h:1' }, { ADIT_VKEY: '' })).toThrow('ADIT_VKEY: the key must not be empty');
   expect(() => readAgentOptions({ server: 'h:1', vkeyFile: '/nowhere' }, {})).toThrow('--vkey-file: ENOENT');
 });
 
 test('with a configuration file, no other option is required', () => {
-  expect(readAgentOptions({ config: 'a.toml', json: true }, {})).toMatchObject({ session: { server: undefined, vkey: undefined, tls: undefined, allowFiles: [] }, config: path.resolve('a.toml'), json: true });
+  expect(readAgentOptions({ config: 'a.toml', json: true }, {})).toMatchObject({
+    session: { server: undefined, vkey: undefined, tls: undefined, allowFiles: [] },
+    config: path.resolve('a.toml'),
+    json: true,
+  });
   expect(readAgentOptions({ config: 'a.toml', server: 'h:1' }, { ADIT_VKEY: 'k' }).session).toMatchObject({ server: { host: 'h', port: 1 }, vkey: 'k' });
   expect(() => readAgentOptions({}, { ADIT_VKEY: 'k' })).toThrow('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
 });

@@ -36,7 +36,11 @@ test("the operator's own certificate is taken as it is, and nothing is generated
 
 test.each([
   ['a certificate without its key', { bridgeTlsCert: file('a.crt', covering.certificate), bridgeTlsKey: '' }, /must be given both or not at all/],
-  ['the key of another certificate', { bridgeTlsCert: file('b.crt', covering.certificate), bridgeTlsKey: file('b.key', other.key) }, /the key is not that of the certificate/],
+  [
+    'the key of another certificate',
+    { bridgeTlsCert: file('b.crt', covering.certificate), bridgeTlsKey: file('b.key', other.key) },
+    /the key is not that of the certificate/,
+  ],
   ['a file that is missing', { bridgeTlsCert: '/nowhere/x.crt', bridgeTlsKey: '/nowhere/x.key' }, /ENOENT.*x\.crt/],
   ['files that are no PEM', { bridgeTlsCert: file('c.crt', 'hush'), bridgeTlsKey: file('c.key', 'hush') }, /^bridge_tls_cert, bridge_tls_key: (?!.*hush)/],
 ])('%s stops the start', async (_, own, message) => {

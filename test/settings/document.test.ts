@@ -11,7 +11,9 @@ test('docs/settings.md is what "npm run docs:settings" writes', () => {
 });
 
 test('docs/settings.md has a row for each setting, with its default and its description, and marks secrets', () => {
-  const rows = document.split('\n').filter((line) => line.startsWith('| `ADIT_')).map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('`', '').replaceAll('\\|', '|')));
+  const rows = document.split('\n').filter((line) => line.startsWith('| `ADIT_')).map((line) =>
+    line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('`', '').replaceAll('\\|', '|'))
+  );
   expect(rows.map(([, name]) => name)).toEqual(settingNames.map(environmentName));
   for (const [index, name] of settingNames.entries()) {
     const { help, value, secret = false } = infoOf(name);

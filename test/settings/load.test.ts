@@ -42,20 +42,52 @@ describe('a setting', () => {
 
   test('has the documented default', () => {
     expect(read({}).settings).toMatchObject({
-      httpHost: '127.0.0.1', httpPort: 8080, basePath: '', bridgeHost: '0.0.0.0', bridgePort: 8024, bridgeTlsPort: 8025, bridgeTlsCert: '', bridgeTlsKey: '',
-      vhostHost: '0.0.0.0', vhostHttpPort: 8000, vhostHttpsPort: 8443, p2pPort: 6000, databaseUrl: '', adminUsername: 'admin', allowPorts: [],
-      allowLocalProxy: false, trustedProxies: [], logLevel: { level: 'info', modules: {} }, logFormat: 'text', sockets: 'auto', apiAuthFailureStatus: 401, udpIdleSeconds: 60, halfClosedSeconds: 300, dialTimeoutSeconds: 10, drainSeconds: 30,
+      httpHost: '127.0.0.1',
+      httpPort: 8080,
+      basePath: '',
+      bridgeHost: '0.0.0.0',
+      bridgePort: 8024,
+      bridgeTlsPort: 8025,
+      bridgeTlsCert: '',
+      bridgeTlsKey: '',
+      vhostHost: '0.0.0.0',
+      vhostHttpPort: 8000,
+      vhostHttpsPort: 8443,
+      p2pPort: 6000,
+      databaseUrl: '',
+      adminUsername: 'admin',
+      allowPorts: [],
+      allowLocalProxy: false,
+      trustedProxies: [],
+      logLevel: { level: 'info', modules: {} },
+      logFormat: 'text',
+      sockets: 'auto',
+      apiAuthFailureStatus: 401,
+      udpIdleSeconds: 60,
+      halfClosedSeconds: 300,
+      dialTimeoutSeconds: 10,
+      drainSeconds: 30,
     });
   });
 
   test('means the same as a text and as a native value of TOML', () => {
-    const native = read({ configFile: file('allow_local_proxy = true\ntrusted_proxies = ["10.0.0.0/8", "::1"]\napi_auth_failure_status = 302\nallow_ports = 9001') });
-    const text = read({ environment: {
-      ADIT_ALLOW_LOCAL_PROXY: 'true', ADIT_TRUSTED_PROXIES: '10.0.0.0/8, ::1', ADIT_API_AUTH_FAILURE_STATUS: '302', ADIT_ALLOW_PORTS: '9001',
-    } });
+    const native = read({
+      configFile: file('allow_local_proxy = true\ntrusted_proxies = ["10.0.0.0/8", "::1"]\napi_auth_failure_status = 302\nallow_ports = 9001'),
+    });
+    const text = read({
+      environment: {
+        ADIT_ALLOW_LOCAL_PROXY: 'true',
+        ADIT_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+        ADIT_API_AUTH_FAILURE_STATUS: '302',
+        ADIT_ALLOW_PORTS: '9001',
+      },
+    });
     expect(native.settings).toEqual(text.settings);
     expect(native.settings).toMatchObject({
-      allowLocalProxy: true, trustedProxies: ['10.0.0.0/8', '::1'], apiAuthFailureStatus: 302, allowPorts: [{ from: 9001, to: 9001 }],
+      allowLocalProxy: true,
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      apiAuthFailureStatus: 302,
+      allowPorts: [{ from: 9001, to: 9001 }],
     });
   });
 
@@ -84,37 +116,59 @@ describe('the start is refused, with name, problem and source, for', () => {
 
   test.each<[string, SettingsInput, string[]]>([
     ['an unknown flag', { flags: { '--http-prot': '1' } }, ['--http-prot: unknown setting; "adit server --help" lists them (command line)']],
-    ['an unknown variable', { environment: { ADIT_HTTP_PROT: '1', HOME: '/' } }, ['ADIT_HTTP_PROT: unknown setting; "adit server --help" lists them (environment)']],
+    ['an unknown variable', { environment: { ADIT_HTTP_PROT: '1', HOME: '/' } }, [
+      'ADIT_HTTP_PROT: unknown setting; "adit server --help" lists them (environment)',
+    ]],
     ['unknown and bad keys in the file', { configFile }, [
       `http_port: must be a port (0 = any free one) from 0 to 65535, not 70000 (${configFile})`,
       `http-port: unknown setting; "adit server --help" lists them (${configFile})`,
       `bridge: unknown setting; "adit server --help" lists them (${configFile})`,
     ]],
-    ['a certificate authority without TLS, and no e-mail address', { environment: { ADIT_ACME_DIRECTORY: 'http://ca.example.com/dir', ADIT_ACME_EMAIL: 'somebody' } }, [
-      'ADIT_ACME_DIRECTORY: must be a URL that begins with https://, not "http://ca.example.com/dir" (environment)', 'ADIT_ACME_EMAIL: must be an e-mail address, not "somebody" (environment)',
+    ['a certificate authority without TLS, and no e-mail address', {
+      environment: { ADIT_ACME_DIRECTORY: 'http://ca.example.com/dir', ADIT_ACME_EMAIL: 'somebody' },
+    }, [
+      'ADIT_ACME_DIRECTORY: must be a URL that begins with https://, not "http://ca.example.com/dir" (environment)',
+      'ADIT_ACME_EMAIL: must be an e-mail address, not "somebody" (environment)',
     ]],
-    ['a bad value that another source overrides', { environment: { ADIT_HTTP_PORT: 'x' }, flags: { '--http-port': '1' } },
-      ['ADIT_HTTP_PORT: must be a port (0 = any free one) from 0 to 65535, not "x" (environment)']],
+    ['a bad value that another source overrides', { environment: { ADIT_HTTP_PORT: 'x' }, flags: { '--http-port': '1' } }, [
+      'ADIT_HTTP_PORT: must be a port (0 = any free one) from 0 to 65535, not "x" (environment)',
+    ]],
     ['an empty number', { environment: { ADIT_DRAIN_SECONDS: '' } }, ['ADIT_DRAIN_SECONDS: must be seconds from 0 to 3600, not "" (environment)']],
     ['a fraction', { flags: { '--drain-seconds': '1.5' } }, ['--drain-seconds: must be seconds from 0 to 3600, not "1.5" (command line)']],
     ['a boolean that is neither', { flags: { '--allow-local-proxy': 'yes' } }, ['--allow-local-proxy: must be true or false, not "yes" (command line)']],
     ['another word', { flags: { '--log-format': 'xml' } }, ['--log-format: must be one of text, json, not "xml" (command line)']],
     ['another status', { flags: { '--api-auth-failure-status': '403' } }, ['--api-auth-failure-status: must be 401 or 302, not "403" (command line)']],
-    ['a base path', { flags: { '--base-path': 'nps/' } }, ['--base-path: must be empty, or a path like /adit that begins with a slash and ends without one, not "nps/" (command line)']],
-    ['a host with a port', { flags: { '--http-host': 'http://x' } }, ['--http-host: must be an IP address or a host name, without a port, not "http://x" (command line)']],
-    ['ports', { flags: { '--allow-ports': '9-8' } }, ['--allow-ports: must be ports like 9001-9009,10001 (9-8 ends before it begins), not "9-8" (command line)']],
-    ['networks', { flags: { '--trusted-proxies': '10.0.0.0/8,me' } },
-      ['--trusted-proxies: must be a list of IP addresses and networks like 10.0.0.0/8 ("me" is neither), not "10.0.0.0/8,me" (command line)']],
-    ['a file that is not TOML', { configFile: path.join(directory, 'missing.toml') },
-      [`--config: ENOENT: no such file or directory, open '${path.join(directory, 'missing.toml')}' (command line)`]],
-    ['a secret given twice', { environment: { ADIT_AUTH_KEY: 'k', ADIT_AUTH_KEY_FILE: '/f' } }, ['ADIT_AUTH_KEY_FILE: must not be given together with ADIT_AUTH_KEY (environment)']],
-    ['a missing secret file', { environment: { ADIT_AUTH_KEY_FILE: '/nowhere' } }, ["ADIT_AUTH_KEY_FILE: ENOENT: no such file or directory, open '/nowhere' (environment)"]],
+    ['a base path', { flags: { '--base-path': 'nps/' } }, [
+      '--base-path: must be empty, or a path like /adit that begins with a slash and ends without one, not "nps/" (command line)',
+    ]],
+    ['a host with a port', { flags: { '--http-host': 'http://x' } }, [
+      '--http-host: must be an IP address or a host name, without a port, not "http://x" (command line)',
+    ]],
+    ['ports', { flags: { '--allow-ports': '9-8' } }, [
+      '--allow-ports: must be ports like 9001-9009,10001 (9-8 ends before it begins), not "9-8" (command line)',
+    ]],
+    ['networks', { flags: { '--trusted-proxies': '10.0.0.0/8,me' } }, [
+      '--trusted-proxies: must be a list of IP addresses and networks like 10.0.0.0/8 ("me" is neither), not "10.0.0.0/8,me" (command line)',
+    ]],
+    ['a file that is not TOML', { configFile: path.join(directory, 'missing.toml') }, [
+      `--config: ENOENT: no such file or directory, open '${path.join(directory, 'missing.toml')}' (command line)`,
+    ]],
+    ['a secret given twice', { environment: { ADIT_AUTH_KEY: 'k', ADIT_AUTH_KEY_FILE: '/f' } }, [
+      'ADIT_AUTH_KEY_FILE: must not be given together with ADIT_AUTH_KEY (environment)',
+    ]],
+    ['a missing secret file', { environment: { ADIT_AUTH_KEY_FILE: '/nowhere' } }, [
+      "ADIT_AUTH_KEY_FILE: ENOENT: no such file or directory, open '/nowhere' (environment)",
+    ]],
   ])('%s', (_, input, expected) => {
     expect(problems(input)).toEqual(expected);
   });
 
   test('every problem at once, from every source', () => {
-    const all = problems({ configFile: file('nonsense = 1'), environment: { ADIT_HTTP_PORT: 'x', ADIT_NONSENSE: '1' }, flags: { '--nonsense': '', '--log-level': 'loud' } });
+    const all = problems({
+      configFile: file('nonsense = 1'),
+      environment: { ADIT_HTTP_PORT: 'x', ADIT_NONSENSE: '1' },
+      flags: { '--nonsense': '', '--log-level': 'loud' },
+    });
     expect(all.map((problem) => problem.split(':')[0])).toEqual(['nonsense', 'ADIT_HTTP_PORT', 'ADIT_NONSENSE', '--log-level', '--nonsense']);
   });
 
@@ -135,7 +189,10 @@ describe('the start is refused, with name, problem and source, for', () => {
 
 describe('keys that protect nothing (contract D30)', () => {
   const load = (environment: NodeJS.ProcessEnv) =>
-    loadSettings({ configFile: file(''), environment: { ADIT_DATA_DIR: path.join(directory, 'weak'), ADIT_AUTH_KEY: 'k', ADIT_AUTH_CRYPT_KEY: '0123456789abcdef', ...environment } });
+    loadSettings({
+      configFile: file(''),
+      environment: { ADIT_DATA_DIR: path.join(directory, 'weak'), ADIT_AUTH_KEY: 'k', ADIT_AUTH_CRYPT_KEY: '0123456789abcdef', ...environment },
+    });
 
   test('an auth_key that is set to empty stays empty: the signed API is off, which is logged', () => {
     const { settings, notices } = load({ ADIT_AUTH_KEY: '' });

@@ -9,7 +9,11 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const directory = temporaryDirectory();
 const configFile = path.join(directory, 'adit.toml');
 writeFileSync(configFile, 'http_port = 80\nallow_ports = "9003, 9001-9002"');
-const input = { configFile, flags: { '--data-dir': directory, '--log-level': 'warn, engine: debug' }, environment: { ADIT_DATABASE_URL: 'postgresql://u:hush@h/d', ADIT_AUTH_KEY: 'hush' } };
+const input = {
+  configFile,
+  flags: { '--data-dir': directory, '--log-level': 'warn, engine: debug' },
+  environment: { ADIT_DATABASE_URL: 'postgresql://u:hush@h/d', ADIT_AUTH_KEY: 'hush' },
+};
 
 test('the settings are printed as TOML with the source of each', () => {
   const printed = printSettings(readSettings(input));

@@ -69,13 +69,15 @@ describe('stored secrets', () => {
   });
 
   test.each([['{"authKey": "topsecret', 'is not JSON'], ['{"other": "topsecret"}', 'holds something else than generated secrets']])(
-    'that are damaged (%s) stop the start, unshown and untouched', (content, problem) => {
+    'that are damaged (%s) stop the start, unshown and untouched',
+    (content, problem) => {
       mkdirSync(path.join(directory, 'damaged'), { recursive: true });
       const file = path.join(directory, 'damaged/secrets.json');
       writeFileSync(file, content, { mode: 0o600 });
       expect(() => loadSettings(start('damaged'))).toThrow(new SettingsError([`${file}: ${problem} (data directory)`]));
       expect(readFileSync(file, 'utf8')).toBe(content);
-    });
+    },
+  );
 
   test('that can not be stored stop the start', () => {
     writeFileSync(path.join(directory, 'occupied'), '');

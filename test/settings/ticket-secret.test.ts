@@ -32,7 +32,7 @@ test('a file that others may read is closed to them; one that holds no secret is
   }
 });
 
-test('a directory that can\'t be written is an error, not a secret that is gone with the process', async () => {
+test("a directory that can't be written is an error, not a secret that is gone with the process", async () => {
   const file = path.join(directory, 'file');
   await writeFile(file, '');
   await expect(ticketSecret(file, 1000)).rejects.toThrow(/ENOTDIR|EEXIST/);

@@ -16,7 +16,15 @@ test.each([
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the local port %s is understood', (listen, expected) => {
   expect(readVisitOptions({ ...flags, listen }, {})).toEqual({
-    server: { host: 'h', port: 1 }, tls: undefined, type: 'p2p', password: 'k', listen: expected, logLevel: { level: 'info', modules: {} }, logFormat: 'text', sockets: 'auto', halfClosedSeconds: 300,
+    server: { host: 'h', port: 1 },
+    tls: undefined,
+    type: 'p2p',
+    password: 'k',
+    listen: expected,
+    logLevel: { level: 'info', modules: {} },
+    logFormat: 'text',
+    sockets: 'auto',
+    halfClosedSeconds: 300,
   });
 });
 
@@ -26,13 +34,15 @@ test('the password comes from a flag, a file or the environment', () => {
 });
 
 test('all problems are reported at once, and the password is not shown', () => {
-  expect(() => readVisitOptions({ server: 'h', type: 'tcp', password: 'hush', passwordFile, listen: 'x:y', logLevel: 'loud' }, {})).toThrow(new SettingsError([
-    '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
-    '--type: must be secret or p2p',
-    '--password-file: must not be given together with --password',
-    '--listen: must be PORT or HOST:PORT, such as 2222, not "x:y"',
-    '--log-level: must be log levels like info or engine:debug,info ("loud" is not a level: there are trace, debug, info, warn, error, fatal, silent)',
-  ]));
+  expect(() => readVisitOptions({ server: 'h', type: 'tcp', password: 'hush', passwordFile, listen: 'x:y', logLevel: 'loud' }, {})).toThrow(
+    new SettingsError([
+      '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
+      '--type: must be secret or p2p',
+      '--password-file: must not be given together with --password',
+      '--listen: must be PORT or HOST:PORT, such as 2222, not "x:y"',
+      '--log-level: must be log levels like info or engine:debug,info ("loud" is not a level: there are trace, debug, info, warn, error, fatal, silent)',
+    ]),
+  );
   expect(() => readVisitOptions({ ...flags, password: undefined }, {})).toThrow('the password is missing: give --password PASSWORD or --password-file FILE');
   expect(() => readVisitOptions({ ...flags, listen: '65536' }, {})).toThrow('--listen: must be PORT or HOST:PORT');
 });

@@ -9,17 +9,26 @@ test('answers that arrive together are taken in their order, as many in each ite
     perIteration.push(taken.length);
     if (!over) setImmediate(count);
   };
-  const take = (n: number): void => inTimeSlice(() => {
-    taken.push(n);
-    // What an operation makes of an answer follows in microtasks.
-    queueMicrotask(() => { for (const began = performance.now(); performance.now() - began < 5;); });
+  const take = (n: number): void =>
+    inTimeSlice(() => {
+      taken.push(n);
+      // What an operation makes of an answer follows in microtasks.
+      queueMicrotask(() => {
+        for (const began = performance.now(); performance.now() - began < 5;);
+      });
+    });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
   });
-  await new Promise((resolve) => { setImmediate(resolve); });
   setImmediate(count);
   for (let n = 0; n < 20; n++) {
     setImmediate(() => take(n));
   }
-  while (taken.length < 20) await new Promise((resolve) => { setImmediate(resolve); });
+  while (taken.length < 20) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
   over = true;
   perIteration.push(taken.length);
   expect(taken).toEqual(Array.from({ length: 20 }, (_, n) => n));

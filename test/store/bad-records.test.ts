@@ -15,8 +15,10 @@ const seen = { connected: false, rate: 0, address: '', localAddress: '', version
 async function spoil({ db, dialect }: TestStore, id: number): Promise<void> {
   const statements = dialect === 'sqlite'
     ? [`CREATE TRIGGER spoilt BEFORE UPDATE ON "Client" WHEN NEW.id = ${id} BEGIN SELECT RAISE(ABORT, 'spoilt'); END`]
-    : ['CREATE FUNCTION spoilt() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION \'spoilt\'; END $$ LANGUAGE plpgsql',
-      `CREATE TRIGGER spoilt BEFORE UPDATE ON "Client" FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION spoilt()`];
+    : [
+      "CREATE FUNCTION spoilt() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'spoilt'; END $$ LANGUAGE plpgsql",
+      `CREATE TRIGGER spoilt BEFORE UPDATE ON "Client" FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION spoilt()`,
+    ];
   for (const statement of statements) await db.$executeRawUnsafe(statement);
 }
 
@@ -33,10 +35,16 @@ eachDialect('running state', (databases) => {
     const log = new LogRecorder();
     let bytes = 0;
     const restored: CounterBatch[] = [];
-    const saver = new StateSaver({
-      takeDirty: async () => ({ clients: ids.map((id) => ({ id, ...seen, inletBytes: ++bytes, exportBytes: 0 })), tunnels: [], hosts: [] }),
-      restoreDirty: async (batch) => { restored.push(batch); },
-    }, store, log.logger);
+    const saver = new StateSaver(
+      {
+        takeDirty: async () => ({ clients: ids.map((id) => ({ id, ...seen, inletBytes: ++bytes, exportBytes: 0 })), tunnels: [], hosts: [] }),
+        restoreDirty: async (batch) => {
+          restored.push(batch);
+        },
+      },
+      store,
+      log.logger,
+    );
     for (let round = 1; round <= 3; round++) {
       await saver.save();
       const rows = await store.db.client.findMany({ select: { id: true, inletBytes: true }, orderBy: { id: 'asc' } });
@@ -59,10 +67,12 @@ eachDialect('running state', (databases) => {
     await RawPeer.connect(server, { info: { version: '1.0\0\ud800', localAddress: '10.0.0.1\n\u2028\udc00' } });
     await RawPeer.connect(server, { key: 'the-second-vkey', info: { version: '2.0' } });
     const log = new LogRecorder();
-    await new StateSaver({ takeDirty: () => server.engine.takeDirty(), restoreDirty: async (batch) => server.engine.restoreDirty(batch) }, store, log.logger).save();
+    await new StateSaver({ takeDirty: () => server.engine.takeDirty(), restoreDirty: async (batch) => server.engine.restoreDirty(batch) }, store, log.logger)
+      .save();
     expect(log.entries).toEqual([]);
     expect(await store.db.client.findMany({ select: { agentVersion: true, localAddress: true, connected: true }, orderBy: { id: 'asc' } })).toEqual([
-      { agentVersion: '1.0\ufffd\ufffd', localAddress: '10.0.0.1\ufffd\ufffd\ufffd', connected: true }, { agentVersion: '2.0', localAddress: '', connected: true },
+      { agentVersion: '1.0\ufffd\ufffd', localAddress: '10.0.0.1\ufffd\ufffd\ufffd', connected: true },
+      { agentVersion: '2.0', localAddress: '', connected: true },
     ]);
   });
 

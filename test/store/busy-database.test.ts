@@ -41,7 +41,9 @@ describe('another process that holds the lock of the SQLite file', () => {
     const { id } = await store.transaction((tx) => tx.client.create({ data: { vkey: 'first' } }));
     const unlock = await lockFile(database.dataDir);
     let written = false;
-    const write = store.transaction((tx) => tx.client.create({ data: { vkey: 'second' } })).then(() => { written = true; });
+    const write = store.transaction((tx) => tx.client.create({ data: { vkey: 'second' } })).then(() => {
+      written = true;
+    });
     // Several times as long as the write tries again.
     for (let round = 0; round < 5; round++) {
       expect(await store.db.client.findUnique({ where: { id }, select: { vkey: true } })).toEqual({ vkey: 'first' });
@@ -62,7 +64,9 @@ describe('another process that holds the lock of the SQLite file', () => {
     await store.transaction((tx) => tx.total.updateMany({ data: { value: { increment: 0 } } }));
     const unlock = await lockFile(database.dataDir);
     const began = performance.now();
-    const errors = await Promise.all(Array.from({ length: 20 }, (_, n) => errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: `key ${n}` } })))));
+    const errors = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: `key ${n}` } })))),
+    );
     expect(errors.map(databaseFailure)).toEqual(Array.from({ length: 20 }, () => 'DATABASE_BUSY'));
     expect(performance.now() - began).toBeGreaterThanOrEqual(4900);
     expect(performance.now() - began).toBeLessThan(20_000);
@@ -136,7 +140,13 @@ describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
       const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
       await add('first');
       const restart = await server.interrupt();
-      const work = [() => add('second'), () => store.db.client.count(), () => store.clientPage({ offset: 0, limit: 10 }), () => store.clientPage({ offset: 0, limit: 10, search: 'x' }), () => store.ping()];
+      const work = [
+        () => add('second'),
+        () => store.db.client.count(),
+        () => store.clientPage({ offset: 0, limit: 10 }),
+        () => store.clientPage({ offset: 0, limit: 10, search: 'x' }),
+        () => store.ping(),
+      ];
       for (const one of work) expect(databaseFailure(await errorOf(one()))).toBe('DATABASE_UNAVAILABLE');
       await restart();
       await eventuallyAsync(() => errorOf(add('third')), (error) => error === undefined);
@@ -193,31 +203,42 @@ describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
     }
   }, 60_000);
 
-  test.concurrent('that is silent makes reads and writes fail with a code after a bounded wait, and is used again when it responds; nothing that failed is stored', async () => {
-    const server = await startOwnPostgresql();
-    const front = await freezable(server.directory);
-    const url = await server.createDatabase();
-    const store = await openStore({ url: url.replace(server.directory, front.directory), dataDir: '', log: pino({ level: 'silent' }) });
-    const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
-    try {
-      await add('first');
-      await Promise.all([store.db.client.count(), store.clientPage({ offset: 0, limit: 10 })]); // connections that are open and unused
-      const thaw = front.freeze();
-      const began = performance.now();
-      const work = [() => store.db.client.count(), () => store.clientPage({ offset: 0, limit: 10 }), () => store.clientPage({ offset: 0, limit: 10, search: 'x' }), () => store.ping(), () => add('second'), () => add('third')];
-      const failures = await Promise.all(work.map(async (one) => databaseFailure(await errorOf(one()))));
-      expect(failures.filter((failure) => failure !== 'DATABASE_UNAVAILABLE' && failure !== 'DATABASE_BUSY')).toEqual([]);
-      expect(performance.now() - began).toBeLessThan(40_000);
-      thaw();
-      await eventuallyAsync(() => errorOf(add('fourth')), (error) => error === undefined);
-      expect((await store.db.client.findMany({ select: { vkey: true }, orderBy: { id: 'asc' } })).map(({ vkey }) => vkey)).toEqual(['first', 'fourth']);
-      await store.ping();
-    } finally {
-      await store.close();
-      await front.close();
-      await server.stop();
-    }
-  }, 120_000);
+  test.concurrent(
+    'that is silent makes reads and writes fail with a code after a bounded wait, and is used again when it responds; nothing that failed is stored',
+    async () => {
+      const server = await startOwnPostgresql();
+      const front = await freezable(server.directory);
+      const url = await server.createDatabase();
+      const store = await openStore({ url: url.replace(server.directory, front.directory), dataDir: '', log: pino({ level: 'silent' }) });
+      const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
+      try {
+        await add('first');
+        await Promise.all([store.db.client.count(), store.clientPage({ offset: 0, limit: 10 })]); // connections that are open and unused
+        const thaw = front.freeze();
+        const began = performance.now();
+        const work = [
+          () => store.db.client.count(),
+          () => store.clientPage({ offset: 0, limit: 10 }),
+          () => store.clientPage({ offset: 0, limit: 10, search: 'x' }),
+          () => store.ping(),
+          () => add('second'),
+          () => add('third'),
+        ];
+        const failures = await Promise.all(work.map(async (one) => databaseFailure(await errorOf(one()))));
+        expect(failures.filter((failure) => failure !== 'DATABASE_UNAVAILABLE' && failure !== 'DATABASE_BUSY')).toEqual([]);
+        expect(performance.now() - began).toBeLessThan(40_000);
+        thaw();
+        await eventuallyAsync(() => errorOf(add('fourth')), (error) => error === undefined);
+        expect((await store.db.client.findMany({ select: { vkey: true }, orderBy: { id: 'asc' } })).map(({ vkey }) => vkey)).toEqual(['first', 'fourth']);
+        await store.ping();
+      } finally {
+        await store.close();
+        await front.close();
+        await server.stop();
+      }
+    },
+    120_000,
+  );
 });
 
 /** Puts a server in front of a PostgreSQL server's socket, which can stop passing anything on while all connections stay open. */
@@ -264,7 +285,9 @@ async function freezable(directory: string) {
         visitor.destroy();
         target.destroy();
       }
-      await new Promise((resolve) => { server.close(resolve); });
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
       await rm(front, { recursive: true, force: true });
     },
   };

@@ -37,7 +37,7 @@ test('errors of SQLite say why it is not usable; others mean that the statement 
 test('a full disk and a file that cannot be opened are told apart', () => {
   const { opened } = database('small.db');
   opened.exec('PRAGMA max_page_count = 3');
-  const full = thrownBy(() => opened.exec("INSERT INTO t VALUES (hex(zeroblob(100000)))"));
+  const full = thrownBy(() => opened.exec('INSERT INTO t VALUES (hex(zeroblob(100000)))'));
   expect(databaseFailure(full)).toBe('DATABASE_FULL');
   expect(failureNote(full)).toEqual({ code: 'DATABASE_FULL', reason: 'database or disk is full' });
   opened.close();
@@ -47,24 +47,26 @@ test('a full disk and a file that cannot be opened are told apart', () => {
 const adapter = (cause: object) => Object.assign(new Error('prisma'), { meta: { driverAdapterError: { cause } } });
 const coded = (code: string) => Object.assign(new Error('refused'), { code });
 
-test.each([
-  ['a full disk of PostgreSQL', coded('53100'), 'DATABASE_FULL'],
-  ['a lock of PostgreSQL', coded('55P03'), 'DATABASE_BUSY'],
-  ['too many connections', coded('53300'), 'DATABASE_BUSY'],
-  ['a server that shuts down', coded('57P01'), 'DATABASE_UNAVAILABLE'],
-  ['a wrong password', coded('28P01'), 'DATABASE_UNAVAILABLE'],
-  ['a statement that is wrong', coded('42601'), undefined],
-  ['a refused connection', coded('ECONNREFUSED'), 'DATABASE_UNAVAILABLE'],
-  ["a timeout of Prisma's", coded('P2024'), 'DATABASE_BUSY'],
-  ["another error of Prisma's", coded('P2002'), undefined],
-  ["SQLite's lock, through the adapter", adapter({ originalCode: '5' }), 'DATABASE_BUSY'],
-  ["SQLite's extended code, through the adapter", adapter({ originalCode: `${5 + 256}` }), 'DATABASE_BUSY'],
-  ["PostgreSQL's code, through the adapter", adapter({ originalCode: '53100' }), 'DATABASE_FULL'],
-  ['a kind of the adapter', adapter({ kind: 'DatabaseNotReachable' }), 'DATABASE_UNAVAILABLE'],
-  ['a connection that pg has lost', new Error('Connection terminated unexpectedly'), 'DATABASE_UNAVAILABLE'],
-  ['a pool without a free connection', new Error('timeout exceeded when trying to connect'), 'DATABASE_BUSY'],
-  ['any other error', new Error('oops'), undefined],
-  ['no error', undefined, undefined],
-] as const)('%s', (_, error, code) => {
+test.each(
+  [
+    ['a full disk of PostgreSQL', coded('53100'), 'DATABASE_FULL'],
+    ['a lock of PostgreSQL', coded('55P03'), 'DATABASE_BUSY'],
+    ['too many connections', coded('53300'), 'DATABASE_BUSY'],
+    ['a server that shuts down', coded('57P01'), 'DATABASE_UNAVAILABLE'],
+    ['a wrong password', coded('28P01'), 'DATABASE_UNAVAILABLE'],
+    ['a statement that is wrong', coded('42601'), undefined],
+    ['a refused connection', coded('ECONNREFUSED'), 'DATABASE_UNAVAILABLE'],
+    ["a timeout of Prisma's", coded('P2024'), 'DATABASE_BUSY'],
+    ["another error of Prisma's", coded('P2002'), undefined],
+    ["SQLite's lock, through the adapter", adapter({ originalCode: '5' }), 'DATABASE_BUSY'],
+    ["SQLite's extended code, through the adapter", adapter({ originalCode: `${5 + 256}` }), 'DATABASE_BUSY'],
+    ["PostgreSQL's code, through the adapter", adapter({ originalCode: '53100' }), 'DATABASE_FULL'],
+    ['a kind of the adapter', adapter({ kind: 'DatabaseNotReachable' }), 'DATABASE_UNAVAILABLE'],
+    ['a connection that pg has lost', new Error('Connection terminated unexpectedly'), 'DATABASE_UNAVAILABLE'],
+    ['a pool without a free connection', new Error('timeout exceeded when trying to connect'), 'DATABASE_BUSY'],
+    ['any other error', new Error('oops'), undefined],
+    ['no error', undefined, undefined],
+  ] as const,
+)('%s', (_, error, code) => {
   expect(databaseFailure(error)).toBe(code);
 });

@@ -32,11 +32,11 @@ eachDialect('the engine state', (databases) => {
     await add('late', { userId: good, expiresAt: day(9) });
     const clients = (await store.loadEngineState()).clients.map(wantedClient);
     expect(Object.fromEntries(clients.map(({ vkey, enabled, expiresAt }) => [vkey, { enabled, expiresAt }]))).toEqual({
-      'free': { enabled: true, expiresAt: null },
-      'off': { enabled: false, expiresAt: day(5).getTime() },
+      free: { enabled: true, expiresAt: null },
+      off: { enabled: false, expiresAt: day(5).getTime() },
       'of disabled': { enabled: false, expiresAt: day(2).getTime() },
-      'early': { enabled: true, expiresAt: day(3).getTime() },
-      'late': { enabled: true, expiresAt: day(5).getTime() },
+      early: { enabled: true, expiresAt: day(3).getTime() },
+      late: { enabled: true, expiresAt: day(5).getTime() },
     });
   });
 
@@ -72,7 +72,11 @@ eachDialect('the engine state', (databases) => {
     const store = await databases.openEmpty();
     const seen = { lastAddress: '203.0.113.9', localAddress: '10.0.0.1', agentVersion: '1', lastOnlineAt: day(1) };
     const { id } = await store.db.client.create({ data: { vkey: 'k', ...seen } });
-    await store.saveCounters({ clients: [{ id, connected: false, rate: 0, address: '', localAddress: '', version: '', inletBytes: 3, exportBytes: 4, lastOnlineAt: null }], tunnels: [], hosts: [] });
+    await store.saveCounters({
+      clients: [{ id, connected: false, rate: 0, address: '', localAddress: '', version: '', inletBytes: 3, exportBytes: 4, lastOnlineAt: null }],
+      tunnels: [],
+      hosts: [],
+    });
     expect(await store.db.client.findUnique({ where: { id } })).toMatchObject({ ...seen, inletBytes: 3n, exportBytes: 4n });
   });
 });

@@ -14,9 +14,13 @@ eachDialect('rows with much text', (databases) => {
     const [owner = 0] = await seedUsers(store, 1);
     const ids = await seedClients(store, clients, () => ({ userId: owner, blackIpList: list, ipWhiteList: list }));
     expect(clients * 2 * list.length).toBeGreaterThan(pageBytes);
-    for (const reading of [
-      () => store.clientPage({ offset: 0, limit: clients }), () => store.byIds('Client', ids), () => store.childrenOf('Client', { parentIds: [owner], offset: 0, limit: clients }),
-    ]) await expect(reading()).rejects.toBeInstanceOf(RowsTooLongError);
+    for (
+      const reading of [
+        () => store.clientPage({ offset: 0, limit: clients }),
+        () => store.byIds('Client', ids),
+        () => store.childrenOf('Client', { parentIds: [owner], offset: 0, limit: clients }),
+      ]
+    ) await expect(reading()).rejects.toBeInstanceOf(RowsTooLongError);
 
     for (const limit of [undefined, clients]) {
       const rows: Client[] = [];

@@ -22,10 +22,19 @@ eachDialect('migrations', (databases) => {
     const database = await databases.create();
     const first = await database.open();
     const migrations = await readMigrations(database.dialect);
-    const history = ({ db }: TestStore) => db.$queryRawUnsafe<object[]>('SELECT migration_name, checksum, CAST(applied_steps_count AS CHAR) AS steps, finished_at, started_at, rolled_back_at, logs FROM _prisma_migrations ORDER BY migration_name');
+    const history = ({ db }: TestStore) =>
+      db.$queryRawUnsafe<object[]>(
+        'SELECT migration_name, checksum, CAST(applied_steps_count AS CHAR) AS steps, finished_at, started_at, rolled_back_at, logs FROM _prisma_migrations ORDER BY migration_name',
+      );
     expect(await history(first)).toEqual(migrations.map(({ name, sql }) => ({
-      migration_name: name, checksum: createHash('sha256').update(sql).digest('hex'), steps: '1',
-      finished_at: expect.any(Date), started_at: expect.any(Date), rolled_back_at: null, logs: null })));
+      migration_name: name,
+      checksum: createHash('sha256').update(sql).digest('hex'),
+      steps: '1',
+      finished_at: expect.any(Date),
+      started_at: expect.any(Date),
+      rolled_back_at: null,
+      logs: null,
+    })));
     await first.close();
     expect(await history(await database.open())).toHaveLength(migrations.length);
   });
@@ -40,7 +49,10 @@ eachDialect('migrations', (databases) => {
 
   test('one of which fails leave the database as it was', async () => {
     const database = await databases.create();
-    await expect(run(database, [one, broken])).rejects.toMatchObject({ name: 'StoreError', message: expect.stringMatching(/^migration 0002_broken failed, the database is as before: .*syntax error.*$/) });
+    await expect(run(database, [one, broken])).rejects.toMatchObject({
+      name: 'StoreError',
+      message: expect.stringMatching(/^migration 0002_broken failed, the database is as before: .*syntax error.*$/),
+    });
     expect(await tables(database)).toEqual([]);
     expect(await run(database, [one, two])).toEqual(['0001_one', '0002_two']);
   });
@@ -53,12 +65,25 @@ eachDialect('migrations', (databases) => {
   });
 
   test.each([
-    ['from a newer program', [one, two], [one], 'the database is newer than this program: it has migration 0002_two, which this version doesn\'t know; start the newer version or restore a backup'],
-    ['edited after it was applied', [one], [{ ...one, sql: `${one.sql} ` }], 'migration 0001_one was edited after it was applied: restore its file and put the change into a new migration'],
+    [
+      'from a newer program',
+      [one, two],
+      [one],
+      "the database is newer than this program: it has migration 0002_two, which this version doesn't know; start the newer version or restore a backup",
+    ],
+    [
+      'edited after it was applied',
+      [one],
+      [{ ...one, sql: `${one.sql} ` }],
+      'migration 0001_one was edited after it was applied: restore its file and put the change into a new migration',
+    ],
   ])('%s stop the start', async (_, before, now, message) => {
     const database = await databases.create();
     await run(database, before);
-    await expect(run(database, [...now, { name: '0003_never', sql: 'CREATE TABLE never (id INTEGER)' }])).rejects.toMatchObject({ name: 'StoreError', message });
+    await expect(run(database, [...now, { name: '0003_never', sql: 'CREATE TABLE never (id INTEGER)' }])).rejects.toMatchObject({
+      name: 'StoreError',
+      message,
+    });
     expect(await tables(database)).not.toContain('never');
   });
 
@@ -71,7 +96,10 @@ eachDialect('migrations', (databases) => {
     }
     const migration = (await readMigrations(database.dialect)).find(({ name }) => name.endsWith('_named_by_admin'));
     await db.$executeRawUnsafe(/^UPDATE [^;]*/m.exec(migration?.sql ?? '')?.[0] ?? '');
-    expect(await db.host.findMany({ select: { host: true, namedByAdmin: true }, orderBy: { id: 'asc' } })).toEqual([{ host: 'hers.example', namedByAdmin: false }, { host: 'free.example', namedByAdmin: true }]);
+    expect(await db.host.findMany({ select: { host: true, namedByAdmin: true }, orderBy: { id: 'asc' } })).toEqual([{
+      host: 'hers.example',
+      namedByAdmin: false,
+    }, { host: 'free.example', namedByAdmin: true }]);
   });
 
   test('recorded as failed stop the start, rolled back ones count as never tried', async () => {
@@ -84,7 +112,10 @@ eachDialect('migrations', (databases) => {
     };
     await change("INSERT INTO _prisma_migrations (id, checksum, migration_name, rolled_back_at) VALUES ('a', 'b', '0000_rolled_back', CURRENT_TIMESTAMP)");
     await change('UPDATE _prisma_migrations SET finished_at = NULL WHERE rolled_back_at IS NULL');
-    await expect(database.open()).rejects.toMatchObject({ name: 'StoreError', message: expect.stringMatching(`: the database records migration ${first?.name} as failed: restore a backup`) });
+    await expect(database.open()).rejects.toMatchObject({
+      name: 'StoreError',
+      message: expect.stringMatching(`: the database records migration ${first?.name} as failed: restore a backup`),
+    });
   });
 });
 
@@ -93,8 +124,14 @@ describe('migrations on SQLite', () => {
 
   test('that leave rows without what they refer to are taken back', async () => {
     const database = await databases.create();
-    const orphan = { name: '0001_orphan', sql: 'CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (p INTEGER REFERENCES p (id)); INSERT INTO c VALUES (1);' };
-    await expect(run(database, [orphan])).rejects.toMatchObject({ name: 'StoreError', message: "after the migrations 1 rows refer to rows that don't exist; the database is as before" });
+    const orphan = {
+      name: '0001_orphan',
+      sql: 'CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (p INTEGER REFERENCES p (id)); INSERT INTO c VALUES (1);',
+    };
+    await expect(run(database, [orphan])).rejects.toMatchObject({
+      name: 'StoreError',
+      message: "after the migrations 1 rows refer to rows that don't exist; the database is as before",
+    });
     expect(await tables(database)).toEqual([]);
   });
 });
@@ -140,7 +177,9 @@ async function tables(database: TestDatabase): Promise<string[]> {
   }
   const connection = new pg.Client(database.url);
   await connection.connect();
-  const { rows } = await connection.query<{ name: string }>("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1");
+  const { rows } = await connection.query<{ name: string }>(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1",
+  );
   await connection.end();
   return rows.map(({ name }) => name);
 }

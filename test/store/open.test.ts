@@ -17,7 +17,11 @@ eachDialect('an opened store', (databases) => {
     await first.close();
     const again = await database.open();
     expect(await again.db.client.findUnique({ where: { vkey: 'k' } })).toMatchObject({
-      enabled: true, inletBytes: 2n ** 53n, expiresAt: new Date('2030-01-02T03:04:05.006Z'), userId: null });
+      enabled: true,
+      inletBytes: 2n ** 53n,
+      expiresAt: new Date('2030-01-02T03:04:05.006Z'),
+      userId: null,
+    });
   });
 
   test('refuses a client of an owner, and a tunnel of a client, that does not exist', async () => {
@@ -41,7 +45,9 @@ eachDialect('an opened store', (databases) => {
 
 describe('the SQLite file', () => {
   let directory: string;
-  beforeAll(async () => { directory = await mkdtemp(path.join(tmpdir(), 'adit-open-')); });
+  beforeAll(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'adit-open-'));
+  });
   afterAll(() => rm(directory, { recursive: true }));
 
   test('is private and durable', async () => {
@@ -78,13 +84,18 @@ describe('the SQLite file', () => {
     for (const name of await readdir(dataDir)) await rm(path.join(dataDir, name));
     await writeFile(path.join(dataDir, 'adit.db'), 'no database at all, just a text');
     await expect(openStore({ url: '', dataDir, log })).rejects.toMatchObject({
-      name: 'StoreError', message: `can't open the database ${dataDir}/adit.db: file is not a database` });
+      name: 'StoreError',
+      message: `can't open the database ${dataDir}/adit.db: file is not a database`,
+    });
   });
 
   test('in a place that can not be a directory is refused in one line', async () => {
     await writeFile(path.join(directory, 'a-file'), '');
     const dataDir = path.join(directory, 'a-file', 'data');
-    await expect(openStore({ url: '', dataDir, log })).rejects.toMatchObject({ name: 'StoreError', message: expect.stringMatching(/^can't open the database .*adit\.db: ENOTDIR.*$/) });
+    await expect(openStore({ url: '', dataDir, log })).rejects.toMatchObject({
+      name: 'StoreError',
+      message: expect.stringMatching(/^can't open the database .*adit\.db: ENOTDIR.*$/),
+    });
   });
 });
 
@@ -98,8 +109,12 @@ describe('a database address', () => {
 
   test('of another kind, or broken, is refused without being repeated', async () => {
     await expect(open('mysql://adit:hush-hush@localhost/adit')).rejects.toMatchObject({
-      name: 'StoreError', message: 'the database address must be empty (a SQLite file in the data directory) or begin with postgresql://' });
+      name: 'StoreError',
+      message: 'the database address must be empty (a SQLite file in the data directory) or begin with postgresql://',
+    });
     await expect(open('postgresql://adit:hush-hush@[/adit')).rejects.toMatchObject({
-      name: 'StoreError', message: 'the database address is not a valid postgresql:// URL' });
+      name: 'StoreError',
+      message: 'the database address is not a valid postgresql:// URL',
+    });
   });
 });

@@ -33,11 +33,19 @@ const hostPages: HostPageQuery[] = [false, true].flatMap((desc) => [
   { clientId: 1, desc, offset: 0, limit: 10 },
   { ownerId: null, desc, offset: 0, limit: 10 },
 ]);
-const userPages: UserPageQuery[] = [false, true].flatMap((desc) => (['ID', 'USERNAME', 'REMARK', 'ENABLED', 'MAX_TUNNELS', 'MAX_CLIENTS', 'CLIENT_COUNT',
-  'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT'] as const).map((orderBy) => ({ orderBy, desc, offset: 0, limit: 10 })));
+const userPages: UserPageQuery[] = [false, true].flatMap((desc) =>
+  (['ID', 'USERNAME', 'REMARK', 'ENABLED', 'MAX_TUNNELS', 'MAX_CLIENTS', 'CLIENT_COUNT', 'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT'] as const).map((
+    orderBy,
+  ) => ({ orderBy, desc, offset: 0, limit: 10 }))
+);
 
 /** What the index of a state names; absent = its own name. */
-const indexed: Readonly<Record<string, string>> = { disabled: 'NOT enabled', neverSeen: 'lastOnlineAt', online: 'clientOnline', onlineButDisabled: 'NOT enabled' };
+const indexed: Readonly<Record<string, string>> = {
+  disabled: 'NOT enabled',
+  neverSeen: 'lastOnlineAt',
+  online: 'clientOnline',
+  onlineButDisabled: 'NOT enabled',
+};
 
 eachDialect('a page without a search', (databases) => {
   let store: TestStore;
@@ -46,7 +54,11 @@ eachDialect('a page without a search', (databases) => {
   beforeAll(async () => {
     store = await databases.openEmpty();
     await store.db.user.create({ data: { username: 'owner', passwordHash: '' } });
-    await seedClients(store, 4000, (n) => ({ userId: n % 2 === 0 ? 1 : null, enabled: n % 3 === 0, expired: n % 5 === 0, webUsername: n % 10 === 0 ? `web ${n % 100}` : '' }));
+    await seedClients(
+      store,
+      4000,
+      (n) => ({ userId: n % 2 === 0 ? 1 : null, enabled: n % 3 === 0, expired: n % 5 === 0, webUsername: n % 10 === 0 ? `web ${n % 100}` : '' }),
+    );
     await seedTunnels(store, 1, 6000, (n) => ({ mode: n % 100 === 0 ? 'file' : 'tcp', enabled: n % 3 === 0, clientId: n % 2 === 0 ? 1 : 1 + n % 1000 }));
     await seedHosts(store, 1, 6000, (n) => ({ enabled: n % 3 === 0, clientId: n % 2 === 0 ? 1 : 1 + n % 1000 }));
     await seedUsers(store, 4000, (n) => ({ enabled: n % 3 === 0 }));
@@ -61,14 +73,25 @@ eachDialect('a page without a search', (databases) => {
     expect(await plan(store, pageQuery(store.dialect, tunnelSource(query), query))).not.toMatch(/TEMP B-TREE|Sort/);
   });
 
-  test.each([{}, { ownerId: 1 }].flatMap((scope) => [
-    ['Client', scope, 'connected'], ['Client', scope, 'disabled'], ['Client', scope, 'expired'], ['Client', scope, 'neverSeen'], ['Tunnel', scope, 'running'], ['Host', scope, 'disabled'], ['Host', scope, 'online'], ['Host', scope, 'onlineButDisabled'],
-    ...(Object.keys(scope).length === 0 ? [['User', scope, 'disabled'], ['User', scope, 'expired']] as const : []),
-  ] as const))('%s %j, counted by %s, is read from an index', async (table, scope, state) => {
+  test.each([{}, { ownerId: 1 }].flatMap((scope) =>
+    [
+      ['Client', scope, 'connected'],
+      ['Client', scope, 'disabled'],
+      ['Client', scope, 'expired'],
+      ['Client', scope, 'neverSeen'],
+      ['Tunnel', scope, 'running'],
+      ['Host', scope, 'disabled'],
+      ['Host', scope, 'online'],
+      ['Host', scope, 'onlineButDisabled'],
+      ...(Object.keys(scope).length === 0 ? [['User', scope, 'disabled'], ['User', scope, 'expired']] as const : []),
+    ] as const
+  ))('%s %j, counted by %s, is read from an index', async (table, scope, state) => {
     const query = countQuery(store, table, scope, state);
     // Half of the rows match here, so PostgreSQL prefers to read the table: it is only checked that the index exists.
     if (store.dialect === 'sqlite') expect(await plan(store, query)).toMatch(/USING (COVERING )?INDEX/);
-    else expect(await store.db.$queryRawUnsafe(`SELECT indexname FROM pg_indexes WHERE tablename = $1 AND indexdef LIKE $2`, table, `%${indexed[state] ?? state}%`)).not.toEqual([]);
+    else {expect(
+        await store.db.$queryRawUnsafe(`SELECT indexname FROM pg_indexes WHERE tablename = $1 AND indexdef LIKE $2`, table, `%${indexed[state] ?? state}%`),
+      ).not.toEqual([]);}
   });
 
   test.each(hostPages)('of hosts is read from an index, not sorted: %j', async (query) => {
@@ -96,5 +119,8 @@ eachDialect('a page without a search', (databases) => {
 /** The database's own account of how it would run a query. */
 async function plan({ db, dialect }: TestStore, { text, values }: { text: string; values: readonly unknown[] }): Promise<string> {
   const explain = dialect === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
-  return JSON.stringify(await db.$queryRawUnsafe<unknown[]>(`${explain} ${text}`, ...values), (_, value: unknown) => typeof value === 'bigint' ? Number(value) : value);
+  return JSON.stringify(
+    await db.$queryRawUnsafe<unknown[]>(`${explain} ${text}`, ...values),
+    (_, value: unknown) => typeof value === 'bigint' ? Number(value) : value,
+  );
 }

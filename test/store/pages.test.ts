@@ -5,20 +5,54 @@ import { seedClients, seedTunnels } from '../support/seed.ts';
 
 const remarks = ['beta', 'Alpha', 'a_b', 'ALPHA two', '100%', 'Straße', 'ÖFFNEN', '\\', "it's", 'gamma', 'delta', 'axb'];
 const clientOrders = {
-  ID: 'id', REMARK: 'remark', VERIFY_KEY: 'vkey', ENABLED: 'enabled', CONNECTED: 'connected', ADDRESS: 'lastAddress', LOCAL_ADDRESS: 'localAddress',
-  VERSION: 'agentVersion', INLET_BYTES: 'inletBytes', EXPORT_BYTES: 'exportBytes', RATE: 'rate',
+  ID: 'id',
+  REMARK: 'remark',
+  VERIFY_KEY: 'vkey',
+  ENABLED: 'enabled',
+  CONNECTED: 'connected',
+  ADDRESS: 'lastAddress',
+  LOCAL_ADDRESS: 'localAddress',
+  VERSION: 'agentVersion',
+  INLET_BYTES: 'inletBytes',
+  EXPORT_BYTES: 'exportBytes',
+  RATE: 'rate',
 } as const;
 const tunnelOrders = {
-  ID: 'id', CLIENT_ID: 'clientId', REMARK: 'remark', VERIFY_KEY: 'clientKey', PORT: 'port', MODE: 'mode', TARGET: 'target', PASSWORD: 'password', ENABLED: 'enabled',
-  RUNNING: 'running', CONNECTED: 'clientOnline',
+  ID: 'id',
+  CLIENT_ID: 'clientId',
+  REMARK: 'remark',
+  VERIFY_KEY: 'clientKey',
+  PORT: 'port',
+  MODE: 'mode',
+  TARGET: 'target',
+  PASSWORD: 'password',
+  ENABLED: 'enabled',
+  RUNNING: 'running',
+  CONNECTED: 'clientOnline',
 } as const;
 const hostOrders = {
-  ID: 'id', CLIENT_ID: 'clientId', REMARK: 'remark', VERIFY_KEY: 'clientKey', HOST: 'host', SCHEME: 'scheme', TARGET: 'target', LOCATION: 'location',
-  STOPPED: 'stopped', CONNECTED: 'clientOnline',
+  ID: 'id',
+  CLIENT_ID: 'clientId',
+  REMARK: 'remark',
+  VERIFY_KEY: 'clientKey',
+  HOST: 'host',
+  SCHEME: 'scheme',
+  TARGET: 'target',
+  LOCATION: 'location',
+  STOPPED: 'stopped',
+  CONNECTED: 'clientOnline',
 } as const;
 const userOrders = {
-  ID: 'id', USERNAME: 'username', REMARK: 'remark', ENABLED: 'enabled', MAX_TUNNELS: 'maxTunnels', MAX_CLIENTS: 'maxClients', CLIENT_COUNT: 'clientCount',
-  TUNNEL_COUNT: 'tunnelCount', EXPIRES_AT: 'expiresAt', CREATED_AT: 'createdAt',
+  ID: 'id',
+  USERNAME: 'username',
+  REMARK: 'remark',
+  ENABLED: 'enabled',
+  MAX_TUNNELS: 'maxTunnels',
+  MAX_CLIENTS: 'maxClients',
+  CLIENT_COUNT: 'clientCount',
+  TUNNEL_COUNT: 'tunnelCount',
+  EXPIRES_AT: 'expiresAt',
+  CREATED_AT: 'createdAt',
 } as const;
 
 eachDialect('pages', (databases) => {
@@ -30,22 +64,58 @@ eachDialect('pages', (databases) => {
     store = await databases.openEmpty();
     ownerId = (await store.db.user.create({ data: { username: 'owner', passwordHash: '' } })).id;
     clientIds = await seedClients(store, remarks.length, (n) => ({
-      remark: remarks[n - 1], vkey: `Key-${(n * 7) % 13}`, userId: n % 3 === 0 ? ownerId : null, enabled: n % 2 === 0, connected: n % 3 === 1, rate: BigInt(n % 5), lastAddress: `10.0.0.${(n * 5) % 7}`, agentVersion: `0.${n % 3}`, ipWhite: n % 4 === 0,
-      expiresAt: n % 5 === 0 ? new Date('2031-02-03T04:05:06.007Z') : null, inletBytes: 2n ** 40n + BigInt(n), createdAt: new Date(Date.UTC(2026, 0, n)) }));
+      remark: remarks[n - 1],
+      vkey: `Key-${(n * 7) % 13}`,
+      userId: n % 3 === 0 ? ownerId : null,
+      enabled: n % 2 === 0,
+      connected: n % 3 === 1,
+      rate: BigInt(n % 5),
+      lastAddress: `10.0.0.${(n * 5) % 7}`,
+      agentVersion: `0.${n % 3}`,
+      ipWhite: n % 4 === 0,
+      expiresAt: n % 5 === 0 ? new Date('2031-02-03T04:05:06.007Z') : null,
+      inletBytes: 2n ** 40n + BigInt(n),
+      createdAt: new Date(Date.UTC(2026, 0, n)),
+    }));
     await seedTunnels(store, clientIds[0] ?? 0, 40, (n) => ({
-      clientId: clientIds[n % 5], mode: ['tcp', 'udp', 'secret'][n % 3], remark: `Tunnel ${n % 4}`, port: 9000 + (n * 11) % 40, target: `Host-${(n * 3) % 10}:80`,
-      enabled: n % 2 === 0, running: n % 4 === 0, password: n % 3 === 2 ? `hush ${n}` : '', exportBytes: BigInt(n) }));
+      clientId: clientIds[n % 5],
+      mode: ['tcp', 'udp', 'secret'][n % 3],
+      remark: `Tunnel ${n % 4}`,
+      port: 9000 + (n * 11) % 40,
+      target: `Host-${(n * 3) % 10}:80`,
+      enabled: n % 2 === 0,
+      running: n % 4 === 0,
+      password: n % 3 === 2 ? `hush ${n}` : '',
+      exportBytes: BigInt(n),
+    }));
     for (let n = 1; n <= 30; n++) {
-      await store.db.host.create({ data: {
-        clientId: clientIds[n % 4] ?? 0, host: `H${(n * 7) % 31}.example.com`, remark: remarks[n % 12], scheme: ['all', 'http', 'https'][n % 3], target: `T${n % 6}:80`,
-        location: `/p${(n * 3) % 5}`, enabled: n % 2 === 0,
-      } });
+      await store.db.host.create({
+        data: {
+          clientId: clientIds[n % 4] ?? 0,
+          host: `H${(n * 7) % 31}.example.com`,
+          remark: remarks[n % 12],
+          scheme: ['all', 'http', 'https'][n % 3],
+          target: `T${n % 6}:80`,
+          location: `/p${(n * 3) % 5}`,
+          enabled: n % 2 === 0,
+        },
+      });
     }
     for (let n = 1; n <= 12; n++) {
-      await store.db.user.create({ data: {
-        username: `User-${(n * 5) % 13}`, passwordHash: '', remark: remarks[n - 1], enabled: n % 3 === 0, maxClients: n % 4, maxTunnels: n % 5, clientCount: n % 2,
-        tunnelCount: n % 6, expiresAt: n % 3 === 0 ? null : new Date(Date.UTC(2030, n % 4)), createdAt: new Date(Date.UTC(2026, 0, (n * 7) % 13 + 1)),
-      } });
+      await store.db.user.create({
+        data: {
+          username: `User-${(n * 5) % 13}`,
+          passwordHash: '',
+          remark: remarks[n - 1],
+          enabled: n % 3 === 0,
+          maxClients: n % 4,
+          maxTunnels: n % 5,
+          clientCount: n % 2,
+          tunnelCount: n % 6,
+          expiresAt: n % 3 === 0 ? null : new Date(Date.UTC(2030, n % 4)),
+          createdAt: new Date(Date.UTC(2026, 0, (n * 7) % 13 + 1)),
+        },
+      });
     }
   });
 
@@ -81,9 +151,9 @@ eachDialect('pages', (databases) => {
   });
 
   test('know the total of every filter without a search', async () => {
-    expect((await store.clientPage({ offset: 0, limit: 0 }))).toEqual({ rows: [], total: 12 });
+    expect(await store.clientPage({ offset: 0, limit: 0 })).toEqual({ rows: [], total: 12 });
     expect((await store.clientPage({ offset: 0, limit: 2, ownerId })).total).toBe(4);
-    expect((await store.clientPage({ offset: 0, ownerId: 999 }))).toEqual({ rows: [], total: 0 });
+    expect(await store.clientPage({ offset: 0, ownerId: 999 })).toEqual({ rows: [], total: 0 });
     const tunnels = await store.db.tunnel.findMany();
     for (const clientId of [undefined, clientIds[1], 999]) {
       for (const mode of [undefined, 'tcp', 'secret', 'file']) {
@@ -156,14 +226,18 @@ eachDialect('pages', (databases) => {
     const [tunnel = 0] = await seedTunnels(store, from, 1, () => ({ port: 1, remark: 'follower' }));
     const { id: host } = await store.db.host.create({ data: { clientId: from, host: 'follow.example.com' } });
     const seen = () => Promise.all([store.db.tunnel.findUniqueOrThrow({ where: { id: tunnel } }), store.db.host.findUniqueOrThrow({ where: { id: host } })]);
-    const copies = (ownerId: number | null, clientKey: string, clientOnline: boolean) => Array(2).fill(expect.objectContaining({ ownerId, clientKey, clientOnline }));
+    const copies = (ownerId: number | null, clientKey: string, clientOnline: boolean) =>
+      Array(2).fill(expect.objectContaining({ ownerId, clientKey, clientOnline }));
     expect(await seen()).toEqual(copies(ownerId, 'follow 1', false));
     await store.db.client.update({ where: { id: from }, data: { connected: true, vkey: 'other' } });
     expect(await seen()).toEqual(copies(ownerId, 'other', true));
     await store.db.user.delete({ where: { id: ownerId } });
     expect(await seen()).toEqual(copies(null, 'other', true));
     expect((await store.tunnelPage({ ownerId: null, search: 'follower', offset: 0 })).total).toBe(1);
-    await Promise.all([store.db.tunnel.update({ where: { id: tunnel }, data: { clientId: to } }), store.db.host.update({ where: { id: host }, data: { clientId: to } })]);
+    await Promise.all([
+      store.db.tunnel.update({ where: { id: tunnel }, data: { clientId: to } }),
+      store.db.host.update({ where: { id: host }, data: { clientId: to } }),
+    ]);
     expect(await seen()).toEqual(copies(null, 'follow 2', false));
   });
 });

@@ -7,15 +7,39 @@ type Db = Store['db'];
 
 /** The lint fails when `db` has anything else than these: what would write is no part of its type. */
 const models: Readonly<Record<keyof Db, true>> = {
-  user: true, client: true, tunnel: true, host: true, platformDomain: true, globalSettings: true, total: true, searchSegment: true, auditEntry: true, trafficSample: true, session: true, apiToken: true,
+  user: true,
+  client: true,
+  tunnel: true,
+  host: true,
+  platformDomain: true,
+  globalSettings: true,
+  total: true,
+  searchSegment: true,
+  auditEntry: true,
+  trafficSample: true,
+  session: true,
+  apiToken: true,
 };
 const methods: Readonly<Record<{ [Model in keyof Db]: keyof Db[Model] }[keyof Db], true>> = {
-  findUnique: true, findUniqueOrThrow: true, findFirst: true, findFirstOrThrow: true, findMany: true, count: true, aggregate: true, groupBy: true,
+  findUnique: true,
+  findUniqueOrThrow: true,
+  findFirst: true,
+  findFirstOrThrow: true,
+  findMany: true,
+  count: true,
+  aggregate: true,
+  groupBy: true,
 };
 
 /** The same for the store of resolvers: it lacks these functions. */
 const lacking: Readonly<Record<Exclude<keyof Store, keyof Context['store']>, true>> = {
-  transaction: true, tryWrite: true, saveCounters: true, forgetRunningState: true, forgetDeclared: true, prune: true, close: true,
+  transaction: true,
+  tryWrite: true,
+  saveCounters: true,
+  forgetRunningState: true,
+  forgetDeclared: true,
+  prune: true,
+  close: true,
 };
 
 test('outside a transaction the program has every model to read from, and nothing to write with', () => {

@@ -18,8 +18,11 @@ eachDialect('the migrations', (databases) => {
     model = dataModel(databases.dialect);
   });
 
-  const diff = (wanted: string) => schemaDiff(
-    databases.dialect === 'sqlite' ? sqliteCatalogue(path.join(database.dataDir, databaseFileName)) : postgresqlCatalogue(database.url), wanted);
+  const diff = (wanted: string) =>
+    schemaDiff(
+      databases.dialect === 'sqlite' ? sqliteCatalogue(path.join(database.dataDir, databaseFileName)) : postgresqlCatalogue(database.url),
+      wanted,
+    );
 
   test('make exactly the tables of schema.prisma', async () => {
     expect(await diff(model)).toBe('');
@@ -68,9 +71,11 @@ describe('a migration for SQLite', () => {
   }
 
   test('adds columns in place, with their indexes, and loses nothing', async () => {
-    const script = await scriptFor((text) => text
-      .replace('username ', 'shoeSize Int @default(42)\n  shirt String @default("a, b") @unique\n  hat DateTime?\n  username ')
-      .replace('stripPrefix ', 'columnOfTheTest String @default("")\n  stripPrefix '));
+    const script = await scriptFor((text) =>
+      text
+        .replace('username ', 'shoeSize Int @default(42)\n  shirt String @default("a, b") @unique\n  hat DateTime?\n  username ')
+        .replace('stripPrefix ', 'columnOfTheTest String @default("")\n  stripPrefix ')
+    );
     expect(script.split('\n').filter((line) => line !== '' && !line.startsWith('--')).toSorted()).toEqual([
       'ALTER TABLE "Tunnel" ADD COLUMN "columnOfTheTest" TEXT NOT NULL DEFAULT \'\';',
       'ALTER TABLE "User" ADD COLUMN "hat" DATETIME;',
@@ -86,7 +91,10 @@ describe('a migration for SQLite', () => {
   test.each([
     ['the moment as its default', (text: string) => text.replace('username ', 'changedAt DateTime @default(now())\n  username ')],
     ['a column that goes', (text: string) => text.replace(/^ +remark .*\n/m, '  shoeSize Int @default(0)\n')],
-    ['a default that changes', (text: string) => text.replace('maxClients   Int       @default(0)', 'shoeSize Int @default(0)\n  maxClients   Int       @default(7)')],
+    [
+      'a default that changes',
+      (text: string) => text.replace('maxClients   Int       @default(0)', 'shoeSize Int @default(0)\n  maxClients   Int       @default(7)'),
+    ],
   ])('replaces the table for %s, which SQLite cannot do otherwise', async (_what, change) => {
     expect(await scriptFor(change)).toContain('-- RedefineTables');
   });

@@ -19,8 +19,16 @@ const letters = fc.constantFrom('a', 'b', 'A', 'ä', 'Ä', 'K', 'k', 'K', 'İ', 
 const text = fc.string({ unit: letters, maxLength: 6 });
 const someText = fc.oneof({ weight: 9, arbitrary: text }, { weight: 1, arbitrary: text.map((each) => `${each}${'x'.repeat(1100)}`) });
 
-type Change = { readonly what: 'client' | 'tunnel' | 'host' | 'user' | 'edit' | 'give' | 'move' | 'delete' | 'counters'; readonly which: number; readonly text: string };
-const change = fc.record({ what: fc.constantFrom<Change['what'][]>('client', 'tunnel', 'host', 'user', 'edit', 'give', 'move', 'delete', 'counters'), which: fc.nat(), text: someText });
+type Change = {
+  readonly what: 'client' | 'tunnel' | 'host' | 'user' | 'edit' | 'give' | 'move' | 'delete' | 'counters';
+  readonly which: number;
+  readonly text: string;
+};
+const change = fc.record({
+  what: fc.constantFrom<Change['what'][]>('client', 'tunnel', 'host', 'user', 'edit', 'give', 'move', 'delete', 'counters'),
+  which: fc.nat(),
+  text: someText,
+});
 
 const pages = { Client: 'clientPage', Tunnel: 'tunnelPage', Host: 'hostPage', User: 'userPage' } as const;
 
@@ -33,20 +41,47 @@ async function apply(store: TestStore, { what, which, text }: Change): Promise<v
   const createdAt = new Date();
   await store.transaction(async (tx) => {
     switch (what) {
-      case 'client': return tx.client.create({ data: { vkey: unique, remark: text, userId: which % 2 === 0 ? user : null, createdAt } });
-      case 'tunnel': return clients.length === 0 ? undefined : tx.tunnel.create({ data: { clientId: client, mode: which % 2 === 0 ? 'tcp' : 'udp', port: which % 65_536, target: text, remark: `${which}`, password: `p${text}`, createdAt } });
-      case 'host': return clients.length === 0 ? undefined : tx.host.create({ data: { clientId: client, host: unique, remark: text, target: text, createdAt } });
-      case 'user': return tx.user.create({ data: { username: unique, remark: text, passwordHash: '', createdAt } });
-      case 'edit': return which % 2 === 0 ? tx.client.updateMany({ where: { id: client }, data: { vkey: unique } }) : tx.tunnel.updateMany({ where: { clientId: client }, data: { remark: text } });
-      case 'give': return tx.client.updateMany({ where: { id: client }, data: { userId: user } });
-      case 'move': return tx.tunnel.updateMany({ where: { mode: 'tcp' }, data: { clientId: client } });
-      case 'delete': return which % 3 === 0 ? tx.client.deleteMany({ where: { id: client } }) : tx.tunnel.deleteMany({ where: { clientId: client } });
-      case 'counters': return tx.client.updateMany({ data: { rate: which, inletBytes: which } });
-      default: throw new Error('no such change');
+      case 'client':
+        return tx.client.create({ data: { vkey: unique, remark: text, userId: which % 2 === 0 ? user : null, createdAt } });
+      case 'tunnel':
+        return clients.length === 0
+          ? undefined
+          : tx.tunnel.create({
+            data: {
+              clientId: client,
+              mode: which % 2 === 0 ? 'tcp' : 'udp',
+              port: which % 65_536,
+              target: text,
+              remark: `${which}`,
+              password: `p${text}`,
+              createdAt,
+            },
+          });
+      case 'host':
+        return clients.length === 0 ? undefined : tx.host.create({ data: { clientId: client, host: unique, remark: text, target: text, createdAt } });
+      case 'user':
+        return tx.user.create({ data: { username: unique, remark: text, passwordHash: '', createdAt } });
+      case 'edit':
+        return which % 2 === 0
+          ? tx.client.updateMany({ where: { id: client }, data: { vkey: unique } })
+          : tx.tunnel.updateMany({ where: { clientId: client }, data: { remark: text } });
+      case 'give':
+        return tx.client.updateMany({ where: { id: client }, data: { userId: user } });
+      case 'move':
+        return tx.tunnel.updateMany({ where: { mode: 'tcp' }, data: { clientId: client } });
+      case 'delete':
+        return which % 3 === 0 ? tx.client.deleteMany({ where: { id: client } }) : tx.tunnel.deleteMany({ where: { clientId: client } });
+      case 'counters':
+        return tx.client.updateMany({ data: { rate: which, inletBytes: which } });
+      default:
+        throw new Error('no such change');
     }
   }).catch((error: unknown) => {
     // What another record has already.
-    if (!(error instanceof Error && 'code' in error && error.code === 'P2002') && !(error instanceof Error && error.message.includes('does not exist') && clients.length === 0)) throw error;
+    if (
+      !(error instanceof Error && 'code' in error && error.code === 'P2002')
+      && !(error instanceof Error && error.message.includes('does not exist') && clients.length === 0)
+    ) throw error;
   });
 }
 
@@ -73,22 +108,40 @@ eachDialect('the search in memory', (databases) => {
     await seedTunnels(store, ids[0] ?? 0, 40, (n) => ({ clientId: ids[n] }));
     await seedHosts(store, ids[0] ?? 0, 40, (n) => ({ clientId: ids[n] }));
     const round = fc.record({
-      changes: fc.array(change, { maxLength: 3 }), table: fc.constantFrom('Client', 'Tunnel', 'Host', 'User'), wanted: fc.oneof(letter.filter((each) => each !== ''), fc.constantFrom('e', '1', '12', 'key', 'OFFICE 5')),
-      withoutSecrets: fc.boolean(), ownerId: fc.constantFrom(undefined, null, 1, 2), clientId: fc.constantFrom(undefined, undefined, 2, 5), desc: fc.boolean(), byRemark: fc.boolean(),
-      offset: fc.nat(5), limit: fc.constantFrom(undefined, 0, 3, 50),
+      changes: fc.array(change, { maxLength: 3 }),
+      table: fc.constantFrom('Client', 'Tunnel', 'Host', 'User'),
+      wanted: fc.oneof(letter.filter((each) => each !== ''), fc.constantFrom('e', '1', '12', 'key', 'OFFICE 5')),
+      withoutSecrets: fc.boolean(),
+      ownerId: fc.constantFrom(undefined, null, 1, 2),
+      clientId: fc.constantFrom(undefined, undefined, 2, 5),
+      desc: fc.boolean(),
+      byRemark: fc.boolean(),
+      offset: fc.nat(5),
+      limit: fc.constantFrom(undefined, 0, 3, 50),
     });
-    await fc.assert(fc.asyncProperty(round, async ({ changes, table, wanted, withoutSecrets, ownerId, clientId, desc, byRemark, offset, limit }) => {
-      for (const each of changes) await apply(store, store.dialect === 'sqlite' ? each : { ...each, text: each.text.replaceAll(/[Kİ]/g, 'k') });
-      const mine = table === 'User' ? {} : { ...(ownerId !== undefined && { ownerId }), ...(clientId !== undefined && { clientId }) };
-      const where = table === 'Client' ? clientSource({ ...mine, offset: 0 }).where : mine;
-      const all = await byDatabase(store, database, { table, text: wanted, withoutSecrets, where });
-      const page = await store[pages[table]]({ ...mine, search: wanted, withoutSecrets, desc, ...(byRemark && { orderBy: 'REMARK' as const }), offset, ...(limit !== undefined && { limit }) });
-      expect(page.total).toBe(all.length);
-      const sorted = desc ? all.toReversed() : all;
-      const found = page.rows.map(({ id }) => id);
-      if (!byRemark) expect(found).toEqual(sorted.slice(offset, limit === undefined ? undefined : offset + limit));
-      else expect(all).toEqual(expect.arrayContaining(found));
-    }), { numRuns: 150 });
+    await fc.assert(
+      fc.asyncProperty(round, async ({ changes, table, wanted, withoutSecrets, ownerId, clientId, desc, byRemark, offset, limit }) => {
+        for (const each of changes) await apply(store, store.dialect === 'sqlite' ? each : { ...each, text: each.text.replaceAll(/[Kİ]/g, 'k') });
+        const mine = table === 'User' ? {} : { ...(ownerId !== undefined && { ownerId }), ...(clientId !== undefined && { clientId }) };
+        const where = table === 'Client' ? clientSource({ ...mine, offset: 0 }).where : mine;
+        const all = await byDatabase(store, database, { table, text: wanted, withoutSecrets, where });
+        const page = await store[pages[table]]({
+          ...mine,
+          search: wanted,
+          withoutSecrets,
+          desc,
+          ...(byRemark && { orderBy: 'REMARK' as const }),
+          offset,
+          ...(limit !== undefined && { limit }),
+        });
+        expect(page.total).toBe(all.length);
+        const sorted = desc ? all.toReversed() : all;
+        const found = page.rows.map(({ id }) => id);
+        if (!byRemark) expect(found).toEqual(sorted.slice(offset, limit === undefined ? undefined : offset + limit));
+        else expect(all).toEqual(expect.arrayContaining(found));
+      }),
+      { numRuns: 150 },
+    );
   }, 120_000);
 
   test('sees what the program writes in each case before the write is acknowledged to others, while many search', async () => {
@@ -109,7 +162,11 @@ eachDialect('the search in memory', (databases) => {
     const [id = 0] = await seedClients(store, 3);
     const stamps = () => store.db.searchSegment.findMany({ orderBy: { resource: 'asc' } });
     const before = await stamps();
-    await store.saveCounters({ clients: [{ id, connected: true, rate: 7, address: '192.0.2.1', localAddress: '', version: '1', inletBytes: 5, exportBytes: 6, lastOnlineAt: 1 }], tunnels: [], hosts: [] });
+    await store.saveCounters({
+      clients: [{ id, connected: true, rate: 7, address: '192.0.2.1', localAddress: '', version: '1', inletBytes: 5, exportBytes: 6, lastOnlineAt: 1 }],
+      tunnels: [],
+      hosts: [],
+    });
     expect(await stamps()).toEqual(before);
     await store.transaction((tx) => tx.client.update({ where: { id }, data: { remark: 'other' } }));
     expect(await stamps()).not.toEqual(before);
@@ -161,10 +218,11 @@ describe('long rows', () => {
     const [hostId = 0] = await seedHosts(store, mine, 3, (n) => ({ host: `mine${n}.example.com`, ...(n === 1 && { remark: long }) }));
     const connection = new HotConnection(path.join(database.dataDir, databaseFileName));
     const searches = new Searches(connection, setImmediate);
-    const find = (search: Pick<Search, 'table' | 'text' | 'where'>) => new Promise<Found>((resolve, reject) => {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer to a search
-      searches.run({ ...search, withoutSecrets: true }, 10_000, { resolve: (result) => resolve(result as Found), reject });
-    });
+    const find = (search: Pick<Search, 'table' | 'text' | 'where'>) =>
+      new Promise<Found>((resolve, reject) => {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer to a search
+        searches.run({ ...search, withoutSecrets: true }, 10_000, { resolve: (result) => resolve(result as Found), reject });
+      });
     const ofMine = [
       [{ table: 'Host', text: 'mine', where: { ownerId: 1 } }, 3, [hostId]],
       [{ table: 'Host', text: 'mine', where: { clientId: mine, ownerId: 2 } }, 0, []],
@@ -176,7 +234,9 @@ describe('long rows', () => {
     for (const [search, total, lookedAt] of ofMine) {
       read.mockClear();
       expect((await find(search)).total).toBe(total);
-      const among = read.mock.calls.flatMap(([sql, values]) => sql.includes('json_each') ? values.filter((value) => typeof value === 'string' && value.startsWith('[')) : []);
+      const among = read.mock.calls.flatMap(([sql, values]) =>
+        sql.includes('json_each') ? values.filter((value) => typeof value === 'string' && value.startsWith('[')) : []
+      );
       expect(among).toEqual(lookedAt.length === 0 ? [] : [JSON.stringify(lookedAt)]);
     }
     expect((await find({ table: 'Host', text: 'xxx', where: {} })).total).toBe(3001);
@@ -192,12 +252,15 @@ describe('a table that is too large for the memory', () => {
     const store = await database.open();
     await seedClients(store, 2000);
     const connection = new HotConnection(path.join(database.dataDir, databaseFileName));
-    const found = (most: number) => new Promise<Found>((resolve, reject) => {
-      new Searches(connection, setImmediate, new SearchIndex(most)).run(
-        { table: 'Client', text: 'OFFICE 12', withoutSecrets: true, where: {}, range: { desc: true, offset: 3, limit: 4 } }, 2000,
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer to a search
-        { resolve: (result) => resolve(result as Found), reject });
-    });
+    const found = (most: number) =>
+      new Promise<Found>((resolve, reject) => {
+        new Searches(connection, setImmediate, new SearchIndex(most)).run(
+          { table: 'Client', text: 'OFFICE 12', withoutSecrets: true, where: {}, range: { desc: true, offset: 3, limit: 4 } },
+          2000,
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer to a search
+          { resolve: (result) => resolve(result as Found), reject },
+        );
+      });
     const inMemory = await found(10_000_000);
     expect(inMemory.total).toBe(111);
     expect(await found(50_000)).toEqual(inMemory);
@@ -218,7 +281,8 @@ describe('a table that is too large for the memory', () => {
   test('pushes no smaller one out', () => {
     const index = new SearchIndex(100_000);
     const search = { text: 'remark', withoutSecrets: true, where: {} };
-    const hosts = (from: number) => Array.from({ length: 512 }, (_, n) => [from + n, 0, 'host', 'a long remark that fills the memory', '', from + n, 1, 1] as const);
+    const hosts = (from: number) =>
+      Array.from({ length: 512 }, (_, n) => [from + n, 0, 'host', 'a long remark that fills the memory', '', from + n, 1, 1] as const);
     expect(index.put('Host', [0, 1], hosts(0))).toBe(true);
     expect(index.put('User', [0, 1], Array.from({ length: 128 }, (_, n) => [n, 0, 'name', 'a remark', n] as const))).toBe(true);
     const clients = Array.from({ length: 256 }, (_, n) => [n, 0, 'a remark of some length', 'key', n, null] as const);

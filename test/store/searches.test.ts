@@ -27,7 +27,9 @@ eachDialect('a search', (databases) => {
     const all = ids.map((id, index) => ({ id, remark: (index + 1) % 3 === 0 ? '' : `office_${9998 - index}` })).filter(({ remark }) => remark !== '');
     const sorted = all.toSorted((a, b) => a.remark < b.remark ? 1 : a.remark > b.remark ? -1 : b.id - a.id);
     expect(byRemark.rows.map(({ remark }) => remark)).toEqual(sorted.slice(5, 8).map(({ remark }) => remark));
-    expect((await store.clientPage({ search: 'office_', desc: true, offset: 0, limit: 2 })).rows.map(({ id }) => id)).toEqual(all.slice(-2).map(({ id }) => id).toReversed());
+    expect((await store.clientPage({ search: 'office_', desc: true, offset: 0, limit: 2 })).rows.map(({ id }) => id)).toEqual(
+      all.slice(-2).map(({ id }) => id).toReversed(),
+    );
     let walked = 0;
     for await (const { rows, total } of store.clientPages({ search: 'office_', offset: 10 })) {
       walked += rows.length;
@@ -55,10 +57,16 @@ eachDialect('filters', (databases) => {
     await seedClients(store, 3);
     const prepared = jest.spyOn(pg.Client.prototype, 'query');
     try {
-      for (const connected of [undefined, true, false]) for (const enabled of [true, false]) for (const owned of [undefined, true, false]) {
-        await store.clientPage({ conditions: clientConditions({ connected, enabled, owned }), offset: 0, limit: 1 });
+      for (const connected of [undefined, true, false]) {
+        for (const enabled of [true, false]) {
+          for (const owned of [undefined, true, false]) {
+            await store.clientPage({ conditions: clientConditions({ connected, enabled, owned }), offset: 0, limit: 1 });
+          }
+        }
       }
-      const names = prepared.mock.calls.flatMap(([query]: unknown[]) => typeof query === 'object' && query !== null && 'name' in query && typeof query.name === 'string' ? [query.name] : []);
+      const names = prepared.mock.calls.flatMap(([query]: unknown[]) =>
+        typeof query === 'object' && query !== null && 'name' in query && typeof query.name === 'string' ? [query.name] : []
+      );
       expect(new Set(names).size).toBeLessThanOrEqual(1); // of the rows themselves
     } finally {
       prepared.mockRestore();

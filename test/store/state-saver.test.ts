@@ -3,7 +3,9 @@ import type { CounterBatch } from '../../src/store/hot/counters.ts';
 import { StateSaver } from '../../src/store/state-saver.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 
-afterEach(() => { jest.useRealTimers(); });
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 /** A source whose batches are numbered, and what becomes of them. */
 function recorded() {
@@ -12,9 +14,20 @@ function recorded() {
   const restored: CounterBatch[] = [];
   const batch = (port: number): CounterBatch => ({ clients: [], tunnels: [{ id: port, running: true, inletBytes: 0, exportBytes: 0 }], hosts: [] });
   return {
-    saved, restored,
-    source: { takeDirty: async () => batch(++taken), restoreDirty: async (given: CounterBatch) => { restored.push(given); } },
-    store: { saveCounters: async ({ tunnels }: CounterBatch) => { saved.push(tunnels[0]?.id ?? 0); }, tryWrite: async () => undefined },
+    saved,
+    restored,
+    source: {
+      takeDirty: async () => batch(++taken),
+      restoreDirty: async (given: CounterBatch) => {
+        restored.push(given);
+      },
+    },
+    store: {
+      saveCounters: async ({ tunnels }: CounterBatch) => {
+        saved.push(tunnels[0]?.id ?? 0);
+      },
+      tryWrite: async () => undefined,
+    },
   };
 }
 
@@ -48,7 +61,9 @@ test('keeps what could not be saved, logs it, and continues', async () => {
   const { source, restored } = recorded();
   const log = new LogRecorder();
   let broken = true;
-  const write = async () => { if (broken) throw new Error('the disk is full'); };
+  const write = async () => {
+    if (broken) throw new Error('the disk is full');
+  };
   const saver = new StateSaver(source, { saveCounters: write, tryWrite: write }, log.logger);
   await saver.save();
   expect(restored).toHaveLength(1);

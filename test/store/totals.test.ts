@@ -19,19 +19,29 @@ const write: fc.Arbitrary<Write> = fc.oneof(
   id.map((id): Write => (tx) => tx.user.deleteMany({ where: { id } })),
   owner.map((userId): Write => async (tx, vkey) => await known(tx, 'user', userId) && tx.client.create({ data: { vkey, userId } })),
   fc.tuple(id, owner).map(([id, userId]): Write => async (tx) => await known(tx, 'user', userId) && tx.client.updateMany({ where: { id }, data: { userId } })),
-  fc.tuple(owner, owner).map(([from, to]): Write => async (tx) => await known(tx, 'user', to) && tx.client.updateMany({ where: { userId: from }, data: { userId: to } })),
+  fc.tuple(owner, owner).map(([from, to]): Write => async (tx) =>
+    await known(tx, 'user', to) && tx.client.updateMany({ where: { userId: from }, data: { userId: to } })
+  ),
   id.map((id): Write => (tx) => tx.client.deleteMany({ where: { id } })),
   owner.map((userId): Write => (tx) => tx.client.deleteMany({ where: { userId } })),
   fc.tuple(id, mode).map(([clientId, mode]): Write => async (tx) => await known(tx, 'client', clientId) && tx.tunnel.create({ data: { clientId, mode } })),
   id.map((clientId): Write => async (tx) => await known(tx, 'client', clientId) && tx.tunnel.createMany({ data: modes.map((mode) => ({ clientId, mode })) })),
-  fc.tuple(id, mode, id).map(([id, mode, clientId]): Write => async (tx) => await known(tx, 'client', clientId) && tx.tunnel.updateMany({ where: { id }, data: { mode, clientId } })),
+  fc.tuple(id, mode, id).map(([id, mode, clientId]): Write => async (tx) =>
+    await known(tx, 'client', clientId) && tx.tunnel.updateMany({ where: { id }, data: { mode, clientId } })
+  ),
   fc.tuple(mode, mode).map(([from, to]): Write => (tx) => tx.tunnel.updateMany({ where: { mode: from }, data: { mode: to } })),
   id.map((id): Write => (tx) => tx.tunnel.deleteMany({ where: { id } })),
   fc.constant<Write>((tx) => tx.tunnel.deleteMany({ where: { enabled: true } })),
   id.map((clientId): Write => async (tx, host) => await known(tx, 'client', clientId) && tx.host.create({ data: { clientId, host } })),
-  fc.tuple(id, id).map(([id, clientId]): Write => async (tx) => await known(tx, 'client', clientId) && tx.host.updateMany({ where: { id }, data: { clientId } })),
+  fc.tuple(id, id).map(([id, clientId]): Write => async (tx) =>
+    await known(tx, 'client', clientId) && tx.host.updateMany({ where: { id }, data: { clientId } })
+  ),
   id.map((id): Write => (tx) => tx.host.deleteMany({ where: { id } })),
-  fc.constant<Write>((tx) => tx.auditEntry.createMany({ data: [1, 2].map((n) => ({ at: new Date(n), callerKind: 'admin', method: '', address: '', resource: '', resourceId: '', action: '' })) })),
+  fc.constant<Write>((tx) =>
+    tx.auditEntry.createMany({
+      data: [1, 2].map((n) => ({ at: new Date(n), callerKind: 'admin', method: '', address: '', resource: '', resourceId: '', action: '' })),
+    })
+  ),
   fc.constant<Write>((tx) => tx.auditEntry.deleteMany({ where: { at: { lt: new Date(2) } } })),
 );
 
@@ -43,21 +53,24 @@ async function known(tx: Transaction, kind: 'user' | 'client', id: number | null
 eachDialect('kept counts', (databases) => {
   test('are what counting the rows gives after every kind of write, also when it is rolled back', async () => {
     const store = await databases.openEmpty();
-    await fc.assert(fc.asyncProperty(fc.array(fc.tuple(write, fc.boolean()), { minLength: 20, maxLength: 40 }), async (writes) => {
-      await emptyStore(store);
-      await seedUsers(store, 3);
-      await seedClients(store, 4, (n) => ({ userId: n < 4 ? n : null }));
-      await seedTunnels(store, 1, 4, (n) => ({ clientId: n, mode: modes[n % 3] }));
-      await seedHosts(store, 1, 4, (n) => ({ clientId: n }));
-      for (const [index, [one, fails]] of writes.entries()) {
-        const done = store.transaction(async (tx) => {
-          await one(tx, `name ${index}`);
-          if (fails) throw new Error('rolled back');
-        });
-        await done.catch(() => undefined);
-        expect(await falseCounts(store)).toEqual([]);
-      }
-    }), { numRuns: 12 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(write, fc.boolean()), { minLength: 20, maxLength: 40 }), async (writes) => {
+        await emptyStore(store);
+        await seedUsers(store, 3);
+        await seedClients(store, 4, (n) => ({ userId: n < 4 ? n : null }));
+        await seedTunnels(store, 1, 4, (n) => ({ clientId: n, mode: modes[n % 3] }));
+        await seedHosts(store, 1, 4, (n) => ({ clientId: n }));
+        for (const [index, [one, fails]] of writes.entries()) {
+          const done = store.transaction(async (tx) => {
+            await one(tx, `name ${index}`);
+            if (fails) throw new Error('rolled back');
+          });
+          await done.catch(() => undefined);
+          expect(await falseCounts(store)).toEqual([]);
+        }
+      }),
+      { numRuns: 12 },
+    );
   }, 60_000);
 
   test('of many rows take no longer than the rows: a client with 20,000 tunnels, a user with 5,000 clients', async () => {

@@ -18,10 +18,12 @@ eachDialect('a transaction', (databases) => {
   test('of 64 writers at once waits for those before it; 16 at most share one', async () => {
     const store = await databases.openEmpty();
     await store.db.total.create({ data: { name: 'n', value: 0 } });
-    const statements = await statementsOf(store, () => Promise.all(Array.from({ length: 64 }, () => store.transaction(async (tx) => {
-      const row = await tx.total.findUniqueOrThrow({ where: { name: 'n' } });
-      await tx.total.update({ where: { name: 'n' }, data: { value: row.value + 1 } });
-    }))));
+    const statements = await statementsOf(store, () =>
+      Promise.all(Array.from({ length: 64 }, () =>
+        store.transaction(async (tx) => {
+          const row = await tx.total.findUniqueOrThrow({ where: { name: 'n' } });
+          await tx.total.update({ where: { name: 'n' }, data: { value: row.value + 1 } });
+        }))));
     expect(statements.filter((text) => text === 'COMMIT')).toHaveLength(4);
     expect(await store.db.total.findUnique({ where: { name: 'n' } })).toMatchObject({ value: 64 });
   });
@@ -60,10 +62,16 @@ eachDialect('a transaction', (databases) => {
       await free;
     });
     const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
-    const rest = Promise.allSettled([add('second'), add('first'), add('third'), store.transaction(async (tx) => {
-      await tx.client.create({ data: { vkey: 'gone' } });
-      throw new Error('changed my mind');
-    }), add('fourth')]);
+    const rest = Promise.allSettled([
+      add('second'),
+      add('first'),
+      add('third'),
+      store.transaction(async (tx) => {
+        await tx.client.create({ data: { vkey: 'gone' } });
+        throw new Error('changed my mind');
+      }),
+      add('fourth'),
+    ]);
     const statements = await statementsOf(store, async () => {
       events.emit('free');
       await Promise.all([first, rest]);
@@ -96,22 +104,37 @@ eachDialect('a transaction', (databases) => {
   test('ends for each with what it publishes, in the order they came, before the next transaction begins', async () => {
     const store = await databases.openEmpty();
     const done: string[] = [];
-    const write = (name: string, alone = false) => store.transaction(async (tx) => {
-      await tx.client.create({ data: { vkey: name } });
-      done.push(`${name} stored`);
-    }, {
-      alone,
-      committed: async () => {
-        await new Promise((resolve) => setImmediate(resolve));
-        done.push(`${name} published`);
-        if (name === 'b') throw new Error('the engine failed');
-      },
-      ended: async () => void done.push(`${name} ended`),
-    }).catch((error: Error) => done.push(error.message));
+    const write = (name: string, alone = false) =>
+      store.transaction(async (tx) => {
+        await tx.client.create({ data: { vkey: name } });
+        done.push(`${name} stored`);
+      }, {
+        alone,
+        committed: async () => {
+          await new Promise((resolve) => setImmediate(resolve));
+          done.push(`${name} published`);
+          if (name === 'b') throw new Error('the engine failed');
+        },
+        ended: async () => void done.push(`${name} ended`),
+      }).catch((error: Error) => done.push(error.message));
     await Promise.all([write('a'), write('b'), write('c'), write('d', true), write('e')]);
     expect(done).toEqual([
-      'a stored', 'b stored', 'c stored', 'a published', 'a ended', 'b published', 'b ended', 'the engine failed', 'c published', 'c ended',
-      'd stored', 'd published', 'd ended', 'e stored', 'e published', 'e ended',
+      'a stored',
+      'b stored',
+      'c stored',
+      'a published',
+      'a ended',
+      'b published',
+      'b ended',
+      'the engine failed',
+      'c published',
+      'c ended',
+      'd stored',
+      'd published',
+      'd ended',
+      'e stored',
+      'e published',
+      'e ended',
     ]);
     expect(await store.db.client.count()).toBe(5);
   });
@@ -119,10 +142,13 @@ eachDialect('a transaction', (databases) => {
   test('that fails ends too, before the next one begins', async () => {
     const store = await databases.openEmpty();
     const done: string[] = [];
-    const write = (name: string) => store.transaction(async () => {
-      done.push(`${name} begun`);
-      throw new Error(`${name} failed`);
-    }, { committed: async () => void done.push('never'), ended: async () => void done.push(`${name} ended`) }).catch((error: Error) => done.push(error.message));
+    const write = (name: string) =>
+      store.transaction(async () => {
+        done.push(`${name} begun`);
+        throw new Error(`${name} failed`);
+      }, { committed: async () => void done.push('never'), ended: async () => void done.push(`${name} ended`) }).catch((error: Error) =>
+        done.push(error.message)
+      );
     await Promise.all([write('a'), write('b')]);
     expect(done).toEqual(['a begun', 'a ended', 'a failed', 'b begun', 'b ended', 'b failed']);
   });

@@ -53,7 +53,9 @@ describe('pages that have not changed', () => {
 
   test('can be shared: rows are frozen, and changing a returned list does not affect others', async () => {
     const { rows } = await store.clientPage({ offset: 0, limit: 3 });
-    expect(() => { Object.assign(rows[0] ?? {}, { remark: 'spoiled' }); }).toThrow(TypeError);
+    expect(() => {
+      Object.assign(rows[0] ?? {}, { remark: 'spoiled' });
+    }).toThrow(TypeError);
     rows.pop();
     expect((await read()).remarks).toHaveLength(3);
   });

@@ -9,11 +9,19 @@ import { LogRecorder } from '../support/log-recorder.ts';
 /** An answerer whose dials are written down and never succeed. */
 function recording() {
   const dialed: number[] = [];
-  const dial = ({ port }: { readonly port: number }) => { dialed.push(port); };
+  const dial = ({ port }: { readonly port: number }) => {
+    dialed.push(port);
+  };
   const answerer = new Answerer({ sockets: { ...netBackend, dial }, datagrams: new DatagramBudget(), hold: () => () => undefined }, new LogRecorder().logger);
   const ends: Array<{ over: boolean }> = [];
   const ask = (tunnel: number) => {
-    const stream = { over: false, join: () => undefined, reset() { this.over = true; } };
+    const stream = {
+      over: false,
+      join: () => undefined,
+      reset() {
+        this.over = true;
+      },
+    };
     ends.push(stream);
     answerer.answer(stream, encodeOpen({ kind: 'tcp', by: `tunnel ${tunnel}`, targets: [`127.0.0.1:${tunnel}`] }));
     return stream;

@@ -39,7 +39,9 @@ test('a bare port means this machine', async () => {
 test('when none answers the error names every target', async () => {
   const refused = await refusedPort();
   await expect(dial(netBackend, [`127.0.0.1:${refused}`, 'x:y'])).rejects.toMatchObject({
-    name: 'NoTargetError', message: `127.0.0.1:${refused}: connect ECONNREFUSED 127.0.0.1:${refused}; "x:y" is not a target`, cause: { code: 'ECONNREFUSED' },
+    name: 'NoTargetError',
+    message: `127.0.0.1:${refused}: connect ECONNREFUSED 127.0.0.1:${refused}; "x:y" is not a target`,
+    cause: { code: 'ECONNREFUSED' },
   });
 });
 

@@ -2,7 +2,10 @@ import { expect, test } from '@jest/globals';
 import { FairQueue } from '../../src/stream-handlers/fair-queue.ts';
 
 /** Resolves after one iteration of the event loop. */
-const nextIteration = () => new Promise<void>((resolve) => { setImmediate(resolve); });
+const nextIteration = () =>
+  new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  });
 
 test('what a party brings at once begins a few at a time, in order, and each just once', async () => {
   const turns = new FairQueue<string>(1000);
@@ -18,11 +21,17 @@ test('what a party brings at once begins a few at a time, in order, and each jus
 test('a party that brings little does not wait for another that brings much', async () => {
   const turns = new FairQueue<string>(1000);
   let flooded = 0;
-  for (let i = 0; i < 1000; i++) turns.begin('flood', () => { flooded++; });
+  for (let i = 0; i < 1000; i++) {
+    turns.begin('flood', () => {
+      flooded++;
+    });
+  }
   await nextIteration();
   const before = flooded;
   let begun = false;
-  turns.begin('other', () => { begun = true; });
+  turns.begin('other', () => {
+    begun = true;
+  });
   expect(begun).toBe(true);
   expect(flooded).toBe(before);
 });

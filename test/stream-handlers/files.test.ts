@@ -56,12 +56,20 @@ async function ask(port: number, target: string, options: http.RequestOptions = 
 test('files come with their type, and are asked for again only when they changed', async () => {
   const { port, server, id } = await serving();
   const first = await ask(port, '/hello.txt');
-  expect(first).toMatchObject({ status: 200, body: 'hello, world', headers: { 'content-type': 'text/plain; charset=utf-8', 'content-length': '12', 'accept-ranges': 'bytes' } });
+  expect(first).toMatchObject({
+    status: 200,
+    body: 'hello, world',
+    headers: { 'content-type': 'text/plain; charset=utf-8', 'content-length': '12', 'accept-ranges': 'bytes' },
+  });
   expect(await ask(port, '/hello.txt', { headers: { 'if-none-match': `${first.headers.etag}` } })).toMatchObject({ status: 304, body: '' });
   expect(await ask(port, '/hello.txt', { headers: { 'if-modified-since': `${first.headers['last-modified']}` } })).toMatchObject({ status: 304 });
   expect(await ask(port, '/hello.txt', { headers: { 'if-match': '"other"' } })).toMatchObject({ status: 412 });
   expect(await ask(port, '/hello.txt', { method: 'HEAD' })).toMatchObject({ status: 200, body: '', headers: { 'content-length': '12' } });
-  expect(await ask(port, '/hello.txt', { headers: { range: 'bytes=7-' } })).toMatchObject({ status: 206, body: 'world', headers: { 'content-range': 'bytes 7-11/12' } });
+  expect(await ask(port, '/hello.txt', { headers: { range: 'bytes=7-' } })).toMatchObject({
+    status: 206,
+    body: 'world',
+    headers: { 'content-range': 'bytes 7-11/12' },
+  });
   expect(await ask(port, '/hello.txt', { headers: { range: 'bytes=12-' } })).toMatchObject({ status: 416 });
   expect(await ask(port, '/a%20b%2B%C3%BC.html')).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
   expect(await ask(port, '/inside.txt')).toMatchObject({ status: 200, body: 'hello, world' });
@@ -84,8 +92,19 @@ test('directories are listed without what is hidden, or show their index; one wi
 
 test('dot segments are resolved before the prefix is taken off, so what has the prefix in its middle is not below it', async () => {
   const { port } = await serving({ stripPrefix: '/files' });
-  for (const target of ['/files/hello.txt', '/x/../files/hello.txt', '/files/sub/%2e%2E/hello.txt', '//files/./hello.txt']) expect(await ask(port, target)).toMatchObject({ status: 200, body: 'hello, world' });
-  for (const target of ['/files/../hello.txt', '/files/../files/../hello.txt', '/files/%2e%2e/hello.txt', '/../files/hello.txt', '/files/sub%2f../hello.txt', '/files/sub/..;/hello.txt']) expect(await ask(port, target)).toMatchObject({ status: 404 });
+  for (const target of ['/files/hello.txt', '/x/../files/hello.txt', '/files/sub/%2e%2E/hello.txt', '//files/./hello.txt']) {
+    expect(await ask(port, target)).toMatchObject({ status: 200, body: 'hello, world' });
+  }
+  for (
+    const target of [
+      '/files/../hello.txt',
+      '/files/../files/../hello.txt',
+      '/files/%2e%2e/hello.txt',
+      '/../files/hello.txt',
+      '/files/sub%2f../hello.txt',
+      '/files/sub/..;/hello.txt',
+    ]
+  ) expect(await ask(port, target)).toMatchObject({ status: 404 });
 });
 
 test('the prefix is taken off the URL, and the list leads back below it', async () => {
@@ -98,9 +117,30 @@ test('the prefix is taken off the URL, and the list leads back below it', async 
 });
 
 test.each([
-  '/../secret.txt', '/sub/../../secret.txt', '/%2e%2e/secret.txt', '/..%2fsecret.txt', '/%2e%2e%2fsecret.txt', '/sub/..%2f..%2fsecret.txt', '/%252e%252e/secret.txt',
-  '/..%5csecret.txt', '/.%00./secret.txt', '/hello.txt%00.html', '/%', '/%c0%ae%c0%ae/secret.txt', '/link.txt', '/up/secret.txt', '/up/', '/../site-beside/secret.txt',
-  '/.hidden', '/sub/.%2e/.hidden', '/hello.txt/', '/hello.txt/x', 'http://host/../secret.txt', '/....//secret.txt', `/${'a'.repeat(5000)}`, '/\u0001',
+  '/../secret.txt',
+  '/sub/../../secret.txt',
+  '/%2e%2e/secret.txt',
+  '/..%2fsecret.txt',
+  '/%2e%2e%2fsecret.txt',
+  '/sub/..%2f..%2fsecret.txt',
+  '/%252e%252e/secret.txt',
+  '/..%5csecret.txt',
+  '/.%00./secret.txt',
+  '/hello.txt%00.html',
+  '/%',
+  '/%c0%ae%c0%ae/secret.txt',
+  '/link.txt',
+  '/up/secret.txt',
+  '/up/',
+  '/../site-beside/secret.txt',
+  '/.hidden',
+  '/sub/.%2e/.hidden',
+  '/hello.txt/',
+  '/hello.txt/x',
+  'http://host/../secret.txt',
+  '/....//secret.txt',
+  `/${'a'.repeat(5000)}`,
+  '/\u0001',
 ])('nothing outside the directory is reached: %s', async (target) => {
   const { port } = await serving();
   // Node's client refuses to send some of these.
@@ -167,12 +207,24 @@ test('heads that are too large or too slow are refused, and idle connections are
   huge.write(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
   expect(String(await readAll(huge))).toMatch(/^HTTP\/1\.1 431 /);
 
-  const files = new FileServer([], new LogRecorder().logger, { headersTimeout: 100, requestTimeout: 100, keepAliveTimeout: 100, connectionsCheckingInterval: 30 });
+  const files = new FileServer([], new LogRecorder().logger, {
+    headersTimeout: 100,
+    requestTimeout: 100,
+    keepAliveTimeout: 100,
+    connectionsCheckingInterval: 30,
+  });
   for (const [said, answer] of [['GET / HT', /^HTTP\/1\.1 408 /], ['GET / HTTP/1.1\r\nHost: x\r\n\r\n', /^HTTP\/1\.1 403 [^]*<\/p>\n$/]] as const) {
     const [near, far] = socketPair({ remoteAddress: '', remotePort: 0 });
     let heard = '';
     const over = new Promise<void>((resolve) => {
-      near.attach({ onData: (chunk) => { heard += String(chunk); }, onEnd: () => near.end(), onDrain: () => undefined, onClose: () => resolve() });
+      near.attach({
+        onData: (chunk) => {
+          heard += String(chunk);
+        },
+        onEnd: () => near.end(),
+        onDrain: () => undefined,
+        onClose: () => resolve(),
+      });
     });
     files.serve(far, { path: '/', stripPrefix: '' });
     near.write(Buffer.from(said));

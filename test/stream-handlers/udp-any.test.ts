@@ -20,21 +20,28 @@ async function exchange() {
   const context = { sockets: netBackend, datagrams: new DatagramBudget(), hold: () => () => undefined };
   const quiet = { onControl: () => undefined, onClose: () => undefined };
   const server = new Mux(accepted, 'server', { ...quiet, onOpen: (stream) => stream.reset() });
-  muxes.push(server, new Mux(dialed, 'agent', {
-    ...quiet,
-    onOpen: (stream, payload) => {
-      const request = decodeOpen(payload);
-      if (request) answerRequest(request, stream, context, (error) => expect(error).toBeUndefined());
-    },
-  }));
+  muxes.push(
+    server,
+    new Mux(dialed, 'agent', {
+      ...quiet,
+      onOpen: (stream, payload) => {
+        const request = decodeOpen(payload);
+        if (request) answerRequest(request, stream, context, (error) => expect(error).toBeUndefined());
+      },
+    }),
+  );
   const session = new DatagramSocket({
-    remoteAddress: '', remotePort: 0, budget: new DatagramBudget(),
+    remoteAddress: '',
+    remotePort: 0,
+    budget: new DatagramBudget(),
     onDatagram: (bytes) => {
       const from = readSocksAddress(bytes, 0);
       if (!from) throw new Error('an answer without an address');
       seen.answers.push({ from: from.host, port: from.port, text: bytes.toString('utf8', from.end) });
     },
-    onPeerDropped: (count) => { seen.dropped += count; },
+    onPeerDropped: (count) => {
+      seen.dropped += count;
+    },
     onClose: () => undefined,
   });
   server.open(encodeOpen({ kind: 'udpAny' }))?.join(session);
@@ -52,7 +59,8 @@ test('each datagram goes where it says, and says where it came from', async () =
   session.send(Buffer.concat([socksAddress('127.0.0.1', two.port), Buffer.from('b')]));
   await eventually(() => seen.answers.length, (count) => count === 2);
   expect(seen.answers.toSorted((a, b) => a.text.localeCompare(b.text))).toEqual([
-    { from: '127.0.0.1', port: one.port, text: 'one a' }, { from: '127.0.0.1', port: two.port, text: 'two b' },
+    { from: '127.0.0.1', port: one.port, text: 'one a' },
+    { from: '127.0.0.1', port: two.port, text: 'two b' },
   ]);
   expect([one.senders, two.senders].map(({ length }) => length)).toEqual([1, 1]);
   expect(one.senders).toEqual(two.senders);
@@ -72,7 +80,12 @@ test('an address as SOCKS5 writes it is read back; half of one is none', () => {
   for (const [address, size] of [['192.0.2.7', 7], ['2001:db8::1', 19], ['::ffff:192.0.2.7', 7]] as const) {
     const bytes = socksAddress(address, 53);
     expect(bytes.length).toBe(size);
-    expect(readSocksAddress(Buffer.concat([Buffer.alloc(3), bytes, Buffer.alloc(1)]), 3)).toMatchObject({ host: address.replace('::ffff:', ''), port: 53, numeric: true, end: 3 + size });
+    expect(readSocksAddress(Buffer.concat([Buffer.alloc(3), bytes, Buffer.alloc(1)]), 3)).toMatchObject({
+      host: address.replace('::ffff:', ''),
+      port: 53,
+      numeric: true,
+      end: 3 + size,
+    });
     for (let cut = 0; cut < size; cut++) expect(readSocksAddress(bytes.subarray(0, cut), 0)).toBeUndefined();
   }
   expect(readSocksAddress(Buffer.from([3, 1, 97, 0, 80]), 0)).toEqual({ host: 'a', port: 80, numeric: false, end: 5 });

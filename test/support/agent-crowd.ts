@@ -16,7 +16,12 @@ for (let index = Number(first); index < Number(first) + Number(count); index++) 
     },
   });
   const agent = new Agent({
-    server: { host: '127.0.0.1', port: Number(port) }, ...(fingerprint && { tls: { fingerprint } }), vkey: `key${index}`, log, version: '0.1.0', sockets: onreadBackend,
+    server: { host: '127.0.0.1', port: Number(port) },
+    ...(fingerprint && { tls: { fingerprint } }),
+    vkey: `key${index}`,
+    log,
+    version: '0.1.0',
+    sockets: onreadBackend,
   });
   void agent.run();
 }

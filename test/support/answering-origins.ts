@@ -27,15 +27,27 @@ export interface AnsweringOrigin {
 /** What node:http answers, by path. */
 const answers: Readonly<Record<string, (response: http.ServerResponse, body: string) => void>> = {
   '/length': (response) => response.writeHead(200, { 'Content-Length': 5 }).end('hello'),
-  '/chunks': (response) => { response.writeHead(200, { 'X-Spelled-So': 'yes' }).write('hel'); response.end('lo'); },
-  '/trailer': (response) => { response.writeHead(200, { Trailer: 'X-Sum' }).write('hello'); response.addTrailers({ 'X-Sum': '1' }); response.end(); },
+  '/chunks': (response) => {
+    response.writeHead(200, { 'X-Spelled-So': 'yes' }).write('hel');
+    response.end('lo');
+  },
+  '/trailer': (response) => {
+    response.writeHead(200, { Trailer: 'X-Sum' }).write('hello');
+    response.addTrailers({ 'X-Sum': '1' });
+    response.end();
+  },
   '/hints': (response) => response.writeEarlyHints({ link: '</a.css>; rel=preload' }, () => response.end('ok')),
   '/close': (response) => response.writeHead(200, { Connection: 'close' }).end('bye'),
   '/cookies': (response) => response.writeHead(200, ['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2']).end(),
   '/none': (response) => response.writeHead(204).end(),
   '/same': (response) => response.writeHead(304, { ETag: '"1"' }).end(),
-  '/processing': (response) => { response.writeProcessing(); response.end('done'); },
-  '/break': (response) => { response.writeHead(200, { 'Content-Length': 10 }).write('abc', () => response.destroy()); },
+  '/processing': (response) => {
+    response.writeProcessing();
+    response.end('done');
+  },
+  '/break': (response) => {
+    response.writeHead(200, { 'Content-Length': 10 }).write('abc', () => response.destroy());
+  },
 };
 
 /** node:http, as lenient as it can be made: echoes the body where nothing else is said. */
@@ -46,7 +58,12 @@ export async function startNodeOrigin(): Promise<AnsweringOrigin> {
     response.sendDate = false;
     const body = await text(request.setEncoding('latin1')).catch(() => undefined);
     // Cut off: not a request. It is reported all the same, so that a smuggled one would be seen.
-    taken.add({ line: `${request.method} ${request.url} HTTP/${request.httpVersion}`, fields: pairs(request.rawHeaders), body: body ?? '(cut off)', trailers: pairs(request.rawTrailers) });
+    taken.add({
+      line: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
+      fields: pairs(request.rawHeaders),
+      body: body ?? '(cut off)',
+      trailers: pairs(request.rawTrailers),
+    });
     const answer = answers[request.url?.split('?')[0] ?? ''];
     if (answer) answer(response, body ?? '');
     else response.end(body, 'latin1');
@@ -64,7 +81,9 @@ export async function startNodeOrigin(): Promise<AnsweringOrigin> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    target: `127.0.0.1:${portOf(server)}`, taken: taken.list, took: () => taken.next(),
+    target: `127.0.0.1:${portOf(server)}`,
+    taken: taken.list,
+    took: () => taken.next(),
     async close() {
       server.closeAllConnections();
       server.close();
@@ -85,7 +104,11 @@ export async function startNginxOrigin(): Promise<AnsweringOrigin> {
   const taken = new Taken();
   const log = createSocket('udp4', (message) => {
     const { line, body, status, ...fields } = logged.parse(JSON.parse(message.toString().slice(message.indexOf('{'))));
-    taken.add({ line: line === '' ? `(status ${status})` : line, fields: Object.entries(fields).flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}`])), body });
+    taken.add({
+      line: line === '' ? `(status ${status})` : line,
+      fields: Object.entries(fields).flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}`])),
+      body,
+    });
   });
   log.bind(0, '127.0.0.1');
   await once(log, 'listening');
@@ -98,7 +121,9 @@ export async function startNginxOrigin(): Promise<AnsweringOrigin> {
   }
   const config = path.join(directory, 'nginx.conf');
   const fields = LOGGED.map((name) => `"${name}":"$http_${name}"`).join(',');
-  writeFileSync(config, `
+  writeFileSync(
+    config,
+    `
     daemon off; master_process off; pid ${directory}/pid; error_log stderr crit;
     events { worker_connections 512; }
     http {
@@ -118,11 +143,14 @@ export async function startNginxOrigin(): Promise<AnsweringOrigin> {
         location /packed { alias ${root}/many.html; gzip on; gzip_types text/plain; gzip_min_length 1; gzip_http_version 1.1; }
         location /once { keepalive_timeout 0; return 200 "once\\n"; }
       }
-    }`);
+    }`,
+  );
   const child = new Child(programPath('nginx'), ['-c', config, '-e', path.join(directory, 'errors')]);
   await answering(port, child);
   return {
-    target: `127.0.0.1:${port}`, taken: taken.list, took: () => taken.next(),
+    target: `127.0.0.1:${port}`,
+    taken: taken.list,
+    took: () => taken.next(),
     async close() {
       await child.end();
       log.close();

@@ -19,7 +19,9 @@ export function apart(engine: EngineFace): EngineFace {
     }
   };
   return {
-    get modes() { return structuredClone(engine.modes); },
+    get modes() {
+      return structuredClone(engine.modes);
+    },
     reservePort: across((request) => engine.reservePort(request)),
     releasePort: across((leaseId) => engine.releasePort(leaseId)),
     apply: across((change) => engine.apply(change)),
@@ -57,7 +59,9 @@ export function apart(engine: EngineFace): EngineFace {
 function plain<T>(value: T): T {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null && !Array.isArray(value)) throw new Error(`an object that is not plain data crosses the engine's face: ${Object.prototype.toString.call(value)}`);
+  if (prototype !== Object.prototype && prototype !== null && !Array.isArray(value)) {
+    throw new Error(`an object that is not plain data crosses the engine's face: ${Object.prototype.toString.call(value)}`);
+  }
   for (const part of Object.values(value)) plain(part);
   return value;
 }

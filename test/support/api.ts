@@ -69,7 +69,10 @@ export const testAuthKey = 'the key of the tests';
 export const testAdminPassword = 'the password of the tests';
 
 /** The settings a test may choose. */
-export type ApiSettings = LegacyOptions['settings'] & CallerOptions['settings'] & { readonly allowLocalProxy: boolean; readonly trustedProxies: readonly string[] };
+export type ApiSettings = LegacyOptions['settings'] & CallerOptions['settings'] & {
+  readonly allowLocalProxy: boolean;
+  readonly trustedProxies: readonly string[];
+};
 
 /** Starts the API while a suite runs. */
 export interface TestApis {
@@ -105,17 +108,49 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
   const clock: Api['clock'] = { now: undefined };
   const now = () => clock.now ?? Date.now();
   const services = createServices({
-    store, engine: apart(engine), attempts: new Attempts(), freshState: () => Promise.resolve(), log: log.logger, now,
-    settings: { version: '0.0.0', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, hostPorts: { httpPort: 80, httpsPort: 443 }, allowLocalProxy: settings.allowLocalProxy ?? false, adminUsername: 'admin', publicUrl: '' },
+    store,
+    engine: apart(engine),
+    attempts: new Attempts(),
+    freshState: () => Promise.resolve(),
+    log: log.logger,
+    now,
+    settings: {
+      version: '0.0.0',
+      bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } },
+      hostPorts: { httpPort: 80, httpsPort: 443 },
+      allowLocalProxy: settings.allowLocalProxy ?? false,
+      adminUsername: 'admin',
+      publicUrl: '',
+    },
   });
-  const used = { authKey: testAuthKey, authCryptKey: 'sixteen letters.', apiAuthFailureStatus: 401, basePath: '', adminUsername: 'admin', adminPassword: testAdminPassword, allowVkeyLogin: false, allowLocalProxy: false, trustedProxies: [], ...settings } as const;
+  const used = {
+    authKey: testAuthKey,
+    authCryptKey: 'sixteen letters.',
+    apiAuthFailureStatus: 401,
+    basePath: '',
+    adminUsername: 'admin',
+    adminPassword: testAdminPassword,
+    allowVkeyLogin: false,
+    allowLocalProxy: false,
+    trustedProxies: [],
+    ...settings,
+  } as const;
   const callers = createCallers({ services, settings: used });
   let requests = 0;
   const legacy = createLegacyRouter({
-    schema, log: log.logger, now, settings: used, callers, nextSlice: (address) => services.timeSlices.next(address),
+    schema,
+    log: log.logger,
+    now,
+    settings: used,
+    callers,
+    nextSlice: (address) => services.timeSlices.next(address),
     contextFor: (caller) => createContext(services, caller, String(++requests)),
   });
-  const app = express().disable('x-powered-by').set('trust proxy', used.trustedProxies).use(forwardedFields(used.trustedProxies)).use(used.basePath === '' ? '/' : used.basePath, legacy, express.Router().use('/graphql', createGraphql({ services, settings: used, callers })));
+  const app = express().disable('x-powered-by').set('trust proxy', used.trustedProxies).use(forwardedFields(used.trustedProxies)).use(
+    used.basePath === '' ? '/' : used.basePath,
+    legacy,
+    express.Router().use('/graphql', createGraphql({ services, settings: used, callers })),
+  );
   const server = app.listen(0, '127.0.0.1');
   // On a slow machine fetch would now and then use a connection that is being closed for having been idle.
   server.keepAliveTimeout = 0;
@@ -125,13 +160,32 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
 
   const forget = () => {
     services.attempts.free({ kind: 'address', source: '127.0.0.1' }, now());
-    for (const state of [engine.clients, engine.wantedClients, engine.wantedTunnels, engine.wantedHosts, engine.taken, engine.forbidden, engine.broken, engine.refusals, engine.health]) state.clear();
+    for (
+      const state of [
+        engine.clients,
+        engine.wantedClients,
+        engine.wantedTunnels,
+        engine.wantedHosts,
+        engine.taken,
+        engine.forbidden,
+        engine.broken,
+        engine.refusals,
+        engine.health,
+      ]
+    ) state.clear();
   };
   const host = `127.0.0.1:${address.port}`;
   const url = `http://${host}${used.basePath}`;
   const call: Api['call'] = (path, parameters = {}, options = {}) => send(`${url}${path}`, parameters, options);
   return {
-    url, host, store, engine, log, clock, call, attempts: services.attempts,
+    url,
+    host,
+    store,
+    engine,
+    log,
+    clock,
+    call,
+    attempts: services.attempts,
     signed: (path, parameters, options) => call(path, { ...signature(used.authKey, now()), ...parameters }, options),
     async reset() {
       await emptyStore(store);
@@ -139,10 +193,11 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
     },
     forget,
     endSubscriptions: () => services.live.close(),
-    stop: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
 
@@ -163,9 +218,12 @@ async function send(url: string, parameters: CallParameters, { method = 'POST', 
 
 function bodyOf(texts: Array<[string, string]>, parameters: CallParameters, encoding: Encoding, headers: Readonly<Record<string, string>>) {
   switch (encoding) {
-    case 'query': return { headers };
-    case 'urlencoded': return { headers, body: new URLSearchParams(texts) };
-    case 'json': return { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(parameters) };
+    case 'query':
+      return { headers };
+    case 'urlencoded':
+      return { headers, body: new URLSearchParams(texts) };
+    case 'json':
+      return { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(parameters) };
     case 'multipart': {
       const body = new FormData();
       for (const [name, value] of texts) body.append(name, value);

@@ -21,7 +21,19 @@ export function testBrowser(more: readonly string[] = []): { open(url: string): 
     browser = await puppeteer.launch({
       executablePath: programPath('chromium'),
       // One process for what needs none of its own: to start each takes a second of a processor.
-      args: ['--in-process-gpu', '--disable-extensions', '--renderer-process-limit=1', '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', '--disable-dev-shm-usage', ...more],
+      args: [
+        '--in-process-gpu',
+        '--disable-extensions',
+        '--renderer-process-limit=1',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--no-first-run',
+        '--disable-dev-shm-usage',
+        ...more,
+      ],
     });
   }, 60_000);
   afterEach(async () => {

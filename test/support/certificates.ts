@@ -91,9 +91,16 @@ kMEQPeS974dBVyiA3EZeEce6hUndZsJPX7p6isHm3ARuwM4tFeuB0lTr
 };
 
 /** Makes a self-signed certificate, valid for a year by default. */
-export async function makeCertificate(names: readonly string[], { from = new Date(Date.now() - 60_000), to = new Date(Date.now() + 365 * 86_400_000) }: { readonly from?: Date; readonly to?: Date } = {}): Promise<TestCertificate> {
+export async function makeCertificate(
+  names: readonly string[],
+  { from = new Date(Date.now() - 60_000), to = new Date(Date.now() + 365 * 86_400_000) }: { readonly from?: Date; readonly to?: Date } = {},
+): Promise<TestCertificate> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: names[0] ?? '' }], {
-    keyType: 'ec', curve: 'P-256', algorithm: 'sha256', notBeforeDate: from, notAfterDate: to,
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    notBeforeDate: from,
+    notAfterDate: to,
     extensions: [{ name: 'subjectAltName', altNames: names.map((value) => ({ type: 2, value })) }],
   });
   return { certificate: `${cert.trim()}\n`, key: `${key.trim()}\n` };

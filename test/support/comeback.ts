@@ -50,14 +50,27 @@ export async function measureComeback({ agents, processes, outageMs, tls = false
   await seedClients(store, agents);
   await store.close();
   const holdFile = path.join(dataDir, 'hold');
-  const environment = { NODE_OPTIONS: `--import ${monitor}`, HOLD_FILE: holdFile, ADIT_LOG_LEVEL: 'warn', ...(databaseUrl && { ADIT_DATABASE_URL: databaseUrl }) };
+  const environment = {
+    NODE_OPTIONS: `--import ${monitor}`,
+    HOLD_FILE: holdFile,
+    ADIT_LOG_LEVEL: 'warn',
+    ...(databaseUrl && { ADIT_DATABASE_URL: databaseUrl }),
+  };
   const server = await startServer({ dataDir, environment });
   const { bridgePort, tlsPort, httpPort, fingerprint } = server;
   const share = Math.ceil(agents / processes);
-  const crowds = Array.from({ length: processes }, (_, index) => new Child(process.execPath, [
-    '--import', tsx, crowd, String(tls ? tlsPort : bridgePort), String(index * share + 1), String(Math.min(share, agents - index * share)), ...(tls ? [fingerprint] : []),
-  ]));
-  const events = (from = 0) => crowds.flatMap(({ output }) => output.split('\n').slice(0, -1).map((text) => line.parse(JSON.parse(text)))).filter(({ at }) => at >= from);
+  const crowds = Array.from({ length: processes }, (_, index) =>
+    new Child(process.execPath, [
+      '--import',
+      tsx,
+      crowd,
+      String(tls ? tlsPort : bridgePort),
+      String(index * share + 1),
+      String(Math.min(share, agents - index * share)),
+      ...(tls ? [fingerprint] : []),
+    ]));
+  const events = (from = 0) =>
+    crowds.flatMap(({ output }) => output.split('\n').slice(0, -1).map((text) => line.parse(JSON.parse(text)))).filter(({ at }) => at >= from);
   const back = (from: number) => new Map(events(from).filter(({ event }) => event === 'connected').toReversed().map(({ agent, at }) => [agent, at - from]));
   const all = async (from: number) => {
     while (back(from).size < agents) await delay(50);
@@ -73,7 +86,13 @@ export async function measureComeback({ agents, processes, outageMs, tls = false
     const times = [...back(from).values()].toSorted((one, other) => one - other);
     again.child.kill('SIGUSR2');
     const at = (share: number) => times[Math.min(times.length - 1, Math.ceil(times.length * share) - 1)] ?? 0;
-    return { p50: at(0.5), p99: at(0.99), max: times.at(-1) ?? 0, longestHold: longest(await holdsIn(holdFile), from), sentAway: events(from).filter(({ reason }) => reason.startsWith('refused')).length };
+    return {
+      p50: at(0.5),
+      p99: at(0.99),
+      max: times.at(-1) ?? 0,
+      longestHold: longest(await holdsIn(holdFile), from),
+      sentAway: events(from).filter(({ reason }) => reason.startsWith('refused')).length,
+    };
   } finally {
     await endChildren();
   }

@@ -64,7 +64,8 @@ export const origin = {
   seesReset: { who: 'origin', does: 'seesReset' },
   accepts: { who: 'origin', does: 'accepts' },
   took: (line: string, fields: readonly string[], body = '', trailers?: readonly string[]): Step => (
-    { who: 'origin', does: 'took', request: { line, fields, body, ...(trailers && { trailers }) } }),
+    { who: 'origin', does: 'took', request: { line, fields, body, ...(trailers && { trailers }) } }
+  ),
 } as const;
 
 /** A head, or a part of a chunked body: lines, and an empty one. */
@@ -78,7 +79,12 @@ export function request(line: string, ...fields: readonly string[]): string {
 }
 
 /** What the server says of a visitor, in front of the host's own headers. */
-export const visitorFields: readonly string[] = ['X-Forwarded-For: 127.0.0.1', 'X-Real-IP: 127.0.0.1', 'X-Forwarded-Proto: http', 'X-Forwarded-Host: example.test'];
+export const visitorFields: readonly string[] = [
+  'X-Forwarded-For: 127.0.0.1',
+  'X-Real-IP: 127.0.0.1',
+  'X-Forwarded-Proto: http',
+  'X-Forwarded-Host: example.test',
+];
 
 /** The same request as the origin gets it. */
 export function forwarded(line: string, ...fields: readonly string[]): string {

@@ -26,7 +26,13 @@ export async function converse({ from = '127.0.0.1', steps }: Conversation, port
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       const origins = part.raw?.connections.map(({ unread }) => unread.slice(0, 500)) ?? [];
-      reject(new Error(`step ${at} (${JSON.stringify(steps[at] ?? 'the end').slice(0, 500)}) does not happen; not asked for: ${JSON.stringify({ visitor: visitor.unread.slice(0, 500), origins })}`));
+      reject(
+        new Error(
+          `step ${at} (${JSON.stringify(steps[at] ?? 'the end').slice(0, 500)}) does not happen; not asked for: ${
+            JSON.stringify({ visitor: visitor.unread.slice(0, 500), origins })
+          }`,
+        ),
+      );
     }, TIMEOUT_MS);
   });
   try {
@@ -53,17 +59,37 @@ export async function converse({ from = '127.0.0.1', steps }: Conversation, port
 }
 
 /** Does a step at its end of the conversation. */
-async function perform(step: Exclude<Step, { does: 'accepts' | 'took' }>, end: RecordedSocket, settle: (seen: string) => string = (seen) => seen): Promise<void> {
+async function perform(
+  step: Exclude<Step, { does: 'accepts' | 'took' }>,
+  end: RecordedSocket,
+  settle: (seen: string) => string = (seen) => seen,
+): Promise<void> {
   switch (step.does) {
-    case 'says': end.socket.write(step.text, 'latin1'); return;
-    case 'ends': end.socket.end(); return;
-    case 'resets': end.socket.resetAndDestroy(); return;
-    case 'sees': expect(await end.take(step.text, settle)).toBe(step.text); return;
-    case 'seesEnd': expect({ end: await end.ended(), unread: end.unread }).toEqual({ end: 'end', unread: '' }); return;
-    case 'seesReset': expect({ end: await end.ended(), unread: end.unread }).toEqual({ end: 'reset', unread: '' }); return;
+    case 'says':
+      end.socket.write(step.text, 'latin1');
+      return;
+    case 'ends':
+      end.socket.end();
+      return;
+    case 'resets':
+      end.socket.resetAndDestroy();
+      return;
+    case 'sees':
+      expect(await end.take(step.text, settle)).toBe(step.text);
+      return;
+    case 'seesEnd':
+      expect({ end: await end.ended(), unread: end.unread }).toEqual({ end: 'end', unread: '' });
+      return;
+    case 'seesReset':
+      expect({ end: await end.ended(), unread: end.unread }).toEqual({ end: 'reset', unread: '' });
+      return;
     case 'isRefused': {
       const { status, head, body } = await end.takeResponse();
-      expect({ status, closing: /\r\nConnection: close\r\n/.test(head), body }).toEqual({ status: step.status, closing: step.closing, body: expect.stringMatching(step.body) });
+      expect({ status, closing: /\r\nConnection: close\r\n/.test(head), body }).toEqual({
+        status: step.status,
+        closing: step.closing,
+        body: expect.stringMatching(step.body),
+      });
     }
   }
 }
@@ -73,5 +99,8 @@ async function over(visitor: RecordedSocket, raw: RawOrigin | undefined, expecte
   visitor.socket.end();
   for (const { socket } of raw?.connections ?? []) socket.end();
   await Promise.all([visitor.closed, ...raw?.connections.map(({ closed }) => closed) ?? []]);
-  expect({ visitor: visitor.unread, origins: raw?.connections.map(({ unread }) => unread) }).toEqual({ visitor: '', origins: raw && Array.from({ length: expected }, () => '') });
+  expect({ visitor: visitor.unread, origins: raw?.connections.map(({ unread }) => unread) }).toEqual({
+    visitor: '',
+    origins: raw && Array.from({ length: expected }, () => ''),
+  });
 }

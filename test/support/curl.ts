@@ -12,10 +12,15 @@ export interface CurlResult {
 /** Runs curl without the user's settings; `input` is its standard input. */
 export function curl(args: readonly string[], input = ''): Promise<CurlResult> {
   return new Promise((resolve, reject) => {
-    const child = execFile(programPath('curl'), ['-q', '-sS', '--max-time', '20', ...args], { env: {}, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-      if (error && typeof error.code !== 'number') reject(error);
-      else resolve({ code: error && typeof error.code === 'number' ? error.code : 0, stdout, stderr });
-    });
+    const child = execFile(
+      programPath('curl'),
+      ['-q', '-sS', '--max-time', '20', ...args],
+      { env: {}, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        if (error && typeof error.code !== 'number') reject(error);
+        else resolve({ code: error && typeof error.code === 'number' ? error.code : 0, stdout, stderr });
+      },
+    );
     child.stdin?.end(input);
   });
 }

@@ -47,7 +47,11 @@ export function testDatabases(dialect: Dialect): TestDatabases {
   const directories: string[] = [];
   const stores: TestStore[] = [];
   let server: PostgresqlServer | undefined;
-  if (dialect === 'postgresql') beforeAll(async () => { server = await startPostgresql(); }, 30_000);
+  if (dialect === 'postgresql') {
+    beforeAll(async () => {
+      server = await startPostgresql();
+    }, 30_000);
+  }
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
     await server?.stop();
@@ -72,7 +76,9 @@ export function testDatabases(dialect: Dialect): TestDatabases {
   // To empty a store takes a tenth of what a new one does.
   const idle: TestStore[] = [];
   let ofThisTest: TestStore[] | undefined;
-  beforeEach(() => { ofThisTest = []; });
+  beforeEach(() => {
+    ofThisTest = [];
+  });
   afterEach(() => {
     idle.push(...ofThisTest ?? []);
     ofThisTest = undefined;
@@ -84,7 +90,8 @@ export function testDatabases(dialect: Dialect): TestDatabases {
     return store;
   };
   return {
-    dialect, create,
+    dialect,
+    create,
     async openEmpty() {
       const used = idle.pop();
       if (used) await emptyStore(used);

@@ -64,12 +64,18 @@ export async function startDatagramFlood({ server, clientId }: Limited): Promise
   await target.says(/received [1-9]/);
   const last = ({ output }: Child) => Number(/(\d+)\s*$/.exec(output)?.[1] ?? 0);
   return {
-    get sent() { return last(source); },
-    get received() { return last(target); },
+    get sent() {
+      return last(source);
+    },
+    get received() {
+      return last(target);
+    },
     dropped: async () => {
       const { auth_key, timestamp } = signedNow();
       const answer = await fetch(`http://127.0.0.1:${server.httpPort}/graphql?auth_key=${auth_key}&timestamp=${timestamp}`, {
-        method: 'POST', headers: { 'content-type': 'application/json', connection: 'close' }, body: JSON.stringify({ query: `{ tunnel(id: ${tunnel.id}) { runtime { dropped } } }` }),
+        method: 'POST',
+        headers: { 'content-type': 'application/json', connection: 'close' },
+        body: JSON.stringify({ query: `{ tunnel(id: ${tunnel.id}) { runtime { dropped } } }` }),
       });
       return runtime.parse(await answer.json()).data.tunnel.runtime.dropped;
     },

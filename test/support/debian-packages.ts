@@ -1,9 +1,30 @@
 /** The Debian package of every program, and module of nginx, that suites and benchmarks ask for. `.ci/run` has to list each. */
 export const debianPackages = {
-  bash: 'bash', caddy: 'caddy', chromium: 'chromium', conntrack: 'conntrack', curl: 'curl', dig: 'bind9-dnsutils', h2load: 'nghttp2-client', haproxy: 'haproxy',
-  initdb: 'postgresql', ip: 'iproute2', iperf3: 'iperf3', md5sum: 'coreutils', nft: 'nftables', nginx: 'nginx', 'ngx_stream_module.so': 'libnginx-mod-stream',
-  od: 'coreutils', pebble: 'pebble', 'pebble-challtestsrv': 'pebble', python3: 'python3', sed: 'sed', ssh: 'openssh-client', 'ssh-keygen': 'openssh-client',
-  sshd: 'openssh-server', wget: 'wget', wrk: 'wrk',
+  bash: 'bash',
+  caddy: 'caddy',
+  chromium: 'chromium',
+  conntrack: 'conntrack',
+  curl: 'curl',
+  dig: 'bind9-dnsutils',
+  h2load: 'nghttp2-client',
+  haproxy: 'haproxy',
+  initdb: 'postgresql',
+  ip: 'iproute2',
+  iperf3: 'iperf3',
+  md5sum: 'coreutils',
+  nft: 'nftables',
+  nginx: 'nginx',
+  'ngx_stream_module.so': 'libnginx-mod-stream',
+  od: 'coreutils',
+  pebble: 'pebble',
+  'pebble-challtestsrv': 'pebble',
+  python3: 'python3',
+  sed: 'sed',
+  ssh: 'openssh-client',
+  'ssh-keygen': 'openssh-client',
+  sshd: 'openssh-server',
+  wget: 'wget',
+  wrk: 'wrk',
 } as const satisfies Readonly<Record<string, string>>;
 
 /** A program that a suite may ask for. */
@@ -13,5 +34,7 @@ export type Program = keyof typeof debianPackages;
 export function missingPrograms(programs: readonly Program[]): string {
   const packages = [...new Set(programs.map((program) => debianPackages[program]))].toSorted();
   const lines = packages.map((name) => `"  ${name}"`).join(' and ');
-  return `${programs.join(', ')} ${programs.length === 1 ? 'is' : 'are'} missing: run apt-get install ${packages.join(' ')}; the list of packages in .ci/run needs the ${packages.length === 1 ? 'line' : 'lines'} ${lines}`;
+  return `${programs.join(', ')} ${programs.length === 1 ? 'is' : 'are'} missing: run apt-get install ${
+    packages.join(' ')
+  }; the list of packages in .ci/run needs the ${packages.length === 1 ? 'line' : 'lines'} ${lines}`;
 }

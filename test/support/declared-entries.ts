@@ -6,11 +6,30 @@ import { declaredHost, type DeclaredHost, declaredTunnel, type DeclaredTunnel } 
  */
 
 const plainTunnel = declaredTunnel.parse({
-  mode: 'tcp', port: 0, serverIp: '', targets: ['127.0.0.1:1'], password: '', localPath: '', stripPrefix: '', proxyProtocol: '', remark: '',
+  mode: 'tcp',
+  port: 0,
+  serverIp: '',
+  targets: ['127.0.0.1:1'],
+  password: '',
+  localPath: '',
+  stripPrefix: '',
+  proxyProtocol: '',
+  remark: '',
 });
 const plainHost = declaredHost.parse({
-  host: 'a.example', platformDomainId: '', platformPrefix: '', location: '/', scheme: 'all', targets: ['127.0.0.1:1'], headers: [], hostChange: '',
-  certificate: '', privateKey: '', autoHttps: false, acme: false, remark: '',
+  host: 'a.example',
+  platformDomainId: '',
+  platformPrefix: '',
+  location: '/',
+  scheme: 'all',
+  targets: ['127.0.0.1:1'],
+  headers: [],
+  hostChange: '',
+  certificate: '',
+  privateKey: '',
+  autoHttps: false,
+  acme: false,
+  remark: '',
 });
 
 /** A tunnel as an agent declares it: tcp, on any port, to port 1 of the agent's machine by default. */

@@ -49,10 +49,13 @@ const NOBODY = '192.0.2.1';
 export async function seedDevelopment(server: ServerProcess, targets: DevelopmentTargets, firstPort: number): Promise<DevelopmentData> {
   let ports = 0;
   const port = () => firstPort === 0 ? 0 : firstPort + ports++;
-  const user = (username: string, more: Parameters = {}) => write(server, '/user/add/', { username, password: USER_PASSWORD, remark: `${username}'s team`, ...more });
+  const user = (username: string, more: Parameters = {}) =>
+    write(server, '/user/add/', { username, password: USER_PASSWORD, remark: `${username}'s team`, ...more });
   const client = (remark: string, vkey: string, more: Parameters = {}) => write(server, '/client/add/', { remark, vkey, ...more });
-  const tunnel = (clientId: number, type: string, remark: string, more: Parameters = {}) => write(server, '/index/add/', { client_id: clientId, type, remark, port: port(), target: targets.tcpEcho, ...more });
-  const addHost = (clientId: number, name: string, more: Parameters = {}) => write(server, '/index/addhost/', { client_id: clientId, host: name, target: targets.web, remark: name, scheme: 'all', ...more });
+  const tunnel = (clientId: number, type: string, remark: string, more: Parameters = {}) =>
+    write(server, '/index/add/', { client_id: clientId, type, remark, port: port(), target: targets.tcpEcho, ...more });
+  const addHost = (clientId: number, name: string, more: Parameters = {}) =>
+    write(server, '/index/addhost/', { client_id: clientId, host: name, target: targets.web, remark: name, scheme: 'all', ...more });
   const host = async (clientId: number, name: string, more: Parameters = {}): Promise<string> => {
     await addHost(clientId, name, more);
     return name;
@@ -64,7 +67,10 @@ export async function seedDevelopment(server: ServerProcess, targets: Developmen
   };
 
   const [alice, bob] = [await user('alice', { max_client: 10, max_tunnel: 100 }), await user('bob')];
-  const [office, home] = [await client('office', AGENT_KEYS[0], { user_id: alice, config_conn_allow: 1 }), await client('home', AGENT_KEYS[1], { user_id: bob, rate_limit: 20_480, compress: 1 })];
+  const [office, home] = [
+    await client('office', AGENT_KEYS[0], { user_id: alice, config_conn_allow: 1 }),
+    await client('home', AGENT_KEYS[1], { user_id: bob, rate_limit: 20_480, compress: 1 }),
+  ];
   const tunnels = {
     tcp: await tunnel(office, 'tcp', 'echo'),
     udp: await tunnel(office, 'udp', 'datagrams', { target: targets.udpEcho }),
@@ -75,7 +81,8 @@ export async function seedDevelopment(server: ServerProcess, targets: Developmen
     p2p: await tunnel(home, 'p2p', 'past the server', { password: 'the password of the p2p tunnel' }),
   };
   const hosts = [
-    await host(office, 'web.localhost.example'), await host(home, '*.p.example.com', { cert_file_path: covering.certificate, key_file_path: covering.key }),
+    await host(office, 'web.localhost.example'),
+    await host(home, '*.p.example.com', { cert_file_path: covering.certificate, key_file_path: covering.key }),
     await host(office, 'tls.localhost.example', { target: targets.https, scheme: 'https' }),
   ];
 
@@ -107,7 +114,9 @@ async function exhausted(server: ServerProcess, { web }: DevelopmentTargets, por
   const request = http.get({ host: '127.0.0.1', port: server.hostsPort, path: '/large', headers: { host: name }, agent: false });
   request.on('response', (response) => response.resume());
   request.on('error', () => undefined); // it is cut off at the limit
-  await new Promise((resolve) => { request.on('close', resolve); });
+  await new Promise((resolve) => {
+    request.on('close', resolve);
+  });
   await agent.end();
   return id;
 }

@@ -9,16 +9,22 @@ export class EmptySocket implements ByteSocket {
   ended = false;
   destroyed = false;
   sink: SocketSink | undefined;
-  attach(sink: SocketSink): void { this.sink = sink; }
-  unread(): void { throw new Error('nothing is read too far'); }
+  attach(sink: SocketSink): void {
+    this.sink = sink;
+  }
+  unread(): void {
+    throw new Error('nothing is read too far');
+  }
   write(chunk: Buffer, taken?: () => void): boolean {
     this.received += chunk.toString('hex');
     taken?.();
     return true;
   }
-  pause(): void { /* nothing comes */ }
-  resume(): void { /* nothing comes */ }
-  end(): void { this.ended = true; }
+  pause(): void {/* nothing comes */}
+  resume(): void {/* nothing comes */}
+  end(): void {
+    this.ended = true;
+  }
   destroy(): void {
     if (this.destroyed) return;
     this.destroyed = true;

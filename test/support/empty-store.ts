@@ -16,7 +16,7 @@ export async function emptyStore({ db, dialect }: TestStore): Promise<void> {
 
 /** What the test before left to be written in the background can lock the same tables in another order: one of the two gives way. */
 async function untilNoDeadlock(work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1;; attempt++) {
     try {
       await work();
       return;

@@ -1,4 +1,25 @@
-import type { CertificateQuestion, CertificateState, ClientState, ConnectionsPage, ConnectionState, EngineChange, EngineEvent, EngineFace, HealthState, PortLease, PortRefusal, HostState, Traffic, PortRequest, Refusals, RowRange, TunnelState, WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import type {
+  CertificateQuestion,
+  CertificateState,
+  ClientState,
+  ConnectionsPage,
+  ConnectionState,
+  EngineChange,
+  EngineEvent,
+  EngineFace,
+  HealthState,
+  PortLease,
+  PortRefusal,
+  HostState,
+  Traffic,
+  PortRequest,
+  Refusals,
+  RowRange,
+  TunnelState,
+  WantedClient,
+  WantedHost,
+  WantedTunnel,
+} from '../../src/engine/face.ts';
 import { visitorKeyOf } from '../../src/rules/vkey.ts';
 
 /** An engine without sockets: keeps what is wanted, lends ports, and does as the test says. */
@@ -55,7 +76,9 @@ export class FakeEngine implements EngineFace {
     await this.beforeApply(change);
     this.applied.push(change);
     switch (change.kind) {
-      case 'client': this.wantedClients.set(change.client.id, change.client); break;
+      case 'client':
+        this.wantedClients.set(change.client.id, change.client);
+        break;
       case 'clientRemoved':
         this.wantedClients.delete(change.id);
         for (const { id, clientId } of this.wantedTunnels.values()) if (clientId === change.id) this.wantedTunnels.delete(id);
@@ -65,12 +88,19 @@ export class FakeEngine implements EngineFace {
         if (change.lease) this.openLeases.delete(change.lease.id);
         this.wantedTunnels.set(change.tunnel.id, change.tunnel);
         break;
-      case 'tunnelRemoved': this.wantedTunnels.delete(change.id); break;
-      case 'host': this.wantedHosts.set(change.host.id, change.host); break;
-      case 'hostRemoved': this.wantedHosts.delete(change.id); break;
+      case 'tunnelRemoved':
+        this.wantedTunnels.delete(change.id);
+        break;
+      case 'host':
+        this.wantedHosts.set(change.host.id, change.host);
+        break;
+      case 'hostRemoved':
+        this.wantedHosts.delete(change.id);
+        break;
       case 'trafficReset':
       case 'blackIpList':
-      case 'serverName': break;
+      case 'serverName':
+        break;
     }
   }
 
@@ -120,7 +150,18 @@ export class FakeEngine implements EngineFace {
     if (wanted === undefined) return undefined;
     const broken = this.broken.has(id);
     const error = broken ? 'its port is occupied' : '';
-    return { running: wanted.enabled && !broken, error, connections: 0, refusals: this.refusals.get(id) ?? {}, rate: 0, inletBytes: 0, exportBytes: 0, dropped: 0, visitors: [], health: this.health.get(`tunnel ${id}`) ?? null };
+    return {
+      running: wanted.enabled && !broken,
+      error,
+      connections: 0,
+      refusals: this.refusals.get(id) ?? {},
+      rate: 0,
+      inletBytes: 0,
+      exportBytes: 0,
+      dropped: 0,
+      visitors: [],
+      health: this.health.get(`tunnel ${id}`) ?? null,
+    };
   }
 
   /** Open connections of visitors, as far as the test gives them. */
@@ -130,7 +171,18 @@ export class FakeEngine implements EngineFace {
 
   /** A connection of somebody to a client's tunnel. */
   addVisitor(clientId: number, through: ConnectionState['through'], state: Partial<ConnectionState> = {}): void {
-    this.visitors.push({ id: this.visitors.length + 1, clientId, through, address: '192.0.2.1', port: 40_000, since: 0, inletBytes: 1, exportBytes: 2, rate: 3, ...state });
+    this.visitors.push({
+      id: this.visitors.length + 1,
+      clientId,
+      through,
+      address: '192.0.2.1',
+      port: 40_000,
+      since: 0,
+      inletBytes: 1,
+      exportBytes: 2,
+      rate: 3,
+      ...state,
+    });
   }
 
   async connections(clientId: number, { offset, limit }: RowRange): Promise<ConnectionsPage> {
@@ -153,7 +205,18 @@ export class FakeEngine implements EngineFace {
     const host = this.wantedHosts.get(id);
     // As if the client had no other.
     const refusals = host && this.clients.get(host.clientId)?.refusals;
-    return host ? { running: true, error: '', refusals: refusals ?? {}, connections: 0, rate: 0, inletBytes: 0, exportBytes: 0, health: this.health.get(`host ${id}`) ?? null } : undefined;
+    return host
+      ? {
+        running: true,
+        error: '',
+        refusals: refusals ?? {},
+        connections: 0,
+        rate: 0,
+        inletBytes: 0,
+        exportBytes: 0,
+        health: this.health.get(`host ${id}`) ?? null,
+      }
+      : undefined;
   }
 
   /** How certificates of hosts stand, as far as the test gives them. */

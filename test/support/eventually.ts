@@ -5,7 +5,9 @@ export async function eventually<T>(read: () => T, condition: (value: T) => bool
     const value = read();
     if (condition(value)) return value;
     if (performance.now() > until) throw new Error(`after ${ms} ms still ${JSON.stringify(value)}`);
-    await new Promise((resolve) => { setTimeout(resolve, 5); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
   }
 }
 
@@ -16,6 +18,8 @@ export async function eventuallyAsync<T>(read: () => Promise<T>, condition: (val
     const value = await read();
     if (condition(value)) return value;
     if (performance.now() > until) throw new Error(`after ${ms} ms still ${JSON.stringify(value)}`);
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
   }
 }

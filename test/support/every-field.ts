@@ -1,6 +1,16 @@
 import {
-  getNamedType, getNullableType, isEnumType, isInputObjectType, isLeafType, isListType, isNonNullType, isObjectType, isRequiredArgument,
-  type GraphQLField, type GraphQLInputType, type GraphQLOutputType,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isRequiredArgument,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLOutputType,
 } from 'graphql';
 import { schema } from '../../src/schema/schema.ts';
 
@@ -12,7 +22,9 @@ export interface RootField {
 
 /** Every root field there is. */
 export const rootFields: readonly RootField[] = ([
-  ['query', schema.getQueryType()], ['mutation', schema.getMutationType()], ['subscription', schema.getSubscriptionType()],
+  ['query', schema.getQueryType()],
+  ['mutation', schema.getMutationType()],
+  ['subscription', schema.getSubscriptionType()],
 ] as const).flatMap(([kind, type]) => Object.values(type?.getFields() ?? {}).map((field) => ({ kind, field })));
 
 /** The value of an argument or input field by its name; undefined = one by its type. */
@@ -38,15 +50,26 @@ function inputFor(name: string, type: GraphQLInputType, valueOf: ValueOf): unkno
   const nullable = getNullableType(type);
   if (isListType(nullable)) return [inputFor(name, nullable.ofType, valueOf)];
   if (isInputObjectType(nullable) && valueOf(name) === null && !isNonNullType(type)) return null;
-  if (isInputObjectType(nullable)) return Object.fromEntries(Object.values(nullable.getFields()).map((field) => [field.name, inputFor(field.name, field.type, valueOf)]));
+  if (isInputObjectType(nullable)) {
+    return Object.fromEntries(Object.values(nullable.getFields()).map((field) => [field.name, inputFor(field.name, field.type, valueOf)]));
+  }
   const value = valueOf(name);
   if (value !== undefined && !(value === null && isNonNullType(type))) return value;
   if (isEnumType(nullable)) return nullable.getValues()[0]?.name;
   switch (getNamedType(nullable).name) {
-    case 'Boolean': return false;
-    case 'DateTime': return '2100-01-01T00:00:00Z';
-    case 'Int': case 'Port': case 'Bytes': case 'KibPerSecond': case 'Mebibytes': case 'ID': return 1;
-    default: return 'x';
+    case 'Boolean':
+      return false;
+    case 'DateTime':
+      return '2100-01-01T00:00:00Z';
+    case 'Int':
+    case 'Port':
+    case 'Bytes':
+    case 'KibPerSecond':
+    case 'Mebibytes':
+    case 'ID':
+      return 1;
+    default:
+      return 'x';
   }
 }
 

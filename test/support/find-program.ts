@@ -6,7 +6,13 @@ import { missingPrograms, type Program } from './debian-packages.ts';
 function directories(): string[] {
   const postgresql = '/usr/lib/postgresql';
   const newestFirst = existsSync(postgresql) ? readdirSync(postgresql).toSorted((a, b) => Number(b) - Number(a)) : [];
-  return [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/sbin', '/sbin', '/usr/lib/nginx/modules', ...newestFirst.map((version) => `${postgresql}/${version}/bin`)];
+  return [
+    ...(process.env['PATH'] ?? '').split(path.delimiter),
+    '/usr/sbin',
+    '/sbin',
+    '/usr/lib/nginx/modules',
+    ...newestFirst.map((version) => `${postgresql}/${version}/bin`),
+  ];
 }
 
 /** The full path of a program (`initdb`, `haproxy`), or of a module of nginx (`ngx_stream_module.so`); undefined = this machine lacks it. */

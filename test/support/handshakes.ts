@@ -31,7 +31,9 @@ export class Handshakes {
     for (const until = this.count + further; this.count < until;) {
       if (this.failures.length > 0) throw this.failures[0];
       if (this.#over) throw new Error('there are no more handshakes');
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     }
   }
 
@@ -48,7 +50,9 @@ export class Handshakes {
     let session: Buffer | undefined;
     while (!this.#over) {
       const socket = tls.connect({ host: '127.0.0.1', rejectUnauthorized: false, ...options, session });
-      socket.on('session', (given: Buffer) => { session = resuming ? given : undefined; });
+      socket.on('session', (given: Buffer) => {
+        session = resuming ? given : undefined;
+      });
       try {
         await once(socket, 'secureConnect');
         if (socket.isSessionReused()) this.resumed++;

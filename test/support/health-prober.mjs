@@ -28,7 +28,9 @@ longest = 0;
 parentPort.postMessage('asking');
 while (!stop.signal.aborted) {
   await ask();
-  await new Promise((resolve) => { setTimeout(resolve, 10); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 10);
+  });
 }
 agent.destroy();
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker, not a window

@@ -1,7 +1,8 @@
 import type { TestSchema } from './schema.ts';
 
 /** The fields of a host that callers can set, and some others. */
-export const hostFields = 'id host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange certificatePath privateKeyPath hasPrivateKey autoHttps enabled client { id }';
+export const hostFields =
+  'id host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange certificatePath privateKeyPath hasPrivateKey autoHttps enabled client { id }';
 const create = `mutation ($input: CreateHostInput!) { createHost(input: $input) { ${hostFields} } }`;
 const update = `mutation ($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { ${hostFields} } }`;
 const start = 'mutation ($id: ID!) { startHost(id: $id) { enabled } }';
@@ -17,9 +18,11 @@ export const hostOperations = { create, update, start, stop, remove, one, availa
 export type Input = Readonly<Record<string, unknown>>;
 
 /** Creates a client. @returns its id */
-export const newClient = (api: TestSchema, input: Input = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
+export const newClient = (api: TestSchema, input: Input = {}) =>
+  api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 /** Creates a user in the database. @returns the id */
-export const newUser = async (api: TestSchema, maxTunnels = 0) => (await api.services.store.db.user.create({ data: { username: `user ${maxTunnels} ${Math.random()}`, passwordHash: '', maxTunnels } })).id;
+export const newUser = async (api: TestSchema, maxTunnels = 0) =>
+  (await api.services.store.db.user.create({ data: { username: `user ${maxTunnels} ${Math.random()}`, passwordHash: '', maxTunnels } })).id;
 
 /** Creates a host of a client, `app.example.com` by default. @returns its id */
 export async function newHost(api: TestSchema, clientId: number, input: Input = {}): Promise<number> {

@@ -48,5 +48,11 @@ export async function startHttpTarget({ host = '127.0.0.1', tls = false }: { rea
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
-  return { port: address.port, requests, get connections() { return connections; } };
+  return {
+    port: address.port,
+    requests,
+    get connections() {
+      return connections;
+    },
+  };
 }

@@ -33,17 +33,28 @@ export function basic(username = credentials.adminUsername, password = credentia
 export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, 'now'> & { readonly stalledMs: number }>) => Promise<TestApp> {
   const databases = testDatabases('sqlite');
   const servers: Server[] = [];
-  afterAll(() => Promise.all(servers.map(async (server) => {
-    const closed = once(server.close(), 'close');
-    server.closeAllConnections();
-    await closed;
-  })));
+  afterAll(() =>
+    Promise.all(servers.map(async (server) => {
+      const closed = once(server.close(), 'close');
+      server.closeAllConnections();
+      await closed;
+    }))
+  );
   return async ({ settings = { basePath: '', trustedProxies: [] }, now, stalledMs, ...options } = {}) => {
     const api = await openTestSchema(databases, {}, now);
     const own = { ...credentials, allowVkeyLogin: false, basePath: settings.basePath };
     const callers = createCallers({ services: api.services, settings: own });
     const graphql = createGraphql({ services: api.services, settings: own, callers, stalledMs });
-    const app = createApp({ settings, graphql, legacy: (_request, _response, next) => next(), metrics: (_request, _response, next) => next(), health: {}, version: '1.2.3', log: pino({ level: 'silent' }), ...options });
+    const app = createApp({
+      settings,
+      graphql,
+      legacy: (_request, _response, next) => next(),
+      metrics: (_request, _response, next) => next(),
+      health: {},
+      version: '1.2.3',
+      log: pino({ level: 'silent' }),
+      ...options,
+    });
     const server = createHttpServer(app, stalledMs).listen(0, '127.0.0.1');
     let connections = 0;
     server.on('connection', (socket) => {
@@ -56,11 +67,17 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
     if (address === null || typeof address === 'string') throw new Error('the application listens on no port');
     const url = `http://127.0.0.1:${address.port}${settings.basePath}`;
     return {
-      url, api,
-      get connections() { return connections; },
-      graphql: (body, headers = basic()) => fetch(`${url}/graphql`, {
-        method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: typeof body === 'string' ? body : JSON.stringify(body),
-      }),
+      url,
+      api,
+      get connections() {
+        return connections;
+      },
+      graphql: (body, headers = basic()) =>
+        fetch(`${url}/graphql`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: typeof body === 'string' ? body : JSON.stringify(body),
+        }),
     };
   };
 }

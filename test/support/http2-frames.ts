@@ -90,7 +90,9 @@ export async function sendHttp2(port: number, servername: string, fields: readon
   socket.on('error', () => undefined);
   await once(socket, 'secureConnect');
   socket.write(Buffer.concat([
-    Buffer.from(PREFACE), frame(SETTINGS, 0, 0), frame(HEADERS, body === undefined ? END_STREAM | END_HEADERS : END_HEADERS, 1, block(fields)),
+    Buffer.from(PREFACE),
+    frame(SETTINGS, 0, 0),
+    frame(HEADERS, body === undefined ? END_STREAM | END_HEADERS : END_HEADERS, 1, block(fields)),
     ...(body === undefined ? [] : [frame(DATA, END_STREAM, 1, Buffer.from(body, 'latin1'))]),
     frame(PING, 0, 0, Buffer.alloc(8)),
   ]));
@@ -103,7 +105,15 @@ export async function sendHttp2(port: number, servername: string, fields: readon
       received = received.subarray(9 + received.readUIntBE(0, 3));
       const over = performance.now() > until;
       if (type === PING && !over) socket.write(frame(PING, 0, 0, Buffer.alloc(8)));
-      const answer = type === GOAWAY ? 'goaway' : stream === 1 && type === RST_STREAM ? 'reset' : stream === 1 && type === HEADERS ? 'answer' : over ? 'silence' : undefined;
+      const answer = type === GOAWAY
+        ? 'goaway'
+        : stream === 1 && type === RST_STREAM
+        ? 'reset'
+        : stream === 1 && type === HEADERS
+        ? 'answer'
+        : over
+        ? 'silence'
+        : undefined;
       if (answer) {
         socket.destroy();
         return answer;

@@ -34,7 +34,9 @@ export async function startLenientOrigin(): Promise<AnsweringOrigin> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    target: `127.0.0.1:${portOf(server)}`, taken: taken.list, took: () => taken.next(),
+    target: `127.0.0.1:${portOf(server)}`,
+    taken: taken.list,
+    took: () => taken.next(),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

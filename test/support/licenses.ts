@@ -1,11 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-const lock = z.object({ packages: z.record(z.string(), z.object({ version: z.string().optional(), license: z.string().optional(), dev: z.boolean().optional() })) });
+const lock = z.object({
+  packages: z.record(z.string(), z.object({ version: z.string().optional(), license: z.string().optional(), dev: z.boolean().optional() })),
+});
 
 /** Licenses that allow us to distribute a package with Adit, with a copy of its notice. */
 export const allowedLicenses: ReadonlySet<string> = new Set([
-  '0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT', 'MIT and ISC', 'Unlicense', '(BSD-3-Clause OR GPL-2.0)',
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'ISC',
+  'MIT',
+  'MIT and ISC',
+  'Unlicense',
+  '(BSD-3-Clause OR GPL-2.0)',
 ]);
 
 /** Packages with another license, or without one in their package.json, and why we can use them. */

@@ -57,7 +57,9 @@ async function serve(socket: net.Socket, received: Map<number, number>): Promise
 }
 
 function flood(socket: net.Socket): void {
-  const more = (): void => { while (!socket.destroyed && socket.write(CHUNK)); };
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(CHUNK));
+  };
   socket.on('drain', more);
   more();
 }
@@ -120,7 +122,10 @@ export interface RateFigure {
 
 /** Runs `streams` connections over both tunnels as fast as they can under a limit of `kilobytes` a second; counts when all of them run. */
 export async function measureRate(limited: Limited, { streams, direction, kilobytes, seconds }: {
-  readonly streams: number; readonly direction: Direction; readonly kilobytes: number; readonly seconds: number;
+  readonly streams: number;
+  readonly direction: Direction;
+  readonly kilobytes: number;
+  readonly seconds: number;
 }): Promise<RateFigure> {
   const others = (await clientNow(limited)).connections;
   await edit(limited, { rate_limit: kilobytes });
@@ -128,7 +133,9 @@ export async function measureRate(limited: Limited, { streams, direction, kiloby
   const down: number[] = Array.from({ length: streams }, () => 0);
   const sockets = await Promise.all(down.map(async (_, number) => {
     const socket = await visitAs(limited.ports[number % 2 === 0 ? 0 : 1], direction === 'down' ? 'd' : direction === 'up' ? 'u' : 'b', number);
-    socket.on('data', (chunk: Buffer) => { down[number] = (down[number] ?? 0) + chunk.length; });
+    socket.on('data', (chunk: Buffer) => {
+      down[number] = (down[number] ?? 0) + chunk.length;
+    });
     if (direction !== 'down') flood(socket);
     return socket;
   }));
@@ -146,7 +153,9 @@ export async function measureRate(limited: Limited, { streams, direction, kiloby
 }
 
 function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, ms); });
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 }
 
 /** Ends visitors without a trace: what they had sent is not delivered any more. Resolves when only the `others` are left. */
@@ -156,11 +165,16 @@ async function reset(limited: Limited, sockets: readonly net.Socket[], others: n
 }
 
 /** Lets `streams` connections run into a flow limit of `megabytes` more. @returns bytes beyond it for each connection, and ms until all were cut */
-export async function measureFlow(limited: Limited, { streams, megabytes }: { readonly streams: number; readonly megabytes: number }): Promise<{ readonly overshoot: number }> {
+export async function measureFlow(
+  limited: Limited,
+  { streams, megabytes }: { readonly streams: number; readonly megabytes: number },
+): Promise<{ readonly overshoot: number }> {
   const { bytes } = await clientNow(limited);
   const limit = Math.ceil(bytes / 2 ** 20) + megabytes;
   await edit(limited, { flow_limit: limit });
-  const sockets = await Promise.all(Array.from({ length: streams }, (_, number) => visitAs(limited.ports[number % 2 === 0 ? 0 : 1], number % 4 < 2 ? 'd' : 'b', number)));
+  const sockets = await Promise.all(
+    Array.from({ length: streams }, (_, number) => visitAs(limited.ports[number % 2 === 0 ? 0 : 1], number % 4 < 2 ? 'd' : 'b', number)),
+  );
   for (const socket of sockets) flood(socket);
   await Promise.all(sockets.map(gone));
   const after = await clientNow(limited);
@@ -168,7 +182,10 @@ export async function measureFlow(limited: Limited, { streams, megabytes }: { re
 }
 
 /** Connects a burst of visitors over both tunnels. @returns how many were admitted */
-export async function measureBurst(limited: Limited, { visitors, allowed }: { readonly visitors: number; readonly allowed: number }): Promise<{ readonly admitted: number; readonly counted: number }> {
+export async function measureBurst(
+  limited: Limited,
+  { visitors, allowed }: { readonly visitors: number; readonly allowed: number },
+): Promise<{ readonly admitted: number; readonly counted: number }> {
   await edit(limited, { max_conn: allowed });
   const sockets = await Promise.all(Array.from({ length: visitors }, (_, number) => greeted(limited.ports[number % 2 === 0 ? 0 : 1])));
   const inside = sockets.flatMap((socket) => socket ?? []);

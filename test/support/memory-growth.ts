@@ -8,7 +8,10 @@ const LOOK_MS = 100;
 export async function memoryGrowth(programs: readonly Child[], work: () => Promise<void>): Promise<number[]> {
   const before = programs.map(residentBytes);
   const most = [...before];
-  const look = (): void => programs.forEach((program, index) => { most[index] = Math.max(most[index] ?? 0, residentBytes(program)); });
+  const look = (): void =>
+    programs.forEach((program, index) => {
+      most[index] = Math.max(most[index] ?? 0, residentBytes(program));
+    });
   const looking = setInterval(look, LOOK_MS);
   try {
     await work();

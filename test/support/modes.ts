@@ -114,7 +114,10 @@ export const modes: readonly ModeUnderTest[] = [
     visit: async ({ port, targets: [target = ''] }, _, host) => {
       const socket = await visit(port, host);
       await SocksClient.createConnection({
-        proxy: { host: '127.0.0.1', port, type: 5 }, existing_socket: socket, command: 'connect', destination: parseTarget(target) ?? { host: '', port: 0 },
+        proxy: { host: '127.0.0.1', port, type: 5 },
+        existing_socket: socket,
+        command: 'connect',
+        destination: parseTarget(target) ?? { host: '', port: 0 },
       });
       return talk(socket);
     },

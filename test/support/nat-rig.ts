@@ -28,7 +28,11 @@ export type RigHost = 'srv' | 'visitor' | 'agent';
 
 const added = z.object({ status: z.literal(1), id: z.number() });
 const aimed = z.object({ data: z.object({ updateTunnel: z.object({ id: z.string() }) }) });
-const runtime = z.object({ data: z.object({ tunnel: z.object({ runtime: z.object({ inletBytes: z.number(), exportBytes: z.number(), visitors: z.array(z.object({ path: z.string() })) }) }) }) });
+const runtime = z.object({
+  data: z.object({
+    tunnel: z.object({ runtime: z.object({ inletBytes: z.number(), exportBytes: z.number(), visitors: z.array(z.object({ path: z.string() })) }) }),
+  }),
+});
 
 /** A connection through the tunnel, made by peer.ts. */
 export interface Use {
@@ -57,9 +61,15 @@ export class NatRig {
     await rig.#rig('down');
     await rig.#rig('up');
     const started = rig.run('srv', [process.execPath, program, 'server'], {
-      ADIT_DATA_DIR: scratchDirectory(), ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: server, ADIT_AUTH_KEY: 'the key of the processes',
+      ADIT_DATA_DIR: scratchDirectory(),
+      ADIT_HTTP_PORT: String(httpPort),
+      ADIT_BRIDGE_HOST: server,
+      ADIT_AUTH_KEY: 'the key of the processes',
     });
-    const [target, peer] = [rig.run('agent', [process.execPath, '--import', tsx, peerScript, 'target']), rig.run('visitor', [process.execPath, '--import', tsx, peerScript, 'visitor'])];
+    const [target, peer] = [
+      rig.run('agent', [process.execPath, '--import', tsx, peerScript, 'target']),
+      rig.run('visitor', [process.execPath, '--import', tsx, peerScript, 'visitor']),
+    ];
     const [, [, port]] = await Promise.all([started.says(/API +http/), target.says(/port (\d+)/), peer.says(/ready/)]);
     rig.#server = started;
     rig.#peer = peer;
@@ -156,7 +166,13 @@ export class NatRig {
 
   async #graphql(query: string): Promise<unknown> {
     const { auth_key, timestamp } = signedNow();
-    return this.#curl('--header', 'content-type: application/json', '--data', JSON.stringify({ query }), `http://127.0.0.1:${httpPort}/graphql?auth_key=${auth_key}&timestamp=${timestamp}`);
+    return this.#curl(
+      '--header',
+      'content-type: application/json',
+      '--data',
+      JSON.stringify({ query }),
+      `http://127.0.0.1:${httpPort}/graphql?auth_key=${auth_key}&timestamp=${timestamp}`,
+    );
   }
 
   async #call(route: string, parameters: Readonly<Record<string, string | number>>): Promise<unknown> {
@@ -165,7 +181,16 @@ export class NatRig {
   }
 
   async #curl(...words: readonly string[]): Promise<unknown> {
-    const { stdout } = await promisify(execFile)(programPath('ip'), ['netns', 'exec', `${this.#prefix}-srv`, programPath('curl'), '--silent', '--max-time', '5', ...words]);
+    const { stdout } = await promisify(execFile)(programPath('ip'), [
+      'netns',
+      'exec',
+      `${this.#prefix}-srv`,
+      programPath('curl'),
+      '--silent',
+      '--max-time',
+      '5',
+      ...words,
+    ]);
     return JSON.parse(stdout);
   }
 

@@ -9,9 +9,74 @@ const timeoutMs = 1000;
 
 /** What the parsers know, so that random texts get past their first characters. */
 const pieces = [
-  '0', '1', '65535', '-', '+', '.', ',', ':', '/', '\\', '*', '*.', '%41', '%', '?', '#', '&', '=', ';', '@', '_', '"', '[', ']', '{', '}', 'null', 'true', 'false', 'tcp', 'desc', 'id',
-  'a', 'Z', 'example.com', 'xn--mnchen-3ya', 'münchen.de', '127.0.0.1', '[::1]', '2001:db8::1', '::ffff:1.2.3.4', '10.0.0.0/8', ':8080', '9001-9009', '2027-01-31', '2027/01/31',
-  'T', ' ', '08:09', ':10', '.5', 'Z', '+02:30', '\t', '\r\n', '\n', '\0', '\u2028', '\ud800', '😀', 'é', 'X-Name: value', '-----BEGIN CERTIFICATE-----', '["a"]', '{"ID":"a"}', 'postgresql://u:p@h/d', '__proto__', 'constructor',
+  '0',
+  '1',
+  '65535',
+  '-',
+  '+',
+  '.',
+  ',',
+  ':',
+  '/',
+  '\\',
+  '*',
+  '*.',
+  '%41',
+  '%',
+  '?',
+  '#',
+  '&',
+  '=',
+  ';',
+  '@',
+  '_',
+  '"',
+  '[',
+  ']',
+  '{',
+  '}',
+  'null',
+  'true',
+  'false',
+  'tcp',
+  'desc',
+  'id',
+  'a',
+  'Z',
+  'example.com',
+  'xn--mnchen-3ya',
+  'münchen.de',
+  '127.0.0.1',
+  '[::1]',
+  '2001:db8::1',
+  '::ffff:1.2.3.4',
+  '10.0.0.0/8',
+  ':8080',
+  '9001-9009',
+  '2027-01-31',
+  '2027/01/31',
+  'T',
+  ' ',
+  '08:09',
+  ':10',
+  '.5',
+  'Z',
+  '+02:30',
+  '\t',
+  '\r\n',
+  '\n',
+  '\0',
+  '\u2028',
+  '\ud800',
+  '😀',
+  'é',
+  'X-Name: value',
+  '-----BEGIN CERTIFICATE-----',
+  '["a"]',
+  '{"ID":"a"}',
+  'postgresql://u:p@h/d',
+  '__proto__',
+  'constructor',
 ];
 
 /** Any text, most of it made of what some parser knows. */
@@ -25,14 +90,29 @@ const hostileLength = 64 * 1024;
 
 /** Long texts of one piece over and over, with an end that makes a matcher go back: what regular expressions with two ways to match take years for. */
 export const hostileTexts: readonly string[] = [
-  ...pieces, 'a.', 'a-', 'a:', '1.', '1,', '1-2,', 'a=1&', ' a', 'a ', 'a\n', '{"a":', '[[', 'X: 1\r\n', '%E', '::',
+  ...pieces,
+  'a.',
+  'a-',
+  'a:',
+  '1.',
+  '1,',
+  '1-2,',
+  'a=1&',
+  ' a',
+  'a ',
+  'a\n',
+  '{"a":',
+  '[[',
+  'X: 1\r\n',
+  '%E',
+  '::',
 ].flatMap((piece) => {
   const long = piece.repeat(Math.ceil(hostileLength / piece.length)).slice(0, hostileLength);
   return [long, `${long.slice(1)}\0`, `*.${long.slice(3)}!`];
 });
 
 /** How a parser refuses what it can't read: with an error of this class. undefined = it never throws. */
-export type Refusal = (abstract new (...args: never[]) => Error) | undefined;
+export type Refusal = (abstract new(...args: never[]) => Error) | undefined;
 
 /**
  * Has a parser read something.
@@ -40,7 +120,7 @@ export type Refusal = (abstract new (...args: never[]) => Error) | undefined;
  * @throws {Error} when it throws anything but its refusal, or takes too long
  */
 export function parsed<T>(read: () => T, refusal?: Refusal): T | undefined {
-  for (let tries = 1; ; tries++) {
+  for (let tries = 1;; tries++) {
     const start = performance.now();
     const value = accepted(read, refusal);
     const took = performance.now() - start;

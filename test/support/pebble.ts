@@ -39,12 +39,21 @@ export class Pebble {
     mkdirSync(dir, { recursive: true });
     writeFileSync(pebble.caFile, certificate);
     writeFileSync(path.join(dir, 'key.pem'), key);
-    writeFileSync(path.join(dir, 'config.json'), JSON.stringify({
-      pebble: {
-        listenAddress: `127.0.0.1:${port}`, managementListenAddress: '', certificate: pebble.caFile, privateKey: path.join(dir, 'key.pem'),
-        httpPort, tlsPort: 1, ocspResponderURL: '', externalAccountBindingRequired: false,
-      },
-    }));
+    writeFileSync(
+      path.join(dir, 'config.json'),
+      JSON.stringify({
+        pebble: {
+          listenAddress: `127.0.0.1:${port}`,
+          managementListenAddress: '',
+          certificate: pebble.caFile,
+          privateKey: path.join(dir, 'key.pem'),
+          httpPort,
+          tlsPort: 1,
+          ocspResponderURL: '',
+          externalAccountBindingRequired: false,
+        },
+      }),
+    );
     await pebble.#startNames();
     await pebble.resume();
     return pebble;
@@ -52,7 +61,20 @@ export class Pebble {
 
   async #startNames(): Promise<void> {
     this.#names = new Child(programPath('pebble-challtestsrv'), [
-      '-dns01', `127.0.0.1:${this.#dnsPort}`, '-management', `127.0.0.1:${this.#managePort}`, '-http01', '', '-https01', '', '-tlsalpn01', '', '-defaultIPv4', '127.0.0.1', '-defaultIPv6', '',
+      '-dns01',
+      `127.0.0.1:${this.#dnsPort}`,
+      '-management',
+      `127.0.0.1:${this.#managePort}`,
+      '-http01',
+      '',
+      '-https01',
+      '',
+      '-tlsalpn01',
+      '',
+      '-defaultIPv4',
+      '127.0.0.1',
+      '-defaultIPv6',
+      '',
     ]);
     await listening(this.#managePort);
   }
@@ -60,7 +82,8 @@ export class Pebble {
   /** Starts it, or starts it again: all it knew is gone then, accounts included. */
   async resume(): Promise<void> {
     this.#server = new Child(programPath('pebble'), ['-config', path.join(this.#dir, 'config.json'), '-dnsserver', `127.0.0.1:${this.#dnsPort}`], {
-      PEBBLE_VA_NOSLEEP: '1', PEBBLE_AUTHZREUSE: '0',
+      PEBBLE_VA_NOSLEEP: '1',
+      PEBBLE_AUTHZREUSE: '0',
     });
     await listening(this.#port);
   }
@@ -107,7 +130,9 @@ async function listening(port: number): Promise<void> {
       await once(socket, 'connect');
       return;
     } catch {
-      await new Promise((resolve) => { setTimeout(resolve, 20); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
     } finally {
       socket.on('error', () => undefined);
       socket.destroy();

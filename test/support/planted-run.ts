@@ -30,8 +30,21 @@ export class PlantedRun {
   /** Answers, as they came. */
   readonly answers: Outcome[] = [];
   readonly secrets = Object.fromEntries(([
-    'authKey', 'adminPassword', 'userPassword', 'newPassword', 'wrongPassword', 'basicPassword', 'webPassword', 'ipWhitePassword', 'vkey', 'tunnelPassword', 'header', 'databasePassword',
-    'wrong token', 'wrong cookie', 'wrong vkey',
+    'authKey',
+    'adminPassword',
+    'userPassword',
+    'newPassword',
+    'wrongPassword',
+    'basicPassword',
+    'webPassword',
+    'ipWhitePassword',
+    'vkey',
+    'tunnelPassword',
+    'header',
+    'databasePassword',
+    'wrong token',
+    'wrong cookie',
+    'wrong vkey',
   ] as const).map((name) => [name, this.planted.make(name)]));
   readonly cryptKey = this.planted.add('authCryptKey', 'plantedCryptKey1');
   readonly files = scratchDirectory();
@@ -64,9 +77,16 @@ export class PlantedRun {
 
   /** Starts the server with secrets in all settings that are some, its log as talkative as can be. */
   async start(environment: Sent = {}): Promise<void> {
-    this.#server = await startServer({ environment: {
-      ADIT_LOG_LEVEL: 'trace', ADIT_AUTH_KEY: this.secret('authKey'), ADIT_AUTH_CRYPT_KEY: this.cryptKey, ADIT_ADMIN_PASSWORD: this.secret('adminPassword'), ADIT_ALLOW_VKEY_LOGIN: 'true', ...environment,
-    } });
+    this.#server = await startServer({
+      environment: {
+        ADIT_LOG_LEVEL: 'trace',
+        ADIT_AUTH_KEY: this.secret('authKey'),
+        ADIT_AUTH_CRYPT_KEY: this.cryptKey,
+        ADIT_ADMIN_PASSWORD: this.secret('adminPassword'),
+        ADIT_ALLOW_VKEY_LOGIN: 'true',
+        ...environment,
+      },
+    });
     for (const file of readdirSync(this.server.dataDir).filter((name) => name.endsWith('.pem'))) {
       const [key] = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*/.exec(readFileSync(path.join(this.server.dataDir, file), 'utf8')) ?? [];
       if (key !== undefined) this.planted.add(`bridge key in ${file}`, lineOf(key));
@@ -96,16 +116,23 @@ export class PlantedRun {
     if (method === 'GET') return this.#fetch(where, query, { method, headers: caller.headers });
     const form = new FormData();
     for (const [name, value] of Object.entries(all)) form.append(name, value);
-    const bodies: RequestInit[] = [{ body: new URLSearchParams(all) }, { body: form }, { body: JSON.stringify(all), headers: { 'content-type': 'application/json' } }];
+    const bodies: RequestInit[] = [{ body: new URLSearchParams(all) }, { body: form }, {
+      body: JSON.stringify(all),
+      headers: { 'content-type': 'application/json' },
+    }];
     // A request line of 16 KB is refused before anybody of ours sees it.
     const shape = bodies[this.next % (query.length < 8000 ? 4 : 3)];
-    return shape === undefined ? this.#fetch(where, query, { method, headers: caller.headers }) : this.#fetch(where, route, { method, ...shape, headers: { ...shape.headers, ...caller.headers } });
+    return shape === undefined
+      ? this.#fetch(where, query, { method, headers: caller.headers })
+      : this.#fetch(where, route, { method, ...shape, headers: { ...shape.headers, ...caller.headers } });
   }
 
   /** A GraphQL call; a text is sent as it is. */
   graphql(caller: Caller, where: string, body: object | string): Promise<string> {
     return this.#fetch(`graphql as ${caller.name}: ${where}`, '/graphql', {
-      method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers: { 'content-type': 'application/json', ...signed(caller), ...caller.headers },
+      method: 'POST',
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...signed(caller), ...caller.headers },
     });
   }
 
@@ -113,7 +140,9 @@ export class PlantedRun {
   async subscribe(caller: Caller, where: string, body: object): Promise<() => Promise<void>> {
     const ended = new AbortController();
     const response = await fetch(`http://127.0.0.1:${this.server.httpPort}/graphql`, {
-      method: 'POST', body: JSON.stringify(body), signal: ended.signal,
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: ended.signal,
       headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...signed(caller) },
     });
     const reported = this.#reported(where, response).catch((error: unknown) => {
@@ -131,7 +160,12 @@ export class PlantedRun {
       text += chunk;
       const blocks = text.split('\n\n');
       text = blocks.pop() ?? '';
-      for (const block of blocks) this.answers.push({ where: `subscription ${where}`, text: block.split('\n').filter((line) => line.startsWith('data:')).map((line) => line.slice(5)).join('') });
+      for (const block of blocks) {
+        this.answers.push({
+          where: `subscription ${where}`,
+          text: block.split('\n').filter((line) => line.startsWith('data:')).map((line) => line.slice(5)).join(''),
+        });
+      }
     }
   }
 
@@ -155,8 +189,10 @@ export class PlantedRun {
 
   /** Everything that was said, answers without what they may show, with the secrets it holds. */
   leaks(children: readonly Child[]): string[] {
-    const reported = [...this.answers.map(({ where, text }) => ({ where, found: this.planted.inAnswer(text) })),
-      ...children.map(({ output }, index) => ({ where: `output of program ${index}`, found: this.planted.in(output) }))];
+    const reported = [
+      ...this.answers.map(({ where, text }) => ({ where, found: this.planted.inAnswer(text) })),
+      ...children.map(({ output }, index) => ({ where: `output of program ${index}`, found: this.planted.in(output) })),
+    ];
     return reported.filter(({ found }) => found.length > 0).map(({ where, found }) => `${where}: ${found.join(', ')}`);
   }
 }

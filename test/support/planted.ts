@@ -2,8 +2,15 @@ import { randomBytes } from 'node:crypto';
 
 /** Where an owner may read a secret in an answer: the names of the properties that hold it (contract D16). */
 const shownAs: Readonly<Record<string, readonly string[]>> = {
-  VerifyKey: ['vkey'], verifyKey: ['vkey'], agentCommand: ['vkey'], Password: ['tunnelPassword'], password: ['tunnelPassword'], headers: ['header'], HeaderChange: ['header'],
-  token: ['token'], api_token: ['token'],
+  VerifyKey: ['vkey'],
+  verifyKey: ['vkey'],
+  agentCommand: ['vkey'],
+  Password: ['tunnelPassword'],
+  password: ['tunnelPassword'],
+  headers: ['header'],
+  HeaderChange: ['header'],
+  token: ['token'],
+  api_token: ['token'],
 };
 
 /** Something that came out of the program, and where. */
@@ -50,9 +57,13 @@ export class Planted {
 
   #mayShow(key: string, value: unknown): boolean {
     const kinds = shownAs[key] ?? [];
-    const texts = [value].flat().flatMap((one) => typeof one !== 'string' ? '' : key === 'agentCommand' ? one.split(/[\s'=]+/) : one.replace(/^X-Planted: /, ''));
+    const texts = [value].flat().flatMap((one) =>
+      typeof one !== 'string' ? '' : key === 'agentCommand' ? one.split(/[\s'=]+/) : one.replace(/^X-Planted: /, '')
+    );
     // The family's text for a key that is taken names it, to the caller who has just sent it.
     const named = key === 'msg' || key === 'message' ? /^secret mode keys (\w+) must be unique$/.exec(texts.join(''))?.[1] : undefined;
-    return [...this.#secrets].some(([name, secret]) => (kinds.includes(name.split(' ')[0] ?? '') && texts.includes(secret)) || (name === 'tunnelPassword' && named === secret));
+    return [...this.#secrets].some(([name, secret]) =>
+      (kinds.includes(name.split(' ')[0] ?? '') && texts.includes(secret)) || (name === 'tunnelPassword' && named === secret)
+    );
   }
 }

@@ -28,7 +28,14 @@ export async function startPlatformSite(target: string): Promise<PlatformSite> {
   const clientId = await write(server, '/client/add/', { vkey: 'site', remark: 'site' });
   const agent = await startAgent(server, 'site');
   await call(server, '/global/save/', { platform_domains: JSON.stringify([{ ID: 'p', Wildcard: '*.p.example.com', CertFilePath, KeyFilePath }]) });
-  await write(server, '/index/addhost/', { client_id: clientId, domain_mode: 'platform', platform_domain_id: 'p', platform_prefix: 'shop', scheme: 'all', target });
+  await write(server, '/index/addhost/', {
+    client_id: clientId,
+    domain_mode: 'platform',
+    platform_domain_id: 'p',
+    platform_prefix: 'shop',
+    scheme: 'all',
+    target,
+  });
   const name = 'shop.p.example.com';
   return { server, agent, name, certificate: CertFilePath, http: `http://${name}:${server.hostsPort}`, https: `https://${name}:${server.secureHostsPort}` };
 }

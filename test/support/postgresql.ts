@@ -42,12 +42,24 @@ export async function startOwnPostgresql(): Promise<OwnPostgresqlServer> {
   const account = await serverAccount();
   if (account.uid !== undefined && account.gid !== undefined) await chown(directory, account.uid, account.gid);
   const data = path.join(directory, 'data');
-  await promisify(execFile)(initdb, ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'], { ...account, cwd: directory });
+  await promisify(execFile)(initdb, ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'], {
+    ...account,
+    cwd: directory,
+  });
   /** @returns ends it */
   const run = async (): Promise<() => Promise<void>> => {
-    const server = spawn(path.join(path.dirname(initdb), 'postgres'),
-      ['-D', data, '-k', directory, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_connections=400'],
-      { ...account, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+    const server = spawn(path.join(path.dirname(initdb), 'postgres'), [
+      '-D',
+      data,
+      '-k',
+      directory,
+      '-c',
+      'listen_addresses=',
+      '-c',
+      'fsync=off',
+      '-c',
+      'max_connections=400',
+    ], { ...account, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
     const exited = once(server, 'exit');
     await untilReady(server.stderr);
     return async () => {
@@ -65,7 +77,9 @@ export async function startOwnPostgresql(): Promise<OwnPostgresqlServer> {
     directory,
     async interrupt() {
       await end();
-      return async () => { end = await run(); };
+      return async () => {
+        end = await run();
+      };
     },
   };
 }

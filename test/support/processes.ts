@@ -74,25 +74,50 @@ export function newDataDir(): string {
  * one of them to an outgoing connection of any program.
  */
 export async function startServer(options: ServerOptions = {}): Promise<ServerProcess> {
-  for (let left = options.httpPort === undefined && options.bridgePort === undefined ? 1 : 20; ; left--) {
+  for (let left = options.httpPort === undefined && options.bridgePort === undefined ? 1 : 20;; left--) {
     try {
       return await startOnce(options);
     } catch (error) {
       if (left === 1 || !String(error).includes('is occupied')) throw error;
-      await new Promise((resolve) => { setTimeout(resolve, 500); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 500);
+      });
     }
   }
 }
 
-async function startOnce({ dataDir = newDataDir(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot, node = process.execPath, said }: ServerOptions): Promise<ServerProcess> {
+async function startOnce(
+  { dataDir = newDataDir(), httpPort = 0, bridgePort = 0, tlsPort = 0, environment = {}, root = ownRoot, node = process.execPath, said }: ServerOptions,
+): Promise<ServerProcess> {
   const child = new Child(node, [...quickStart, programOf(root), 'server'], {
-    ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(httpPort), ADIT_BRIDGE_HOST: '127.0.0.1', ADIT_BRIDGE_PORT: String(bridgePort), ADIT_BRIDGE_TLS_PORT: String(tlsPort),
-    ADIT_VHOST_HOST: '127.0.0.1', ADIT_VHOST_HTTP_PORT: '0', ADIT_VHOST_HTTPS_PORT: '0', ADIT_P2P_PORT: '0',
-    ADIT_AUTH_KEY: authKey, ...fast(root), ...environment,
+    ADIT_DATA_DIR: dataDir,
+    ADIT_HTTP_PORT: String(httpPort),
+    ADIT_BRIDGE_HOST: '127.0.0.1',
+    ADIT_BRIDGE_PORT: String(bridgePort),
+    ADIT_BRIDGE_TLS_PORT: String(tlsPort),
+    ADIT_VHOST_HOST: '127.0.0.1',
+    ADIT_VHOST_HTTP_PORT: '0',
+    ADIT_VHOST_HTTPS_PORT: '0',
+    ADIT_P2P_PORT: '0',
+    ADIT_AUTH_KEY: authKey,
+    ...fast(root),
+    ...environment,
   }, said);
   const [, http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(
-    /API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/);
-  return { child, dataDir, httpPort: Number(http), bridgePort: Number(bridge), tlsPort: Number(tls), fingerprint, hostsPort: Number(hosts), secureHostsPort: Number(secureHosts), root, node };
+    /API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/,
+  );
+  return {
+    child,
+    dataDir,
+    httpPort: Number(http),
+    bridgePort: Number(bridge),
+    tlsPort: Number(tls),
+    fingerprint,
+    hostsPort: Number(hosts),
+    secureHostsPort: Number(secureHosts),
+    root,
+    node,
+  };
 }
 
 /** How an agent goes to the server: in the clear unless the server wants TLS, or over TLS with the server's certificate pinned. */
@@ -103,7 +128,11 @@ export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerPro
 
 /** Starts an agent and waits until it is connected. @param more flags */
 export async function startAgent(
-  { bridgePort, tlsPort, fingerprint, root = ownRoot, node = process.execPath }: Reached, vkey: string, environment: ServerOptions['environment'] = {}, way: AgentWay = 'plain', more: readonly string[] = [],
+  { bridgePort, tlsPort, fingerprint, root = ownRoot, node = process.execPath }: Reached,
+  vkey: string,
+  environment: ServerOptions['environment'] = {},
+  way: AgentWay = 'plain',
+  more: readonly string[] = [],
 ): Promise<Child> {
   const flags = way === 'plain' ? ['--server', `127.0.0.1:${bridgePort}`] : ['--server', `127.0.0.1:${tlsPort}`, '--tls-fingerprint', `${fingerprint}`];
   const child = new Child(node, [programOf(root), 'agent', ...flags, ...more], { ...fast(root), ...environment, ADIT_VKEY: vkey });
@@ -119,9 +148,16 @@ export interface VisitorProcess {
 
 /** Starts a visitor, on a free port by default, and waits until it is connected. */
 export async function startVisitorProcess(
-  { bridgePort, root = ownRoot }: Pick<Reached, 'bridgePort' | 'root'>, type: 'secret' | 'p2p', password: string, environment: ServerOptions['environment'] = {}, listen = 0,
+  { bridgePort, root = ownRoot }: Pick<Reached, 'bridgePort' | 'root'>,
+  type: 'secret' | 'p2p',
+  password: string,
+  environment: ServerOptions['environment'] = {},
+  listen = 0,
 ): Promise<VisitorProcess> {
-  const child = new Child(process.execPath, [programOf(root), 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen)], { ...environment, ADIT_VISIT_PASSWORD: password });
+  const child = new Child(process.execPath, [programOf(root), 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen)], {
+    ...environment,
+    ADIT_VISIT_PASSWORD: password,
+  });
   const [, port] = await child.says(/listening on 127\.0\.0\.1:(\d+)/);
   await child.says(/connected to/);
   return { child, port: Number(port) };
@@ -147,7 +183,9 @@ export async function call({ httpPort }: Pick<ServerProcess, 'httpPort'>, route:
 /** What the server counts, in Prometheus' form. */
 export async function metrics({ httpPort }: Pick<ServerProcess, 'httpPort'>): Promise<string> {
   const { auth_key: key, timestamp } = signedNow();
-  const response = await fetch(`http://127.0.0.1:${httpPort}/metrics`, { headers: { 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp), connection: 'close' } });
+  const response = await fetch(`http://127.0.0.1:${httpPort}/metrics`, {
+    headers: { 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp), connection: 'close' },
+  });
   return response.text();
 }
 
@@ -176,7 +214,11 @@ export async function getTunnel(server: ServerProcess, id: number): Promise<z.ou
 
 /** Opens a tunnel, a tcp one by default, on a port that the server picks. @returns its id and port */
 export async function openTunnel(
-  server: ServerProcess, clientId: number, target: string, type: 'tcp' | 'udp' | 'httpProxy' | 'socks5' | 'file' = 'tcp', more: Parameters = {},
+  server: ServerProcess,
+  clientId: number,
+  target: string,
+  type: 'tcp' | 'udp' | 'httpProxy' | 'socks5' | 'file' = 'tcp',
+  more: Parameters = {},
 ): Promise<{ readonly id: number; readonly port: number }> {
   const id = await write(server, '/index/add/', { client_id: clientId, type, port: 0, target, ...more });
   return { id, port: (await getTunnel(server, id)).Port };

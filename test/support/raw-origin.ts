@@ -22,7 +22,8 @@ export async function startRawOrigin(): Promise<RawOrigin> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    target: `127.0.0.1:${portOf(server)}`, connections,
+    target: `127.0.0.1:${portOf(server)}`,
+    connections,
     async connection(index) {
       for (;;) {
         const found = connections[index];

@@ -26,19 +26,32 @@ export class RawPeer {
   private constructor(socket: ByteSocket, welcome: unknown) {
     this.socket = socket;
     this.welcome = welcome;
-    this.gone = new Promise((resolve) => { this.#resolveGone = resolve; });
+    this.gone = new Promise((resolve) => {
+      this.#resolveGone = resolve;
+    });
   }
 
   /** Connects and proves a key. @param reads false = it reads nothing from then on */
-  static async connect({ bridge }: { readonly bridge: { readonly host: string; readonly port: number } }, { role = 'mux', key = CLIENT.vkey, info = {}, reads = true }: {
-    readonly role?: Exclude<Role, 'data'>; readonly key?: string; readonly info?: object; readonly reads?: boolean;
-  } = {}): Promise<RawPeer> {
+  static async connect(
+    { bridge }: { readonly bridge: { readonly host: string; readonly port: number } },
+    { role = 'mux', key = CLIENT.vkey, info = {}, reads = true }: {
+      readonly role?: Exclude<Role, 'data'>;
+      readonly key?: string;
+      readonly info?: object;
+      readonly reads?: boolean;
+    } = {},
+  ): Promise<RawPeer> {
     const socket = await netBackend.connect({ host: bridge.host, port: bridge.port, timeoutMs: 2000 });
     running.push(socket);
     const { body } = await proveHandshake(socket, { timeoutMs: 5000, role, keyId: keyIdOf(key), key, connection: 0, info });
     const peer = new RawPeer(socket, body);
     socket.attach({
-      onData: (chunk) => { peer.read += chunk.length; }, onEnd: () => socket.destroy(), onDrain: () => undefined, onClose: () => peer.#resolveGone(),
+      onData: (chunk) => {
+        peer.read += chunk.length;
+      },
+      onEnd: () => socket.destroy(),
+      onDrain: () => undefined,
+      onClose: () => peer.#resolveGone(),
     });
     if (!reads) socket.pause();
     return peer;
@@ -49,7 +62,9 @@ export class RawPeer {
     const batch = new Batch();
     write(batch);
     let takes = true;
-    batch.drainTo((bytes) => { takes = this.socket.write(Buffer.from(bytes)); });
+    batch.drainTo((bytes) => {
+      takes = this.socket.write(Buffer.from(bytes));
+    });
     return takes;
   }
 

@@ -41,7 +41,11 @@ export class RecordedSocket {
 
   /** Waits until `done` says what to take of what was seen, or no more can come. */
   async #until(done: (unread: string) => boolean): Promise<void> {
-    while (!done(this.#unread) && this.#end === undefined) await new Promise<void>((resolve) => { this.#wake = resolve; });
+    while (!done(this.#unread) && this.#end === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
   }
 
   /** Takes as much as `expected` is long; less, or something else, as soon as it can't become that any more. @param settle see OriginPart */

@@ -33,7 +33,9 @@ export class Relay {
           this.#sockets.delete(from);
           if (!this.#frozen.has(to)) to.destroy();
         });
-        from.on('data', (chunk: Buffer) => { this.bytes += chunk.length; }).pipe(to);
+        from.on('data', (chunk: Buffer) => {
+          this.bytes += chunk.length;
+        }).pipe(to);
       }
     });
   }

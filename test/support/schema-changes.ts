@@ -1,5 +1,14 @@
 import {
-  buildASTSchema, type DocumentNode, findBreakingChanges, findDangerousChanges, type GraphQLSchema, isEnumType, isInputObjectType, isObjectType, parse, visit,
+  buildASTSchema,
+  type DocumentNode,
+  findBreakingChanges,
+  findDangerousChanges,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isObjectType,
+  parse,
+  visit,
 } from 'graphql';
 
 /** Changes that break no client that follows docs/api.md: new values of enums, new optional arguments and input fields. */
@@ -11,7 +20,9 @@ const allowed = /^(.+ was added to enum type|An optional (arg|field) .+ was adde
  */
 export function breakingChanges(released: string, schema: GraphQLSchema): string[] {
   const before = buildASTSchema(withoutRemoved(parse(released), schema));
-  return [...findBreakingChanges(before, schema), ...findDangerousChanges(before, schema)].map(({ description }) => description).filter((description) => !allowed.test(description));
+  return [...findBreakingChanges(before, schema), ...findDangerousChanges(before, schema)].map(({ description }) => description).filter((description) =>
+    !allowed.test(description)
+  );
 }
 
 /** A released schema without deprecated elements, and types used only by them, that the current schema no longer has. */
@@ -29,20 +40,36 @@ function withoutRemoved(released: DocumentNode, schema: GraphQLSchema): Document
     },
   };
   let kept: DocumentNode = visit(released, {
-    ObjectTypeDefinition: drop, InputObjectTypeDefinition: drop, EnumTypeDefinition: drop, ScalarTypeDefinition: drop, FieldDefinition: drop, InputValueDefinition: drop, EnumValueDefinition: drop,
+    ObjectTypeDefinition: drop,
+    InputObjectTypeDefinition: drop,
+    EnumTypeDefinition: drop,
+    ScalarTypeDefinition: drop,
+    FieldDefinition: drop,
+    InputValueDefinition: drop,
+    EnumValueDefinition: drop,
   });
   for (let count = -1; count !== kept.definitions.length;) {
     count = kept.definitions.length;
     const used = typesUsedIn(kept);
     const usedBefore = typesUsedIn(released);
-    kept = { ...kept, definitions: kept.definitions.filter((node) => !('name' in node) || node.name === undefined || used.has(node.name.value) || !usedBefore.has(node.name.value) || schema.getType(node.name.value) !== undefined) };
+    kept = {
+      ...kept,
+      definitions: kept.definitions.filter((node) =>
+        !('name' in node) || node.name === undefined || used.has(node.name.value) || !usedBefore.has(node.name.value)
+        || schema.getType(node.name.value) !== undefined
+      ),
+    };
   }
   return kept;
 }
 
 function typesUsedIn(document: DocumentNode): Set<string> {
   const names = new Set<string>();
-  visit(document, { NamedType: ({ name }) => { names.add(name.value); } });
+  visit(document, {
+    NamedType: ({ name }) => {
+      names.add(name.value);
+    },
+  });
   return names;
 }
 

@@ -49,7 +49,12 @@ const entry = z.record(z.string(), z.unknown());
 
 /** What the schema knows of the settings, unless a test says otherwise. */
 export const schemaSettings: Services['settings'] = {
-  version: '1.2.3', bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }, hostPorts: { httpPort: 80, httpsPort: 443 }, allowLocalProxy: false, adminUsername: 'admin', publicUrl: '',
+  version: '1.2.3',
+  bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } },
+  hostPorts: { httpPort: 80, httpsPort: 443 },
+  allowLocalProxy: false,
+  adminUsername: 'admin',
+  publicUrl: '',
 };
 
 /** Makes one on an empty database. @param now ms since the epoch */
@@ -59,14 +64,27 @@ export async function openTestSchema(databases: TestDatabases, settings?: Partia
 }
 
 /** Makes one on an empty database over an engine, as if that ran in another process. @param now ms since the epoch */
-export async function openSchemaOver(engine: EngineFace, databases: TestDatabases, settings: Partial<Services['settings']> = {}, now: () => number = Date.now): Promise<SchemaOver> {
+export async function openSchemaOver(
+  engine: EngineFace,
+  databases: TestDatabases,
+  settings: Partial<Services['settings']> = {},
+  now: () => number = Date.now,
+): Promise<SchemaOver> {
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => logged.push(entry.parse(JSON.parse(line))) });
   const store = await databases.openEmpty();
-  const services = { ...createServices({
-    store, engine: apart(engine), attempts: new Attempts(), freshState: () => Promise.resolve(), log, now,
-    settings: { ...schemaSettings, ...settings },
-  }), store };
+  const services = {
+    ...createServices({
+      store,
+      engine: apart(engine),
+      attempts: new Attempts(),
+      freshState: () => Promise.resolve(),
+      log,
+      now,
+      settings: { ...schemaSettings, ...settings },
+    }),
+    store,
+  };
   const mask = createErrorMask(log);
   const run: SchemaOver['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
     const { data, errors = [] } = await graphql({ schema, source, variableValues, contextValue: createContext(services, caller, 'test') });

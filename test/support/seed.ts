@@ -3,7 +3,11 @@ import type { Dialect } from '../../src/store/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** Adds clients quickly (100,000 in about two seconds): keys "key1"..., remarks "office 1"... @returns their ids, ascending */
-export async function seedClients(store: Store, count: number, columns: (n: number) => Partial<Prisma.ClientUncheckedCreateInput> = () => ({})): Promise<number[]> {
+export async function seedClients(
+  store: Store,
+  count: number,
+  columns: (n: number) => Partial<Prisma.ClientUncheckedCreateInput> = () => ({}),
+): Promise<number[]> {
   const rows = range(count).map((n) => ({ vkey: `key${n}`, remark: `office ${n}`, createdAt: new Date(), ...columns(n) }));
   return store.transaction(async (tx) => {
     await insert(tx, store.dialect, 'Client', rows);
@@ -12,8 +16,21 @@ export async function seedClients(store: Store, count: number, columns: (n: numb
 }
 
 /** Adds tunnels of one client quickly: tcp, ports from 10001 on. @returns their ids, ascending */
-export async function seedTunnels(store: Store, clientId: number, count: number, columns: (n: number) => Partial<Prisma.TunnelUncheckedCreateInput> = () => ({})): Promise<number[]> {
-  const rows = range(count).map((n) => ({ clientId, mode: 'tcp', remark: `tunnel ${n}`, port: 10_000 + n, target: `127.0.0.1:${n}`, createdAt: new Date(), ...columns(n) }));
+export async function seedTunnels(
+  store: Store,
+  clientId: number,
+  count: number,
+  columns: (n: number) => Partial<Prisma.TunnelUncheckedCreateInput> = () => ({}),
+): Promise<number[]> {
+  const rows = range(count).map((n) => ({
+    clientId,
+    mode: 'tcp',
+    remark: `tunnel ${n}`,
+    port: 10_000 + n,
+    target: `127.0.0.1:${n}`,
+    createdAt: new Date(),
+    ...columns(n),
+  }));
   return store.transaction(async (tx) => {
     await insert(tx, store.dialect, 'Tunnel', rows);
     return newestIds(count, (await tx.tunnel.aggregate({ _max: { id: true } }))._max.id);
@@ -21,8 +38,20 @@ export async function seedTunnels(store: Store, clientId: number, count: number,
 }
 
 /** Adds hosts of one client quickly: "h1.example.com"... @returns their ids, ascending */
-export async function seedHosts(store: Store, clientId: number, count: number, columns: (n: number) => Partial<Prisma.HostUncheckedCreateInput> = () => ({})): Promise<number[]> {
-  const rows = range(count).map((n) => ({ clientId, host: `h${n}.example.com`, remark: `host ${n}`, target: `127.0.0.1:${n}`, createdAt: new Date(), ...columns(n) }));
+export async function seedHosts(
+  store: Store,
+  clientId: number,
+  count: number,
+  columns: (n: number) => Partial<Prisma.HostUncheckedCreateInput> = () => ({}),
+): Promise<number[]> {
+  const rows = range(count).map((n) => ({
+    clientId,
+    host: `h${n}.example.com`,
+    remark: `host ${n}`,
+    target: `127.0.0.1:${n}`,
+    createdAt: new Date(),
+    ...columns(n),
+  }));
   return store.transaction(async (tx) => {
     await insert(tx, store.dialect, 'Host', rows);
     return newestIds(count, (await tx.host.aggregate({ _max: { id: true } }))._max.id);

@@ -49,10 +49,17 @@ export async function startService(name: string): Promise<Service> {
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
   const { port } = address;
   return {
-    address: `${host}:${port}`, requests,
-    get connections() { return connections; },
-    answer: (next) => { status = next; },
-    hang: () => { hanging = true; },
+    address: `${host}:${port}`,
+    requests,
+    get connections() {
+      return connections;
+    },
+    answer: (next) => {
+      status = next;
+    },
+    hang: () => {
+      hanging = true;
+    },
     goDown: async () => {
       server.close();
       server.closeAllConnections();

@@ -12,7 +12,10 @@ export interface Subscription {
   stop(): void;
 }
 
-const result = z.object({ data: z.record(z.string(), z.unknown()).nullish(), errors: z.array(z.object({ message: z.string(), extensions: z.record(z.string(), z.unknown()).optional() })).optional() });
+const result = z.object({
+  data: z.record(z.string(), z.unknown()).nullish(),
+  errors: z.array(z.object({ message: z.string(), extensions: z.record(z.string(), z.unknown()).optional() })).optional(),
+});
 
 const open: AbortController[] = [];
 afterEach(() => {
@@ -20,11 +23,20 @@ afterEach(() => {
 });
 
 /** Subscribes by server-sent events; it ends with the test. @param search the query string, for a signature */
-export async function subscribe({ url }: Pick<TestApp, 'url'>, query: string, headers: Readonly<Record<string, string>>, variables: object = {}, search = ''): Promise<Subscription> {
+export async function subscribe(
+  { url }: Pick<TestApp, 'url'>,
+  query: string,
+  headers: Readonly<Record<string, string>>,
+  variables: object = {},
+  search = '',
+): Promise<Subscription> {
   const controller = new AbortController();
   open.push(controller);
   const response = await fetch(`${url}/graphql?${search}`, {
-    method: 'POST', signal: controller.signal, headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers }, body: JSON.stringify({ query, variables }),
+    method: 'POST',
+    signal: controller.signal,
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
+    body: JSON.stringify({ query, variables }),
   });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';

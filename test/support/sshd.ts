@@ -29,17 +29,45 @@ export async function startSshd(start = (command: string, args: readonly string[
   // Where the program, run by root, locks its children in; Debian makes it when the service starts.
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 });
   const port = await freePort();
-  await writeFile(file('config'), [
-    `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${file('host')}`, `AuthorizedKeysFile ${file('authorized')}`, 'PidFile none',
-    'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', 'LogLevel INFO', '',
-  ].join('\n'));
+  await writeFile(
+    file('config'),
+    [
+      `Port ${port}`,
+      'ListenAddress 127.0.0.1',
+      `HostKey ${file('host')}`,
+      `AuthorizedKeysFile ${file('authorized')}`,
+      'PidFile none',
+      'StrictModes no',
+      'UsePAM no',
+      'PasswordAuthentication no',
+      'PermitRootLogin prohibit-password',
+      'LogLevel INFO',
+      '',
+    ].join('\n'),
+  );
   const child = start(programPath('sshd'), ['-D', '-e', '-f', file('config')]);
   await child.says(/Server listening on 127\.0\.0\.1/);
   return {
-    child, port,
+    child,
+    port,
     login: (through = port) => [
-      '-F', 'none', '-i', file('user'), '-p', String(through), '-o', 'IdentitiesOnly=yes', '-o', 'StrictHostKeyChecking=no',
-      '-o', 'UserKnownHostsFile=/dev/null', '-o', 'LogLevel=ERROR', '-o', 'BatchMode=yes', `${userInfo().username}@127.0.0.1`,
+      '-F',
+      'none',
+      '-i',
+      file('user'),
+      '-p',
+      String(through),
+      '-o',
+      'IdentitiesOnly=yes',
+      '-o',
+      'StrictHostKeyChecking=no',
+      '-o',
+      'UserKnownHostsFile=/dev/null',
+      '-o',
+      'LogLevel=ERROR',
+      '-o',
+      'BatchMode=yes',
+      `${userInfo().username}@127.0.0.1`,
     ],
   };
 }

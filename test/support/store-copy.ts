@@ -36,17 +36,25 @@ export class StoreCopy {
     // The rows are brought back in any order.
     database.exec('PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;');
     // Clients first: triggers copy some of theirs to tunnels and hosts.
-    const tables = tableNames.parse(database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '_prisma_migrations' ORDER BY name <> 'Client'`).all())
+    const tables = tableNames.parse(
+      database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name <> '_prisma_migrations' ORDER BY name <> 'Client'`).all(),
+    )
       .map(({ name }) => name);
     for (const table of tables) database.exec(`CREATE TEMP TABLE "copy of ${table}" AS SELECT * FROM main."${table}"`);
     // Triggers write the stamps of the segments.
     const others = tables.filter((table) => table !== 'Total' && table !== 'SearchSegment');
-    const counts = (table: string, columns: string) => `UPDATE main."${table}" SET (${columns}) = (SELECT ${columns} FROM "copy of ${table}" c WHERE c.id = main."${table}".id)`;
+    const counts = (table: string, columns: string) =>
+      `UPDATE main."${table}" SET (${columns}) = (SELECT ${columns} FROM "copy of ${table}" c WHERE c.id = main."${table}".id)`;
     this.#restore = [
-      'BEGIN IMMEDIATE', ...others.map((table) => `DELETE FROM main."${table}"`), ...others.map((table) => `INSERT INTO main."${table}" SELECT * FROM "copy of ${table}"`),
+      'BEGIN IMMEDIATE',
+      ...others.map((table) => `DELETE FROM main."${table}"`),
+      ...others.map((table) => `INSERT INTO main."${table}" SELECT * FROM "copy of ${table}"`),
       // Triggers have counted what was inserted: the counts are brought back after it, those that others are made of first.
-      counts('Client', '"tunnelCount", "hostCount"'), counts('User', '"clientCount", "tunnelCount", "hostCount"'),
-      'DELETE FROM main."Total"', 'INSERT INTO main."Total" SELECT * FROM "copy of Total"', 'COMMIT',
+      counts('Client', '"tunnelCount", "hostCount"'),
+      counts('User', '"clientCount", "tunnelCount", "hostCount"'),
+      'DELETE FROM main."Total"',
+      'INSERT INTO main."Total" SELECT * FROM "copy of Total"',
+      'COMMIT',
     ].join(';');
     this.#tables = new Map(tables.filter((name) => !history.has(name)).map((name) => [name, database.prepare(`SELECT * FROM main."${name}"`)]));
     this.#before = this.#rows();

@@ -46,7 +46,12 @@ const RESEND_MS = 500;
 /** Opens a tunnel of each type and a host at an engine whose agent is connected. */
 export async function openWays(server: TestEngine, options: WaysOptions): Promise<StreamWay[]> {
   const partner = await startPartner(options.seen);
-  return [...await socketWays(server, partner.address, options), await udpWay(server, options.seen), await fileWay(server), ...await hostWays(server, options.seen)];
+  return [
+    ...await socketWays(server, partner.address, options),
+    await udpWay(server, options.seen),
+    await fileWay(server),
+    ...await hostWays(server, options.seen),
+  ];
 }
 
 /** Ways that are one connection from visitor to target. */
@@ -85,7 +90,8 @@ async function granted<T extends Duplex>(socket: T, words: string | Buffer): Pro
 async function udpWay(server: TestEngine, seen: Seen): Promise<StreamWay> {
   const { port } = await openTunnel(server, { mode: 'udp', targets: [(await udpEcho()).address] });
   return {
-    name: 'udp', most: 65_536,
+    name: 'udp',
+    most: 65_536,
     run: async ({ bytes, seed }) => {
       const peer = await udpPeer();
       for (const block of payload(bytes, seed)) {
@@ -110,7 +116,8 @@ async function fileWay(server: TestEngine): Promise<StreamWay> {
   const localPath = scratchDirectory();
   const { port } = await openTunnel(server, { mode: 'file', localPath });
   return {
-    name: 'file', only: 'download',
+    name: 'file',
+    only: 'download',
     run: async ({ bytes, seed, slow }) => {
       writeFileSync(path.join(localPath, String(seed)), Buffer.concat([...payload(bytes, seed)]));
       const request = http.get({ port, host: '127.0.0.1', path: `/${seed}`, agent: false });
@@ -142,13 +149,18 @@ async function hostWays(server: TestEngine, seen: Seen): Promise<StreamWay[]> {
     body('host, HTTP/1.1', (target) => byHttp1(http.request({ ...asked, port: httpPort, path: target }))),
     body('host, HTTPS', (target) => byHttp1(https.request({ ...secure, path: target }))),
     body('host, HTTP/2', (target) => {
-      const session = http2.connect(`https://${NAME}:${httpsPort}`, { host: '127.0.0.1', lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]), rejectUnauthorized: false });
+      const session = http2.connect(`https://${NAME}:${httpsPort}`, {
+        host: '127.0.0.1',
+        lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
+        rejectUnauthorized: false,
+      });
       const request = session.request({ ':method': 'POST', ':path': target });
       return { request, response: once(request, 'response').then(() => request), end: () => session.close() };
     }),
     {
       name: 'host, upgraded',
-      run: async (stream) => runOn(await granted(await visit(httpPort), `GET / HTTP/1.1\r\nHost: ${NAME}\r\nConnection: Upgrade\r\nUpgrade: streams\r\n\r\n`), stream),
+      run: async (stream) =>
+        runOn(await granted(await visit(httpPort), `GET / HTTP/1.1\r\nHost: ${NAME}\r\nConnection: Upgrade\r\nUpgrade: streams\r\n\r\n`), stream),
     },
   ];
 }

@@ -16,7 +16,9 @@ export class Taken {
     for (;;) {
       const first = this.list.shift();
       if (first) return first;
-      await new Promise<void>((resolve) => { this.#wake = resolve; });
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     }
   }
 }

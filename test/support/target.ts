@@ -34,7 +34,9 @@ export async function startTarget(serve: (socket: net.Socket) => void = () => un
   await once(server, 'listening');
   const port = portOf(server);
   return {
-    address: `${host.includes(':') ? `[${host}]` : host}:${port}`, port, connections,
+    address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    connections,
     accepted: async () => {
       const [socket]: net.Socket[] = await once(server, 'connection');
       if (!socket) throw new Error('a connection without a socket');

@@ -62,7 +62,12 @@ export async function transferTarget(host = '127.0.0.1'): Promise<{ port: number
     let early = Promise.resolve();
     let slow = false;
     // The request line decides whether the answer comes during or after the upload.
-    const first: Buffer = await new Promise((resolve) => socket.once('data', (chunk) => { socket.pause(); resolve(chunk); }));
+    const first: Buffer = await new Promise((resolve) =>
+      socket.once('data', (chunk) => {
+        socket.pause();
+        resolve(chunk);
+      })
+    );
     socket.unshift(first);
     const head = first.toString('latin1').split('\n')[0]?.split(' ') ?? [];
     wanted = Number(head[1]);
@@ -84,7 +89,9 @@ export async function transferTarget(host = '127.0.0.1'): Promise<{ port: number
 export async function transfer(port: number, { up, down, slow, duplex }: Transfer, host = '127.0.0.1'): Promise<void> {
   const socket = net.connect({ port, host, allowHalfOpen: true });
   await once(socket, 'connect');
-  const failed = once(socket, 'error').then(([error]) => { throw error; });
+  const failed = once(socket, 'error').then(([error]) => {
+    throw error;
+  });
   const upHash = createHash('sha256');
   const work = async (): Promise<void> => {
     socket.write(`${up} ${down} ${slow ?? 'none'} ${duplex ? 'duplex' : 'turns'}\n`);
@@ -112,7 +119,11 @@ export async function transfer(port: number, { up, down, slow, duplex }: Transfe
 export function standardTransfers(largest: number): Transfer[] {
   const sizes = [1, 100, 65_536, 65_537, 600_000, largest];
   return sizes.flatMap((size): Transfer[] => [
-    { up: size, down: 0 }, { up: 0, down: size }, { up: size, down: size, duplex: true },
-    { up: size, down: size }, { up: size, down: 1, slow: 'target' }, { up: 1, down: size, slow: 'visitor' },
+    { up: size, down: 0 },
+    { up: 0, down: size },
+    { up: size, down: size, duplex: true },
+    { up: size, down: size },
+    { up: size, down: 1, slow: 'target' },
+    { up: 1, down: size, slow: 'visitor' },
   ]);
 }

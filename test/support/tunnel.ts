@@ -18,8 +18,12 @@ let sockets = await socketsBy(usual);
 /** Runs tests with each socket backend, one after another. */
 export function onEveryBackend(tests: () => void): void {
   describe.each(BACKEND_NAMES)('with sockets by %s', (name) => {
-    beforeAll(async () => { sockets = await socketsBy(name); });
-    afterAll(async () => { sockets = await socketsBy(usual); });
+    beforeAll(async () => {
+      sockets = await socketsBy(name);
+    });
+    afterAll(async () => {
+      sockets = await socketsBy(usual);
+    });
     tests();
   });
 }
@@ -39,8 +43,22 @@ export interface TestEngine {
 
 /** The client that `startEngine` loads by default. */
 export const CLIENT: WantedClient = {
-  id: 1, vkey: 'the-first-vkey', enabled: true, expiresAt: null, basicUser: '', basicPassword: '', crypt: false, compress: false, configAllowed: false,
-  rateLimit: 0, flowLimit: 0, maxConnections: 0, blackIpList: [], ipWhite: false, ipWhiteList: [], ipWhitePassword: '',
+  id: 1,
+  vkey: 'the-first-vkey',
+  enabled: true,
+  expiresAt: null,
+  basicUser: '',
+  basicPassword: '',
+  crypt: false,
+  compress: false,
+  configAllowed: false,
+  rateLimit: 0,
+  flowLimit: 0,
+  maxConnections: 0,
+  blackIpList: [],
+  ipWhite: false,
+  ipWhiteList: [],
+  ipWhitePassword: '',
 };
 
 /** A stored client or tunnel that has moved no bytes yet. */
@@ -49,7 +67,16 @@ export const fresh = { inletBytes: 0, exportBytes: 0 };
 /** Starts an engine on ephemeral ports; it is closed when the test is done. */
 export async function startEngine(options: Partial<EngineOptions> & { readonly stored?: Partial<StoredState> } = {}): Promise<TestEngine> {
   const log = new LogRecorder();
-  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger, sockets, ...options });
+  const engine = new Engine({
+    bridgeHost: '127.0.0.1',
+    bridgePort: 0,
+    bridgeTls: { port: 0, identity: covering },
+    p2pPort: 0,
+    allowPorts: [],
+    log: log.logger,
+    sockets,
+    ...options,
+  });
   running.push(() => engine.close());
   await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], serverName: '', ...options.stored });
   return { engine, bridge: await engine.listen(), log };
@@ -90,8 +117,19 @@ let lastTunnelId = 0;
 /** A tunnel of `CLIENT` as the engine wants it: a started tcp one on the loopback by default. */
 export function tunnelOf(tunnel: Partial<WantedTunnel>): WantedTunnel {
   return {
-    id: ++lastTunnelId, clientId: CLIENT.id, mode: 'tcp', enabled: true, serverIp: '127.0.0.1', port: 0, targets: [], localProxy: false, password: '',
-    localPath: '', stripPrefix: '', proxyProtocol: '', ...tunnel,
+    id: ++lastTunnelId,
+    clientId: CLIENT.id,
+    mode: 'tcp',
+    enabled: true,
+    serverIp: '127.0.0.1',
+    port: 0,
+    targets: [],
+    localProxy: false,
+    password: '',
+    localPath: '',
+    stripPrefix: '',
+    proxyProtocol: '',
+    ...tunnel,
   };
 }
 

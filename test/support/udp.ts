@@ -59,7 +59,11 @@ export class UdpPeer {
 
   /** Frees the port. */
   async close(): Promise<void> {
-    if (open.delete(this)) await new Promise<void>((resolve) => { this.#socket.close(resolve); });
+    if (open.delete(this)) {
+      await new Promise<void>((resolve) => {
+        this.#socket.close(resolve);
+      });
+    }
   }
 }
 

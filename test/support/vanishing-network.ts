@@ -40,7 +40,15 @@ export class VanishingNetwork {
 
   /** Makes `count` connections to each port from there, each of which sends `text`; every second one ends its direction then. */
   async visit(ports: readonly number[], count: number, text: string): Promise<void> {
-    const child = new Child(programPath('ip'), ['netns', 'exec', this.#name, process.execPath, '-e', program, JSON.stringify({ host: this.host, ports, count, text })]);
+    const child = new Child(programPath('ip'), [
+      'netns',
+      'exec',
+      this.#name,
+      process.execPath,
+      '-e',
+      program,
+      JSON.stringify({ host: this.host, ports, count, text }),
+    ]);
     await child.says(/connected/);
   }
 

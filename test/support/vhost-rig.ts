@@ -28,7 +28,14 @@ export const TRUSTED_PROXY = '127.0.0.9';
 export async function startVhostRig(options: Partial<EngineOptions> = {}): Promise<VhostRig> {
   const log = new LogRecorder();
   const engine = new Engine({
-    bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger, trustedProxies: [TRUSTED_PROXY], ...options,
+    bridgeHost: '127.0.0.1',
+    bridgePort: 0,
+    bridgeTls: { port: 0, identity: covering },
+    p2pPort: 0,
+    allowPorts: [],
+    log: log.logger,
+    trustedProxies: [TRUSTED_PROXY],
+    ...options,
   });
   await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], serverName: '' });
   const ports = await engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
@@ -42,7 +49,10 @@ export async function startVhostRig(options: Partial<EngineOptions> = {}): Promi
     await engine.close();
   });
   return {
-    ...ports, log, engine, agent,
+    ...ports,
+    log,
+    engine,
+    agent,
     client: (client) => engine.apply({ kind: 'client', client: { ...CLIENT, ...client } }),
     async host(partial) {
       const host = hostOf(partial);

@@ -28,8 +28,22 @@ let lastHostId = 0;
 /** A host as the engine wants it: `example.test`, every path, both schemes, by default. */
 export function hostOf(host: Partial<WantedHost>): WantedHost {
   return {
-    id: ++lastHostId, clientId: 1, host: 'example.test', location: '/', scheme: 'all', enabled: true, targets: [], localProxy: false, headers: [],
-    hostChange: '', certificate: '', privateKey: '', autoHttps: false, acme: false, namedByAdmin: true, ...host,
+    id: ++lastHostId,
+    clientId: 1,
+    host: 'example.test',
+    location: '/',
+    scheme: 'all',
+    enabled: true,
+    targets: [],
+    localProxy: false,
+    headers: [],
+    hostChange: '',
+    certificate: '',
+    privateKey: '',
+    autoHttps: false,
+    acme: false,
+    namedByAdmin: true,
+    ...host,
   };
 }
 
@@ -52,7 +66,18 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
   const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
   const parts: VhostOptions & VhostPolicy = {
-    log: log.logger, sockets: netBackend, halfClosedMs: HALF_CLOSED_MS, hosts: all, timing: VHOST_TIMING, headLimits: HEAD_LIMITS, shares: { total: 1000, perAddress: 1000 }, trusts: () => false, gate: () => undefined, acceptsPassword: () => false, tryPassword: () => 'wrong', challenge: () => undefined,
+    log: log.logger,
+    sockets: netBackend,
+    halfClosedMs: HALF_CLOSED_MS,
+    hosts: all,
+    timing: VHOST_TIMING,
+    headLimits: HEAD_LIMITS,
+    shares: { total: 1000, perAddress: 1000 },
+    trusts: () => false,
+    gate: () => undefined,
+    acceptsPassword: () => false,
+    tryPassword: () => 'wrong',
+    challenge: () => undefined,
     dial: (entry, visitor) => dial(entry, visitor, true),
     dialSecure: (entry, visitor) => dial(entry, visitor, false),
     ...options,

@@ -17,9 +17,19 @@ export interface TestVisitor {
 }
 
 /** Starts a visitor in this process without waiting for its session; it is stopped when the test is done. */
-export async function launchVisitor({ bridge }: { readonly bridge: VisitorOptions['server'] }, options: Pick<VisitorOptions, 'password'> & Partial<VisitorOptions>): Promise<TestVisitor> {
+export async function launchVisitor(
+  { bridge }: { readonly bridge: VisitorOptions['server'] },
+  options: Pick<VisitorOptions, 'password'> & Partial<VisitorOptions>,
+): Promise<TestVisitor> {
   const log = new LogRecorder();
-  const visitor = new Visitor({ server: { host: bridge.host, port: bridge.port }, type: 'secret', listen: { host: '127.0.0.1', port: 0 }, log: log.logger, version: '0.0.1', ...options });
+  const visitor = new Visitor({
+    server: { host: bridge.host, port: bridge.port },
+    type: 'secret',
+    listen: { host: '127.0.0.1', port: 0 },
+    log: log.logger,
+    version: '0.0.1',
+    ...options,
+  });
   const { port } = await visitor.listen();
   const ran = visitor.run();
   running.push(async () => {
@@ -30,7 +40,10 @@ export async function launchVisitor({ bridge }: { readonly bridge: VisitorOption
 }
 
 /** Starts a visitor and waits until it is connected. */
-export async function startVisitor(server: { readonly bridge: VisitorOptions['server'] }, options: Pick<VisitorOptions, 'password'> & Partial<VisitorOptions>): Promise<TestVisitor> {
+export async function startVisitor(
+  server: { readonly bridge: VisitorOptions['server'] },
+  options: Pick<VisitorOptions, 'password'> & Partial<VisitorOptions>,
+): Promise<TestVisitor> {
   const started = await launchVisitor(server, options);
   await started.log.line(/^connected to/);
   return started;

@@ -7,7 +7,8 @@ import { WebSocketServer } from 'ws';
 import { payload } from './payload.ts';
 import { portOf } from './raw-origin.ts';
 
-const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>shop</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css"></head>
+const page =
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>shop</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css"></head>
 <body><h1>shop</h1><img src="/picture.svg" alt=""><output id="posted"></output><output id="spoken"></output><script type="module" src="/script.js"></script></body></html>`;
 const script = `
 const posted = await fetch('/echo', { method: 'POST', body: 'what the page posts' });
@@ -18,7 +19,9 @@ socket.onmessage = ({ data }) => { document.querySelector('#spoken').value = dat
 `;
 
 const files: Readonly<Record<string, readonly [type: string, content: string]>> = {
-  '/': ['text/html', page], '/script.js': ['text/javascript', script], '/style.css': ['text/css', 'h1 { color: rgb(1, 2, 3) }'],
+  '/': ['text/html', page],
+  '/script.js': ['text/javascript', script],
+  '/style.css': ['text/css', 'h1 { color: rgb(1, 2, 3) }'],
   '/picture.svg': ['image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"></svg>'],
 };
 
@@ -75,7 +78,10 @@ export async function startWebTarget(): Promise<WebTarget> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    address: `127.0.0.1:${portOf(server)}`, requests, spoken, closed,
+    address: `127.0.0.1:${portOf(server)}`,
+    requests,
+    spoken,
+    closed,
     async events() {
       const [response] = await once(server, 'events') as [http.ServerResponse];
       return response;

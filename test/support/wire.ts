@@ -75,9 +75,13 @@ export async function wireTunnel(targetPort: number, options: WireTunnelOptions 
       return;
     }
     sessionKey = key;
-    serverMux.resolve(new Mux(socket, 'server', {
-      onOpen: (stream) => stream.reset(), onControl: () => {}, onClose: serverClosed.resolve,
-    }, options));
+    serverMux.resolve(
+      new Mux(socket, 'server', {
+        onOpen: (stream) => stream.reset(),
+        onControl: () => {},
+        onClose: serverClosed.resolve,
+      }, options),
+    );
   });
 
   const agentSocket = await sockets.connect({ host: HOST, port: bridge.port, trust: secure ? trust : undefined, timeoutMs: 2000 });
@@ -105,8 +109,12 @@ export async function wireTunnel(targetPort: number, options: WireTunnelOptions 
 
   const server = await serverMux.promise;
   const hooks = {
-    onSent: (bytes: number) => { counted.sent += bytes; },
-    onReceived: (bytes: number) => { counted.received += bytes; },
+    onSent: (bytes: number) => {
+      counted.sent += bytes;
+    },
+    onReceived: (bytes: number) => {
+      counted.received += bytes;
+    },
     onClose: (error?: Error) => {
       counted.closed++;
       if (error) counted.errors++;
@@ -119,8 +127,12 @@ export async function wireTunnel(targetPort: number, options: WireTunnelOptions 
   });
 
   return {
-    port: visitors.port, server, agent, counted,
-    serverClosed: serverClosed.promise, agentClosed: agentClosed.promise,
+    port: visitors.port,
+    server,
+    agent,
+    counted,
+    serverClosed: serverClosed.promise,
+    agentClosed: agentClosed.promise,
     async close() {
       agent.close('the test is over');
       server.close('the test is over');
@@ -130,5 +142,13 @@ export async function wireTunnel(targetPort: number, options: WireTunnelOptions 
 }
 
 function listen(sockets: SocketBackend, secure: boolean, onSocket: (socket: ByteSocket) => void | Promise<void>): Promise<SocketServer> {
-  return sockets.listen({ host: HOST, port: 0, identity: secure ? identity : undefined, onSocket: (socket) => void onSocket(socket), onError: (error) => { throw error; } });
+  return sockets.listen({
+    host: HOST,
+    port: 0,
+    identity: secure ? identity : undefined,
+    onSocket: (socket) => void onSocket(socket),
+    onError: (error) => {
+      throw error;
+    },
+  });
 }

@@ -25,8 +25,18 @@ const PREFIX = 'writer';
 
 /** Adds more than it deletes. */
 const steps = [
-  'addClient', 'addTunnel', 'stopTunnel', 'addTunnel', 'editClient', 'editTunnel', 'addTunnel', 'startTunnel', 'addClient', 'addTunnel',
-  'deleteTunnel', 'deleteClient',
+  'addClient',
+  'addTunnel',
+  'stopTunnel',
+  'addTunnel',
+  'editClient',
+  'editTunnel',
+  'addTunnel',
+  'startTunnel',
+  'addClient',
+  'addTunnel',
+  'deleteTunnel',
+  'deleteClient',
 ] as const;
 
 /** A call, and the records when it has been done. */
@@ -58,7 +68,7 @@ export class Writer {
    * @throws when a write is refused
    */
   async run(server: Pick<ServerProcess, 'httpPort'>, before: Written, ids: Map<string, number>, onWrite: () => void): Promise<WriterOutcome> {
-    for (let acknowledged = before; ;) {
+    for (let acknowledged = before;;) {
       const { route, parameters, done } = this.#next(acknowledged, ids);
       let answer: unknown;
       try {
@@ -98,18 +108,25 @@ export class Writer {
     if (key === undefined || record === undefined || id === undefined) return undefined;
     const changed = (change: Partial<WrittenRecord>): Written => ({ ...records, [key]: { ...record, ...change } });
     switch (step) {
-      case 'editClient': return { route: '/client/edit/', parameters: { id, ...clientFields }, done: changed({ n }) };
-      case 'editTunnel': return { route: '/index/edit/', parameters: { id, ...tunnelFields }, done: changed({ n }) };
-      case 'stopTunnel': return { route: '/index/stop/', parameters: { id }, done: changed({ enabled: false }) };
-      case 'startTunnel': return { route: '/index/start/', parameters: { id }, done: changed({ enabled: true }) };
-      case 'deleteTunnel': return { route: '/index/del/', parameters: { id }, done: without(records, key) };
-      case 'deleteClient': return { route: '/client/del/', parameters: { id }, done: without(records, key) };
+      case 'editClient':
+        return { route: '/client/edit/', parameters: { id, ...clientFields }, done: changed({ n }) };
+      case 'editTunnel':
+        return { route: '/index/edit/', parameters: { id, ...tunnelFields }, done: changed({ n }) };
+      case 'stopTunnel':
+        return { route: '/index/stop/', parameters: { id }, done: changed({ enabled: false }) };
+      case 'startTunnel':
+        return { route: '/index/start/', parameters: { id }, done: changed({ enabled: true }) };
+      case 'deleteTunnel':
+        return { route: '/index/del/', parameters: { id }, done: without(records, key) };
+      case 'deleteClient':
+        return { route: '/client/del/', parameters: { id }, done: without(records, key) };
       case 'addTunnel': {
         const added = `${this.#name}-tunnel${n}`;
         const parameters = { client_id: id, type: 'tcp', port: 0, server_ip: '127.0.0.1', password: added, ...tunnelFields };
         return { route: '/index/add/', parameters, done: { ...records, [added]: { n, enabled: true, client: key } } };
       }
-      default: return step satisfies never;
+      default:
+        return step satisfies never;
     }
   }
 }
@@ -121,8 +138,14 @@ function without(records: Written, key: string): Written {
 
 const clientRow = z.object({ Id: z.number(), VerifyKey: z.string(), Remark: z.string(), RateLimit: z.number(), MaxConn: z.number(), Status: z.boolean() });
 const tunnelRow = z.object({
-  Id: z.number(), Password: z.string(), Remark: z.string(), Status: z.boolean(), RunStatus: z.boolean(), Port: z.number(),
-  Target: z.object({ TargetStr: z.string() }), Client: z.object({ VerifyKey: z.string() }),
+  Id: z.number(),
+  Password: z.string(),
+  Remark: z.string(),
+  Status: z.boolean(),
+  RunStatus: z.boolean(),
+  Port: z.number(),
+  Target: z.object({ TargetStr: z.string() }),
+  Client: z.object({ VerifyKey: z.string() }),
 });
 const listOf = <T extends z.ZodType>(row: T) => z.object({ rows: z.array(row), total: z.number() });
 
@@ -140,7 +163,10 @@ export async function observe(server: Pick<ServerProcess, 'httpPort'>): Promise<
   for (const { rows, total } of [clients, tunnels]) {
     if (rows.length !== total) throw new Error(`a list of ${rows.length} rows says that there are ${total}`);
   }
-  const ours = { clients: clients.rows.filter(({ VerifyKey }) => VerifyKey.startsWith(PREFIX)), tunnels: tunnels.rows.filter(({ Password }) => Password.startsWith(PREFIX)) };
+  const ours = {
+    clients: clients.rows.filter(({ VerifyKey }) => VerifyKey.startsWith(PREFIX)),
+    tunnels: tunnels.rows.filter(({ Password }) => Password.startsWith(PREFIX)),
+  };
   const torn = [
     ...ours.clients.filter(({ Remark, RateLimit, MaxConn }) => Number(Remark) !== RateLimit || RateLimit !== MaxConn),
     ...ours.tunnels.filter(({ Remark, Target }) => Target.TargetStr !== `127.0.0.1:${Remark}`),
@@ -148,10 +174,15 @@ export async function observe(server: Pick<ServerProcess, 'httpPort'>): Promise<
   if (torn.length > 0) throw new Error(`half written: ${JSON.stringify(torn)}`);
   return {
     tunnels: tunnels.rows,
-    ids: new Map([...ours.clients.map(({ VerifyKey, Id }): [string, number] => [VerifyKey, Id]), ...ours.tunnels.map(({ Password, Id }): [string, number] => [Password, Id])]),
+    ids: new Map([
+      ...ours.clients.map(({ VerifyKey, Id }): [string, number] => [VerifyKey, Id]),
+      ...ours.tunnels.map(({ Password, Id }): [string, number] => [Password, Id]),
+    ]),
     written: Object.fromEntries<WrittenRecord>([
       ...ours.clients.map(({ VerifyKey, RateLimit: n, Status: enabled }): [string, WrittenRecord] => [VerifyKey, { n, enabled }]),
-      ...ours.tunnels.map(({ Password, Remark, Status: enabled, Client }): [string, WrittenRecord] => [Password, { n: Number(Remark), enabled, client: Client.VerifyKey }]),
+      ...ours.tunnels.map((
+        { Password, Remark, Status: enabled, Client },
+      ): [string, WrittenRecord] => [Password, { n: Number(Remark), enabled, client: Client.VerifyKey }]),
     ]),
   };
 }

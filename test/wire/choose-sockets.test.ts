@@ -63,7 +63,9 @@ describe('the self-test', () => {
   });
 
   const hidden: ByteSocket[] = [];
-  afterEach(() => { for (const socket of hidden.splice(0)) socket.destroy(); });
+  afterEach(() => {
+    for (const socket of hidden.splice(0)) socket.destroy();
+  });
 
   /** Sockets with something wrong. */
   function wrong(change: (socket: ByteSocket) => Partial<ByteSocket>): SocketBackend {

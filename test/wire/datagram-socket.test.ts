@@ -6,34 +6,53 @@ import { DatagramBudget, DatagramSocket, MAX_WAITING } from '../../src/wire/data
 function open(budget = new DatagramBudget()) {
   const seen = { datagrams: [] as Buffer[], dropped: 0, sent: [] as Buffer[], ended: 0, closed: 0 };
   const socket = new DatagramSocket({
-    remoteAddress: '', remotePort: 0, budget,
+    remoteAddress: '',
+    remotePort: 0,
+    budget,
     onDatagram: (bytes) => seen.datagrams.push(bytes),
-    onPeerDropped: (count) => { seen.dropped += count; },
-    onClose: () => { seen.closed++; },
+    onPeerDropped: (count) => {
+      seen.dropped += count;
+    },
+    onClose: () => {
+      seen.closed++;
+    },
   });
-  socket.attach({ onData: (chunk) => seen.sent.push(chunk), onEnd: () => { seen.ended++; }, onDrain: () => undefined, onClose: () => undefined });
+  socket.attach({
+    onData: (chunk) => seen.sent.push(chunk),
+    onEnd: () => {
+      seen.ended++;
+    },
+    onDrain: () => undefined,
+    onClose: () => undefined,
+  });
   return { socket, seen };
 }
 
-const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 test('datagrams keep their borders, however the stream cuts their bytes', async () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 65_534 })), { maxLength: 8 });
-  await fc.assert(fc.asyncProperty(sizes, fc.array(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 20 }), async (lengths, cuts) => {
-    const [from, to] = [open(), open()];
-    const datagrams = lengths.map((length, i) => Buffer.alloc(length, i + 1));
-    const taken = datagrams.filter((bytes) => from.socket.send(bytes));
-    await nextIteration();
-    const stream = Buffer.concat(from.seen.sent);
-    for (let at = 0, i = 0; at < stream.length; i++) {
-      const end = at + (cuts[i % cuts.length] ?? 1);
-      to.socket.write(stream.subarray(at, end));
-      at = end;
-    }
-    expect(to.seen.datagrams.map((bytes) => bytes.length)).toEqual(taken.map((bytes) => bytes.length));
-    expect(to.seen.datagrams.every((bytes, i) => taken[i]?.equals(bytes))).toBe(true);
-    expect(to.seen.dropped).toBe(datagrams.length - taken.length);
-  }), { numRuns: 200 });
+  await fc.assert(
+    fc.asyncProperty(sizes, fc.array(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 20 }), async (lengths, cuts) => {
+      const [from, to] = [open(), open()];
+      const datagrams = lengths.map((length, i) => Buffer.alloc(length, i + 1));
+      const taken = datagrams.filter((bytes) => from.socket.send(bytes));
+      await nextIteration();
+      const stream = Buffer.concat(from.seen.sent);
+      for (let at = 0, i = 0; at < stream.length; i++) {
+        const end = at + (cuts[i % cuts.length] ?? 1);
+        to.socket.write(stream.subarray(at, end));
+        at = end;
+      }
+      expect(to.seen.datagrams.map((bytes) => bytes.length)).toEqual(taken.map((bytes) => bytes.length));
+      expect(to.seen.datagrams.every((bytes, i) => taken[i]?.equals(bytes))).toBe(true);
+      expect(to.seen.dropped).toBe(datagrams.length - taken.length);
+    }),
+    { numRuns: 200 },
+  );
 });
 
 test('datagrams sent in one iteration go to the stream at once', async () => {

@@ -4,7 +4,9 @@ import type { ByteSocket } from '../../src/wire/socket.ts';
 import { deferred, socketPair } from '../support/wire.ts';
 
 const sockets: ByteSocket[] = [];
-afterEach(() => { for (const socket of sockets.splice(0)) socket.destroy(); });
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
 
 async function pair(): Promise<{ agent: ByteSocket; server: ByteSocket }> {
   const { dialed, accepted } = await socketPair();
@@ -22,7 +24,10 @@ test('both sides end with the same session key, and the vkey never travels', asy
   const { agent, server } = await pair();
   const said: Buffer[] = [];
   const write = agent.write.bind(agent);
-  agent.write = (chunk) => { said.push(Buffer.from(chunk)); return write(chunk); };
+  agent.write = (chunk) => {
+    said.push(Buffer.from(chunk));
+    return write(chunk);
+  };
   const proving = prove(agent);
   const offer = await accept(server);
   expect(offer).toMatchObject({ role: 'mux', proven: true, info: { version: '1.2.3' }, keyId: keyIdOf(VKEY) });
@@ -60,7 +65,9 @@ test('an impostor that does not know the vkey is unmasked by the agent', async (
       if (chunk.length === 58) server.write(Buffer.concat([Buffer.from('ADIT'), Buffer.of(1), Buffer.alloc(32)]));
       else server.write(Buffer.concat([Buffer.of(1), Buffer.alloc(32), Buffer.of(0, 2), Buffer.from('{}')]));
     },
-    onEnd() {}, onDrain() {}, onClose() {},
+    onEnd() {},
+    onDrain() {},
+    onClose() {},
   });
   expect(await proving).toMatchObject({ code: 'impostor' });
 });
@@ -76,7 +83,14 @@ describe('what is no handshake is closed', () => {
   ])('%s', async (_, bytes, code) => {
     const { agent, server } = await pair();
     const closed = deferred<void>();
-    agent.attach({ onData() {}, onEnd() { agent.end(); }, onDrain() {}, onClose: () => closed.resolve() });
+    agent.attach({
+      onData() {},
+      onEnd() {
+        agent.end();
+      },
+      onDrain() {},
+      onClose: () => closed.resolve(),
+    });
     agent.write(bytes);
     await expect(accept(server)).rejects.toMatchObject({ code });
     await closed.promise;
@@ -85,7 +99,14 @@ describe('what is no handshake is closed', () => {
   test('silence, within the time limit', async () => {
     const { agent, server } = await pair();
     const closed = deferred<void>();
-    agent.attach({ onData() {}, onEnd() { agent.end(); }, onDrain() {}, onClose: () => closed.resolve() });
+    agent.attach({
+      onData() {},
+      onEnd() {
+        agent.end();
+      },
+      onDrain() {},
+      onClose: () => closed.resolve(),
+    });
     await expect(accept(server, VKEY, 50)).rejects.toMatchObject({ code: 'timeout' });
     await closed.promise;
   });

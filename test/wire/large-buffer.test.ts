@@ -97,7 +97,7 @@ test('bytes that were not read into the buffer that is lent are copied', () => {
 test('a process has 64 of them at most, those that writes keep included', () => {
   const socket = new FullSocket();
   const all: LargeBuffer[] = [];
-  for (let buffer = taken(); ; buffer = taken()) {
+  for (let buffer = taken();; buffer = taken()) {
     all.push(buffer);
     LargeBuffer.lend(buffer);
     writeLent(socket, buffer.bytes.subarray(0, 64 * KB));

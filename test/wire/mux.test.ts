@@ -17,7 +17,9 @@ afterEach(async () => {
   for (const thing of open.splice(0).toReversed()) await thing.close();
 });
 
-async function tunnelToTransfers(options?: Parameters<typeof wireTunnel>[1]): Promise<{ tunnel: WireTunnel; target: Awaited<ReturnType<typeof transferTarget>> }> {
+async function tunnelToTransfers(
+  options?: Parameters<typeof wireTunnel>[1],
+): Promise<{ tunnel: WireTunnel; target: Awaited<ReturnType<typeof transferTarget>> }> {
   const target = await transferTarget();
   const tunnel = await wireTunnel(target.port, options);
   open.push(target, tunnel);
@@ -76,7 +78,10 @@ test('a stream that compression does not make smaller moves as well, one that it
   let used = 0;
   for (const mux of [shrinking.server, shrinking.agent]) {
     const moveOut = mux.moveOut.bind(mux);
-    mux.moveOut = (...given) => { used++; return moveOut(...given); };
+    mux.moveOut = (...given) => {
+      used++;
+      return moveOut(...given);
+    };
   }
   const visitor = await connectTo(shrinking.port);
   let bytes = 0;
@@ -102,10 +107,12 @@ test('a reader that stops reading stops the sender, and loses nothing', async ()
 }, 30_000);
 
 test('a visitor that is cut off cuts off the target, and the other way round', async () => {
-  const target = await netServer((socket) => socket.on('data', (data) => {
-    if (data.toString() === 'cut me') socket.resetAndDestroy();
-    else socket.write('hello');
-  }));
+  const target = await netServer((socket) =>
+    socket.on('data', (data) => {
+      if (data.toString() === 'cut me') socket.resetAndDestroy();
+      else socket.write('hello');
+    })
+  );
   const tunnel = await wireTunnel(target.port);
   open.push(target, tunnel);
 
@@ -150,9 +157,13 @@ test('one bulk stream leaves room for small ones', async () => {
   open.push(target, tunnel);
   const bulk = await connectTo(tunnel.port);
   let echoed = 0;
-  bulk.on('data', (data) => { echoed += data.length; });
+  bulk.on('data', (data) => {
+    echoed += data.length;
+  });
   const block = Buffer.alloc(256 * 1024, 1);
-  const pump = (): void => { while (!bulk.destroyed && bulk.write(block)); };
+  const pump = (): void => {
+    while (!bulk.destroyed && bulk.write(block));
+  };
   bulk.on('drain', pump);
   pump();
   const small = await connectTo(tunnel.port);
@@ -178,11 +189,21 @@ describe('a peer that gives signs of life', () => {
     const ended = deferred<string>();
     const muxOf = deferred<Mux>();
     const listener = await netBackend.listen({
-      host: '127.0.0.1', port: 0, onError: ended.reject,
-      onSocket: (socket) => muxOf.resolve(new Mux(socket, 'server', { onOpen: (stream) => stream.reset(), onControl: () => undefined, onClose: ended.resolve }, { ...options, ...more })),
+      host: '127.0.0.1',
+      port: 0,
+      onError: ended.reject,
+      onSocket: (socket) =>
+        muxOf.resolve(
+          new Mux(socket, 'server', { onOpen: (stream) => stream.reset(), onControl: () => undefined, onClose: ended.resolve }, { ...options, ...more }),
+        ),
     });
     const peer = new Child(process.execPath, ['-e', pinging, String(listener.port)]);
-    open.push({ close: async () => { await peer.end(); await listener.close(); } });
+    open.push({
+      close: async () => {
+        await peer.end();
+        await listener.close();
+      },
+    });
     return { mux: await muxOf.promise, peer, ended: ended.promise };
   }
 
@@ -211,7 +232,9 @@ describe('a peer that gives signs of life', () => {
   test('outside the connection is not disconnected because of data stuck on it', async () => {
     let beside = 0;
     const { peer, ended } = await watched({ heardOutOfBand: () => beside });
-    const signs = setInterval(() => { beside = performance.now(); }, 20);
+    const signs = setInterval(() => {
+      beside = performance.now();
+    }, 20);
     peer.kill('SIGSTOP');
     expect(await stillOpen(ended, 800)).toBe('open');
     clearInterval(signs);

@@ -9,8 +9,12 @@ import { EmptySocket } from '../support/empty-socket.ts';
 class StuckSocket extends EmptySocket {
   written = 0;
   paused = false;
-  override pause(): void { this.paused = true; }
-  override resume(): void { this.paused = false; }
+  override pause(): void {
+    this.paused = true;
+  }
+  override resume(): void {
+    this.paused = false;
+  }
   override write(chunk: Buffer): boolean {
     this.written += chunk.length;
     return false;
@@ -25,7 +29,10 @@ function framesOf(write: (batch: Batch) => void): Buffer {
   return Buffer.concat(all);
 }
 
-const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 /** A session whose peer reads nothing. */
 function stuck(side: Side, onControl: (mux: Mux) => void = () => undefined) {
@@ -52,7 +59,9 @@ async function until(ended: readonly string[], send: () => void, most: number): 
 test.each(['server', 'agent'] as const)('a peer that opens streams which are refused, and reads nothing, loses its session (%s)', async (side) => {
   const { socket, mux, ended } = stuck(side);
   const first = side === 'server' ? 2 : 1;
-  const opens = framesOf((batch) => { for (let i = 0; i < 1000; i++) batch.frame(Frame.OPEN, first + 2 * i); });
+  const opens = framesOf((batch) => {
+    for (let i = 0; i < 1000; i++) batch.frame(Frame.OPEN, first + 2 * i);
+  });
   const rounds = await until(ended, () => mux.onData(opens), 1500);
   expect(ended).toEqual([expect.stringMatching(/^the peer does not read: \d+ bytes of answers wait for it$/)]);
   // What the socket had taken, and what waited.
@@ -87,7 +96,9 @@ test('no streams are opened to a peer that reads nothing, and requests for strea
 
 test('a peer that sends more control messages than a session needs loses its session', async () => {
   const { socket, mux, ended } = stuck('server');
-  const flood = framesOf((batch) => { for (let i = 0; i < 1000; i++) batch.frame(Frame.CONTROL, 0, Buffer.from('{"type":"overview"}')); });
+  const flood = framesOf((batch) => {
+    for (let i = 0; i < 1000; i++) batch.frame(Frame.CONTROL, 0, Buffer.from('{"type":"overview"}'));
+  });
   let sent = 0;
   for (; sent < 100_000 && ended.length === 0; sent += 1000) {
     mux.onData(flood);
@@ -105,7 +116,15 @@ test('expensive control messages are queued, those of another peer are barely de
       seen.push(name);
       for (const began = performance.now(); performance.now() - began < 5;);
     });
-    return { socket, mux, ended, control: (count: number) => mux.onData(framesOf((batch) => { for (let i = 0; i < count; i++) batch.frame(Frame.CONTROL, 0, Buffer.from('{}')); })) };
+    return {
+      socket,
+      mux,
+      ended,
+      control: (count: number) =>
+        mux.onData(framesOf((batch) => {
+          for (let i = 0; i < count; i++) batch.frame(Frame.CONTROL, 0, Buffer.from('{}'));
+        })),
+    };
   }
   const [hasty, other] = [slow('hasty'), slow('other')];
   hasty.control(200);
@@ -127,7 +146,10 @@ test('expensive control messages are queued, those of another peer are barely de
   other.mux.close('the test is over');
 });
 
-const controls = (count: number, bytes = 2): Buffer => framesOf((batch) => { for (let i = 0; i < count; i++) batch.frame(Frame.CONTROL, 0, Buffer.alloc(bytes, ' ').fill('{}', 0, 2)); });
+const controls = (count: number, bytes = 2): Buffer =>
+  framesOf((batch) => {
+    for (let i = 0; i < count; i++) batch.frame(Frame.CONTROL, 0, Buffer.alloc(bytes, ' ').fill('{}', 0, 2));
+  });
 
 /** A session whose first message takes longer than an iteration may, so that the others wait. */
 function busy() {
@@ -163,7 +185,9 @@ test('if 64 MB of control messages wait for all sessions together, the session w
 });
 
 test('a session whose control messages take too much time ends, however few they are', async () => {
-  const { mux, ended } = stuck('server', () => { later += 500; });
+  const { mux, ended } = stuck('server', () => {
+    later += 500;
+  });
   let later = 0;
   const now = performance.now.bind(performance);
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + later);

@@ -30,7 +30,10 @@ test('after payloads that do not shrink ever fewer are tried, and after one that
   const noise = randomBytes(1000);
   let tried = 0;
   const brotli = zlib.brotliCompressSync;
-  zlib.brotliCompressSync = (...given) => { tried++; return brotli(...given); };
+  zlib.brotliCompressSync = (...given) => {
+    tried++;
+    return brotli(...given);
+  };
   try {
     for (let i = 0; i < 1000; i++) expect(packer.pack(noise)).toBeUndefined();
     expect(tried).toBeLessThan(25);

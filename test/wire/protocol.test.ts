@@ -9,7 +9,9 @@ import type { ByteSocket } from '../../src/wire/socket.ts';
 import { deferred, socketPair } from '../support/wire.ts';
 
 const sockets: ByteSocket[] = [];
-afterEach(() => { for (const socket of sockets.splice(0)) socket.destroy(); });
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
 
 /** A server's mux and the naked socket of a peer that says what the test wants. */
 async function muxAndPeer(heartbeatMs?: number): Promise<{ mux: Mux; peer: ByteSocket; ended: Promise<string> }> {
@@ -29,7 +31,11 @@ function frame(type: number, stream: number, payload: Buffer, length = payload.l
 }
 
 const EMPTY = Buffer.alloc(0);
-const u32 = (value: number): Buffer => { const out = Buffer.alloc(4); out.writeUInt32BE(value); return out; };
+const u32 = (value: number): Buffer => {
+  const out = Buffer.alloc(4);
+  out.writeUInt32BE(value);
+  return out;
+};
 
 test('frames come out as they went in, wherever the byte stream is cut', () => {
   const anyFrame = fc.oneof(
@@ -46,13 +52,19 @@ test('frames come out as they went in, wherever the byte stream is cut', () => {
     const bytes = Buffer.concat(written);
     const seen: string[] = [];
     let data = '';
-    const flush = (): void => { if (data) seen.push(data); data = ''; };
+    const flush = (): void => {
+      if (data) seen.push(data);
+      data = '';
+    };
     const reader = new FrameReader({
       onDataFrame: (stream, piece) => {
         const prefix = `data ${stream} `;
         data = data.startsWith(prefix) ? data + piece.toString('hex') : (flush(), prefix + piece.toString('hex'));
       },
-      onFrame: (type, stream, payload) => { flush(); seen.push(`${type} ${stream} ${payload.toString('hex')}`); },
+      onFrame: (type, stream, payload) => {
+        flush();
+        seen.push(`${type} ${stream} ${payload.toString('hex')}`);
+      },
     });
     for (let at = 0, i = 0; at < bytes.length; i++) {
       const cut = cuts[i % cuts.length] ?? 1;
@@ -86,9 +98,21 @@ test('random bytes give frames or a protocol error, nothing else', () => {
 describe('a peer that breaks the protocol loses its session, with the reason', () => {
   test.each([
     ['an unknown type', frame(99, 1, EMPTY), /unknown frame type 99/],
-    ['a compressed payload that is none', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.PACKED, 2, Buffer.from('this is no brotli'))]), /compressed payload that is broken or too large/],
-    ['a compressed payload that holds more than a frame may', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.PACKED, 2, brotliCompressSync(Buffer.alloc(65_537)))]), /broken or too large/],
-    ['compressed data beyond the credit', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), ...Array.from({ length: 17 }, () => frame(Frame.PACKED, 2, brotliCompressSync(Buffer.alloc(65_536))))]), /than its credit allows/],
+    [
+      'a compressed payload that is none',
+      Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.PACKED, 2, Buffer.from('this is no brotli'))]),
+      /compressed payload that is broken or too large/,
+    ],
+    [
+      'a compressed payload that holds more than a frame may',
+      Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.PACKED, 2, brotliCompressSync(Buffer.alloc(65_537)))]),
+      /broken or too large/,
+    ],
+    [
+      'compressed data beyond the credit',
+      Buffer.concat([frame(Frame.OPEN, 2, EMPTY), ...Array.from({ length: 17 }, () => frame(Frame.PACKED, 2, brotliCompressSync(Buffer.alloc(65_536))))]),
+      /than its credit allows/,
+    ],
     ['an oversized compressed frame', frame(Frame.PACKED, 2, EMPTY, 65_537), /length 65537/],
     ['data on stream 0', frame(Frame.DATA, 0, Buffer.of(1)), /frame type 2 on stream 0/],
     ['an oversized data frame', frame(Frame.DATA, 2, EMPTY, 65_537), /length 65537/],
@@ -99,7 +123,11 @@ describe('a peer that breaks the protocol loses its session, with the reason', (
     ['a second end', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.FIN, 2, EMPTY), frame(Frame.FIN, 2, EMPTY)]), /second end/],
     ['credit that was never used', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), frame(Frame.WINDOW, 2, u32(1))]), /more credit/],
     ['control that is no JSON', frame(Frame.CONTROL, 0, Buffer.from('{')), /no JSON/],
-    ['data beyond the credit', Buffer.concat([frame(Frame.OPEN, 2, EMPTY), ...Array.from({ length: 17 }, () => frame(Frame.DATA, 2, Buffer.alloc(65_536)))]), /than its credit allows/],
+    [
+      'data beyond the credit',
+      Buffer.concat([frame(Frame.OPEN, 2, EMPTY), ...Array.from({ length: 17 }, () => frame(Frame.DATA, 2, Buffer.alloc(65_536)))]),
+      /than its credit allows/,
+    ],
   ])('%s', async (_, bytes, reason) => {
     const { peer, ended } = await muxAndPeer();
     peer.write(bytes);
@@ -126,7 +154,10 @@ test('a silent peer is disconnected after 2.4 heartbeats, a live one is not', as
 
   const living = await muxAndPeer(40);
   const timer = setInterval(() => living.peer.write(frame(Frame.PING, 0, EMPTY)), 20);
-  setTimeout(() => { clearInterval(timer); living.mux.close('enough'); }, 300);
+  setTimeout(() => {
+    clearInterval(timer);
+    living.mux.close('enough');
+  }, 300);
   expect(await living.ended).toBe('enough');
 });
 

@@ -15,13 +15,24 @@ class Recorder implements SocketSink {
     socket.attach(this);
   }
 
-  onData(chunk: Buffer): void { this.seen.push(chunk.toString('latin1')); }
-  onEnd(): void { this.seen.push('(end)'); }
-  onDrain(): void { this.seen.push('(drain)'); }
-  onClose(error?: Error): void { this.seen.push(error ? '(lost)' : '(closed)'); }
+  onData(chunk: Buffer): void {
+    this.seen.push(chunk.toString('latin1'));
+  }
+  onEnd(): void {
+    this.seen.push('(end)');
+  }
+  onDrain(): void {
+    this.seen.push('(drain)');
+  }
+  onClose(error?: Error): void {
+    this.seen.push(error ? '(lost)' : '(closed)');
+  }
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(() => setImmediate(() => setImmediate(resolve))); });
+const settled = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(() => setImmediate(() => setImmediate(resolve)));
+  });
 const text = (value: string): Buffer => Buffer.from(value);
 
 test('spliced sockets are one connection: bytes, half close, back-pressure and loss', async () => {

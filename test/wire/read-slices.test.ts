@@ -37,8 +37,12 @@ class Reader implements SliceReader {
   }
 }
 
-beforeEach(() => { jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }); });
-afterEach(() => { jest.useRealTimers(); });
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 /** Runs iterations of the event loop, four in a ms; in each of them `reads` happens. */
 async function run(count: number, reads: () => void): Promise<void> {

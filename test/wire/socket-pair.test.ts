@@ -8,10 +8,18 @@ const origin = { remoteAddress: '192.0.2.1', remotePort: 7 };
 /** Notes what happens on a socket. */
 class Notes implements SocketSink {
   readonly seen: string[] = [];
-  onData(chunk: Buffer): void { this.seen.push(chunk.toString()); }
-  onEnd(): void { this.seen.push('end'); }
-  onDrain(): void { this.seen.push('drain'); }
-  onClose(error?: Error): void { this.seen.push(error ? `close: ${error.message}` : 'close'); }
+  onData(chunk: Buffer): void {
+    this.seen.push(chunk.toString());
+  }
+  onEnd(): void {
+    this.seen.push('end');
+  }
+  onDrain(): void {
+    this.seen.push('drain');
+  }
+  onClose(error?: Error): void {
+    this.seen.push(error ? `close: ${error.message}` : 'close');
+  }
 }
 
 function pair(): { one: ByteSocket; other: ByteSocket; ones: Notes; others: Notes } {
@@ -42,7 +50,9 @@ test('a paused reader makes the writer wait, and wakes it when everything is tak
   expect(one.write(Buffer.alloc(60_000, 'b'))).toBe(false);
   expect(one.pending).toBe(120_000);
   one.end();
-  await new Promise((resolve) => { setImmediate(resolve); });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   expect(others.seen).toEqual([]);
   other.resume();
   expect(others.seen.map((text) => text.slice(0, 3))).toEqual(['aaa', 'bbb', 'end']);
@@ -59,10 +69,14 @@ test('a writer that is woken, fills the pair again and ends: the end comes after
       seen.push(chunk.toString('latin1', 0, 1));
       if (seen.length > 1) other.pause();
     },
-    onEnd: () => seen.push('end'), onDrain: () => undefined, onClose: () => undefined,
+    onEnd: () => seen.push('end'),
+    onDrain: () => undefined,
+    onClose: () => undefined,
   });
   one.attach({
-    onData: () => undefined, onEnd: () => undefined, onClose: () => undefined,
+    onData: () => undefined,
+    onEnd: () => undefined,
+    onClose: () => undefined,
     onDrain: () => {
       for (const letter of more.splice(0)) one.write(Buffer.alloc(60_000, letter));
       one.end();
@@ -94,7 +108,16 @@ test.each<[true | undefined]>([[true], [undefined]])('lent bytes may change once
   const [one, other] = socketPair(origin);
   const seen: Buffer[] = [];
   const text: string[] = [];
-  other.attach({ borrows, onData: (chunk) => { seen.push(chunk); text.push(chunk.toString()); }, onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined });
+  other.attach({
+    borrows,
+    onData: (chunk) => {
+      seen.push(chunk);
+      text.push(chunk.toString());
+    },
+    onEnd: () => undefined,
+    onDrain: () => undefined,
+    onClose: () => undefined,
+  });
   const lend = (word: string): void => {
     const bytes = Buffer.from(word);
     one.write(bytes, () => bytes.fill('x'));

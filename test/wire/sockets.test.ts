@@ -44,97 +44,104 @@ function reading(socket: ByteSocket, { slow = false, borrows }: { slow?: boolean
 /** Whether the kernel's timer of a connection is that of keep-alive. */
 function keepsAlive({ local }: ByteSocket): boolean {
   const ours = `0100007F:${(local?.port ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
-  const open = readFileSync('/proc/net/tcp', 'utf8').split('\n').map((line) => line.trim().split(/\s+/)).find((fields) => fields[1] === ours && fields[3] === '01');
+  const open = readFileSync('/proc/net/tcp', 'utf8').split('\n').map((line) => line.trim().split(/\s+/)).find((fields) =>
+    fields[1] === ours && fields[3] === '01'
+  );
   return open?.[5]?.startsWith('02:') ?? false;
 }
 
 const backends = await Promise.all(BACKEND_NAMES.map(socketsBy));
 
-describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secure: false }, { name: `${backend.name}, over TLS`, backend, secure: true }]))('connections by $name', ({ backend, secure }) => {
-  const pair = () => socketPair(secure, backend);
+describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secure: false }, { name: `${backend.name}, over TLS`, backend, secure: true }]))(
+  'connections by $name',
+  ({ backend, secure }) => {
+    const pair = () => socketPair(secure, backend);
 
-  test.each([
-    ['that keep what they get', {}],
-    ['that keep nothing', { borrows: true }],
-    ['that pause after each chunk', { slow: true }],
-    ['that keep nothing and pause after each chunk', { slow: true, borrows: true }],
-  ] as const)('both directions arrive whole and end by themselves, many at a time, at readers %s', async (_, reader) => {
-    const before = await settled(handles);
-    const pairs = await Promise.all(Array.from({ length: 6 }, pair));
-    await Promise.all(pairs.map(async ({ dialed, accepted }) => {
-      const [up, down] = [randomBytes(1_500_000), randomBytes(700_000)];
-      const atServer = reading(accepted, reader);
-      dialed.write(up);
+    test.each(
+      [
+        ['that keep what they get', {}],
+        ['that keep nothing', { borrows: true }],
+        ['that pause after each chunk', { slow: true }],
+        ['that keep nothing and pause after each chunk', { slow: true, borrows: true }],
+      ] as const,
+    )('both directions arrive whole and end by themselves, many at a time, at readers %s', async (_, reader) => {
+      const before = await settled(handles);
+      const pairs = await Promise.all(Array.from({ length: 6 }, pair));
+      await Promise.all(pairs.map(async ({ dialed, accepted }) => {
+        const [up, down] = [randomBytes(1_500_000), randomBytes(700_000)];
+        const atServer = reading(accepted, reader);
+        dialed.write(up);
+        dialed.end();
+        const closed = deferred<void>();
+        const atClient = reading(dialed, reader);
+        // Our direction is over, the other one goes on.
+        expect(hashOf(await atServer)).toBe(hashOf(up));
+        accepted.attach({ ...IDLE, onClose: () => closed.resolve() });
+        accepted.write(down);
+        accepted.end();
+        expect(hashOf(await atClient)).toBe(hashOf(down));
+        await closed.promise;
+      }));
+      expect(await settled(handles)).toBe(before);
+    });
+
+    test('a socket that is handed over again and again loses nothing and gives nothing twice', async () => {
+      const { dialed, accepted } = await pair();
+      const sent = randomBytes(400_000);
+      const seen: Buffer[] = [];
+      const done = deferred<void>();
+      const sink = (): SocketSink => ({
+        ...IDLE,
+        onData(chunk) {
+          const most = 1 + Math.floor(chunk.length * 0.7);
+          seen.push(Buffer.from(chunk.subarray(0, most)));
+          if (most < chunk.length) accepted.unread(Buffer.from(chunk.subarray(most)));
+          accepted.attach(sink());
+        },
+        onEnd: () => done.resolve(),
+      });
+      accepted.attach(sink());
+      for (let at = 0; at < sent.length; at += 10_000) {
+        dialed.write(sent.subarray(at, at + 10_000));
+        await nextIteration();
+      }
       dialed.end();
-      const closed = deferred<void>();
-      const atClient = reading(dialed, reader);
-      // Our direction is over, the other one goes on.
-      expect(hashOf(await atServer)).toBe(hashOf(up));
-      accepted.attach({ ...IDLE, onClose: () => closed.resolve() });
-      accepted.write(down);
+      await done.promise;
+      expect(hashOf(Buffer.concat(seen))).toBe(hashOf(sent));
+      accepted.destroy();
+      dialed.destroy();
+    });
+
+    test('bytes that come while nobody reads wait', async () => {
+      const { dialed, accepted } = await pair();
+      const seen: string[] = [];
+      let paused = false;
+      const ended = deferred<void>();
+      accepted.attach({
+        ...IDLE,
+        onData: (chunk) => {
+          seen.push(paused ? 'while nobody reads' : chunk.toString());
+          paused = true;
+          accepted.pause();
+        },
+        onEnd: () => ended.resolve(),
+      });
+      const goOn = (): void => {
+        paused = false;
+        accepted.resume();
+      };
+      const sent = ['a'.repeat(40_000), 'b'.repeat(40_000), 'c'];
+      for (const text of sent) dialed.write(Buffer.from(text));
+      dialed.end();
+      const going = setInterval(goOn, 1);
+      await ended.promise;
+      clearInterval(going);
+      expect(hashOf(Buffer.from(seen.join('')))).toBe(hashOf(Buffer.from(sent.join(''))));
       accepted.end();
-      expect(hashOf(await atClient)).toBe(hashOf(down));
-      await closed.promise;
-    }));
-    expect(await settled(handles)).toBe(before);
-  });
-
-  test('a socket that is handed over again and again loses nothing and gives nothing twice', async () => {
-    const { dialed, accepted } = await pair();
-    const sent = randomBytes(400_000);
-    const seen: Buffer[] = [];
-    const done = deferred<void>();
-    const sink = (): SocketSink => ({
-      ...IDLE,
-      onData(chunk) {
-        const most = 1 + Math.floor(chunk.length * 0.7);
-        seen.push(Buffer.from(chunk.subarray(0, most)));
-        if (most < chunk.length) accepted.unread(Buffer.from(chunk.subarray(most)));
-        accepted.attach(sink());
-      },
-      onEnd: () => done.resolve(),
+      await closing(dialed);
     });
-    accepted.attach(sink());
-    for (let at = 0; at < sent.length; at += 10_000) {
-      dialed.write(sent.subarray(at, at + 10_000));
-      await nextIteration();
-    }
-    dialed.end();
-    await done.promise;
-    expect(hashOf(Buffer.concat(seen))).toBe(hashOf(sent));
-    accepted.destroy();
-    dialed.destroy();
-  });
-
-  test('bytes that come while nobody reads wait', async () => {
-    const { dialed, accepted } = await pair();
-    const seen: string[] = [];
-    let paused = false;
-    const ended = deferred<void>();
-    accepted.attach({
-      ...IDLE,
-      onData: (chunk) => {
-        seen.push(paused ? 'while nobody reads' : chunk.toString());
-        paused = true;
-        accepted.pause();
-      },
-      onEnd: () => ended.resolve(),
-    });
-    const goOn = (): void => {
-      paused = false;
-      accepted.resume();
-    };
-    const sent = ['a'.repeat(40_000), 'b'.repeat(40_000), 'c'];
-    for (const text of sent) dialed.write(Buffer.from(text));
-    dialed.end();
-    const going = setInterval(goOn, 1);
-    await ended.promise;
-    clearInterval(going);
-    expect(hashOf(Buffer.from(seen.join('')))).toBe(hashOf(Buffer.from(sent.join(''))));
-    accepted.end();
-    await closing(dialed);
-  });
-});
+  },
+);
 
 describe.each(backends)('sockets by $name', (backend) => {
   const pair = () => socketPair(false, backend);
@@ -176,7 +183,16 @@ describe.each(backends)('sockets by $name', (backend) => {
     let seen = 0;
     let saidEnd = false;
     const lost = new Promise<Error | undefined>((resolve) => {
-      dialed.attach({ ...IDLE, onData: (chunk) => { seen += chunk.length; }, onEnd: () => { saidEnd = true; }, onClose: resolve });
+      dialed.attach({
+        ...IDLE,
+        onData: (chunk) => {
+          seen += chunk.length;
+        },
+        onEnd: () => {
+          saidEnd = true;
+        },
+        onClose: resolve,
+      });
     });
     if (ended) {
       dialed.end();
@@ -200,7 +216,11 @@ describe.each(backends)('sockets by $name', (backend) => {
     dialed.attach({ ...IDLE, onDrain: () => drained.resolve() });
     let taken = 0;
     let written = 0;
-    while (dialed.write(Buffer.alloc(1_000_000), () => { taken++; }) || written < 20) {
+    while (
+      dialed.write(Buffer.alloc(1_000_000), () => {
+        taken++;
+      }) || written < 20
+    ) {
       written++;
       await nextIteration();
     }
@@ -219,7 +239,14 @@ describe.each(backends)('sockets by $name', (backend) => {
   test('a connection that was reset before it was accepted is not reported, the next one is', async () => {
     const before = await settled(handles);
     const accepted: ByteSocket[] = [];
-    const server = await backend.listen({ host: '127.0.0.1', port: 0, onSocket: (socket) => accepted.push(socket), onError: (error) => { throw error; } });
+    const server = await backend.listen({
+      host: '127.0.0.1',
+      port: 0,
+      onSocket: (socket) => accepted.push(socket),
+      onError: (error) => {
+        throw error;
+      },
+    });
     // Nothing is accepted meanwhile.
     execFileSync(process.execPath, ['-e', `require('node:net').connect(${server.port}, '127.0.0.1', function () { this.resetAndDestroy(); })`]);
     const dialed = await backend.connect({ host: '127.0.0.1', port: server.port, timeoutMs: 5000 });

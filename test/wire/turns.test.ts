@@ -10,17 +10,20 @@ import { closed, startTarget } from '../support/target.ts';
 
 const limits: TurnLimits = { ms: 4, waiting: 200 };
 let over = false;
-afterEach(() => { over = true; });
+afterEach(() => {
+  over = true;
+});
 
 test('requests begin at once while they take little time, then some in each iteration, connections in round-robin order', async () => {
   let now = 0;
   const begun: string[] = [];
   const queue = new Turns(limits, () => now);
   const [hasty, other] = [{}, {}];
-  const add = (connection: object, name: string): boolean => queue.add(connection, () => {
-    begun.push(name);
-    now += 1;
-  });
+  const add = (connection: object, name: string): boolean =>
+    queue.add(connection, () => {
+      begun.push(name);
+      now += 1;
+    });
   for (let n = 1; n <= 10; n++) add(hasty, `hasty ${n}`);
   add(other, 'other 1');
   add(other, 'other 2');
@@ -63,7 +66,13 @@ test('requests that are canceled while queued leave the queue and count at once:
   const queue = new Turns(limits, () => now += 10);
   const busy = Array.from({ length: 50 }, () => ({}));
   for (const connection of busy) {
-    const again = (): void => { if (!over) queueMicrotask(() => { queue.add(connection, again); }); };
+    const again = (): void => {
+      if (!over) {
+        queueMicrotask(() => {
+          queue.add(connection, again);
+        });
+      }
+    };
     queue.add(connection, again);
   }
   let served = 0;
@@ -74,7 +83,7 @@ test('requests that are canceled while queued leave the queue and count at once:
     socket.on('error', () => undefined);
     socket.once('secure', () => {
       Reflect.set(socket, 'secureConnecting', false);
-      const serve = (): (() => boolean) => {
+      const serve = (): () => boolean => {
         served++;
         return () => true;
       };
@@ -83,7 +92,9 @@ test('requests that are canceled while queued leave the queue and count at once:
   });
   const visitor = await silentHttp2(port, 'x.p.example.com');
   let answers = '';
-  visitor.on('data', (data: Buffer) => { answers += data.toString('latin1'); }).resume();
+  visitor.on('data', (data: Buffer) => {
+    answers += data.toString('latin1');
+  }).resume();
   const fields = [[':method', 'GET'], [':scheme', 'https'], [':authority', 'x.p.example.com'], [':path', '/']] as const;
   let sent = 0;
   for (let round = 1; round <= 8 && !visitor.destroyed; round++) {

@@ -41,7 +41,10 @@ function framesOf(write: (batch: Batch) => void): Buffer {
 }
 
 const piece = Buffer.alloc(32 * KB);
-const nextIteration = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const nextIteration = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 /** A server's session whose agent sends what the test says. */
 function session() {
@@ -61,7 +64,9 @@ function session() {
     return true;
   };
   const ended: string[] = [];
-  const mux = new Mux(socket, 'server', { onOpen: (stream) => stream.reset(), onControl: () => undefined, onClose: (reason) => ended.push(reason) }, { heartbeatMs: 60_000 });
+  const mux = new Mux(socket, 'server', { onOpen: (stream) => stream.reset(), onControl: () => undefined, onClose: (reason) => ended.push(reason) }, {
+    heartbeatMs: 60_000,
+  });
   const visitors: Array<{ readonly stream: Stream; readonly local: SlowSocket }> = [];
   const visit = (remoteAddress = '192.0.2.1', credit?: number): { readonly stream: Stream; readonly local: SlowSocket } => {
     const stream = mux.open(Buffer.from('{}'), false, credit);
@@ -73,7 +78,9 @@ function session() {
     return visitor;
   };
   const send = (stream: Stream, bytes: number): void => {
-    for (let left = bytes; left > 0; left -= piece.length) mux.onData(framesOf((batch) => batch.frame(Frame.DATA, stream.id, piece.subarray(0, Math.min(left, piece.length)))));
+    for (let left = bytes; left > 0; left -= piece.length) {
+      mux.onData(framesOf((batch) => batch.frame(Frame.DATA, stream.id, piece.subarray(0, Math.min(left, piece.length)))));
+    }
   };
   const held = (): number => visitors.reduce((sum, { stream, local }) => sum + (stream.over ? 0 : local.pending), 0);
   return { mux, visit, send, held, visitors, credit, resets, ended };

@@ -17,9 +17,14 @@ export const healthTable = z.strictObject({
   /** After this many failures in a row the target is taken out of rotation. */
   max_failed: z.int('must be a whole number').min(1, 'must be at least 1').max(100, 'must be at most 100').default(3),
   /** The path of the request (http). */
-  path: z.string('must be a text').max(1024, 'must be at most 1024 characters').regex(/^\/[!-~]*$/, 'must be a path such as "/healthz", without blanks').optional(),
+  path: z.string('must be a text').max(1024, 'must be at most 1024 characters').regex(/^\/[!-~]*$/, 'must be a path such as "/healthz", without blanks')
+    .optional(),
 }, { error: ({ code }) => code === 'invalid_type' ? 'must be a table' : undefined }).superRefine(({ type, path }, context) => {
   if (type === 'tcp' && path !== undefined) context.addIssue({ code: 'custom', path: ['path'], message: 'is for checks of type "http" only' });
 }).transform(({ type, interval, timeout, max_failed: maxFailed, path }): HealthSettings => ({
-  type, intervalMs: interval * 1000, timeoutMs: timeout * 1000, maxFailed, path: type === 'http' ? path ?? '/' : '',
+  type,
+  intervalMs: interval * 1000,
+  timeoutMs: timeout * 1000,
+  maxFailed,
+  path: type === 'http' ? path ?? '/' : '',
 }));

@@ -49,11 +49,16 @@ export type VisitorTable = z.output<typeof visitorTable>;
 const names = z.string().regex(/^[\p{L}\p{N}_][\p{L}\p{N} ._-]{0,63}$/u, 'must be a name of 1 to 64 letters, digits, blanks, dots, - and _');
 
 /** zod would silently ignore such a key. */
-const withoutProto = z.custom((value) => typeof value !== 'object' || value === null || !Object.hasOwn(value, '__proto__'), 'must have no table of the name __proto__');
+const withoutProto = z.custom(
+  (value) => typeof value !== 'object' || value === null || !Object.hasOwn(value, '__proto__'),
+  'must have no table of the name __proto__',
+);
 
 function tables<T extends z.ZodType>(schema: T, most: number) {
-  return withoutProto.pipe(z.record(names, schema, 'must be tables: [tunnels.NAME], [hosts.NAME], [visitors.NAME]')
-    .refine((all) => Object.keys(all).length <= most, `must be at most ${most}`)).optional().transform((all) => all ?? {});
+  return withoutProto.pipe(
+    z.record(names, schema, 'must be tables: [tunnels.NAME], [hosts.NAME], [visitors.NAME]')
+      .refine((all) => Object.keys(all).length <= most, `must be at most ${most}`),
+  ).optional().transform((all) => all ?? {});
 }
 
 const configSchema = z.strictObject({
@@ -111,9 +116,12 @@ interface Fault {
 
 function faultsOf(tree: unknown, { path, message, ...issue }: z.core.$ZodIssue): Fault[] {
   switch (issue.code) {
-    case 'unrecognized_keys': return issue.keys.map((name) => ({ path: [...path, name], message: unknownKey(path, name) }));
-    case 'invalid_key': return [{ path, message: issue.issues[0]?.message ?? message }];
-    default: return [{ path, message: issue.code !== 'custom' && at(tree, path) === undefined ? 'is missing' : message }];
+    case 'unrecognized_keys':
+      return issue.keys.map((name) => ({ path: [...path, name], message: unknownKey(path, name) }));
+    case 'invalid_key':
+      return [{ path, message: issue.issues[0]?.message ?? message }];
+    default:
+      return [{ path, message: issue.code !== 'custom' && at(tree, path) === undefined ? 'is missing' : message }];
   }
 }
 
@@ -130,7 +138,13 @@ function at(tree: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 /** Values that two entries share although they must be unique: detected here so that `--check` reports them. */
-function clashes({ tunnels, hosts, visitors }: { readonly tunnels: Record<string, TunnelTable>; readonly hosts: Record<string, HostTable>; readonly visitors: Record<string, VisitorTable> }): Fault[] {
+function clashes(
+  { tunnels, hosts, visitors }: {
+    readonly tunnels: Record<string, TunnelTable>;
+    readonly hosts: Record<string, HostTable>;
+    readonly visitors: Record<string, VisitorTable>;
+  },
+): Fault[] {
   const seen = new Map<string, string>();
   const found: Fault[] = [];
   const claim = (what: string, path: string[]): void => {

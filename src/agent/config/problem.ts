@@ -29,7 +29,9 @@ export class KeyLines {
       const named = header.exec(line)?.[1];
       if (named !== undefined) table = keysOf(named);
       const assigned = assignment.exec(line)?.[1];
-      if (named !== undefined || assigned !== undefined) this.#keys.push({ keys: assigned === undefined ? table : [...table, ...keysOf(assigned)], line: index + 1 });
+      if (named !== undefined || assigned !== undefined) {
+        this.#keys.push({ keys: assigned === undefined ? table : [...table, ...keysOf(assigned)], line: index + 1 });
+      }
     }
   }
 
@@ -37,7 +39,9 @@ export class KeyLines {
   of(path: readonly PropertyKey[]): number | undefined {
     let found: { readonly line: number; readonly length: number } | undefined;
     for (const { keys, line } of this.#keys) {
-      if (keys.length > (found?.length ?? 0) && keys.length <= path.length && keys.every((part, at) => part === path[at])) found = { line, length: keys.length };
+      if (keys.length > (found?.length ?? 0) && keys.length <= path.length && keys.every((part, at) => part === path[at])) {
+        found = { line, length: keys.length };
+      }
     }
     return found?.line;
   }

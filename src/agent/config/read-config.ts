@@ -87,7 +87,11 @@ class Reader {
     const allowFiles = [...given.allowFiles, ...config.allow_files.map((directory) => this.#resolve(directory))];
     const entries: DeclaredEntry[] = [];
     const checks: CheckedEntry[] = [];
-    const check = (kind: string, name: string, table: object & { readonly targets?: readonly string[]; readonly health?: CheckedEntry['health'] | undefined }): void => {
+    const check = (
+      kind: string,
+      name: string,
+      table: object & { readonly targets?: readonly string[]; readonly health?: CheckedEntry['health'] | undefined },
+    ): void => {
       // In the server's spelling, because health reports name targets by it.
       if (table.health && table.targets) checks.push({ name: `${kind} ${name}`, targets: dialTargets(table.targets.join('\n')), health: table.health });
     };

@@ -8,11 +8,17 @@ import { healthTable } from './health.ts';
 export const line = z.string('must be a text').max(255, 'must be at most 255 characters').regex(/^\P{Cc}*$/u, 'must not hold control characters');
 
 /** The targets of connections, used in round-robin order. */
-export const targets = z.array(z.string('must be a text').refine((text) => parseTarget(text) !== undefined, 'must be host:port, [IPv6]:port or a port'), 'must be a list: ["127.0.0.1:22"]')
+export const targets = z.array(
+  z.string('must be a text').refine((text) => parseTarget(text) !== undefined, 'must be host:port, [IPv6]:port or a port'),
+  'must be a list: ["127.0.0.1:22"]',
+)
   .min(1, 'must name at least one target').max(1000, 'must name at most 1000 targets');
 
 /** The path of a local file or directory; a relative path starts at the configuration file's directory. */
-export const localPath = z.string('must be a text').min(1, 'must not be empty').max(4096, 'must be at most 4096 characters').regex(/^[^\0]*$/, 'must not hold NUL');
+export const localPath = z.string('must be a text').min(1, 'must not be empty').max(4096, 'must be at most 4096 characters').regex(
+  /^[^\0]*$/,
+  'must not hold NUL',
+);
 
 const password = z.string('must be a text').min(1, 'must not be empty').max(255, 'must be at most 255 characters').regex(/^[^\0]*$/, 'must not hold NUL');
 const remark = line.default('');
@@ -27,7 +33,14 @@ const checked = { health: healthTable.optional() };
 
 /** A table of `[tunnels.NAME]`, with a schema for each type: keys of other types are unknown. */
 export const tunnelTable = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('tcp'), ...listening, targets, proxy_protocol: z.enum(['V1', 'V2'], 'must be "V1" or "V2"').optional(), ...checked, ...common }),
+  z.strictObject({
+    type: z.literal('tcp'),
+    ...listening,
+    targets,
+    proxy_protocol: z.enum(['V1', 'V2'], 'must be "V1" or "V2"').optional(),
+    ...checked,
+    ...common,
+  }),
   z.strictObject({ type: z.literal('udp'), ...listening, targets, ...common }),
   z.strictObject({ type: z.literal('httpProxy'), ...listening, ...common }),
   z.strictObject({ type: z.literal('socks5'), ...listening, ...common }),

@@ -135,8 +135,12 @@ class HostedPath {
     try {
       const socket = await dial(this.#options.sockets, [...this.targets.slice(first), ...this.targets.slice(0, first)]);
       stream.join(socket, {
-        onSent: (bytes) => { this.#exported += bytes; },
-        onReceived: (bytes) => { this.#inlet += bytes; },
+        onSent: (bytes) => {
+          this.#exported += bytes;
+        },
+        onReceived: (bytes) => {
+          this.#inlet += bytes;
+        },
         onClose: this.#options.hold(),
       });
     } catch (error) {

@@ -126,7 +126,12 @@ export class DirectPaths {
         signal.destroy();
         if (this.#closed) return;
         send({ type: 'path', path: 'relay' });
-        logState(log, 'warn', { event: 'path', path: 'relay' }, `direct path lost: ${reason}; ${cut} ${cut === 1 ? 'connection' : 'connections'} on it cut, new ones go through the server`);
+        logState(
+          log,
+          'warn',
+          { event: 'path', path: 'relay' },
+          `direct path lost: ${reason}; ${cut} ${cut === 1 ? 'connection' : 'connections'} on it cut, new ones go through the server`,
+        );
         this.#tryLater();
       },
     }, life);
@@ -139,7 +144,12 @@ export class DirectPaths {
     this.#failureReported = false;
     void signal.closed.then(() => mux.close('the server or the agent ended it'));
     send({ type: 'path', path: 'direct' });
-    logState(log, 'info', { event: 'path', path: 'direct' }, `direct path to the agent at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way}): new connections use it`);
+    logState(
+      log,
+      'info',
+      { event: 'path', path: 'direct' },
+      `direct path to the agent at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way}): new connections use it`,
+    );
   }
 
   #tellFailure(reason: string): void {

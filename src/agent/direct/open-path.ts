@@ -64,7 +64,11 @@ export async function openPath(options: PathOptions): Promise<OpenPath> {
   if (!way || ports.length === 0) throw new NoPathError(way ? "the server's p2p port is not open" : 'the two sides have no transport in common');
   const key = new PathKey(role, password, role === 'visitor' ? { visitor: nonce, agent: hello.nonce } : { visitor: hello.nonce, agent: nonce });
   const punch: PunchOptions = {
-    role, key, signal, timeoutMs: GIVE_UP_MS[role], stun: { host: options.server, family: isIP(options.server), ports },
+    role,
+    key,
+    signal,
+    timeoutMs: GIVE_UP_MS[role],
+    stun: { host: options.server, family: isIP(options.server), ports },
   };
   const { raw, peer, ...signs } = way === 'udp' && udx
     ? await punchUdp(udx, { ours: streamId, theirs: hello.streamId }, LIFE.heartbeatMs, punch)
@@ -75,9 +79,12 @@ export async function openPath(options: PathOptions): Promise<OpenPath> {
 async function soon<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   try {
-    return await Promise.race([work, new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new NoPathError('the peer says nothing')), GREETING_MS);
-    })]);
+    return await Promise.race([
+      work,
+      new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new NoPathError('the peer says nothing')), GREETING_MS);
+      }),
+    ]);
   } finally {
     clearTimeout(timer);
   }

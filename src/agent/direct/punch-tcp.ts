@@ -33,7 +33,10 @@ export async function punchTcp(options: PunchOptions): Promise<Punched> {
     sockets.delete(raw);
     return { raw, peer: { host: raw.remoteAddress ?? '', port: raw.remotePort ?? 0 } };
   } catch (error) {
-    throw new NoPathError(give.aborted ? 'no TCP connection of the peer arrives' : error instanceof AggregateError ? 'the peer named no address' : String(error), { cause: error });
+    throw new NoPathError(
+      give.aborted ? 'no TCP connection of the peer arrives' : error instanceof AggregateError ? 'the peer named no address' : String(error),
+      { cause: error },
+    );
   } finally {
     clearTimeout(timer);
     attempt.abort();

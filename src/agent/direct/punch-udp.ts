@@ -17,7 +17,12 @@ const TICK_MS = 50;
  * keep-alive packets outside the stream, because packets in the stream can wait for seconds behind lost ones.
  * @throws {NoPathError}
  */
-export async function punchUdp(udx: UDX, ids: StreamIds, aliveMs: number, options: PunchOptions): Promise<Punched & Required<Pick<MuxOptions, 'heardOutOfBand'>>> {
+export async function punchUdp(
+  udx: UDX,
+  ids: StreamIds,
+  aliveMs: number,
+  options: PunchOptions,
+): Promise<Punched & Required<Pick<MuxOptions, 'heardOutOfBand'>>> {
   const punch = new UdpPunch(udx, options);
   try {
     const { socket, peer } = await punch.run();
@@ -98,7 +103,7 @@ class UdpPunch {
   }
 
   #tick(): void {
-    if (!this.#reported) for (const { port, request } of this.#requests) this.#socket.trySend(request, port, this.#options.stun.host);
+    if (!this.#reported) { for (const { port, request } of this.#requests) this.#socket.trySend(request, port, this.#options.stun.host); }
     if (this.#choice) this.#send(Probe.CHOOSE, this.#choice);
     else for (const candidate of this.#candidates) this.#send(Probe.ASK, candidate);
   }

@@ -11,7 +11,8 @@ const OPTIONS = { ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3', high
  */
 export async function secureDirect(raw: Duplex, role: DirectRole, psk: Buffer, timeoutMs: number): Promise<tls.TLSSocket> {
   const accepting = { ...OPTIONS, isServer: true, secureContext: tls.createSecureContext(OPTIONS), pskCallback: () => psk };
-  const secured = role === 'agent' ? new tls.TLSSocket(raw, accepting)
+  const secured = role === 'agent'
+    ? new tls.TLSSocket(raw, accepting)
     : tls.connect({ ...OPTIONS, socket: raw, checkServerIdentity: () => undefined, pskCallback: () => ({ psk, identity: 'visitor' }) });
   secured.on('_tlsError', (error: Error) => secured.destroy(error));
   raw.on('error', (error) => secured.destroy(error)).on('close', () => secured.destroy());

@@ -22,7 +22,9 @@ export class Signal implements ByteSocket {
   #over = false;
 
   constructor() {
-    this.closed = new Promise((resolve) => { this.#resolveClosed = resolve; });
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
+    });
   }
 
   /** Sends the peer a message. */
@@ -44,7 +46,9 @@ export class Signal implements ByteSocket {
         throw new Error(`the peer said ${message.type} instead of ${type}`);
       }
       if (this.#over) throw new Error('the peer ended the attempt');
-      await new Promise<void>((resolve) => { this.#wake = resolve; });
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     }
   }
 

@@ -46,8 +46,12 @@ export class ChangeLog {
     this.stop();
     if (this.#more > 0) {
       const { out, all } = this.#counts();
-      logState(this.#log, 'warn', { event: 'more health', changes: this.#more, out, targets: all },
-        `health of targets: ${this.#more} more changes in the last ${WINDOW_MS / 1000} s; ${out} of ${all} targets are out of rotation now`);
+      logState(
+        this.#log,
+        'warn',
+        { event: 'more health', changes: this.#more, out, targets: all },
+        `health of targets: ${this.#more} more changes in the last ${WINDOW_MS / 1000} s; ${out} of ${all} targets are out of rotation now`,
+      );
     }
     this.#lines = 0;
     this.#more = 0;

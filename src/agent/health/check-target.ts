@@ -18,7 +18,11 @@ class CheckNotMadeError extends Error {
  * @returns what is wrong, for people; "" = the target is healthy, or `stopped` was aborted meanwhile
  * @throws {CheckNotMadeError} when this machine lacks a resource, such as a free socket
  */
-export async function checkTarget({ type, path, timeoutMs }: Omit<HealthSettings, 'intervalMs' | 'maxFailed'>, text: string, stopped: AbortSignal): Promise<string> {
+export async function checkTarget(
+  { type, path, timeoutMs }: Omit<HealthSettings, 'intervalMs' | 'maxFailed'>,
+  text: string,
+  stopped: AbortSignal,
+): Promise<string> {
   const target = parseTarget(text);
   if (!target) return `${JSON.stringify(text)} is not a target`;
   const abort = new AbortController();

@@ -26,9 +26,16 @@ export class HealthChecks {
   readonly #context: CheckContext;
   readonly #log: ChangeLog;
 
-  constructor({ log, random = Math.random, now = () => performance.now(), check = checkTarget }: { readonly log: Logger } & Partial<Omit<CheckContext, 'slots' | 'onFault'>>) {
+  constructor(
+    { log, random = Math.random, now = () => performance.now(), check = checkTarget }:
+      & { readonly log: Logger }
+      & Partial<Omit<CheckContext, 'slots' | 'onFault'>>,
+  ) {
     this.#context = {
-      random, now, check, slots: new Slots(AT_ONCE),
+      random,
+      now,
+      check,
+      slots: new Slots(AT_ONCE),
       onFault: (target, error) => this.#log.fault(`the health of ${target} cannot be checked, and stays as it was: ${messageOf(error)}`),
     };
     this.#log = new ChangeLog(log, () => this.#counts());
@@ -101,7 +108,12 @@ class EntryChecks {
       this.#targets.delete(target);
     }
     for (const target of wanted) {
-      if (!this.#targets.has(target)) this.#targets.set(target, new TargetCheck(this.#context, this.how, target, (health, changed) => this.#changed(health, changed)));
+      if (!this.#targets.has(target)) {
+        this.#targets.set(
+          target,
+          new TargetCheck(this.#context, this.how, target, (health, changed) => this.#changed(health, changed)),
+        );
+      }
     }
   }
 
@@ -134,10 +146,15 @@ class EntryChecks {
     const left = out === all ? 'no target is left: visitors are refused' : `${all - out} of ${all} targets are in rotation`;
     const state = { event: 'health', entry: this.#name, target, healthy: health.healthy, error: health.healthy ? '' : error, left: all - out } as const;
     if (health.healthy) this.#log.write('info', state, `${this.#name}: ${target} is healthy again and back in rotation; ${left}`);
-    else this.#log.write('warn', state, `${this.#name}: ${target} is out of rotation: ${failures} health ${failures === 1 ? 'check' : 'checks'} failed in a row (${error}); ${left}`);
+    else {this.#log.write(
+        'warn',
+        state,
+        `${this.#name}: ${target} is out of rotation: ${failures} health ${failures === 1 ? 'check' : 'checks'} failed in a row (${error}); ${left}`,
+      );}
   }
 }
 
 function sameSettings(one: HealthSettings, other: HealthSettings): boolean {
-  return one.type === other.type && one.path === other.path && one.intervalMs === other.intervalMs && one.timeoutMs === other.timeoutMs && one.maxFailed === other.maxFailed;
+  return one.type === other.type && one.path === other.path && one.intervalMs === other.intervalMs && one.timeoutMs === other.timeoutMs
+    && one.maxFailed === other.maxFailed;
 }

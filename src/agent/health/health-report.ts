@@ -62,6 +62,8 @@ export class HealthReport {
     const reports: TargetHealthReport[] = Array.from(targets, (health) => health.report(this.#now()));
     const begin = { type: 'health', ...this.#ref } as const;
     this.#send({ ...begin, ...(check && { check }), targets: reports.slice(0, HEALTH_TARGETS) });
-    for (let from = HEALTH_TARGETS; from < reports.length; from += HEALTH_TARGETS) this.#send({ ...begin, targets: reports.slice(from, from + HEALTH_TARGETS) });
+    for (let from = HEALTH_TARGETS; from < reports.length; from += HEALTH_TARGETS) {
+      this.#send({ ...begin, targets: reports.slice(from, from + HEALTH_TARGETS) });
+    }
   }
 }

@@ -70,7 +70,9 @@ export type Identity = Pick<Snapshot, 'pid' | 'version' | 'config'>;
 export async function agentSnapshot(identity: Identity, server: HostPort, agent: Agent): Promise<Snapshot> {
   const rows = await agent.overview();
   return {
-    ...identity, problems: [], visitors: [],
+    ...identity,
+    problems: [],
+    visitors: [],
     session: { server: formatHostPort(server), ...agent.state },
     entries: rows?.map((row) => ({ ...row, name: '' })) ?? null,
   };
@@ -81,11 +83,18 @@ export async function configuredSnapshot(identity: Identity, configured: Configu
   const { agent: running, plan, problems } = configured;
   const server = plan ? formatHostPort(plan.server) : '';
   return {
-    ...identity, problems: [...problems],
+    ...identity,
+    problems: [...problems],
     session: running ? { server, ...running.agent.state } : null,
     entries: running ? await entriesOf(configured) : [],
     visitors: Array.from(configured.visitors, ([name, { table, running: { visitor, address, error } }]) => ({
-      name, type: table.type, listen: address, error, server, path: visitor.path ?? null, ...visitor.state,
+      name,
+      type: table.type,
+      listen: address,
+      error,
+      server,
+      path: visitor.path ?? null,
+      ...visitor.state,
     })),
   };
 }
@@ -100,9 +109,24 @@ async function entriesOf({ agent: running, plan }: ConfiguredAgent): Promise<Sna
   });
   const known = new Set(entries.map(nameOf));
   const absent = (plan?.entries ?? []).filter((entry) => !known.has(nameOf(entry))).map((entry) => {
-    const { type, host, targets } = entry.kind === 'tunnel' ? { type: entry.tunnel.mode, host: '', targets: entry.tunnel.targets } : { type: entry.host.scheme, host: entry.host.host, targets: entry.host.targets };
+    const { type, host, targets } = entry.kind === 'tunnel'
+      ? { type: entry.tunnel.mode, host: '', targets: entry.tunnel.targets }
+      : { type: entry.host.scheme, host: entry.host.host, targets: entry.host.targets };
     const error = declarer.stateOf(entry)?.error || 'the server has not taken it yet';
-    return { kind: entry.kind, name: entry.name, id: 0, type, host, port: 0, targets: targets.slice(0, 10), running: false, error, connections: 0, visitors: { relay: 0, direct: 0 }, health: null };
+    return {
+      kind: entry.kind,
+      name: entry.name,
+      id: 0,
+      type,
+      host,
+      port: 0,
+      targets: targets.slice(0, 10),
+      running: false,
+      error,
+      connections: 0,
+      visitors: { relay: 0, direct: 0 },
+      health: null,
+    };
   });
   return [...entries, ...absent];
 }

@@ -4,18 +4,47 @@ import type { Snapshot } from './snapshot.ts';
 export function statusText({ pid, version, config, problems, session, entries, visitors }: Snapshot): string {
   const lines = [`agent ${pid}, version ${version}${config === '' ? '' : `, configuration ${config}`}`];
   if (session) lines.push(`  ${session.text}, since ${new Date(session.since).toISOString()}`);
-  if (problems.length > 0) lines.push('  the configuration file has problems; the agent runs the previous version:', ...problems.map((problem) => `    ${problem}`));
+  if (problems.length > 0) {
+    lines.push(
+      '  the configuration file has problems; the agent runs the previous version:',
+      ...problems.map((problem) => `    ${problem}`),
+    );
+  }
   if (entries === null) lines.push('  tunnels and hosts: the server cannot be asked');
   else if (entries.length > 0) {
-    lines.push('', ...table(['KIND', 'NAME', 'ID', 'TYPE', 'AT', 'TARGETS', 'STATE', 'CONNECTIONS'], entries.map((entry) => [
-      entry.kind, entry.name || '-', entry.id === 0 ? '-' : String(entry.id), entry.type, entry.host || (entry.port === 0 ? '-' : String(entry.port)), entry.targets.join(', ') || '-',
-      `${entry.running ? 'running' : 'stopped'}${entry.error === '' ? '' : `: ${entry.error}`}${entry.health ? `, ${entry.health.healthy} of ${entry.health.targets} targets healthy` : ''}`, `${entry.connections}${visitedBy(entry.visitors)}`,
-    ])));
+    lines.push(
+      '',
+      ...table(
+        ['KIND', 'NAME', 'ID', 'TYPE', 'AT', 'TARGETS', 'STATE', 'CONNECTIONS'],
+        entries.map((entry) => [
+          entry.kind,
+          entry.name || '-',
+          entry.id === 0 ? '-' : String(entry.id),
+          entry.type,
+          entry.host || (entry.port === 0 ? '-' : String(entry.port)),
+          entry.targets.join(', ') || '-',
+          `${entry.running ? 'running' : 'stopped'}${entry.error === '' ? '' : `: ${entry.error}`}${
+            entry.health ? `, ${entry.health.healthy} of ${entry.health.targets} targets healthy` : ''
+          }`,
+          `${entry.connections}${visitedBy(entry.visitors)}`,
+        ]),
+      ),
+    );
   }
   if (visitors.length > 0) {
-    lines.push('', ...table(['VISITOR', 'TYPE', 'LISTENS', 'STATE', 'PATH'], visitors.map(({ name, type, listen, error, text, path }) => [
-      name, type, listen || '-', error || text, path ?? '-',
-    ])));
+    lines.push(
+      '',
+      ...table(
+        ['VISITOR', 'TYPE', 'LISTENS', 'STATE', 'PATH'],
+        visitors.map(({ name, type, listen, error, text, path }) => [
+          name,
+          type,
+          listen || '-',
+          error || text,
+          path ?? '-',
+        ]),
+      ),
+    );
   }
   return `${lines.map((line) => line.replace(/\p{Cc}/gu, '?')).join('\n')}\n`;
 }

@@ -31,7 +31,11 @@ export function answerOf(error: unknown): object {
   if (!(error instanceof Error)) throw error;
   const answer = 'response' in error ? error.response : undefined;
   if (typeof answer !== 'object' || answer === null) {
-    throw new AcmeProblem(`the certificate authority cannot be reached: ${error.message === '' && 'code' in error ? String(error.code) : error.message}`, '', 0);
+    throw new AcmeProblem(
+      `the certificate authority cannot be reached: ${error.message === '' && 'code' in error ? String(error.code) : error.message}`,
+      '',
+      0,
+    );
   }
   const { status, headers, data } = parts.parse(answer);
   const { type, detail } = body.safeParse(data).data ?? { type: '', detail: '' };

@@ -92,7 +92,16 @@ export class Acme {
 
   /** Adds a name that a host needs. `unwant` must follow. */
   want(name: string): void {
-    const wanted: Wanted = { name, over: new AbortController(), facts: undefined, failures: 0, problem: '', nextAt: undefined, ordering: false, answers: new Map() };
+    const wanted: Wanted = {
+      name,
+      over: new AbortController(),
+      facts: undefined,
+      failures: 0,
+      problem: '',
+      nextAt: undefined,
+      ordering: false,
+      answers: new Map(),
+    };
     this.#wanted.set(name, wanted);
     this.#inBackground(this.#recall(wanted));
   }
@@ -132,7 +141,9 @@ export class Acme {
     for (const wanted of due) {
       if (now < this.#pausedUntil || this.#orders.size >= this.#timing.atOnce || this.#begun.length >= this.#timing.perHour) break;
       this.#begun.push(now);
-      const order = this.#order(wanted).catch((error: unknown) => this.#log.error({ name: wanted.name, err: error }, 'the state of an ACME order could not be stored')).finally(() => {
+      const order = this.#order(wanted).catch((error: unknown) =>
+        this.#log.error({ name: wanted.name, err: error }, 'the state of an ACME order could not be stored')
+      ).finally(() => {
         this.#orders.delete(order);
         this.look();
       });
@@ -198,7 +209,10 @@ export class Acme {
     if (known && error.reason === 'rateLimited') this.#pausedUntil = this.#now() + Math.min(Math.max(retryAfterMs, this.#timing.backoffMs), HOUR_MS);
     const attempt = this.#afterFailure(wanted.failures, problem, retryAfterMs);
     Object.assign(wanted, attempt);
-    this.#log.warn({ name: wanted.name, failures: attempt.failures, nextAt: new Date(attempt.nextAt), err: known ? undefined : error }, `no ACME certificate: ${problem}`);
+    this.#log.warn(
+      { name: wanted.name, failures: attempt.failures, nextAt: new Date(attempt.nextAt), err: known ? undefined : error },
+      `no ACME certificate: ${problem}`,
+    );
     this.#files.saveAttempt(wanted.name, attempt);
   }
 

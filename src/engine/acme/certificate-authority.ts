@@ -92,7 +92,10 @@ export class CertificateAuthority {
     const { axios, Client: AcmeClient, crypto } = await import('acme-client'); // most servers don't need it
     // The library's HTTP client is shared, and its own retries would delay an order for minutes. Our own retries come later.
     Object.assign(axios.defaults, {
-      timeout: ANSWER_MS, maxContentLength: MAX_ANSWER_BYTES, signal: this.#closing.signal, httpsAgent: ca === undefined ? undefined : new https.Agent({ ca }),
+      timeout: ANSWER_MS,
+      maxContentLength: MAX_ANSWER_BYTES,
+      signal: this.#closing.signal,
+      httpsAgent: ca === undefined ? undefined : new https.Agent({ ca }),
     });
     axios.interceptors.response.clear();
     // The library configures its HTTP client so that every answer is an error.
@@ -121,7 +124,7 @@ export class CertificateAuthority {
 
 /** Waits until an order has one of the `wanted` statuses. @throws {AcmeProblem} when the order is invalid */
 async function settled(client: Client, order: Order, wanted: readonly Order['status'][], signal: AbortSignal): Promise<Order> {
-  for (let ms: number = POLL_MS.first; ; ms = Math.min(2 * ms, POLL_MS.longest)) {
+  for (let ms: number = POLL_MS.first;; ms = Math.min(2 * ms, POLL_MS.longest)) {
     const now = await client.getOrder(order);
     if (wanted.includes(now.status)) return now;
     if (now.status === 'invalid') throw await whyInvalid(client, now);

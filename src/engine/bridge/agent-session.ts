@@ -102,11 +102,20 @@ export class AgentSession extends BridgeSession {
     }
     const { problem, entry } = unreadable;
     // One warning per session: an agent of another version may send a thousand such declarations.
-    this.log[this.#warned ? 'debug' : 'warn']({ version: this.info.version, entry, problem }, 'the agent declares an entry that this server cannot read; it may have another version');
+    this.log[this.#warned ? 'debug' : 'warn'](
+      { version: this.info.version, entry, problem },
+      'the agent declares an entry that this server cannot read; it may have another version',
+    );
     this.#warned = true;
     if (!entry) return;
     const { id, port } = this.#declared.get(`${entry.kind} ${entry.name}`) ?? { id: 0, port: 0 };
-    const answer: ServerMessage = { type: 'declared', ...entry, id, port, error: `the server cannot read the entry, since it may have another version than the agent: ${problem}` };
+    const answer: ServerMessage = {
+      type: 'declared',
+      ...entry,
+      id,
+      port,
+      error: `the server cannot read the entry, since it may have another version than the agent: ${problem}`,
+    };
     this.mux.sendControl(answer);
   }
 
@@ -148,7 +157,8 @@ export class AgentSession extends BridgeSession {
     this.#declaring++;
     const { type, name } = declaration;
     const kind = type === 'withdraw' ? declaration.kind : type;
-    const outcome = type === 'withdraw' ? await records.withdraw(kind, name)
+    const outcome = type === 'withdraw'
+      ? await records.withdraw(kind, name)
       : await records.declare(type === 'tunnel' ? { kind: type, name, tunnel: declaration.tunnel } : { kind: type, name, host: declaration.host });
     this.#declaring--;
     if (outcome.id !== 0) this.#declared.set(`${kind} ${name}`, { kind, id: outcome.id, port: outcome.port });

@@ -157,7 +157,10 @@ export class Bridge {
     const { tls } = this.#address;
     if (fingerprint === tls.fingerprint) return this.#address;
     this.#secureServer.renew(identity);
-    this.#options.log.warn({ was: tls.fingerprint, now: fingerprint }, 'the bridge uses a new TLS certificate: agents that pin the previous one will refuse it when they reconnect');
+    this.#options.log.warn(
+      { was: tls.fingerprint, now: fingerprint },
+      'the bridge uses a new TLS certificate: agents that pin the previous one will refuse it when they reconnect',
+    );
     return this.#address = { ...this.#address, tls: { ...tls, fingerprint } };
   }
 
@@ -213,7 +216,9 @@ export class Bridge {
     }
     this.#sendingAway++;
     const retryAfterMs = Math.round(CROWDED_MS.least + Math.random() * (CROWDED_MS.most - CROWDED_MS.least));
-    refuseUnread(socket, { code: 'crowded', text: reasons.crowded, retryAfterMs }, () => { this.#sendingAway--; });
+    refuseUnread(socket, { code: 'crowded', text: reasons.crowded, retryAfterMs }, () => {
+      this.#sendingAway--;
+    });
   }
 
   #onFailure(socket: ByteSocket, error: unknown): void {
@@ -247,9 +252,12 @@ export class Bridge {
 
   #keyOf(role: Role, keyId: string): string | Buffer | undefined {
     switch (role) {
-      case 'mux': return this.#options.clients.byKeyId(keyId)?.wanted.vkey;
-      case 'visit': return this.#options.visited(keyId)?.password;
-      case 'data': return this.#sessionOf(keyId)?.key;
+      case 'mux':
+        return this.#options.clients.byKeyId(keyId)?.wanted.vkey;
+      case 'visit':
+        return this.#options.visited(keyId)?.password;
+      case 'data':
+        return this.#sessionOf(keyId)?.key;
     }
   }
 
@@ -321,10 +329,20 @@ export class Bridge {
     const { heartbeatMs } = this.#timing;
     const welcome: VisitWelcome = { tunnelId: tunnel.id, sessionId: id, heartbeatMs, compress, agentOnline: online };
     const key = offer.accept(welcome);
-    this.#visits.set(id, new VisitorSession({
-      id, key, tunnel, socket, fairQueue: this.#fairQueue, since: this.#options.now(), log: this.#options.log, mux: { heartbeatMs, compress },
-      onGone: () => this.#visits.delete(id),
-    }));
+    this.#visits.set(
+      id,
+      new VisitorSession({
+        id,
+        key,
+        tunnel,
+        socket,
+        fairQueue: this.#fairQueue,
+        since: this.#options.now(),
+        log: this.#options.log,
+        mux: { heartbeatMs, compress },
+        onGone: () => this.#visits.delete(id),
+      }),
+    );
   }
 
   #acceptMux(socket: ByteSocket, offer: Offer): void {
@@ -360,7 +378,13 @@ export class Bridge {
     const key = offer.accept(welcome);
     this.#replace(entry, socket);
     const session = new AgentSession({
-      id, key, clientId: entry.wanted.id, info: info.data, socket, log: this.#options.log, mux: { heartbeatMs, compress, controlBudget: entry.controlBudget },
+      id,
+      key,
+      clientId: entry.wanted.id,
+      info: info.data,
+      socket,
+      log: this.#options.log,
+      mux: { heartbeatMs, compress, controlBudget: entry.controlBudget },
       onTraffic: (tunnelId, bytes) => this.#options.onTraffic(entry, tunnelId, bytes),
       onHealth: (message) => this.#options.onHealth(entry, message),
       overview: () => this.#options.overview(entry),
@@ -382,7 +406,9 @@ export class Bridge {
     const old = entry.session;
     if (!old) return;
     this.#options.log.warn({
-      clientId: entry.wanted.id, was: `${old.address}:${old.port}`, now: `${by.remoteAddress}:${by.remotePort}`,
+      clientId: entry.wanted.id,
+      was: `${old.address}:${old.port}`,
+      now: `${by.remoteAddress}:${by.remotePort}`,
     }, 'a second agent with the same vkey replaces the first');
     old.close('replaced', `another agent connected with the same vkey from ${by.remoteAddress}`);
   }

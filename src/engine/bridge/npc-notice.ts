@@ -22,6 +22,9 @@ export class NpcNotice {
     if (this.#byAddress.wait(address, now) > 0 || this.#all.wait('', now) > 0) return;
     this.#byAddress.add(address, now);
     this.#all.add('', now);
-    this.#log.warn({ address }, 'an agent of the NPS family (npc) connects to the bridge, which does not speak its protocol: run `adit agent --server HOST:PORT` there instead, with the verification key of its client in ADIT_VKEY');
+    this.#log.warn(
+      { address },
+      'an agent of the NPS family (npc) connects to the bridge, which does not speak its protocol: run `adit agent --server HOST:PORT` there instead, with the verification key of its client in ADIT_VKEY',
+    );
   }
 }

@@ -21,9 +21,11 @@ export function probeThrough(session: AgentSession | undefined, target: string, 
       resolve('the agent did not answer in time');
       stream.reset();
     }, timeoutMs + WAY_MS);
-    stream.join(new MessageSocket('', (answer) => {
-      clearTimeout(timer);
-      resolve(answer ? cleanText(answer.toString('utf8'), ANSWER_LENGTH) : 'the agent went away, or is too old to try targets');
-    }));
+    stream.join(
+      new MessageSocket('', (answer) => {
+        clearTimeout(timer);
+        resolve(answer ? cleanText(answer.toString('utf8'), ANSWER_LENGTH) : 'the agent went away, or is too old to try targets');
+      }),
+    );
   });
 }

@@ -36,7 +36,12 @@ export class ReportedHealth {
 }
 
 /** The health after an agent's message; undefined = the targets are not checked, and all are in rotation. @param now ms since the epoch */
-export function afterMessage(before: ReportedHealth | undefined, { check, targets: reports }: HealthMessage, targets: readonly string[], now: number): ReportedHealth | undefined {
+export function afterMessage(
+  before: ReportedHealth | undefined,
+  { check, targets: reports }: HealthMessage,
+  targets: readonly string[],
+  now: number,
+): ReportedHealth | undefined {
   if (check === null) return undefined;
   return (check ? new ReportedHealth(check) : before)?.with(reports, targets, now);
 }

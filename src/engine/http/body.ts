@@ -66,9 +66,28 @@ const LF = 0x0a;
  * (RFC 9110, 6.5.1). A program that merges the trailer into the head would treat them as header fields. In the spelling of `Field.variable`.
  */
 const notInTrailers = new Set([
-  'host', 'content-length', 'transfer-encoding', 'trailer', 'te', 'connection', 'keep-alive', 'upgrade', 'http2-settings', 'expect', 'proxy',
-  'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'authorization', 'cookie', 'set-cookie',
-  'forwarded', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'trailer',
+  'te',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'http2-settings',
+  'expect',
+  'proxy',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'forwarded',
+  'x-forwarded-for',
+  'x-real-ip',
+  'x-forwarded-proto',
+  'x-forwarded-host',
 ]);
 
 /** The fields to pass on of a trailer that was not received as HTTP/1.1 bytes. @throws {HttpSyntaxError} when it is too long */
@@ -179,7 +198,9 @@ export class BodyEnd {
     this.#line += bytes.toString('latin1', from, end);
     const whole = newline >= 0;
     const cr = this.#line.indexOf('\r');
-    if (whole ? cr < 0 || cr !== this.#line.length - 2 : cr >= 0 && cr !== this.#line.length - 1) throw new HttpSyntaxError('a line of a chunked body does not end with CR LF');
+    if (whole ? cr < 0 || cr !== this.#line.length - 2 : cr >= 0 && cr !== this.#line.length - 1) {
+      throw new HttpSyntaxError('a line of a chunked body does not end with CR LF');
+    }
     if (whole) {
       const line = this.#line.slice(0, -2);
       this.#line = '';

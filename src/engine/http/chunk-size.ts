@@ -10,7 +10,7 @@ const DIGITS = Uint8Array.from({ length: 256 }, (_, code) => {
 
 /** The end of the complete, non-empty chunks that start at an offset and have the form that {@link plainChunkSize} accepts. */
 export function afterPlainChunks(bytes: Buffer, at: number): number {
-  for (let next = at; ;) {
+  for (let next = at;;) {
     const chunk = plainChunkSize(bytes, next);
     const end = chunk && chunk.size > 0 ? chunk.end + chunk.size : bytes.length;
     if (!isLineEnd(bytes, end)) return next;

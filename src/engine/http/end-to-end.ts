@@ -5,7 +5,16 @@ const hopByHop = new Set(['connection', 'keep-alive', 'proxy-connection', 'proxy
 
 /** Fields that `Connection` must not remove: the body would end elsewhere, the request be routed elsewhere, or seem to come from another client. */
 const needed = new Set([
-  'host', 'content-length', 'transfer-encoding', 'trailer', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'authorization', 'cookie',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'trailer',
+  'x-forwarded-for',
+  'x-real-ip',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'authorization',
+  'cookie',
 ]);
 
 const CHUNKED = Field.of('Transfer-Encoding', 'chunked');

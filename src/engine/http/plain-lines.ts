@@ -45,11 +45,28 @@ type Meaning = 'host' | 'connection' | 'keepAlive' | 'length' | 'coding' | 'cook
  * since `Connection: close` removes a field of that name.
  */
 const meanings: ReadonlyArray<readonly [Meaning, readonly string[]]> = [
-  ['host', ['host']], ['connection', ['connection']], ['keepAlive', ['keep-alive']], ['length', ['content-length']], ['coding', ['transfer-encoding']],
+  ['host', ['host']],
+  ['connection', ['connection']],
+  ['keepAlive', ['keep-alive']],
+  ['length', ['content-length']],
+  ['coding', ['transfer-encoding']],
   ['cookie', ['cookie', 'set-cookie']],
   ['unusual', [
-    'close', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'upgrade', 'http2-settings', 'proxy', 'expect', 'trailer',
-    'x-forwarded-for', 'x-real-ip', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded',
+    'close',
+    'proxy-connection',
+    'proxy-authorization',
+    'proxy-authenticate',
+    'te',
+    'upgrade',
+    'http2-settings',
+    'proxy',
+    'expect',
+    'trailer',
+    'x-forwarded-for',
+    'x-real-ip',
+    'x-forwarded-proto',
+    'x-forwarded-host',
+    'forwarded',
   ]],
 ];
 
@@ -88,7 +105,17 @@ const CLOSE = Buffer.from('close');
 export function plainLines(bytes: Buffer, at: number, limits: HeadLimits): PlainLines | undefined {
   const most = Math.min(bytes.length, limits.bytes);
   const lines: PlainLines = {
-    start: at, length: 0, hostFrom: 0, hostTo: 0, contentLength: -1, chunked: false, closes: false, cut: 0, afterCut: 0, secondCut: 0, afterSecondCut: 0,
+    start: at,
+    length: 0,
+    hostFrom: 0,
+    hostTo: 0,
+    contentLength: -1,
+    chunked: false,
+    closes: false,
+    cut: 0,
+    afterCut: 0,
+    secondCut: 0,
+    afterSecondCut: 0,
   };
   /** Whether the fields that may occur only once were seen. */
   let connection = false;
@@ -139,7 +166,8 @@ export function plainLines(bytes: Buffer, at: number, limits: HeadLimits): Plain
       case 'cookie':
         if (mentionsSession(bytes.toString('latin1', from, to))) return undefined;
         break;
-      case 'unusual': return undefined;
+      case 'unusual':
+        return undefined;
     }
   }
   return undefined;

@@ -48,8 +48,14 @@ export function readProxyRequest(head: RequestHead, isOwn: (host: string) => boo
   const fields = [Field.of('Host', authority), ...own ? passed.flatMap((field) => withoutSession(field) ?? []) : passed];
   if (last) fields.push(CONNECTION_CLOSE);
   return {
-    kind: 'forward', target: targetOfUrl(authority), method: head.method, minor: head.minor, own,
-    head: formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fields), body, last,
+    kind: 'forward',
+    target: targetOfUrl(authority),
+    method: head.method,
+    minor: head.minor,
+    own,
+    head: formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fields),
+    body,
+    last,
   };
 }
 
@@ -59,8 +65,14 @@ function readPlainRequest(head: PlainRequestHead, isOwn: (host: string) => boole
   const { authority, path } = splitUrl(head);
   const before = formatStart(`${method} ${path} HTTP/1.1`, [Field.of('Host', authority)]);
   return {
-    kind: 'forward', target: targetOfUrl(authority), method, minor: 1, own: isOwn(authority),
-    head: head.passedOnBehind(before, closes ? CLOSING_END : END), body: head.framing, last: closes,
+    kind: 'forward',
+    target: targetOfUrl(authority),
+    method,
+    minor: 1,
+    own: isOwn(authority),
+    head: head.passedOnBehind(before, closes ? CLOSING_END : END),
+    body: head.framing,
+    last: closes,
   };
 }
 
@@ -79,7 +91,9 @@ function connectTarget({ target }: RequestHead, body: Framing): string {
 function splitUrl({ method, target }: RequestHead): { readonly authority: string; readonly path: string } {
   if (target.startsWith('/') || target === '*') throw new HttpSyntaxError('this is a proxy: request an absolute URL');
   const [, authority, rest] = /^http:\/\/([^/?#]+)([^#]*)$/i.exec(target) ?? [];
-  if (authority === undefined || rest === undefined) throw new HttpSyntaxError('this proxy only forwards requests for http:// URLs: use CONNECT for anything else');
+  if (authority === undefined || rest === undefined) {
+    throw new HttpSyntaxError('this proxy only forwards requests for http:// URLs: use CONNECT for anything else');
+  }
   if (rest === '') return { authority, path: method === 'OPTIONS' ? '*' : '/' };
   return { authority, path: rest.startsWith('/') ? rest : `/${rest}` };
 }

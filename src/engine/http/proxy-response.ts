@@ -28,7 +28,10 @@ const [END, CLOSING_END] = [formatTrailer([]), formatTrailer([CONNECTION_CLOSE])
  * Reads the response to a request of a visitor.
  * @throws {HttpSyntaxError} also for responses that the visitor cannot understand: chunks in HTTP/1.0, another protocol
  */
-export function readProxyResponse(head: ResponseHead, request: { readonly method: string; readonly minor: 0 | 1; readonly last: boolean; readonly own: boolean }): ProxyResponse {
+export function readProxyResponse(
+  head: ResponseHead,
+  request: { readonly method: string; readonly minor: 0 | 1; readonly last: boolean; readonly own: boolean },
+): ProxyResponse {
   if (head instanceof PlainResponseHead && request.minor === 1) return readPlainResponse(head, request);
   if (head.status === 101) throw new HttpSyntaxError('the target switches the protocol without a request for it');
   const body = responseFraming(head, request.method);
@@ -40,7 +43,10 @@ export function readProxyResponse(head: ResponseHead, request: { readonly method
   const fields = request.own ? passed.filter((field) => !plantsSession(field)) : passed;
   if (closes) fields.push(CONNECTION_CLOSE);
   return {
-    head: formatHead(`HTTP/1.1 ${head.status} ${head.reason}`, fields), body, interim, closes,
+    head: formatHead(`HTTP/1.1 ${head.status} ${head.reason}`, fields),
+    body,
+    interim,
+    closes,
     last: !interim && (head.minor === 0 || body.kind === 'close' || listOf(head.fields, 'connection').includes('close')),
   };
 }

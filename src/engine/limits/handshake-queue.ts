@@ -29,7 +29,9 @@ export class HandshakeQueue {
     if (this.#due) return;
     this.#due = true;
     // Separate callbacks: the work that follows on one handshake is done before the next one starts.
-    setImmediate(() => { this.#began = performance.now(); });
+    setImmediate(() => {
+      this.#began = performance.now();
+    });
     for (let i = 0; i < AT_ONCE; i++) setImmediate(() => this.#one());
     setImmediate(() => {
       this.#due = false;

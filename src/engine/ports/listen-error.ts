@@ -7,8 +7,11 @@ export function listenProblem(error: unknown, host: string, port?: number): stri
   if (code === 'EAFNOSUPPORT') return `address ${host} is of a family that this machine lacks`;
   if (port === undefined) return messageOf(error);
   switch (code) {
-    case 'EADDRINUSE': return `port ${port} is occupied`;
-    case 'EACCES': return `port ${port} needs rights that the server does not have`;
-    default: return `port ${port} cannot be opened: ${messageOf(error)}`;
+    case 'EADDRINUSE':
+      return `port ${port} is occupied`;
+    case 'EACCES':
+      return `port ${port} needs rights that the server does not have`;
+    default:
+      return `port ${port} cannot be opened: ${messageOf(error)}`;
   }
 }

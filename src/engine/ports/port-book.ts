@@ -76,7 +76,7 @@ export class PortBook {
   }
 
   /** Each allowed port that no tunnel holds, once, from a random one on; those of stopped tunnels come last. */
-  * candidates(transport: Transport, serverIp: string, random: () => number): Generator<number> {
+  *candidates(transport: Transport, serverIp: string, random: () => number): Generator<number> {
     const ranges = this.#allowed.length > 0 ? this.#allowed : UNRESTRICTED;
     const total = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
     const start = Math.floor(random() * total);
@@ -91,7 +91,11 @@ export class PortBook {
   }
 }
 
-function holderAmong(all: ReadonlyMap<number, ReadonlyMap<number, PortClaim>>, { transport, port, serverIp }: PortAddress, exceptTunnel?: number): number | undefined {
+function holderAmong(
+  all: ReadonlyMap<number, ReadonlyMap<number, PortClaim>>,
+  { transport, port, serverIp }: PortAddress,
+  exceptTunnel?: number,
+): number | undefined {
   for (const claim of all.get(port)?.values() ?? []) {
     if (claim.tunnelId !== exceptTunnel && claim.transport === transport && overlap(claim.serverIp, serverIp)) return claim.tunnelId;
   }

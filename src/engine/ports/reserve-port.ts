@@ -45,7 +45,11 @@ export async function bindVisitorPort(reserver: PortReserver, serverIp: string):
  * Binds a random one of the allowed ports that are free.
  * @throws {PortUnavailableError}
  */
-export async function bindFreePort(reserver: PortReserver, { transport, serverIp }: Omit<PortAddress, 'port'>, random: () => number = Math.random): Promise<HeldPort> {
+export async function bindFreePort(
+  reserver: PortReserver,
+  { transport, serverIp }: Omit<PortAddress, 'port'>,
+  random: () => number = Math.random,
+): Promise<HeldPort> {
   checkAddress(serverIp);
   let tries = 0;
   for (const port of reserver.book.candidates(transport, serverIp, random)) {

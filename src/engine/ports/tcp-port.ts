@@ -25,7 +25,9 @@ export class TcpPort {
    * @throws the system's error, its `code` the errno name
    */
   static async bind(
-    backend: SocketBackend, address: { readonly host: string; readonly port: number }, log: Logger,
+    backend: SocketBackend,
+    address: { readonly host: string; readonly port: number },
+    log: Logger,
   ): Promise<TcpPort> {
     const held = new TcpPort(address.host);
     held.#server = await backend.listen({ ...address, onSocket: (socket) => held.#onSocket(socket), onError: logAcceptErrors(log, address.port) });

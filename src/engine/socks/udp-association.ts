@@ -33,7 +33,9 @@ export class UdpAssociation {
     this.#address = remoteAddress;
     this.#context = context;
     this.session = new DatagramSocket({
-      remoteAddress, remotePort, budget: context.budget,
+      remoteAddress,
+      remotePort,
+      budget: context.budget,
       onDatagram: (bytes) => this.#toVisitor(bytes),
       onPeerDropped: (count) => context.onDropped(count),
       onClose: () => {

@@ -23,7 +23,9 @@ export class UdpAssociations {
    * @throws what `bind` throws
    */
   async open(
-    visitor: { readonly remoteAddress: string; readonly remotePort: number }, bind: () => Promise<UdpPort>, onClose: () => void,
+    visitor: { readonly remoteAddress: string; readonly remotePort: number },
+    bind: () => Promise<UdpPort>,
+    onClose: () => void,
   ): Promise<UdpAssociation | undefined> {
     const { remoteAddress } = visitor;
     if (!this.#shares.enter(remoteAddress)) return undefined;
@@ -34,7 +36,9 @@ export class UdpAssociations {
     });
     return new UdpAssociation(port, visitor, {
       budget: this.#budget,
-      onDropped: (count) => { this.#dropped += count; },
+      onDropped: (count) => {
+        this.#dropped += count;
+      },
       onClose: () => {
         leave();
         onClose();

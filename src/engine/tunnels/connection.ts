@@ -68,9 +68,15 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
   get state(): ConnectionState {
     const { tunnel, client } = this.#counted;
     return {
-      id: this.id, clientId: client.id, through: { kind: tunnel.owner === 'host' ? 'host' : 'tunnel', id: tunnel.id },
-      address: this.remoteAddress, port: this.remotePort, since: this.#since,
-      inletBytes: this.#inletBytes, exportBytes: this.#exportBytes, rate: this.#recent.rate,
+      id: this.id,
+      clientId: client.id,
+      through: { kind: tunnel.owner === 'host' ? 'host' : 'tunnel', id: tunnel.id },
+      address: this.remoteAddress,
+      port: this.remotePort,
+      since: this.#since,
+      inletBytes: this.#inletBytes,
+      exportBytes: this.#exportBytes,
+      rate: this.#recent.rate,
     };
   }
 

@@ -38,7 +38,13 @@ export class Connections {
    * Connects `socket` with the target of `payload` through a session; the bytes count for the tunnel and for `client`. The socket is
    * reset if the session accepts no more streams, or if the client has reached its limit of connections.
    */
-  carry(socket: ByteSocket, session: Opener, client: ClientUsage, payload: Buffer, { dataFollows, credit, unread, onOver }: CarryOptions = NOTHING_SPECIAL): void {
+  carry(
+    socket: ByteSocket,
+    session: Opener,
+    client: ClientUsage,
+    payload: Buffer,
+    { dataFollows, credit, unread, onOver }: CarryOptions = NOTHING_SPECIAL,
+  ): void {
     const tunnel = this.#tunnel;
     const { remoteAddress: address } = socket;
     if (!this.#visitors.enter(address)) {

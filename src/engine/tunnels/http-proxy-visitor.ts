@@ -189,7 +189,7 @@ export class HttpProxyVisitor {
 
   async #download(request: Forward, upstream: PullSocket, used: boolean): Promise<ProxyResponse> {
     const interim = new InterimLimit();
-    for (let first = true; ; first = false) {
+    for (let first = true;; first = false) {
       const response = await this.#readResponse(request, upstream, interim, used && first);
       if (!response.interim) {
         const body = new BodyEnd(response.body);

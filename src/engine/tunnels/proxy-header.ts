@@ -1,7 +1,16 @@
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import {
-  Command, INETProtocol, IPv4Address, IPv4ProxyAddress, IPv6Address, IPv6ProxyAddress, Peer, TransportProtocol, V1ProxyProtocol, V2ProxyProtocol,
+  Command,
+  INETProtocol,
+  IPv4Address,
+  IPv4ProxyAddress,
+  IPv6Address,
+  IPv6ProxyAddress,
+  Peer,
+  TransportProtocol,
+  V1ProxyProtocol,
+  V2ProxyProtocol,
 } from 'proxy-protocol-js';
 import type { ByteSocket } from '../../wire/socket.ts';
 

@@ -8,4 +8,6 @@ import type { TunnelMode } from './tunnel-mode.ts';
 import { udpMode } from './udp.ts';
 
 /** The tunnel modes that the engine serves, by their name. */
-export const tunnelModes: ReadonlyMap<string, TunnelMode> = new Map([tcpMode, secretMode, p2pMode, udpMode, httpProxyMode, socks5Mode, fileMode].map((mode) => [mode.name, mode]));
+export const tunnelModes: ReadonlyMap<string, TunnelMode> = new Map(
+  [tcpMode, secretMode, p2pMode, udpMode, httpProxyMode, socks5Mode, fileMode].map((mode) => [mode.name, mode]),
+);

@@ -3,7 +3,16 @@ import { splice } from '../../wire/splice.ts';
 import { PortUnavailableError } from '../ports/port-book.ts';
 import { bindVisitorPort } from '../ports/reserve-port.ts';
 import {
-  formatLoginResult, formatMethod, formatReply, Method, parseGreeting, parseLogin, parseRequest, Reply, SocksError, type SocksRequest,
+  formatLoginResult,
+  formatMethod,
+  formatReply,
+  Method,
+  parseGreeting,
+  parseLogin,
+  parseRequest,
+  Reply,
+  SocksError,
+  type SocksRequest,
 } from '../socks/messages.ts';
 import { type ProxyProblem, proxyProblems } from './proxy-answers.ts';
 import type { UdpAssociation } from '../socks/udp-association.ts';

@@ -87,7 +87,9 @@ export class Tunnels {
   }
 
   #lease(held: Awaited<ReturnType<typeof bindPort>>, replaced?: TunnelRunner): PortLease {
-    const restore = async (): Promise<void> => { await this.#environment.inOrder(async () => replaced?.sync()); };
+    const restore = async (): Promise<void> => {
+      await this.#environment.inOrder(async () => replaced?.sync());
+    };
     return { id: this.#leases.add({ port: held, restore }), port: held.port };
   }
 

@@ -41,7 +41,9 @@ class UdpTunnel implements TunnelServer {
         const session = this.#sessions.use(from) ?? this.#begin(port, from);
         if (session?.send(bytes) !== true) this.#dropped++;
       },
-      onDropped: () => { this.#dropped++; },
+      onDropped: () => {
+        this.#dropped++;
+      },
       onClose: () => this.#sessions.closeAll(),
     });
   }
@@ -56,12 +58,15 @@ class UdpTunnel implements TunnelServer {
     if (!carrier) return undefined;
     this.#targets.advance();
     const session = new DatagramSocket({
-      ...peer, budget: this.#budget,
+      ...peer,
+      budget: this.#budget,
       onDatagram: (bytes) => {
         used();
         port.send(bytes, visitor);
       },
-      onPeerDropped: (count) => { this.#dropped += count; },
+      onPeerDropped: (count) => {
+        this.#dropped += count;
+      },
       onClose: () => this.#sessions.remove(visitor, session),
     });
     this.#context.trace?.same(peer, session);

@@ -82,7 +82,14 @@ export class Hosts {
    * @param onCertificate the certificate status of a host has changed
    * @param publicUrl where the API is reached: one of the server's own names; "" = not known
    */
-  constructor(ticker: Ticker, visitors: Visitors, certificates: Certificates, dialMs: number, onCertificate: (id: number) => void = () => undefined, publicUrl = '') {
+  constructor(
+    ticker: Ticker,
+    visitors: Visitors,
+    certificates: Certificates,
+    dialMs: number,
+    onCertificate: (id: number) => void = () => undefined,
+    publicUrl = '',
+  ) {
     this.#publicUrl = publicUrl;
     this.#table.ownNames = new OwnNames([publicUrl]);
     this.#dialMs = dialMs;
@@ -261,7 +268,16 @@ export class Hosts {
     if (!entry) return undefined;
     const { connections, rate, refusals, inlet, export: exported } = entry.meter;
     const error = !entry.enabled ? '' : this.#mayAnswer(entry.wanted) ? blocked(entry.wanted) : OWN_NAME;
-    return { running: entry.enabled && error === '', error, refusals, connections, rate, inletBytes: inlet, exportBytes: exported, health: entry.health?.state(entry.wanted.targets) ?? null };
+    return {
+      running: entry.enabled && error === '',
+      error,
+      refusals,
+      connections,
+      rate,
+      inletBytes: inlet,
+      exportBytes: exported,
+      health: entry.health?.state(entry.wanted.targets) ?? null,
+    };
   }
 }
 

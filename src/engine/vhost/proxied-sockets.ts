@@ -37,12 +37,14 @@ export class ProxiedSockets {
     }
     this.#waiting.add(socket);
     const timer = setTimeout(() => socket.destroy(true), headMs);
-    socket.attach(new Preface(socket, (result) => {
-      clearTimeout(timer);
-      this.#waiting.delete(socket);
-      if (result === 'invalid') this.#context.refused(socket.remoteAddress);
-      else if (result !== 'gone') serve(result);
-    }));
+    socket.attach(
+      new Preface(socket, (result) => {
+        clearTimeout(timer);
+        this.#waiting.delete(socket);
+        if (result === 'invalid') this.#context.refused(socket.remoteAddress);
+        else if (result !== 'gone') serve(result);
+      }),
+    );
   }
 
   /** Closes those that have sent nothing yet. */

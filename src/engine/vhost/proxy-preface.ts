@@ -66,7 +66,9 @@ function readV2(bytes: Buffer): ProxyPreface {
     return headerOf(length, [textOf(address.sourceAddress.address), address.sourcePort], [textOf(address.destinationAddress.address), address.destinationPort]);
   }
   // A connection without addresses, or of a socket of another machine's file system.
-  return address.getAddressFamilyType() === AddressFamilyType.UNSPEC || transportProtocol === TransportProtocol.STREAM ? { kind: 'header', length, origin: undefined } : INVALID;
+  return address.getAddressFamilyType() === AddressFamilyType.UNSPEC || transportProtocol === TransportProtocol.STREAM
+    ? { kind: 'header', length, origin: undefined }
+    : INVALID;
 }
 
 /** undefined = it is malformed */

@@ -66,11 +66,17 @@ export class SlowVisitors {
     const { waiting, since, drainedAt } = waitState;
     const waited = now - since;
     switch (waiting) {
-      case 'first': case 'head': return waited > headMs;
-      case 'idle': return waited > idleMs;
-      case 'response': return waited > responseMs;
-      case 'body': return waited > stallMs && waitState.tooSlow(waited / 1000 * BODY_FLOOR);
-      case 'nothing': return now - drainedAt > stallMs && pending > 0;
+      case 'first':
+      case 'head':
+        return waited > headMs;
+      case 'idle':
+        return waited > idleMs;
+      case 'response':
+        return waited > responseMs;
+      case 'body':
+        return waited > stallMs && waitState.tooSlow(waited / 1000 * BODY_FLOOR);
+      case 'nothing':
+        return now - drainedAt > stallMs && pending > 0;
     }
   }
 }

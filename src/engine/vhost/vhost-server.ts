@@ -100,7 +100,10 @@ export class VhostServer implements VhostContext {
   /** Resolves to the ports. @throws the system's error when one can't be bound */
   async listen({ host, httpPort, httpsPort }: VhostPlaces): Promise<{ readonly httpPort: number; readonly httpsPort: number }> {
     this.#http = await this.#options.sockets.listen({
-      host, port: httpPort, onSocket: (socket) => this.#proxied.accept(socket), onError: logAcceptErrors(this.#options.log, httpPort),
+      host,
+      port: httpPort,
+      onSocket: (socket) => this.#proxied.accept(socket),
+      onError: logAcceptErrors(this.#options.log, httpPort),
     });
     this.#httpsPort = await this.#https.listen(host, httpsPort);
     this.#slow.start();
@@ -125,7 +128,9 @@ export class VhostServer implements VhostContext {
     }
     const pool = new TargetPool(1, this.#options.timing.targetIdleMs);
     const connection = new VhostConnection(socket, {
-      scheme, pool, context: this,
+      scheme,
+      pool,
+      context: this,
       onOver: () => pool.close(),
       onGone: () => {
         this.#connections.delete(connection);

@@ -46,7 +46,9 @@ export const authRoutes: readonly Route[] = [
       const run = compileOperation(schema, AllowVisitorDocument);
       return async ({ input, context }) => {
         const { vkey, pass, ip } = readParameters(visitor, input, false);
-        if (vkey === undefined || pass === undefined || (ip !== undefined && canonicalAddress(ip) === undefined)) return { success: false, message: 'bad params' };
+        if (vkey === undefined || pass === undefined || (ip !== undefined && canonicalAddress(ip) === undefined)) {
+          return { success: false, message: 'bad params' };
+        }
         const { allowVisitor } = await run(context, { keyDigest: vkey.trim(), password: pass, address: ip });
         return { success: allowVisitor === 'ALLOWED', message: visitorTexts[allowVisitor] };
       };

@@ -1,9 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import {
-  AddClientDocument, DeleteClientDocument, EditClientDocument, GetClientDocument, ListClientsDocument, SetClientEnabledDocument,
-  type BridgeType, type UpdateClientInput,
+  AddClientDocument,
+  DeleteClientDocument,
+  EditClientDocument,
+  GetClientDocument,
+  ListClientsDocument,
+  SetClientEnabledDocument,
+  type BridgeType,
+  type UpdateClientInput,
 } from '../generated/graphql.ts';
-import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, listFilter, listing, owner, requiredBoolean, sort, sorting, text, time, type Values } from '../parameters.ts';
+import { listFilter, listing, sort, sorting } from '../list-parameters.ts';
+import { about, boolean, forAdministrators, id, integer, keptText, list as listOf, owner, requiredBoolean, text, time, type Values } from '../parameters.ts';
 import { clientRecord } from '../records/client.ts';
 import { list, single, write, type Route } from '../route.ts';
 import { type Complete, fieldNames, inputOf, noneAt0, noneAtEmpty, sets } from '../settable.ts';
@@ -11,22 +18,34 @@ import { type Complete, fieldNames, inputOf, noneAt0, noneAtEmpty, sets } from '
 /** The parameters that /client/add/ and /client/edit/ may set (contract 2.2). */
 const settable = {
   remark: sets('remark', about('A note.', text())),
-  vkey: sets('verifyKey', forAdministrators(about('The key that the agent authenticates with. Must be unique. Blank = unchanged; for a new client, generated.', keptText()))),
+  vkey: sets(
+    'verifyKey',
+    forAdministrators(about('The key that the agent authenticates with. Must be unique. Blank = unchanged; for a new client, generated.', keptText())),
+  ),
   u: sets('basicUser', noneAtEmpty(about("The user name that the client's proxies and hosts require of visitors.", text()))),
   p: sets('basicPassword', about('The password that belongs to it; blank = unchanged.', keptText())),
   compress: sets('compress', about('Compress the traffic between server and agent.', boolean())),
   crypt: sets('encrypt', about('Encrypt the traffic between server and agent.', boolean())),
   config_conn_allow: sets('configAllowed', forAdministrators(about("Accept tunnels and hosts from the agent's configuration file.", boolean()))),
   rate_limit: sets('rateLimit', forAdministrators(noneAt0(about('The maximum rate of all connections together in KB/s; blank or 0 = unlimited.', integer())))),
-  flow_limit: sets('flowLimit', forAdministrators(noneAt0(about('The maximum traffic in MiB, in both directions together; blank or 0 = unlimited.', integer())))),
-  max_conn: sets('maxConnections', forAdministrators(noneAt0(about("The maximum number of visitors' connections at a time; blank or 0 = unlimited.", integer())))),
+  flow_limit: sets(
+    'flowLimit',
+    forAdministrators(noneAt0(about('The maximum traffic in MiB, in both directions together; blank or 0 = unlimited.', integer()))),
+  ),
+  max_conn: sets(
+    'maxConnections',
+    forAdministrators(noneAt0(about("The maximum number of visitors' connections at a time; blank or 0 = unlimited.", integer()))),
+  ),
   max_tunnel: sets('maxTunnels', forAdministrators(noneAt0(about('The maximum number of tunnels and hosts together; blank or 0 = unlimited.', integer())))),
   user_id: sets('ownerId', forAdministrators(owner())),
   web_username: sets('webUsername', forAdministrators(about("The user name of the client's web login; blank = unchanged.", keptText()))),
   web_password: sets('webPassword', forAdministrators(about('The password that belongs to it; blank = unchanged.', keptText()))),
   blackiplist: sets('blocklist', about('Addresses and networks (192.0.2.0/24) of visitors to refuse.', listOf())),
   ipwhite: sets('allowlistEnabled', about('Admit only visitors whose address is on ipwhitelist.', boolean())),
-  ipwhitepass: sets('allowlistPassword', noneAtEmpty(about('The password that admits visitors who are not on ipwhitelist for two hours; blank = none.', text()))),
+  ipwhitepass: sets(
+    'allowlistPassword',
+    noneAtEmpty(about('The password that admits visitors who are not on ipwhitelist for two hours; blank = none.', text())),
+  ),
   ipwhitelist: sets('allowlist', about('Addresses and networks of visitors to admit.', listOf())),
   expire_time: sets('expiresAt', forAdministrators(about('When the client expires: not after its owner.', time()))),
 };
@@ -48,8 +67,17 @@ export const clientRoutes: readonly Route[] = [
       unassigned: listing.unassigned,
       search: listing.search,
       sort: sort({
-        Id: 'ID', Remark: 'REMARK', Version: 'VERSION', VerifyKey: 'VERIFY_KEY', Addr: 'ADDRESS', LocalAddr: 'LOCAL_ADDRESS',
-        InletFlow: 'INLET_BYTES', ExportFlow: 'EXPORT_BYTES', NowRate: 'RATE', Status: 'ENABLED', IsConnect: 'CONNECTED',
+        Id: 'ID',
+        Remark: 'REMARK',
+        Version: 'VERSION',
+        VerifyKey: 'VERIFY_KEY',
+        Addr: 'ADDRESS',
+        LocalAddr: 'LOCAL_ADDRESS',
+        InletFlow: 'INLET_BYTES',
+        ExportFlow: 'EXPORT_BYTES',
+        NowRate: 'RATE',
+        Status: 'ENABLED',
+        IsConnect: 'CONNECTED',
       }),
       order: listing.order,
       offset: listing.offset,
@@ -91,7 +119,10 @@ export const clientRoutes: readonly Route[] = [
     variables: (values) => ({
       id: values.id,
       // Null removes the old login; a login in the same call then becomes the new one.
-      input: { ...clientInput(values), ...(values.clear_legacy_web_login && { webUsername: values.web_username ?? null, webPassword: values.web_password ?? null }) },
+      input: {
+        ...clientInput(values),
+        ...(values.clear_legacy_web_login && { webUsername: values.web_username ?? null, webPassword: values.web_password ?? null }),
+      },
     }),
     success: 'save success',
     fields: fieldNames(settable),

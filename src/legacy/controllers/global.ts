@@ -9,8 +9,10 @@ import { noneAtEmpty } from '../settable.ts';
 
 /** The keys of an entry are case-insensitive (contract 1.5). */
 const entry = z.preprocess(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, field]: [string, unknown]) => [name.toLowerCase(), field])) : value,
+  (value) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, field]: [string, unknown]) => [name.toLowerCase(), field]))
+      : value,
   z.object({ id: z.string().nullish(), wildcard: z.string(), certfilepath: z.string().nullish(), keyfilepath: z.string().nullish() }),
 );
 const entries = z.array(entry);
@@ -25,7 +27,12 @@ const platformDomains: Parameter<PlatformDomainInput[] | undefined> = {
     if (value.trim() === '') throw new AditError('PLATFORM_DOMAIN_INVALID', { reason: `${name} must not be blank; send []` });
     const read = entries.safeParse(jsonOf(value, name));
     if (!read.success) throw invalidParameter(name, z.prettifyError(read.error).split('\n').join(' '));
-    return read.data.map(({ id, wildcard, certfilepath, keyfilepath }) => ({ id: id || null, wildcard, certificatePath: certfilepath || null, privateKeyPath: keyfilepath || null }));
+    return read.data.map(({ id, wildcard, certfilepath, keyfilepath }) => ({
+      id: id || null,
+      wildcard,
+      certificatePath: certfilepath || null,
+      privateKeyPath: keyfilepath || null,
+    }));
   },
 };
 
@@ -61,6 +68,12 @@ export const globalRoutes: readonly Route[] = [
     operation: SaveGlobalDocument,
     variables: (values) => ({ input: { blocklist: values.globalBlackIpList, serverUrl: values.serverUrl, platformDomains: values.platform_domains } }),
     success: 'save success',
-    fields: { blocklist: 'globalBlackIpList', serverUrl: 'serverUrl', platformDomains: 'platform_domains', certificatePath: 'certFilePath', privateKeyPath: 'keyFilePath' },
+    fields: {
+      blocklist: 'globalBlackIpList',
+      serverUrl: 'serverUrl',
+      platformDomains: 'platform_domains',
+      certificatePath: 'certFilePath',
+      privateKeyPath: 'keyFilePath',
+    },
   }),
 ];

@@ -1,10 +1,24 @@
 import { AditError } from '../../schema/errors.ts';
 import type { FailureTexts } from '../errors.ts';
 import {
-  AddHostDocument, DeleteHostDocument, DiagnoseHostDocument, EditHostDocument, GetHostDocument, ListHostsDocument, PlatformHostAvailableDocument,
-  StartHostDocument, StopHostDocument, type UpdateHostInput, type HostMode, type HostScheme, type HostSort, type HostSortField, type RequestScheme,
+  AddHostDocument,
+  DeleteHostDocument,
+  DiagnoseHostDocument,
+  EditHostDocument,
+  GetHostDocument,
+  ListHostsDocument,
+  PlatformHostAvailableDocument,
+  StartHostDocument,
+  StopHostDocument,
+  type UpdateHostInput,
+  type HostMode,
+  type HostScheme,
+  type HostSort,
+  type HostSortField,
+  type RequestScheme,
 } from '../generated/graphql.ts';
-import { about, boolean, caseless, choice, id, list as listOf, listFilter, listing, type Parameter, reference, required, sort, sorting, text, type Values } from '../parameters.ts';
+import { listFilter, listing, sort, sorting } from '../list-parameters.ts';
+import { about, boolean, caseless, choice, id, list as listOf, type Parameter, reference, required, text, type Values } from '../parameters.ts';
 import { diagnosisRecord } from '../records/diagnosis.ts';
 import { hostRecord } from '../records/host.ts';
 import { list, single, write, type Route } from '../route.ts';
@@ -84,15 +98,32 @@ export const hostRoutes: readonly Route[] = [
       unassigned: listing.unassigned,
       search: listing.search,
       sort: sort({
-        Id: 'ID', ClientId: 'CLIENT_ID', Remark: 'REMARK', VerifyKey: 'VERIFY_KEY', 'Client.VerifyKey': 'VERIFY_KEY', Host: 'HOST', Scheme: 'SCHEME',
-        Target: 'TARGET', Location: 'LOCATION', IsClose: 'STOPPED', Status: 'STOPPED', IsConnect: 'CONNECTED', 'Client.IsConnect': 'CONNECTED',
+        Id: 'ID',
+        ClientId: 'CLIENT_ID',
+        Remark: 'REMARK',
+        VerifyKey: 'VERIFY_KEY',
+        'Client.VerifyKey': 'VERIFY_KEY',
+        Host: 'HOST',
+        Scheme: 'SCHEME',
+        Target: 'TARGET',
+        Location: 'LOCATION',
+        IsClose: 'STOPPED',
+        Status: 'STOPPED',
+        IsConnect: 'CONNECTED',
+        'Client.IsConnect': 'CONNECTED',
       }),
       order: listing.order,
       offset: listing.offset,
       limit: listing.limit,
     },
     operation: ListHostsDocument,
-    variables: ({ client_id: clientId, search, sort: field, order, offset, limit, ...owner }) => ({ filter: listFilter(owner, { clientId }), search, sort: hostSorting(field, order), offset, limit }),
+    variables: ({ client_id: clientId, search, sort: field, order, offset, limit, ...owner }) => ({
+      filter: listFilter(owner, { clientId }),
+      search,
+      sort: hostSorting(field, order),
+      offset,
+      limit,
+    }),
     page: ({ hosts }) => ({ rows: hosts.rows.map(hostRecord), total: hosts.total }),
   }),
   single({

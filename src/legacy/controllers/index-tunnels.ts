@@ -1,15 +1,32 @@
 import { AditError } from '../../schema/errors.ts';
 import {
-  AddTunnelDocument, CopyTunnelDocument, DeleteTunnelDocument, EditTunnelDocument, GetTunnelDocument, ListTunnelsDocument,
-  StartTunnelDocument, StopTunnelDocument, type CreateTunnelInput, type ProxyProtocol, type TunnelMode, type UpdateTunnelInput,
+  AddTunnelDocument,
+  CopyTunnelDocument,
+  DeleteTunnelDocument,
+  EditTunnelDocument,
+  GetTunnelDocument,
+  ListTunnelsDocument,
+  StartTunnelDocument,
+  StopTunnelDocument,
+  type CreateTunnelInput,
+  type ProxyProtocol,
+  type TunnelMode,
+  type UpdateTunnelInput,
 } from '../generated/graphql.ts';
-import { about, boolean, choice, id, integer, keptText, list as listOf, listFilter, listing, reference, sort, sorting, text, type Values } from '../parameters.ts';
+import { listFilter, listing, sort, sorting } from '../list-parameters.ts';
+import { about, boolean, choice, id, integer, keptText, list as listOf, reference, text, type Values } from '../parameters.ts';
 import { tunnelRecord } from '../records/tunnel.ts';
 import { list, single, write, type Route } from '../route.ts';
 import { type Complete, fieldNames, inputOf, noneAt0, noneAtEmpty, sets } from '../settable.ts';
 
 const modes: Readonly<Record<string, TunnelMode>> = {
-  tcp: 'TCP', udp: 'UDP', httpProxy: 'HTTP_PROXY', socks5: 'SOCKS5', secret: 'SECRET', p2p: 'P2P', file: 'FILE',
+  tcp: 'TCP',
+  udp: 'UDP',
+  httpProxy: 'HTTP_PROXY',
+  socks5: 'SOCKS5',
+  secret: 'SECRET',
+  p2p: 'P2P',
+  file: 'FILE',
 };
 const proxyProtocols: Readonly<Record<string, ProxyProtocol>> = { '': 'OFF', V1: 'V1', V2: 'V2', v1: 'V1', v2: 'V2', 0: 'OFF', 1: 'V1', 2: 'V2' };
 
@@ -22,10 +39,19 @@ const settable = {
   server_ip: sets('serverIp', noneAtEmpty(about('The address to listen on; blank = all.', text()))),
   target: sets('targets', about('The targets, used in round-robin order: ip:port, [IPv6]:port, or just a port.', listOf())),
   local_proxy: sets('localProxy', about("The server dials the targets itself. Stays false unless the server's settings allow it.", boolean())),
-  password: sets('password', about('The password of visitor programs (secret and p2p). Blank = unchanged; for a p2p tunnel without a password, generated.', keptText())),
+  password: sets(
+    'password',
+    about('The password of visitor programs (secret and p2p). Blank = unchanged; for a p2p tunnel without a password, generated.', keptText()),
+  ),
   local_path: sets('localPath', noneAtEmpty(about("The directory on the agent's machine to serve (file).", text()))),
   strip_pre: sets('stripPrefix', noneAtEmpty(about('The prefix to remove from the URL path (file).', text()))),
-  proto_version: sets('proxyProtocol', about("The PROXY protocol header that carries the visitor's address to the target (tcp and secret); blank or 0 = none, 1 = V1, 2 = V2.", choice(proxyProtocols))),
+  proto_version: sets(
+    'proxyProtocol',
+    about(
+      "The PROXY protocol header that carries the visitor's address to the target (tcp and secret); blank or 0 = none, 1 = V1, 2 = V2.",
+      choice(proxyProtocols),
+    ),
+  ),
 };
 
 function tunnelInput(values: Values<typeof settable>): Complete<UpdateTunnelInput> {
@@ -55,8 +81,19 @@ export const tunnelRoutes: readonly Route[] = [
       type: { ...about('Only those of this type; blank = all.', text()), choices: Object.keys(modes) },
       search: listing.search,
       sort: sort({
-        Id: 'ID', ClientId: 'CLIENT_ID', Remark: 'REMARK', 'Client.VerifyKey': 'VERIFY_KEY', VerifyKey: 'VERIFY_KEY', Target: 'TARGET', Mode: 'MODE',
-        Port: 'PORT', Password: 'PASSWORD', Status: 'ENABLED', RunStatus: 'RUNNING', IsConnect: 'CONNECTED', 'Client.IsConnect': 'CONNECTED',
+        Id: 'ID',
+        ClientId: 'CLIENT_ID',
+        Remark: 'REMARK',
+        'Client.VerifyKey': 'VERIFY_KEY',
+        VerifyKey: 'VERIFY_KEY',
+        Target: 'TARGET',
+        Mode: 'MODE',
+        Port: 'PORT',
+        Password: 'PASSWORD',
+        Status: 'ENABLED',
+        RunStatus: 'RUNNING',
+        IsConnect: 'CONNECTED',
+        'Client.IsConnect': 'CONNECTED',
       }),
       order: listing.order,
       offset: listing.offset,

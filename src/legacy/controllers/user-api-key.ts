@@ -35,7 +35,11 @@ export const tokenRoutes: readonly Route[] = [
     operation: ApiKeyStatusDocument,
     variables: ({ id: userId }) => ({ userId }),
     shape: ({ legacyApiToken: key }) => ({
-      status: 1, msg: 'success', exists: key !== null, CreateTime: timeText(key?.createdAt ?? null), LastUsedTime: timeText(key?.lastUsedAt ?? null),
+      status: 1,
+      msg: 'success',
+      exists: key !== null,
+      CreateTime: timeText(key?.createdAt ?? null),
+      LastUsedTime: timeText(key?.lastUsedAt ?? null),
     }),
   }),
 ];

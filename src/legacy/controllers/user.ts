@@ -1,7 +1,14 @@
 import {
-  AddUserDocument, ChangePasswordDocument, DeleteUserDocument, EditUserDocument, ListUsersDocument, SetUserEnabledDocument, type UpdateUserInput,
+  AddUserDocument,
+  ChangePasswordDocument,
+  DeleteUserDocument,
+  EditUserDocument,
+  ListUsersDocument,
+  SetUserEnabledDocument,
+  type UpdateUserInput,
 } from '../generated/graphql.ts';
-import { about, id, integer, keptText, listing, type Parameter, reference, requiredBoolean, sort, sorting, text, time, type Values } from '../parameters.ts';
+import { listing, sort, sorting } from '../list-parameters.ts';
+import { about, id, integer, keptText, type Parameter, reference, requiredBoolean, text, time, type Values } from '../parameters.ts';
 import { answered } from '../answered.ts';
 import { userRecord } from '../records/user.ts';
 import { list, write, type Route } from '../route.ts';
@@ -37,8 +44,16 @@ export const userRoutes: readonly Route[] = [
     parameters: {
       search: listing.search,
       sort: sort({
-        Id: 'ID', UserName: 'USERNAME', Remark: 'REMARK', Status: 'ENABLED', MaxTunnelNum: 'MAX_TUNNELS', MaxClientNum: 'MAX_CLIENTS',
-        ClientCount: 'CLIENT_COUNT', TunnelCount: 'TUNNEL_COUNT', ExpireTime: 'EXPIRES_AT', CreateTime: 'CREATED_AT',
+        Id: 'ID',
+        UserName: 'USERNAME',
+        Remark: 'REMARK',
+        Status: 'ENABLED',
+        MaxTunnelNum: 'MAX_TUNNELS',
+        MaxClientNum: 'MAX_CLIENTS',
+        ClientCount: 'CLIENT_COUNT',
+        TunnelCount: 'TUNNEL_COUNT',
+        ExpireTime: 'EXPIRES_AT',
+        CreateTime: 'CREATED_AT',
       }),
       order: listing.order,
       offset: listing.offset,

@@ -4,10 +4,12 @@ import type { ReadsBack } from '../settable.ts';
 import type { Shaped } from '../shapes.ts';
 
 /** Its lists of addresses can be long and are only made when the record is written. */
-type ClientFields = Omit<ReadsBack<ClientFieldsFragment, UpdateClientInput, 'ownerId' | 'basicPassword' | 'allowlistPassword' | 'webPassword'>, 'blocklist' | 'allowlist'> & {
-  readonly blocklist: Iterable<string>;
-  readonly allowlist: Iterable<string>;
-};
+type ClientFields =
+  & Omit<ReadsBack<ClientFieldsFragment, UpdateClientInput, 'ownerId' | 'basicPassword' | 'allowlistPassword' | 'webPassword'>, 'blocklist' | 'allowlist'>
+  & {
+    readonly blocklist: Iterable<string>;
+    readonly allowlist: Iterable<string>;
+  };
 
 /**
  * Builds a client record (contract 1.1). Secrets keep their keys and are always "" (D16), arrays are never null (D22), times are

@@ -4,7 +4,11 @@ import type { Shaped } from '../shapes.ts';
 /** Builds a diagnosis record (contract 4.8); without a match it has no rule. */
 export function diagnosisRecord({ diagnoseHost: { host, path, scheme, matched, reason, target, rule } }: DiagnoseHostQuery): Shaped<'Diagnosis'>['data'] {
   return {
-    host, path, scheme: scheme.toLowerCase(), matched, reason: reason ?? '',
+    host,
+    path,
+    scheme: scheme.toLowerCase(),
+    matched,
+    reason: reason ?? '',
     ...(rule && {
       rule: {
         id: Number(rule.id),

@@ -23,8 +23,15 @@ export function globalRecord({ globalSettings }: GetGlobalQuery): Shaped<'Global
 
 /** The texts of the status of a certificate (contract 1.5). */
 const statuses: Readonly<Record<PlatformCertificateStatus, string>> = {
-  NONE: 'no certificate, HTTP only', CANNOT_LOAD: 'cannot load', EMPTY: 'empty', CANNOT_PARSE: 'cannot parse', NOT_COVERED: 'does not cover wildcard', EXPIRED: 'expired',
-  NOT_YET_VALID: 'not yet valid', EXPIRING: 'fewer than 15 days left', VALID: 'valid',
+  NONE: 'no certificate, HTTP only',
+  CANNOT_LOAD: 'cannot load',
+  EMPTY: 'empty',
+  CANNOT_PARSE: 'cannot parse',
+  NOT_COVERED: 'does not cover wildcard',
+  EXPIRED: 'expired',
+  NOT_YET_VALID: 'not yet valid',
+  EXPIRING: 'fewer than 15 days left',
+  VALID: 'valid',
 };
 
 type Domain = NonNullable<GetGlobalQuery['globalSettings']>['platformDomains'][number];

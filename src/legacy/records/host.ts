@@ -6,7 +6,9 @@ import type { Shaped } from '../shapes.ts';
  * Builds a host record (contract 1.4). Administrators see the paths of certificate and key; PEM text is never shown (D16). A stopped
  * host has IsClose true (D33).
  */
-export function hostRecord(host: ReadsBack<HostFieldsFragment, UpdateHostInput, 'clientId' | 'platformPrefix' | 'acme' | 'certificate' | 'privateKey'>): Shaped<'Host'> {
+export function hostRecord(
+  host: ReadsBack<HostFieldsFragment, UpdateHostInput, 'clientId' | 'platformPrefix' | 'acme' | 'certificate' | 'privateKey'>,
+): Shaped<'Host'> {
   const { client } = host;
   return {
     Id: Number(host.id),

@@ -1,16 +1,18 @@
 import { builder } from '../builder.ts';
 import { LockoutKind } from './queries.ts';
 
-builder.mutationField('freeLockout', (t) => t.boolean({
-  authScopes: { administrator: true },
-  description: 'Ends the lockouts of an address or a name. Returns whether there were any. For administrators.',
-  args: {
-    kind: t.arg({ type: LockoutKind, required: true, description: 'Whether it is an address or a name.' }),
-    source: t.arg.string({ required: true, description: 'The `source` as returned by `lockouts`.' }),
-  },
-  resolve: (_root, lockout, context) => context.write(async (_tx, changed) => {
-    const ended = context.attempts.free(lockout, context.now());
-    for (const before of ended) changed({ resource: 'lockout', action: 'delete', before });
-    return ended.length > 0;
-  }),
-}));
+builder.mutationField('freeLockout', (t) =>
+  t.boolean({
+    authScopes: { administrator: true },
+    description: 'Ends the lockouts of an address or a name. Returns whether there were any. For administrators.',
+    args: {
+      kind: t.arg({ type: LockoutKind, required: true, description: 'Whether it is an address or a name.' }),
+      source: t.arg.string({ required: true, description: 'The `source` as returned by `lockouts`.' }),
+    },
+    resolve: (_root, lockout, context) =>
+      context.write(async (_tx, changed) => {
+        const ended = context.attempts.free(lockout, context.now());
+        for (const before of ended) changed({ resource: 'lockout', action: 'delete', before });
+        return ended.length > 0;
+      }),
+  }));

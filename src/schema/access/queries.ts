@@ -18,7 +18,11 @@ const Role = builder.enumType('Role', {
 const Viewer = builder.objectRef<Caller>('Viewer').implement({
   description: 'The caller of this operation.',
   fields: (t) => ({
-    role: t.field({ type: Role, description: "The caller's role.", resolve: ({ kind }) => kind === 'admin' ? 'ADMINISTRATOR' : kind === 'user' ? 'USER' : 'CLIENT' }),
+    role: t.field({
+      type: Role,
+      description: "The caller's role.",
+      resolve: ({ kind }) => kind === 'admin' ? 'ADMINISTRATOR' : kind === 'user' ? 'USER' : 'CLIENT',
+    }),
     readOnly: t.boolean({ description: 'Whether the caller may only read.', resolve: ({ readOnly }) => readOnly === true }),
     secrets: t.boolean({ description: 'Whether the caller may read verification keys, passwords of tunnels and headers of hosts.', resolve: seesSecrets }),
     user: t.field({
@@ -39,7 +43,8 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
 /** What can be locked out after failed attempts. */
 export const LockoutKind = enumOf('LockoutKind', 'What is locked out.', {
   address: 'An address with too many failed attempts.',
-  name: 'A name with too many failed attempts. Addresses that have never given its correct password get only a few more attempts to log in or to use an allowlist password; everything else is refused until the lockout ends.',
+  name:
+    'A name with too many failed attempts. Addresses that have never given its correct password get only a few more attempts to log in or to use an allowlist password; everything else is refused until the lockout ends.',
 });
 
 const CredentialType = enumOf<Credential>('Credential', 'The kind of credential that was wrong.', {
@@ -56,7 +61,9 @@ const LockoutType = builder.objectRef<Lockout>('Lockout').implement({
   fields: (t) => ({
     kind: t.expose('kind', { type: LockoutKind, description: 'Whether it is an address or a name.' }),
     credential: t.expose('credential', { type: CredentialType, description: 'The kind of credential. Failed attempts are counted separately for each kind.' }),
-    source: t.exposeString('source', { description: 'The address (for IPv6, its network) or the name. For tunnel passwords: the address, `#` and the caller.' }),
+    source: t.exposeString('source', {
+      description: 'The address (for IPv6, its network) or the name. For tunnel passwords: the address, `#` and the caller.',
+    }),
     until: t.expose('until', { type: 'DateTime', description: 'When the lockout ends.' }),
   }),
 });

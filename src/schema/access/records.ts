@@ -32,11 +32,15 @@ export async function listScope(context: Context, clientId?: number | null): Pro
   }
   const wanted = clientId ?? undefined;
   switch (caller.kind) {
-    case 'admin': return { clientId: wanted };
+    case 'admin':
+      return { clientId: wanted };
     // Includes the owner, so that a client that is moved concurrently is not shown.
-    case 'user': return { clientId: wanted, ownerId: caller.userId };
-    case 'client': return { clientId: caller.clientId };
-    case 'anonymous': throw new AditError('UNAUTHENTICATED');
+    case 'user':
+      return { clientId: wanted, ownerId: caller.userId };
+    case 'client':
+      return { clientId: caller.clientId };
+    case 'anonymous':
+      throw new AditError('UNAUTHENTICATED');
   }
 }
 

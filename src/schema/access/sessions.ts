@@ -69,10 +69,16 @@ export class Sessions {
    * Binds a session to credentials that are not stored in a user's row; for users, a password change deletes their sessions.
    * The stamp includes the cookie's value, so the stored text doesn't help to guess the credentials.
    */
-  #stamp(cookie: string, { kind, client }: Pick<Row, 'kind'> & { readonly client: Pick<NonNullable<Row['client']>, 'vkey' | 'webUsername' | 'webPasswordHash'> | null }): string {
+  #stamp(
+    cookie: string,
+    { kind, client }: Pick<Row, 'kind'> & { readonly client: Pick<NonNullable<Row['client']>, 'vkey' | 'webUsername' | 'webPasswordHash'> | null },
+  ): string {
     const { adminUsername, adminPassword } = this.#settings;
-    const proven = kind === 'admin' ? [adminUsername, adminPassword]
-      : client === null ? [] : [client.webUsername, client.webPasswordHash === '' ? client.vkey : client.webPasswordHash];
+    const proven = kind === 'admin'
+      ? [adminUsername, adminPassword]
+      : client === null
+      ? []
+      : [client.webUsername, client.webPasswordHash === '' ? client.vkey : client.webPasswordHash];
     return createHash('sha256').update(JSON.stringify([cookie, ...proven])).digest('hex');
   }
 
@@ -94,8 +100,11 @@ function callerOf({ kind, user, client }: Row, now: number): Caller | undefined 
 
 function whoIs(identity: Identity): Caller {
   switch (identity.kind) {
-    case 'admin': return { kind: 'admin', by: 'password' };
-    case 'user': return { kind: 'user', userId: identity.userId, by: 'password' };
-    case 'client': return { kind: 'client', clientId: identity.clientId, by: identity.by === 'vkey' ? 'vkey' : 'password' };
+    case 'admin':
+      return { kind: 'admin', by: 'password' };
+    case 'user':
+      return { kind: 'user', userId: identity.userId, by: 'password' };
+    case 'client':
+      return { kind: 'client', clientId: identity.clientId, by: identity.by === 'vkey' ? 'vkey' : 'password' };
   }
 }

@@ -44,5 +44,8 @@ export async function nameFormerTokens({ db }: Pick<Store, 'db'>, log: Logger): 
   const count = await db.apiToken.count({ where });
   if (count === 0) return;
   const tokens = await db.apiToken.findMany({ where, orderBy: { id: 'asc' }, take: named, select: { id: true, name: true, userId: true, readOnly: true } });
-  log.warn({ count, tokens }, 'API tokens from an earlier version still see verification keys, passwords of tunnels and headers of hosts: revoke or replace those that need not');
+  log.warn(
+    { count, tokens },
+    'API tokens from an earlier version still see verification keys, passwords of tunnels and headers of hosts: revoke or replace those that need not',
+  );
 }

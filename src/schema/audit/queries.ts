@@ -29,15 +29,16 @@ builder.queryFields((t) => ({
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: (_root, { filter, ...range }, { store }) => store.auditPage({
-      resource: filter?.resource ?? undefined,
-      resourceId: textOf('filter.resourceId', filter?.resourceId),
-      action: filter?.action ?? undefined,
-      callerKind: filter?.callerKind ?? undefined,
-      callerId: idOf('filter.callerId', filter?.callerId) ?? undefined,
-      from: filter?.from ?? undefined,
-      to: filter?.to ?? undefined,
-      ...pageRange(range),
-    }),
+    resolve: (_root, { filter, ...range }, { store }) =>
+      store.auditPage({
+        resource: filter?.resource ?? undefined,
+        resourceId: textOf('filter.resourceId', filter?.resourceId),
+        action: filter?.action ?? undefined,
+        callerKind: filter?.callerKind ?? undefined,
+        callerId: idOf('filter.callerId', filter?.callerId) ?? undefined,
+        from: filter?.from ?? undefined,
+        to: filter?.to ?? undefined,
+        ...pageRange(range),
+      }),
   }),
 }));

@@ -19,12 +19,35 @@ const [value, secret, none] = [{ audit: 'value' }, { audit: 'secret' }, { audit:
  * accident; the compiler requires an entry for every column.
  */
 const apiToken = {
-  id: value, userId: value, name: value, hash: secret, readOnly: value, secrets: value, wall: value, legacy: value, expiresAt: value, createdAt: none, lastUsedAt: none,
+  id: value,
+  userId: value,
+  name: value,
+  hash: secret,
+  readOnly: value,
+  secrets: value,
+  wall: value,
+  legacy: value,
+  expiresAt: value,
+  createdAt: none,
+  lastUsedAt: none,
 } satisfies Record<keyof ApiToken, Audited[string]>;
-const platformDomain = { id: value, wildcard: value, certFilePath: { ...secret, input: 'certificatePath' }, keyFilePath: { ...secret, input: 'privateKeyPath' } } satisfies Record<keyof PlatformDomain, Audited[string]>;
+const platformDomain = {
+  id: value,
+  wildcard: value,
+  certFilePath: { ...secret, input: 'certificatePath' },
+  keyFilePath: { ...secret, input: 'privateKeyPath' },
+} satisfies Record<keyof PlatformDomain, Audited[string]>;
 const session = { id: none, kind: value, userId: value, clientId: value } satisfies Record<keyof AuditedSession, Audited[string]>;
 const connection = {
-  id: value, clientId: value, through: value, address: value, port: value, since: value, inletBytes: value, exportBytes: value, rate: value,
+  id: value,
+  clientId: value,
+  through: value,
+  address: value,
+  port: value,
+  since: value,
+  inletBytes: value,
+  exportBytes: value,
+  rate: value,
 } satisfies Record<keyof ConnectionState, Audited[string]>;
 const lockout = { credential: value, kind: value, source: value, until: value } satisfies Record<keyof Lockout, Audited[string]>;
 const failedAttempt = { credential: value, name: value } satisfies Record<keyof FailedAttempt, Audited[string]>;
@@ -42,19 +65,29 @@ function maskedChange(change: Change): { readonly before: Masked | null; readonl
   const before = 'before' in change ? change.before : undefined;
   const after = 'after' in change ? change.after : undefined;
   switch (change.resource) {
-    case 'client': return withReset(change, pair(columnsOfClient, before, after));
-    case 'tunnel': return withReset(change, pair(columnsOfTunnel, before, after));
-    case 'host': return withReset(change, pair(columnsOfHost, before, after));
-    case 'user': return pair(columnsOfUser, before, after);
-    case 'apiToken': return pair(apiToken, before, after);
-    case 'session': return pair(session, before, after);
-    case 'connection': return pair(connection, before, undefined);
-    case 'lockout': return pair(lockout, before, after);
-    case 'failedAttempt': return pair(failedAttempt, before, after);
-    case 'globalSettings': return {
-      before: 'before' in change ? globalState(change.before) : null,
-      after: 'after' in change ? globalState(change.after, 'before' in change ? change.before : undefined) : null,
-    };
+    case 'client':
+      return withReset(change, pair(columnsOfClient, before, after));
+    case 'tunnel':
+      return withReset(change, pair(columnsOfTunnel, before, after));
+    case 'host':
+      return withReset(change, pair(columnsOfHost, before, after));
+    case 'user':
+      return pair(columnsOfUser, before, after);
+    case 'apiToken':
+      return pair(apiToken, before, after);
+    case 'session':
+      return pair(session, before, after);
+    case 'connection':
+      return pair(connection, before, undefined);
+    case 'lockout':
+      return pair(lockout, before, after);
+    case 'failedAttempt':
+      return pair(failedAttempt, before, after);
+    case 'globalSettings':
+      return {
+        before: 'before' in change ? globalState(change.before) : null,
+        after: 'after' in change ? globalState(change.after, 'before' in change ? change.before : undefined) : null,
+      };
   }
 }
 

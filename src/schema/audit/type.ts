@@ -12,14 +12,35 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
     id: t.exposeID('id', { description: 'The id of the entry. Later entries have larger ids.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When the change was made.' }),
     callerKind: t.field({ type: CallerKind, description: 'The kind of caller that made the change.', resolve: (row) => stored(callerKinds, row.callerKind) }),
-    callerId: t.exposeID('callerId', { nullable: true, description: 'The id of the user (USER) or client (CLIENT) that made the change; null for other kinds of callers.' }),
-    method: t.field({ type: CallerMethod, nullable: true, description: 'How the caller authenticated; null = the caller did not.', resolve: ({ method }) => method === '' ? null : stored(callerMethods, method) }),
+    callerId: t.exposeID('callerId', {
+      nullable: true,
+      description: 'The id of the user (USER) or client (CLIENT) that made the change; null for other kinds of callers.',
+    }),
+    method: t.field({
+      type: CallerMethod,
+      nullable: true,
+      description: 'How the caller authenticated; null = the caller did not.',
+      resolve: ({ method }) => method === '' ? null : stored(callerMethods, method),
+    }),
     address: t.string({ nullable: true, description: 'The address of the caller; null = the server itself.', resolve: ({ address }) => textOrNull(address) }),
     resource: t.field({ type: AuditResource, description: 'The kind of resource that was changed.', resolve: (row) => stored(auditResources, row.resource) }),
-    resourceId: t.exposeID('resourceId', { description: 'The id of what was changed. For SESSION, its first characters; for FAILED_ATTEMPT, the name that was tried; for LOCKOUT, its source.' }),
+    resourceId: t.exposeID('resourceId', {
+      description: 'The id of what was changed. For SESSION, its first characters; for FAILED_ATTEMPT, the name that was tried; for LOCKOUT, its source.',
+    }),
     action: t.field({ type: AuditAction, description: 'The kind of change.', resolve: (row) => stored(auditActions, row.action) }),
-    before: t.field({ type: 'JSON', nullable: true, description: 'The record before the change, under the names of the input fields that set it; null = it was created. Values are as stored: 0 or "" = none, lists as one item per line. Secrets are replaced by whether there was one.', resolve: ({ before }) => parsed(before) }),
-    after: t.field({ type: 'JSON', nullable: true, description: 'The record after the change, like `before`; null = it was deleted. Secrets are replaced by whether there is one, or a different one.', resolve: ({ after }) => parsed(after) }),
+    before: t.field({
+      type: 'JSON',
+      nullable: true,
+      description:
+        'The record before the change, under the names of the input fields that set it; null = it was created. Values are as stored: 0 or "" = none, lists as one item per line. Secrets are replaced by whether there was one.',
+      resolve: ({ before }) => parsed(before),
+    }),
+    after: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'The record after the change, like `before`; null = it was deleted. Secrets are replaced by whether there is one, or a different one.',
+      resolve: ({ after }) => parsed(after),
+    }),
   }),
 });
 

@@ -19,7 +19,9 @@ const clientFields = (t: InputFields) => ({
   flowLimit: t.field({ type: 'Mebibytes', description: 'The maximum traffic, in both directions together: at least 1; null = unlimited.' }),
   maxConnections: t.int({ description: "The maximum number of visitors' connections at a time: at least 1; null = unlimited." }),
   maxTunnels: t.int({ description: 'The maximum number of tunnels and hosts together: at least 1; null = unlimited.' }),
-  blocklist: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse. Duplicates are removed. Other text is kept but matches nothing.' }),
+  blocklist: t.stringList({
+    description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse. Duplicates are removed. Other text is kept but matches nothing.',
+  }),
   allowlistEnabled: t.boolean({ description: 'Admit only visitors whose address is on `allowlist`.' }),
   allowlistPassword: t.string({ description: 'The password that admits visitors who are not on `allowlist` for two hours; null = none.' }),
   allowlist: t.stringList({ description: 'Addresses and networks of visitors to admit. Duplicates are removed. Other text is kept but matches nothing.' }),
@@ -44,7 +46,9 @@ export const UpdateClientInput = builder.inputType('UpdateClientInput', {
   fields: (t) => ({
     verifyKey: t.string({ description: 'The key that the agent authenticates with. Must be unique.' }),
     ...clientFields(t),
-    webUsername: t.string({ description: "The user name of the client's web login, which also needs a password. Null in this or `webPassword` removes the login." }),
+    webUsername: t.string({
+      description: "The user name of the client's web login, which also needs a password. Null in this or `webPassword` removes the login.",
+    }),
     webPassword: t.string({ description: 'The password of the web login. Null in this or `webUsername` removes the login.' }),
   }),
 });
@@ -54,28 +58,30 @@ export type ClientValues = Partial<ReturnType<typeof clientValues>>;
 
 /** @param problems collects errors: null for a field that can't be cleared, an invalid id, and an empty text or a limit below 1 where null means "none" */
 export function clientValues(problems: Problems, input: typeof UpdateClientInput.$inferInput) {
-  return problems.columns({
-    verifyKey: () => notEmpty('verifyKey', neverNull('verifyKey', input.verifyKey), 'leave it out instead'),
-    remark: () => givenOr(input.remark, ''),
-    basicUser: () => textOrNone('basicUser', input.basicUser),
-    basicPassword: () => textOrNone('basicPassword', input.basicPassword),
-    compress: () => neverNull('compress', input.compress),
-    encrypt: () => neverNull('encrypt', input.encrypt),
-    configAllowed: () => neverNull('configAllowed', input.configAllowed),
-    rateLimit: () => limitOrNone('rateLimit', input.rateLimit),
-    flowLimit: () => limitOrNone('flowLimit', input.flowLimit),
-    maxConnections: () => limitOrNone('maxConnections', input.maxConnections),
-    maxTunnels: () => limitOrNone('maxTunnels', input.maxTunnels),
-    webUsername: () => notEmpty('webUsername', input.webUsername, 'null removes the web login'),
-    webPassword: () => notEmpty('webPassword', input.webPassword, 'null removes the web login'),
-    clearWebLogin: () => input.webUsername === null || input.webPassword === null,
-    blocklist: () => givenOr(input.blocklist, []),
-    allowlistEnabled: () => neverNull('allowlistEnabled', input.allowlistEnabled),
-    allowlistPassword: () => textOrNone('allowlistPassword', input.allowlistPassword),
-    allowlist: () => givenOr(input.allowlist, []),
-    expiresAt: () => input.expiresAt,
-    ownerId: () => idOf('ownerId', input.ownerId),
-  } satisfies Record<InputFieldsOf<typeof columnsOfClient> | keyof typeof UpdateClientInput.$inferInput | 'clearWebLogin', unknown>);
+  return problems.columns(
+    {
+      verifyKey: () => notEmpty('verifyKey', neverNull('verifyKey', input.verifyKey), 'leave it out instead'),
+      remark: () => givenOr(input.remark, ''),
+      basicUser: () => textOrNone('basicUser', input.basicUser),
+      basicPassword: () => textOrNone('basicPassword', input.basicPassword),
+      compress: () => neverNull('compress', input.compress),
+      encrypt: () => neverNull('encrypt', input.encrypt),
+      configAllowed: () => neverNull('configAllowed', input.configAllowed),
+      rateLimit: () => limitOrNone('rateLimit', input.rateLimit),
+      flowLimit: () => limitOrNone('flowLimit', input.flowLimit),
+      maxConnections: () => limitOrNone('maxConnections', input.maxConnections),
+      maxTunnels: () => limitOrNone('maxTunnels', input.maxTunnels),
+      webUsername: () => notEmpty('webUsername', input.webUsername, 'null removes the web login'),
+      webPassword: () => notEmpty('webPassword', input.webPassword, 'null removes the web login'),
+      clearWebLogin: () => input.webUsername === null || input.webPassword === null,
+      blocklist: () => givenOr(input.blocklist, []),
+      allowlistEnabled: () => neverNull('allowlistEnabled', input.allowlistEnabled),
+      allowlistPassword: () => textOrNone('allowlistPassword', input.allowlistPassword),
+      allowlist: () => givenOr(input.allowlist, []),
+      expiresAt: () => input.expiresAt,
+      ownerId: () => idOf('ownerId', input.ownerId),
+    } satisfies Record<InputFieldsOf<typeof columnsOfClient> | keyof typeof UpdateClientInput.$inferInput | 'clearWebLogin', unknown>,
+  );
 }
 
 /**
@@ -83,22 +89,24 @@ export function clientValues(problems: Problems, input: typeof UpdateClientInput
  * @param problems collects errors
  */
 export function clientColumns(problems: Problems, caller: Caller, input: ClientValues) {
-  return problems.columns({
-    vkey: () => secretOf('verifyKey', input.verifyKey),
-    remark: () => textOf('remark', input.remark),
-    basicUser: () => textOf('basicUser', input.basicUser),
-    basicPassword: () => textOf('basicPassword', input.basicPassword),
-    compress: () => input.compress ?? undefined,
-    crypt: () => input.encrypt ?? undefined,
-    configAllowed: () => input.configAllowed ?? undefined,
-    rateLimit: () => limitOf(input.rateLimit),
-    flowLimit: () => limitOf(input.flowLimit),
-    maxConnections: () => limitOf(input.maxConnections),
-    maxTunnels: () => limitOf(input.maxTunnels),
-    blackIpList: () => ipListOf(caller, 'blocklist', input.blocklist),
-    ipWhite: () => input.allowlistEnabled ?? undefined,
-    ipWhitePassword: () => textOf('allowlistPassword', input.allowlistPassword),
-    ipWhiteList: () => ipListOf(caller, 'allowlist', input.allowlist),
-    expiresAt: () => input.expiresAt,
-  } satisfies Record<Exclude<InputColumns<typeof columnsOfClient>, 'userId' | 'webUsername' | 'webPasswordHash'>, unknown>);
+  return problems.columns(
+    {
+      vkey: () => secretOf('verifyKey', input.verifyKey),
+      remark: () => textOf('remark', input.remark),
+      basicUser: () => textOf('basicUser', input.basicUser),
+      basicPassword: () => textOf('basicPassword', input.basicPassword),
+      compress: () => input.compress ?? undefined,
+      crypt: () => input.encrypt ?? undefined,
+      configAllowed: () => input.configAllowed ?? undefined,
+      rateLimit: () => limitOf(input.rateLimit),
+      flowLimit: () => limitOf(input.flowLimit),
+      maxConnections: () => limitOf(input.maxConnections),
+      maxTunnels: () => limitOf(input.maxTunnels),
+      blackIpList: () => ipListOf(caller, 'blocklist', input.blocklist),
+      ipWhite: () => input.allowlistEnabled ?? undefined,
+      ipWhitePassword: () => textOf('allowlistPassword', input.allowlistPassword),
+      ipWhiteList: () => ipListOf(caller, 'allowlist', input.allowlist),
+      expiresAt: () => input.expiresAt,
+    } satisfies Record<Exclude<InputColumns<typeof columnsOfClient>, 'userId' | 'webUsername' | 'webPasswordHash'>, unknown>,
+  );
 }

@@ -42,7 +42,8 @@ builder.mutationFields((t) => ({
   resetClientTraffic: t.field({
     type: Client,
     authScopes: { clientLogin: true },
-    description: 'Resets the traffic counters of a client to 0, and with them the traffic that counts toward its flow limit. For clients with a flow limit, only administrators may do this. The counters of its tunnels and hosts, and `traffic`, do not change.',
+    description:
+      'Resets the traffic counters of a client to 0, and with them the traffic that counts toward its flow limit. For clients with a flow limit, only administrators may do this. The counters of its tunnels and hosts, and `traffic`, do not change.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => resetClientTraffic(context, idOf('id', args.id)),
   }),

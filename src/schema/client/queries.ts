@@ -42,7 +42,9 @@ const ClientFilter = builder.inputType('ClientFilter', {
     connected: t.boolean({ description: 'True = only those whose agent is connected, false = only the others. The state can be up to a second old.' }),
     enabled: t.boolean({ description: 'True = only enabled ones, false = only disabled and expired ones. It can take up to a minute until an expiry counts.' }),
     expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `effectiveExpiresAt` is before this time, including expired ones.' }),
-    usageAbovePercent: t.int({ description: 'Only those that use more than this percentage of `flowLimit` or `maxTunnels`. At least 0. Unlimited values never match.' }),
+    usageAbovePercent: t.int({
+      description: 'Only those that use more than this percentage of `flowLimit` or `maxTunnels`. At least 0. Unlimited values never match.',
+    }),
   }),
 });
 
@@ -54,14 +56,19 @@ const ClientPage = builder.objectRef<Page<ClientRow>>('ClientPage').implement({
   }),
 });
 
-builder.prismaObjectField(User, 'clients', (t) => t.field({
-  type: ClientPage,
-  nullable: true,
-  description: "The user's clients, sorted by id. Null for the web login of a client.",
-  args: { offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }), limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
-  // The web login of a client may see its owner, but not the owner's other records.
-  resolve: async ({ id, clientCount }, args, { caller, loaders }) => caller.kind === 'client' ? null : ({ rows: await loaders.clientsOfUsers.load({ parentId: id, ...pageRange(args) }), total: clientCount }),
-}));
+builder.prismaObjectField(User, 'clients', (t) =>
+  t.field({
+    type: ClientPage,
+    nullable: true,
+    description: "The user's clients, sorted by id. Null for the web login of a client.",
+    args: {
+      offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
+      limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
+    },
+    // The web login of a client may see its owner, but not the owner's other records.
+    resolve: async ({ id, clientCount }, args, { caller, loaders }) =>
+      caller.kind === 'client' ? null : ({ rows: await loaders.clientsOfUsers.load({ parentId: id, ...pageRange(args) }), total: clientCount }),
+  }));
 
 builder.queryFields((t) => ({
   client: t.field({
@@ -96,7 +103,10 @@ builder.queryFields((t) => ({
 /** The filter conditions that are checked on each client. */
 function conditionsOf({ connected, enabled, expiresBefore, usageAbovePercent, ...owner }: typeof ClientFilter.$inferInput) {
   return clientConditions({
-    connected: connected ?? undefined, enabled: enabled ?? undefined, owned: ownedOnly(owner), expiresBefore: expiresBefore ?? undefined,
+    connected: connected ?? undefined,
+    enabled: enabled ?? undefined,
+    owned: ownedOnly(owner),
+    expiresBefore: expiresBefore ?? undefined,
     usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent),
   });
 }

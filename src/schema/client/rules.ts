@@ -70,7 +70,9 @@ export async function nextWebLogin(problems: Problems, input: ClientValues): Pro
   return (present) => {
     const kept = input.clearWebLogin === true ? noWebLogin : present;
     const next = { webUsername: username ?? kept.webUsername, webPasswordHash: passwordHash ?? kept.webPasswordHash };
-    if ((next.webUsername === '') !== (next.webPasswordHash === '')) throw new AditError('WEB_LOGIN_INCOMPLETE', { field: next.webUsername === '' ? 'webUsername' : 'webPassword' });
+    if ((next.webUsername === '') !== (next.webPasswordHash === '')) {
+      throw new AditError('WEB_LOGIN_INCOMPLETE', { field: next.webUsername === '' ? 'webUsername' : 'webPassword' });
+    }
     return next;
   };
 }

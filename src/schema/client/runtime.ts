@@ -29,9 +29,21 @@ export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').imp
   description: 'The current state of a client.',
   fields: (t) => ({
     connected: t.exposeBoolean('connected', { description: 'Whether an agent is connected.' }),
-    address: t.string({ nullable: true, description: 'The address that the agent last connected from, without port; null = it has never connected.', resolve: (row) => textOrNull(row.address) }),
-    localAddress: t.string({ nullable: true, description: 'The addresses in its local network that the agent last reported; null = none.', resolve: (row) => textOrNull(row.localAddress) }),
-    version: t.string({ nullable: true, description: 'The version that the agent last reported; null = it has never connected.', resolve: (row) => textOrNull(row.version) }),
+    address: t.string({
+      nullable: true,
+      description: 'The address that the agent last connected from, without port; null = it has never connected.',
+      resolve: (row) => textOrNull(row.address),
+    }),
+    localAddress: t.string({
+      nullable: true,
+      description: 'The addresses in its local network that the agent last reported; null = none.',
+      resolve: (row) => textOrNull(row.localAddress),
+    }),
+    version: t.string({
+      nullable: true,
+      description: 'The version that the agent last reported; null = it has never connected.',
+      resolve: (row) => textOrNull(row.version),
+    }),
     connections: t.exposeInt('connections', { description: "The number of visitors' open connections." }),
     refusals: t.field({
       type: [Refusal],

@@ -16,16 +16,18 @@ export async function createClient(context: Context, problems: Problems, given: 
   const { vkey = newVerifyKey(), ...columns } = clientColumns(problems, context.caller, input);
   const nextLogin = await nextWebLogin(problems, input);
   const webLogin = problems.check(() => nextLogin(noWebLogin));
-  return problems.during(() => context.write(async (tx, changed) => {
-    const owner = await problems.later(() => ownerById(tx, input.ownerId ?? null)) ?? null;
-    problems.check(() => checkExpiry(columns.expiresAt ?? null, owner));
-    problems.check(() => checkClientRoom(owner));
-    problems.end();
-    const expired = hasExpired(context, columns.expiresAt ?? null, owner);
-    const after = await uniqueVkey(() => tx.client.create({ data: { ...columns, ...webLogin, vkey, expired, userId: owner?.id }, include: { user: true } }));
-    changed({ resource: 'client', action: 'create', after });
-    return after;
-  }));
+  return problems.during(() =>
+    context.write(async (tx, changed) => {
+      const owner = await problems.later(() => ownerById(tx, input.ownerId ?? null)) ?? null;
+      problems.check(() => checkExpiry(columns.expiresAt ?? null, owner));
+      problems.check(() => checkClientRoom(owner));
+      problems.end();
+      const expired = hasExpired(context, columns.expiresAt ?? null, owner);
+      const after = await uniqueVkey(() => tx.client.create({ data: { ...columns, ...webLogin, vkey, expired, userId: owner?.id }, include: { user: true } }));
+      changed({ resource: 'client', action: 'create', after });
+      return after;
+    })
+  );
 }
 
 /** /client/edit/ (contract 2.2, D11, D23). */
@@ -33,26 +35,28 @@ export async function updateClient(context: Context, problems: Problems, id: num
   const input = context.caller.kind === 'admin' ? given : ownSettings(given);
   const columns = clientColumns(problems, context.caller, input);
   const webLogin = await nextWebLogin(problems, input);
-  return problems.during(() => context.write(async (tx, changed) => {
-    const before = await usableClient(context, tx, id);
-    const owner = input.ownerId === undefined ? before.user : await problems.later(() => ownerById(tx, input.ownerId ?? null)) ?? null;
-    const moved = (owner?.id ?? null) !== before.userId;
-    // An edit of another field must not fail because the owner's expiry has changed since.
-    const own = columns.expiresAt === undefined ? before.expiresAt : columns.expiresAt;
-    if (columns.expiresAt !== undefined || moved) problems.check(() => checkExpiry(own, owner));
-    if (moved) {
-      await problems.later(() => checkMovedRoutes(tx, before, owner?.id ?? null), 'ownerId');
-      problems.check(() => checkClientRoom(owner));
-      problems.check(() => checkTunnelRoom(owner, before));
-    }
-    const nextLogin = problems.required(problems.check(() => webLogin(before)));
-    // Sessions with outdated credentials end, and with them their subscriptions.
-    if (hasOtherCredentials(before, { ...nextLogin, vkey: columns.vkey ?? before.vkey })) await tx.session.deleteMany({ where: { clientId: id } });
-    const data = { ...columns, ...nextLogin, expired: hasExpired(context, own, owner), userId: owner?.id ?? null };
-    const after = await uniqueVkey(() => tx.client.update({ where: { id }, data, include: { user: true } }));
-    changed({ resource: 'client', action: 'update', before, after });
-    return after;
-  }));
+  return problems.during(() =>
+    context.write(async (tx, changed) => {
+      const before = await usableClient(context, tx, id);
+      const owner = input.ownerId === undefined ? before.user : await problems.later(() => ownerById(tx, input.ownerId ?? null)) ?? null;
+      const moved = (owner?.id ?? null) !== before.userId;
+      // An edit of another field must not fail because the owner's expiry has changed since.
+      const own = columns.expiresAt === undefined ? before.expiresAt : columns.expiresAt;
+      if (columns.expiresAt !== undefined || moved) problems.check(() => checkExpiry(own, owner));
+      if (moved) {
+        await problems.later(() => checkMovedRoutes(tx, before, owner?.id ?? null), 'ownerId');
+        problems.check(() => checkClientRoom(owner));
+        problems.check(() => checkTunnelRoom(owner, before));
+      }
+      const nextLogin = problems.required(problems.check(() => webLogin(before)));
+      // Sessions with outdated credentials end, and with them their subscriptions.
+      if (hasOtherCredentials(before, { ...nextLogin, vkey: columns.vkey ?? before.vkey })) await tx.session.deleteMany({ where: { clientId: id } });
+      const data = { ...columns, ...nextLogin, expired: hasExpired(context, own, owner), userId: owner?.id ?? null };
+      const after = await uniqueVkey(() => tx.client.update({ where: { id }, data, include: { user: true } }));
+      changed({ resource: 'client', action: 'update', before, after });
+      return after;
+    })
+  );
 }
 
 /** /client/changestatus/ (contract 2.2). A client that an administrator or an expiry disabled can only be enabled by an administrator (contract D12). */

@@ -15,14 +15,19 @@ export function certificateGate(certificate: HostCertificate | undefined): Gate 
   if (certificate === undefined) return passed('CERTIFICATE', 'HTTP needs no certificate');
   const { status, problem, inUse, origin } = certificate;
   switch (status) {
-    case 'none': return passed('CERTIFICATE', `the host has no certificate: TLS is passed through to the target${problem === '' ? '' : `; ${problem}`}`);
-    case 'valid': return passed('CERTIFICATE', `the certificate (${origin.toLowerCase()}) is valid until ${inUse?.validTo.toISOString()}`);
-    case 'expiring': return { ...passed('CERTIFICATE', `the certificate expires soon, at ${inUse?.validTo.toISOString()}`), remedy: 'replace the certificate' };
-    case 'refused': return { ...passed('CERTIFICATE', problem), remedy: 'fix the files: certificate and key have to be a pair that is valid now' };
+    case 'none':
+      return passed('CERTIFICATE', `the host has no certificate: TLS is passed through to the target${problem === '' ? '' : `; ${problem}`}`);
+    case 'valid':
+      return passed('CERTIFICATE', `the certificate (${origin.toLowerCase()}) is valid until ${inUse?.validTo.toISOString()}`);
+    case 'expiring':
+      return { ...passed('CERTIFICATE', `the certificate expires soon, at ${inUse?.validTo.toISOString()}`), remedy: 'replace the certificate' };
+    case 'refused':
+      return { ...passed('CERTIFICATE', problem), remedy: 'fix the files: certificate and key have to be a pair that is valid now' };
     case 'missing':
     case 'expired':
     case 'notYetValid':
-    case 'notCovered': return stopped('CERTIFICATE', certificateReason(certificate), origin === 'ACME' ? acmeRemedy(certificate) : faults[status].remedy);
+    case 'notCovered':
+      return stopped('CERTIFICATE', certificateReason(certificate), origin === 'ACME' ? acmeRemedy(certificate) : faults[status].remedy);
   }
 }
 
@@ -32,12 +37,15 @@ export function certificateReason({ status, problem, acme }: HostCertificate): s
   switch (status) {
     case 'none':
     case 'valid':
-    case 'expiring': return '';
-    case 'refused': return problem;
+    case 'expiring':
+      return '';
+    case 'refused':
+      return problem;
     case 'missing':
     case 'expired':
     case 'notYetValid':
-    case 'notCovered': return why === '' ? faults[status].text : `${faults[status].text}; ${why}`;
+    case 'notCovered':
+      return why === '' ? faults[status].text : `${faults[status].text}; ${why}`;
   }
 }
 

@@ -64,18 +64,38 @@ export function quotaGate(client: Client, state: ClientState | undefined): Gate 
   const { inletBytes, exportBytes, connections } = clientRuntime(client, state);
   const megabytes = (inletBytes + exportBytes) / 2 ** 20;
   if (client.flowLimit > 0 && megabytes > client.flowLimit) {
-    return stopped('QUOTA', `client ${client.id} has used ${Math.floor(megabytes)} of ${client.flowLimit} MiB`, `raise the traffic limit of client ${client.id}`);
+    return stopped(
+      'QUOTA',
+      `client ${client.id} has used ${Math.floor(megabytes)} of ${client.flowLimit} MiB`,
+      `raise the traffic limit of client ${client.id}`,
+    );
   }
   if (client.maxConnections > 0 && connections >= client.maxConnections) {
-    return stopped('QUOTA', `client ${client.id} has ${connections} of ${client.maxConnections} connections`, `wait for one to end, or raise the limit of client ${client.id}`);
+    return stopped(
+      'QUOTA',
+      `client ${client.id} has ${connections} of ${client.maxConnections} connections`,
+      `wait for one to end, or raise the limit of client ${client.id}`,
+    );
   }
   return passed('QUOTA', `traffic and connections of client ${client.id} are within their limits`);
 }
 
 /** The gate for each cause of refusal. */
 const refusedAt: Readonly<Record<RefusalCause, Gate['name']>> = {
-  malformed: 'ROUTE', disabled: 'ENABLED', expired: 'OWNER', flow: 'QUOTA', connections: 'QUOTA', capacity: 'QUOTA', agentCapacity: 'QUOTA',
-  globalBlackList: 'ACCESS', whiteList: 'ACCESS', blackList: 'ACCESS', login: 'ACCESS', offline: 'AGENT', localProxy: 'AGENT', noTarget: 'TARGET',
+  malformed: 'ROUTE',
+  disabled: 'ENABLED',
+  expired: 'OWNER',
+  flow: 'QUOTA',
+  connections: 'QUOTA',
+  capacity: 'QUOTA',
+  agentCapacity: 'QUOTA',
+  globalBlackList: 'ACCESS',
+  whiteList: 'ACCESS',
+  blackList: 'ACCESS',
+  login: 'ACCESS',
+  offline: 'AGENT',
+  localProxy: 'AGENT',
+  noTarget: 'TARGET',
 };
 
 /** The names of causes in explanations, where they differ from those in the program. */
@@ -88,7 +108,10 @@ export function withRefusals(gates: readonly Gate[], refusals: Refusals = {}): G
     if (counts.length === 0) return gate;
     const all = counts.reduce((sum, [, count]) => sum + count, 0);
     const causes = counts.map(([cause, count]) => `${namesInTexts[cause] ?? cause} ${count}`).join(', ');
-    return { ...gate, explanation: `${gate.explanation}; since the server started ${all} ${all === 1 ? 'connection was' : 'connections were'} refused here (${causes})` };
+    return {
+      ...gate,
+      explanation: `${gate.explanation}; since the server started ${all} ${all === 1 ? 'connection was' : 'connections were'} refused here (${causes})`,
+    };
   });
 }
 
@@ -102,7 +125,8 @@ export async function accessGate({ store, engine, caller }: Context, client: Cli
     blackList: await AddressSet.gradually(splitIpList(client.blackIpList)),
   };
   const faults = [
-    ...malformed('the allowlist', lists.whiteList), ...malformed('the blocklist', lists.blackList),
+    ...malformed('the allowlist', lists.whiteList),
+    ...malformed('the blocklist', lists.blackList),
     ...caller.kind === 'admin' ? malformed('the global blocklist', lists.globalBlackList) : [],
   ];
   const allowedByPassword = address !== undefined && client.ipWhite && await engine.isAllowedByPassword(client.id, address);
@@ -121,21 +145,37 @@ function malformed(list: string, { malformed }: AddressSet): string[] {
 function listGate({ id }: Client, address: string | undefined, lists: AccessLists): Gate {
   if (address === undefined) {
     const open = !lists.ipWhite && lists.globalBlackList.empty && lists.blackList.empty;
-    return open ? passed('ACCESS', 'no list refuses visitors') : unknown('ACCESS', 'it depends on the address of the visitor', 'ask again with a visitor address');
+    return open
+      ? passed('ACCESS', 'no list refuses visitors')
+      : unknown('ACCESS', 'it depends on the address of the visitor', 'ask again with a visitor address');
   }
   if (canonicalAddress(address) === undefined) return unknown('ACCESS', 'the visitor address is not an IP address', 'ask again with an IP address');
   switch (turnedAwayBy(address, lists)) {
-    case 'globalBlackList': return stopped('ACCESS', `${address} is on the global blocklist`, 'take it off the global blocklist');
-    case 'whiteList': return stopped('ACCESS', `${address} is not on the allowlist of client ${id}`, `add it, or switch the allowlist of client ${id} off`);
-    case 'blackList': return stopped('ACCESS', `${address} is on the blocklist of client ${id}`, `take it off the blocklist of client ${id}`);
-    case undefined: return passed('ACCESS', `${address} is allowed`);
+    case 'globalBlackList':
+      return stopped('ACCESS', `${address} is on the global blocklist`, 'take it off the global blocklist');
+    case 'whiteList':
+      return stopped('ACCESS', `${address} is not on the allowlist of client ${id}`, `add it, or switch the allowlist of client ${id} off`);
+    case 'blackList':
+      return stopped('ACCESS', `${address} is on the blocklist of client ${id}`, `take it off the blocklist of client ${id}`);
+    case undefined:
+      return passed('ACCESS', `${address} is allowed`);
   }
 }
 
 /** Whether an agent, or the server itself, can dial the target. */
 export function agentGate({ settings }: Context, client: Client, state: ClientState | undefined, localProxy: boolean): Gate {
   if (localProxy && settings.allowLocalProxy) return passed('AGENT', 'the server dials the target itself');
-  if (localProxy) return stopped('AGENT', 'the server would have to dial the target itself, but its settings do not allow that', 'set allow_local_proxy, or switch localProxy off');
+  if (localProxy) {
+    return stopped(
+      'AGENT',
+      'the server would have to dial the target itself, but its settings do not allow that',
+      'set allow_local_proxy, or switch localProxy off',
+    );
+  }
   if (state?.connected) return passed('AGENT', `the agent of client ${client.id} is connected from ${state.address}`);
-  return stopped('AGENT', `the agent of client ${client.id} is not connected`, 'start the agent with the verification key of this client, and see that it reaches the bridge port');
+  return stopped(
+    'AGENT',
+    `the agent of client ${client.id} is not connected`,
+    'start the agent with the verification key of this client, and see that it reaches the bridge port',
+  );
 }

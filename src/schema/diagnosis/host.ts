@@ -31,7 +31,10 @@ export interface HostDiagnosisArgs {
 
 const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly reason: string; readonly remedy: string }>> = {
   host: { reason: 'no host rule matches', remedy: 'add a host for this domain, or point the domain somewhere else' },
-  ownName: { reason: "the domain is one of the server's own names", remedy: 'ask an administrator to make the host: only administrators give one of these names to a host' },
+  ownName: {
+    reason: "the domain is one of the server's own names",
+    remedy: 'ask an administrator to make the host: only administrators give one of these names to a host',
+  },
   stopped: { reason: 'all matching rules are stopped', remedy: 'start the host' },
   scheme: { reason: 'the scheme differs from that of the matching rules', remedy: 'ask with the other scheme, or give the host the scheme `all`' },
   path: { reason: 'the path does not match the location of any started rule', remedy: 'add a host with this location, or one with the location /' },
@@ -49,7 +52,10 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
   const certificate = args.scheme === 'https' ? await hostCertificate(context, rule.row, question.host) : undefined;
   const probes = args.probe && await mayProbe(context, rule) ? await probeTargets(context, rule.client.id, rule.row.target) : [];
   return {
-    question, rule: rule.row, target, probes,
+    question,
+    rule: rule.row,
+    target,
+    probes,
     reason: target === '' ? 'the rule matches, but there is no usable target' : certificate === undefined ? '' : certificateReason(certificate),
     gates: once(() => gatesOf(context, rule, certificate, args.visitorAddress, probes)),
   };
@@ -72,7 +78,13 @@ function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
   return [stopped(first, reason, remedy), ...rest.map((name) => unknown(name, 'there is no rule to look at'))];
 }
 
-async function gatesOf(context: Context, { row, client }: StoredRule, certificate: HostCertificate | undefined, visitorAddress: string | undefined, probes: readonly TargetProbe[]): Promise<Gate[]> {
+async function gatesOf(
+  context: Context,
+  { row, client }: StoredRule,
+  certificate: HostCertificate | undefined,
+  visitorAddress: string | undefined,
+  probes: readonly TargetProbe[],
+): Promise<Gate[]> {
   const [state, clientState] = await Promise.all([context.loaders.hostStates.load(row.id), context.loaders.clientStates.load(client.id)]);
   return withRefusals([
     passed('ROUTE', `host ${row.id} takes the request: ${row.host}, location ${row.location}, scheme ${row.scheme}`),

@@ -32,11 +32,13 @@ export const TargetProbeType = builder.objectRef<TargetProbe>('TargetProbe').imp
 
 /** Dials the stored targets through the client's agent, in parallel, and closes the connections. A diagnosis makes no other connections. */
 export function probeTargets({ engine }: Context, clientId: number, storedTargets: string): Promise<TargetProbe[]> {
-  return Promise.all(dialTargets(storedTargets).slice(0, PROBE_TARGETS).map(async (target) => {
-    const start = performance.now();
-    const error = await engine.probe(clientId, target, PROBE_MS);
-    return { target, reached: error === '', milliseconds: Math.round(performance.now() - start), error };
-  }));
+  return Promise.all(
+    dialTargets(storedTargets).slice(0, PROBE_TARGETS).map(async (target) => {
+      const start = performance.now();
+      const error = await engine.probe(clientId, target, PROBE_MS);
+      return { target, reached: error === '', milliseconds: Math.round(performance.now() - start), error };
+    }),
+  );
 }
 
 /**
@@ -49,10 +51,23 @@ export function targetGate(thing: string, storedTargets: string, health: HealthS
   const out = new Map(health?.targets.filter(({ healthy }) => !healthy).map(({ target, lastError }) => [target, lastError]));
   const targets = all.filter((target) => !out.has(target));
   const [[failed, error] = []] = out;
-  if (targets.length === 0) return stopped('TARGET', `no target passes its health checks: ${failed}: ${error}`, 'start the service behind the target, or correct the target or its checks');
+  if (targets.length === 0) {
+    return stopped(
+      'TARGET',
+      `no target passes its health checks: ${failed}: ${error}`,
+      'start the service behind the target, or correct the target or its checks',
+    );
+  }
   const answering = probes.find(({ reached }) => reached);
   if (answering !== undefined) return passed('TARGET', `${answering.target} answers`);
   const [first] = probes;
-  if (first === undefined) return passed('TARGET', `connections go to ${targets.join(', ')}${out.size > 0 ? `, not to ${[...out.keys()].join(', ')}, which fail their health checks` : ''}; no connection was tried`);
+  if (first === undefined) {
+    return passed(
+      'TARGET',
+      `connections go to ${targets.join(', ')}${
+        out.size > 0 ? `, not to ${[...out.keys()].join(', ')}, which fail their health checks` : ''
+      }; no connection was tried`,
+    );
+  }
   return stopped('TARGET', `no target responds: ${first.error}`, 'start the service behind the target, or correct the target');
 }

@@ -19,9 +19,14 @@ builder.queryFields((t) => ({
       visitorAddress: t.arg.string({ description: visitorAddress }),
       probe: t.arg.boolean({ defaultValue: false, description: probe }),
     },
-    resolve: (_root, args, context) => diagnoseHost(context, {
-      host: args.host, path: args.path ?? '/', scheme: args.scheme, visitorAddress: args.visitorAddress ?? undefined, probe: args.probe ?? false,
-    }),
+    resolve: (_root, args, context) =>
+      diagnoseHost(context, {
+        host: args.host,
+        path: args.path ?? '/',
+        scheme: args.scheme,
+        visitorAddress: args.visitorAddress ?? undefined,
+        probe: args.probe ?? false,
+      }),
   }),
   diagnoseTunnel: t.field({
     type: TunnelDiagnosisType,

@@ -54,7 +54,14 @@ export async function findRoute(context: Context, question: RouteQuestion): Prom
   const names = await ownNames(context, store.db);
   const rows = await store.db.host.findMany({ where: { host: { in: patternsFor(question.host) } }, include: { client: { include: { user: true } } } });
   const rules = rows.map(({ client, ...row }): StoredRule => ({
-    id: row.id, host: row.host, location: row.location, scheme: stored(ruleSchemes, row.scheme), enabled: row.enabled, namedByAdmin: row.namedByAdmin, row, client,
+    id: row.id,
+    host: row.host,
+    location: row.location,
+    scheme: stored(ruleSchemes, row.scheme),
+    enabled: row.enabled,
+    namedByAdmin: row.namedByAdmin,
+    row,
+    client,
   }));
   const asked = { ...question, path: octets(question.path) };
   const rule = new HostTable(rules, names).match(asked);

@@ -57,12 +57,25 @@ export const HostDiagnosisType = builder.objectRef<HostDiagnosis>('HostDiagnosis
     path: t.string({ description: 'The path that was looked up.', resolve: ({ question }) => question.path }),
     scheme: t.field({ type: RequestScheme, description: 'The scheme that was looked up.', resolve: ({ question }) => question.scheme }),
     matched: t.boolean({ description: 'Whether a host rule matches the request.', resolve: ({ rule }) => rule !== null }),
-    reason: t.string({ nullable: true, description: 'Why no rule matches, or what is missing in the rule; null = nothing.', resolve: (row) => textOrNull(row.reason) }),
+    reason: t.string({
+      nullable: true,
+      description: 'Why no rule matches, or what is missing in the rule; null = nothing.',
+      resolve: (row) => textOrNull(row.reason),
+    }),
     rule: t.field({ type: Host, nullable: true, description: 'The rule that matches; null = none that the caller may see.', resolve: ({ rule }) => rule }),
     target: t.string({ nullable: true, description: 'The target of the next connection; null = none.', resolve: (row) => textOrNull(row.target) }),
     gates: t.field({ type: [DiagnosisGate], description: 'All checks, in order.', resolve: ({ gates }) => gates() }),
-    stoppedBy: t.field({ type: DiagnosisGate, nullable: true, description: 'The first check that does not pass; null = all pass.', resolve: async ({ gates }) => firstStop(await gates()) }),
-    probes: t.field({ type: [TargetProbeType], description: 'The results of dialing the targets; empty unless `probe` is set and the agent is connected.', resolve: ({ probes }) => [...probes] }),
+    stoppedBy: t.field({
+      type: DiagnosisGate,
+      nullable: true,
+      description: 'The first check that does not pass; null = all pass.',
+      resolve: async ({ gates }) => firstStop(await gates()),
+    }),
+    probes: t.field({
+      type: [TargetProbeType],
+      description: 'The results of dialing the targets; empty unless `probe` is set and the agent is connected.',
+      resolve: ({ probes }) => [...probes],
+    }),
   }),
 });
 
@@ -72,7 +85,16 @@ export const TunnelDiagnosisType = builder.objectRef<TunnelDiagnosis>('TunnelDia
   fields: (t) => ({
     tunnel: t.field({ type: Tunnel, description: 'The tunnel.', resolve: ({ tunnel }) => tunnel }),
     gates: t.field({ type: [DiagnosisGate], description: 'All checks, in order.', resolve: ({ gates }) => [...gates] }),
-    stoppedBy: t.field({ type: DiagnosisGate, nullable: true, description: 'The first check that does not pass; null = all pass.', resolve: ({ gates }) => firstStop(gates) }),
-    probes: t.field({ type: [TargetProbeType], description: 'The results of dialing the targets; empty unless `probe` is set and the agent is connected.', resolve: ({ probes }) => [...probes] }),
+    stoppedBy: t.field({
+      type: DiagnosisGate,
+      nullable: true,
+      description: 'The first check that does not pass; null = all pass.',
+      resolve: ({ gates }) => firstStop(gates),
+    }),
+    probes: t.field({
+      type: [TargetProbeType],
+      description: 'The results of dialing the targets; empty unless `probe` is set and the agent is connected.',
+      resolve: ({ probes }) => [...probes],
+    }),
   }),
 });

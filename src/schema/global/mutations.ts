@@ -14,8 +14,13 @@ import { GlobalSettings, globalRow } from './queries.ts';
 const UpdateGlobalSettingsInput = builder.inputType('UpdateGlobalSettingsInput', {
   description: 'The global settings to change. Absent fields keep their value. Null clears a field; fields that cannot be cleared refuse null.',
   fields: (t) => ({
-    blocklist: t.stringList({ description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse; null = none. Duplicates are removed. Other text is kept but matches nothing.' }),
-    serverUrl: t.string({ description: "The server's public address: at most 255 characters; null = unknown. TLS visitors that send no server name are served by the host of this name." }),
+    blocklist: t.stringList({
+      description: 'Addresses and networks (192.0.2.0/24) of visitors to refuse; null = none. Duplicates are removed. Other text is kept but matches nothing.',
+    }),
+    serverUrl: t.string({
+      description:
+        "The server's public address: at most 255 characters; null = unknown. TLS visitors that send no server name are served by the host of this name.",
+    }),
     platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains. Existing ones that are not in this list are deleted.' }),
   }),
 });
@@ -31,27 +36,32 @@ builder.mutationFields((t) => ({
 }));
 
 /** /global/save/ (contract 2.6, 4.7): hosts of a platform domain get its new certificate. */
-function updateGlobalSettings(context: Context, { blocklist, serverUrl, platformDomains: domains }: typeof UpdateGlobalSettingsInput.$inferInput): Promise<GlobalRow> {
+function updateGlobalSettings(
+  context: Context,
+  { blocklist, serverUrl, platformDomains: domains }: typeof UpdateGlobalSettingsInput.$inferInput,
+): Promise<GlobalRow> {
   const problems = new Problems();
   const platformDomains = problems.check(() => neverNull('platformDomains', domains));
   const data = problems.columns({
     blackIpList: () => ipListOf(context.caller, 'blocklist', givenOr(blocklist, [])),
     serverUrl: () => textOf('serverUrl', textOrNone('serverUrl', serverUrl))?.trim(),
   });
-  return problems.during(() => context.write(async (tx, changed) => {
-    const before = await globalState(tx);
-    const entries = platformDomains ? problems.check(() => platformEntries(problems, platformDomains, before.platformDomains), 'platformDomains') : undefined;
-    for (const [index, entry] of (entries ?? []).entries()) {
-      if (entry.certFilePath !== '') await problems.inside(`platformDomains.${index}`).later(() => usableCertificate(entry, 'certificatePath'));
-    }
-    problems.end();
-    await tx.globalSettings.upsert({ where: { id: 1 }, create: { id: 1, ...data }, update: data });
-    const hosts = entries ? problems.required(await problems.later(() => savePlatformDomains(tx, entries), 'platformDomains')) : [];
-    const after = await globalState(tx);
-    changed({ resource: 'globalSettings', action: 'update', before, after });
-    for (const host of hosts) changed({ resource: 'host', action: 'update', ...host });
-    return after;
-  }));
+  return problems.during(() =>
+    context.write(async (tx, changed) => {
+      const before = await globalState(tx);
+      const entries = platformDomains ? problems.check(() => platformEntries(problems, platformDomains, before.platformDomains), 'platformDomains') : undefined;
+      for (const [index, entry] of (entries ?? []).entries()) {
+        if (entry.certFilePath !== '') await problems.inside(`platformDomains.${index}`).later(() => usableCertificate(entry, 'certificatePath'));
+      }
+      problems.end();
+      await tx.globalSettings.upsert({ where: { id: 1 }, create: { id: 1, ...data }, update: data });
+      const hosts = entries ? problems.required(await problems.later(() => savePlatformDomains(tx, entries), 'platformDomains')) : [];
+      const after = await globalState(tx);
+      changed({ resource: 'globalSettings', action: 'update', before, after });
+      for (const host of hosts) changed({ resource: 'host', action: 'update', ...host });
+      return after;
+    })
+  );
 }
 
 async function globalState(tx: Reading): Promise<GlobalState> {

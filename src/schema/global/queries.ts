@@ -10,7 +10,10 @@ import { allPlatformDomains } from '../platform-domain/queries.ts';
 export const GlobalSettings = builder.objectRef<GlobalRow>('GlobalSettings').implement({
   description: 'The settings of the whole server.',
   fields: (t) => ({
-    blocklist: t.stringList({ description: 'Addresses and networks of visitors that all tunnels and hosts refuse.', resolve: (row, _args, context) => ipListOf(context, row.blackIpList) }),
+    blocklist: t.stringList({
+      description: 'Addresses and networks of visitors that all tunnels and hosts refuse.',
+      resolve: (row, _args, context) => ipListOf(context, row.blackIpList),
+    }),
     serverUrl: t.string({ nullable: true, description: "The server's public address; null = unknown.", resolve: (row) => textOrNull(row.serverUrl) }),
     platformDomains: t.field({ type: [PlatformDomain], description: 'The platform domains.', resolve: (_row, _args, context) => allPlatformDomains(context) }),
   }),

@@ -17,10 +17,16 @@ const TargetHealth = builder.objectRef<TargetHealthState>('TargetHealth').implem
     healthy: t.exposeBoolean('healthy', { description: 'Whether the target is in rotation. An unhealthy target gets no new connections.' }),
     failures: t.exposeInt('failures', { description: 'The number of consecutive failed checks. Can be up to 30 seconds old.' }),
     since: t.field({
-      type: 'DateTime', nullable: true, description: 'When `healthy` last changed; null = no check has failed yet.',
+      type: 'DateTime',
+      nullable: true,
+      description: 'When `healthy` last changed; null = no check has failed yet.',
       resolve: ({ since }) => since === null ? null : new Date(since),
     }),
-    lastError: t.string({ nullable: true, description: 'The error of the last failed check; null = none has failed.', resolve: (row) => textOrNull(row.lastError) }),
+    lastError: t.string({
+      nullable: true,
+      description: 'The error of the last failed check; null = none has failed.',
+      resolve: (row) => textOrNull(row.lastError),
+    }),
   }),
 });
 

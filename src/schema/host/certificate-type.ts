@@ -20,16 +20,20 @@ const CertificateOriginType = builder.enumType('CertificateOrigin', {
   } satisfies Record<CertificateOrigin, object>,
 });
 
-const CertificateStatus = enumOf<CertificateStatus | 'none'>('CertificateStatus', 'The status of a certificate. If more than one applies, the first of this list counts.', {
-  none: 'There is no certificate, and none is needed.',
-  missing: 'There is no usable certificate with its key, so TLS handshakes fail. `problem` contains the reason.',
-  expired: 'It has expired, and is still in use.',
-  notYetValid: 'It is not valid yet.',
-  notCovered: "It does not cover the host's name.",
-  refused: 'The certificate in use is valid, but its replacement was refused. `problem` contains the reason.',
-  expiring: 'It expires in less than 15 days.',
-  valid: 'It is valid.',
-});
+const CertificateStatus = enumOf<CertificateStatus | 'none'>(
+  'CertificateStatus',
+  'The status of a certificate. If more than one applies, the first of this list counts.',
+  {
+    none: 'There is no certificate, and none is needed.',
+    missing: 'There is no usable certificate with its key, so TLS handshakes fail. `problem` contains the reason.',
+    expired: 'It has expired, and is still in use.',
+    notYetValid: 'It is not valid yet.',
+    notCovered: "It does not cover the host's name.",
+    refused: 'The certificate in use is valid, but its replacement was refused. `problem` contains the reason.',
+    expiring: 'It expires in less than 15 days.',
+    valid: 'It is valid.',
+  },
+);
 
 /** The certificate of a host and its status. */
 export interface HostCertificate {
@@ -57,7 +61,9 @@ export async function hostCertificate(context: Context, row: Host, name?: string
 /** Why the engine doesn't order a certificate for a host with `acme`. */
 async function whyNotOrdered(context: Context, row: Host): Promise<string> {
   const names = await ownNames(context, context.store.db);
-  return names.mayAnswer(row, row.host) ? 'this server gets no certificates by ACME: its settings have it off' : "no certificate is ordered: the name is one of the server's own";
+  return names.mayAnswer(row, row.host)
+    ? 'this server gets no certificates by ACME: its settings have it off'
+    : "no certificate is ordered: the name is one of the server's own";
 }
 
 const AcmeStatus = enumOf<AcmeState['status']>('AcmeStatus', 'The state of the ACME orders of a certificate.', {
@@ -71,7 +77,12 @@ const AcmeType = builder.objectRef<AcmeState>('AcmeState').implement({
   fields: (t) => ({
     status: t.field({ type: AcmeStatus, description: 'The status of the orders.', resolve: ({ status }) => status }),
     problem: t.string({ nullable: true, description: 'Why the last order failed; null = it did not fail.', resolve: (row) => textOrNull(row.problem) }),
-    nextAttemptAt: t.field({ type: 'DateTime', nullable: true, description: 'When the next order starts; null = one is in progress.', resolve: ({ nextAt }) => nextAt === null ? null : new Date(nextAt) }),
+    nextAttemptAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the next order starts; null = one is in progress.',
+      resolve: ({ nextAt }) => nextAt === null ? null : new Date(nextAt),
+    }),
   }),
 });
 
@@ -81,13 +92,43 @@ export const HostCertificateType = builder.objectRef<HostCertificate>('HostCerti
   fields: (t) => ({
     origin: t.field({ type: CertificateOriginType, description: 'Where the certificate comes from.', resolve: ({ origin }) => origin }),
     status: t.field({ type: CertificateStatus, description: 'The status of the certificate.', resolve: ({ status }) => status }),
-    problem: t.string({ nullable: true, description: 'Why the configured certificate is not in use; null = it is.', resolve: ({ problem }) => textOrNull(problem) }),
-    acme: t.field({ type: AcmeType, nullable: true, description: 'The state of its ACME orders; null = it is not issued by ACME.', resolve: ({ acme }) => acme }),
-    names: t.stringList({ description: 'The names and addresses that the certificate covers, at most 100. Empty if no certificate is in use.', resolve: ({ inUse }) => [...inUse?.names ?? []] }),
+    problem: t.string({
+      nullable: true,
+      description: 'Why the configured certificate is not in use; null = it is.',
+      resolve: ({ problem }) => textOrNull(problem),
+    }),
+    acme: t.field({
+      type: AcmeType,
+      nullable: true,
+      description: 'The state of its ACME orders; null = it is not issued by ACME.',
+      resolve: ({ acme }) => acme,
+    }),
+    names: t.stringList({
+      description: 'The names and addresses that the certificate covers, at most 100. Empty if no certificate is in use.',
+      resolve: ({ inUse }) => [...inUse?.names ?? []],
+    }),
     issuer: t.string({ nullable: true, description: 'The issuer; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.issuer ?? null }),
-    validFrom: t.field({ type: 'DateTime', nullable: true, description: 'When the certificate becomes valid; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.validFrom ?? null }),
-    expiresAt: t.field({ type: 'DateTime', nullable: true, description: 'When the certificate expires; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.validTo ?? null }),
-    daysRemaining: t.int({ nullable: true, description: 'Full days until the certificate expires; null = no certificate is in use.', resolve: ({ inUse, now }) => inUse ? daysLeft(inUse.validTo, now) : null }),
-    fingerprint: t.string({ nullable: true, description: 'The SHA-256 fingerprint, as 64 hex digits; null = no certificate is in use.', resolve: ({ inUse }) => inUse?.fingerprint ?? null }),
+    validFrom: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the certificate becomes valid; null = no certificate is in use.',
+      resolve: ({ inUse }) => inUse?.validFrom ?? null,
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the certificate expires; null = no certificate is in use.',
+      resolve: ({ inUse }) => inUse?.validTo ?? null,
+    }),
+    daysRemaining: t.int({
+      nullable: true,
+      description: 'Full days until the certificate expires; null = no certificate is in use.',
+      resolve: ({ inUse, now }) => inUse ? daysLeft(inUse.validTo, now) : null,
+    }),
+    fingerprint: t.string({
+      nullable: true,
+      description: 'The SHA-256 fingerprint, as 64 hex digits; null = no certificate is in use.',
+      resolve: ({ inUse }) => inUse?.fingerprint ?? null,
+    }),
   }),
 });

@@ -31,7 +31,8 @@ const hostFields = (t: InputFields) => ({
   privateKey: t.string({ description: 'The private key of the certificate, in the same form; null = none.' }),
   autoHttps: t.boolean({ description: 'Redirect HTTP requests to HTTPS. Stays false while the scheme is HTTP.' }),
   acme: t.boolean({
-    description: "Obtain a certificate by ACME while the host has none of its own, if the server's settings enable ACME. CUSTOM hosts with a plain domain name only; stays false while the "
+    description:
+      "Obtain a certificate by ACME while the host has none of its own, if the server's settings enable ACME. CUSTOM hosts with a plain domain name only; stays false while the "
       + 'scheme is HTTP. TLS handshakes fail until the certificate is issued. If this is false and there is no certificate, TLS is passed through to the target.',
   }),
 });
@@ -63,24 +64,26 @@ export type HostValues = Partial<ReturnType<typeof hostValues>>;
 
 /** @param problems collects errors: null for a field that can't be cleared, an invalid id, and an empty text or a limit below 1 where null means "none" */
 export function hostValues(problems: Problems, input: typeof UpdateHostInput.$inferInput) {
-  return problems.columns({
-    clientId: () => idOf('clientId', neverNull('clientId', input.clientId)),
-    remark: () => givenOr(input.remark, ''),
-    mode: () => neverNull('mode', input.mode),
-    host: () => neverNull('host', input.host),
-    platformDomainId: () => neverNull('platformDomainId', input.platformDomainId),
-    platformPrefix: () => neverNull('platformPrefix', input.platformPrefix),
-    scheme: () => neverNull('scheme', input.scheme),
-    location: () => textOrNone('location', input.location),
-    targets: () => givenOr(input.targets, []),
-    localProxy: () => neverNull('localProxy', input.localProxy),
-    headers: () => givenOr(input.headers, []),
-    hostChange: () => textOrNone('hostChange', input.hostChange),
-    certificate: () => textOrNone('certificate', input.certificate),
-    privateKey: () => textOrNone('privateKey', input.privateKey),
-    autoHttps: () => neverNull('autoHttps', input.autoHttps),
-    acme: () => neverNull('acme', input.acme),
-  } satisfies Record<InputFieldsOf<typeof columnsOfHost> | keyof typeof UpdateHostInput.$inferInput, unknown>);
+  return problems.columns(
+    {
+      clientId: () => idOf('clientId', neverNull('clientId', input.clientId)),
+      remark: () => givenOr(input.remark, ''),
+      mode: () => neverNull('mode', input.mode),
+      host: () => neverNull('host', input.host),
+      platformDomainId: () => neverNull('platformDomainId', input.platformDomainId),
+      platformPrefix: () => neverNull('platformPrefix', input.platformPrefix),
+      scheme: () => neverNull('scheme', input.scheme),
+      location: () => textOrNone('location', input.location),
+      targets: () => givenOr(input.targets, []),
+      localProxy: () => neverNull('localProxy', input.localProxy),
+      headers: () => givenOr(input.headers, []),
+      hostChange: () => textOrNone('hostChange', input.hostChange),
+      certificate: () => textOrNone('certificate', input.certificate),
+      privateKey: () => textOrNone('privateKey', input.privateKey),
+      autoHttps: () => neverNull('autoHttps', input.autoHttps),
+      acme: () => neverNull('acme', input.acme),
+    } satisfies Record<InputFieldsOf<typeof columnsOfHost> | keyof typeof UpdateHostInput.$inferInput, unknown>,
+  );
 }
 
 type NameColumn = 'host' | 'platformDomainId' | 'platformPrefix';
@@ -92,26 +95,30 @@ type CertificateColumn = 'certFilePath' | 'keyFilePath';
  * @param problems collects errors
  */
 export function hostColumns(problems: Problems, context: Context, input: HostValues) {
-  return problems.columns({
-    remark: () => textOf('remark', input.remark),
-    scheme: () => input.scheme ?? undefined,
-    location: () => locationOf(input.location),
-    target: () => targetsOf('targets', input.targets),
-    // Refused silently, as in NPS (contract D15); checked again when dialing.
-    localProxy: () => context.settings.allowLocalProxy ? input.localProxy ?? undefined : false,
-    headerChange: () => headersOf('headers', input.headers),
-    hostChange: () => hostChangeOf('hostChange', input.hostChange),
-    autoHttps: () => input.autoHttps ?? undefined,
-    acme: () => input.acme ?? undefined,
-  } satisfies Record<Exclude<InputColumns<typeof columnsOfHost>, 'clientId' | NameColumn | CertificateColumn>, unknown>);
+  return problems.columns(
+    {
+      remark: () => textOf('remark', input.remark),
+      scheme: () => input.scheme ?? undefined,
+      location: () => locationOf(input.location),
+      target: () => targetsOf('targets', input.targets),
+      // Refused silently, as in NPS (contract D15); checked again when dialing.
+      localProxy: () => context.settings.allowLocalProxy ? input.localProxy ?? undefined : false,
+      headerChange: () => headersOf('headers', input.headers),
+      hostChange: () => hostChangeOf('hostChange', input.hostChange),
+      autoHttps: () => input.autoHttps ?? undefined,
+      acme: () => input.acme ?? undefined,
+    } satisfies Record<Exclude<InputColumns<typeof columnsOfHost>, 'clientId' | NameColumn | CertificateColumn>, unknown>,
+  );
 }
 
 /** The given parts of a custom host's certificate. @param problems collects errors */
 export function certificateColumns(problems: Problems, context: Context, input: HostValues) {
-  return problems.columns({
-    certFilePath: () => pemOrPath(context, 'certificate', input.certificate),
-    keyFilePath: () => pemOrPath(context, 'privateKey', input.privateKey),
-  } satisfies Record<CertificateColumn, unknown>);
+  return problems.columns(
+    {
+      certFilePath: () => pemOrPath(context, 'certificate', input.certificate),
+      keyFilePath: () => pemOrPath(context, 'privateKey', input.privateKey),
+    } satisfies Record<CertificateColumn, unknown>,
+  );
 }
 
 function locationOf(value: string | null | undefined): string | undefined {
@@ -146,7 +153,9 @@ export function headersOf(field: string, value: readonly string[] | null | undef
   const text = textOf(field, lines.join('\n'), textLength);
   const line = lines.findIndex((one) => !isHeaderLine(one)) + 1;
   // The error doesn't contain the line, since headers carry credentials.
-  if (line > 0) throw invalidInput(`${field}.${entries.findIndex((own) => own.some((one) => !isHeaderLine(one)))}`, `line ${line} is not Name: value`, { line });
+  if (line > 0) {
+    throw invalidInput(`${field}.${entries.findIndex((own) => own.some((one) => !isHeaderLine(one)))}`, `line ${line} is not Name: value`, { line });
+  }
   return text;
 }
 

@@ -55,7 +55,8 @@ const HostFilter = builder.inputType('HostFilter', {
     enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
     connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others. The state can be up to a second old." }),
     certificateDaysRemainingBelow: t.int({
-      description: 'Only those whose certificate in use expires in fewer than this number of days, including expired ones. At least 1. Certificate files are read every 30 seconds.',
+      description:
+        'Only those whose certificate in use expires in fewer than this number of days, including expired ones. At least 1. Certificate files are read every 30 seconds.',
     }),
   }),
 });
@@ -89,7 +90,9 @@ builder.queryFields((t) => ({
       const query = await listQuery(context, { ...args, sort: storedSort(args.sort) });
       if (!args.filter) return context.list(query, hostPage, hostPages);
       const { before, ...filter } = hostsOf(context, args.filter);
-      const withCertificates = before === undefined ? undefined : async () => ({ ...query, conditions: hostConditions({ ...filter, ids: await context.engine.hostsWithCertificateUntil(before) }) });
+      const withCertificates = before === undefined
+        ? undefined
+        : async () => ({ ...query, conditions: hostConditions({ ...filter, ids: await context.engine.hostsWithCertificateUntil(before) }) });
       return context.list({ ...query, conditions: hostConditions(filter) }, hostPage, hostPages, withCertificates);
     },
   }),
@@ -121,10 +124,18 @@ function storedSort(sort: typeof HostSort.$inferInput | null | undefined): Sort<
 }
 
 /** The filter conditions that are checked on each host; `before` = latest expiry of the current certificate, in ms since the epoch. */
-function hostsOf(context: Context, { scheme, mode, platformDomainId, enabled, connected, certificateDaysRemainingBelow, ...owner }: typeof HostFilter.$inferInput) {
+function hostsOf(
+  context: Context,
+  { scheme, mode, platformDomainId, enabled, connected, certificateDaysRemainingBelow, ...owner }: typeof HostFilter.$inferInput,
+) {
   const days = countOf('filter.certificateDaysRemainingBelow', certificateDaysRemainingBelow, 1);
   return {
-    connected: connected ?? undefined, enabled: enabled ?? undefined, scheme: scheme ?? undefined, platform: mode ? mode === 'platform' : undefined,
-    platformDomainId: textOf('filter.platformDomainId', platformDomainId), owned: ownedOnly(owner), before: days === undefined ? undefined : context.now() + days * 86_400_000,
+    connected: connected ?? undefined,
+    enabled: enabled ?? undefined,
+    scheme: scheme ?? undefined,
+    platform: mode ? mode === 'platform' : undefined,
+    platformDomainId: textOf('filter.platformDomainId', platformDomainId),
+    owned: ownedOnly(owner),
+    before: days === undefined ? undefined : context.now() + days * 86_400_000,
   };
 }

@@ -7,14 +7,26 @@ import { textOrNull } from '../values/empty.ts';
 
 /** The running state of a host: from the engine, or else the state stored in the row. */
 export function hostRuntime(row: Host, state: HostState | undefined): HostState {
-  return state ?? { running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), health: null };
+  return state
+    ?? {
+      running: false,
+      error: '',
+      connections: 0,
+      refusals: {},
+      rate: 0,
+      inletBytes: Number(row.inletBytes),
+      exportBytes: Number(row.exportBytes),
+      health: null,
+    };
 }
 
 /** The running state of a host. */
 export const HostRuntime = builder.objectRef<HostState>('HostRuntime').implement({
   description: 'The current state of a host.',
   fields: (t) => ({
-    running: t.exposeBoolean('running', { description: 'Whether the host serves: it is started, its client is enabled, and the agent is connected or the server dials the targets itself.' }),
+    running: t.exposeBoolean('running', {
+      description: 'Whether the host serves: it is started, its client is enabled, and the agent is connected or the server dials the targets itself.',
+    }),
     error: t.string({ nullable: true, description: 'Why a started host does not run; null = no error.', resolve: (row) => textOrNull(row.error) }),
     connections: t.exposeInt('connections', { description: 'The number of open connections to the targets.' }),
     refusals: t.field({
@@ -26,7 +38,10 @@ export const HostRuntime = builder.objectRef<HostState>('HostRuntime').implement
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the host was created.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the host was created.' }),
     health: t.field({
-      type: Health, nullable: true, description: 'The health of the targets; null = they are not checked, or the agent is not connected.', resolve: ({ health }) => health,
+      type: Health,
+      nullable: true,
+      description: 'The health of the targets; null = they are not checked, or the agent is not connected.',
+      resolve: ({ health }) => health,
     }),
   }),
 });

@@ -13,61 +13,87 @@ import { checkNamespace, checkRoute, routeSpace } from './route-rules.ts';
 /** /index/addhost/ (contract 2.5, 4.7). Checks in this order: name, client, quotas, other columns. @param noStore an agent declares it */
 export async function createHost(context: Context, problems: Problems, input: HostValues, noStore = false): Promise<Host> {
   const { scheme = 'all', location = '/', ...columns } = hostColumns(problems, context, input);
-  return problems.during(() => context.write(async (tx, changed) => {
-    const named = await problems.later(() => nextName(tx, input, undefined));
-    const certificate = ownCertificate(problems, context, input, named);
-    await problems.later(() => checkPlatform(named?.domain, scheme));
-    const usable = await problems.later(() => clientWithRoom(context, tx, input.clientId ?? 0), 'clientId');
-    const namedByAdmin = context.caller.kind === 'admin';
-    if (named && usable) await problems.later(async () => {
-      await checkNameAllowed(context, tx, named.host);
-      if (named.domain === null) await checkNamespace(tx, named.host, namedByAdmin);
-      await checkRoute(context, tx, { host: named.host, location, scheme, namedByAdmin }, named, usable);
-    }, nameField(named));
-    const acme = named && problems.check(() => nextAcme(columns.acme, false, named, scheme));
-    const [name, client] = [problems.required(named), problems.required(usable)];
-    const after = await tx.host.create({ data: {
-      ...columns, ...certificate, ...nameColumns(name), clientId: client.id, scheme, location, noStore, namedByAdmin, acme,
-      autoHttps: scheme !== 'http' && columns.autoHttps,
-    } });
-    changed({ resource: 'host', action: 'create', after });
-    return after;
-  }));
+  return problems.during(() =>
+    context.write(async (tx, changed) => {
+      const named = await problems.later(() => nextName(tx, input, undefined));
+      const certificate = ownCertificate(problems, context, input, named);
+      await problems.later(() => checkPlatform(named?.domain, scheme));
+      const usable = await problems.later(() => clientWithRoom(context, tx, input.clientId ?? 0), 'clientId');
+      const namedByAdmin = context.caller.kind === 'admin';
+      if (named && usable) {
+        await problems.later(async () => {
+          await checkNameAllowed(context, tx, named.host);
+          if (named.domain === null) await checkNamespace(tx, named.host, namedByAdmin);
+          await checkRoute(context, tx, { host: named.host, location, scheme, namedByAdmin }, named, usable);
+        }, nameField(named));
+      }
+      const acme = named && problems.check(() => nextAcme(columns.acme, false, named, scheme));
+      const [name, client] = [problems.required(named), problems.required(usable)];
+      const after = await tx.host.create({
+        data: {
+          ...columns,
+          ...certificate,
+          ...nameColumns(name),
+          clientId: client.id,
+          scheme,
+          location,
+          noStore,
+          namedByAdmin,
+          acme,
+          autoHttps: scheme !== 'http' && columns.autoHttps,
+        },
+      });
+      changed({ resource: 'host', action: 'create', after });
+      return after;
+    })
+  );
 }
 
 /** /index/edithost/ (contract 2.5, D8, D23). Does not start or stop the host. @param noStore the agent that declared it changes it */
 export async function updateHost(context: Context, problems: Problems, id: number, input: HostValues, noStore = false): Promise<Host> {
   const columns = hostColumns(problems, context, input);
-  return problems.during(() => context.write(async (tx, changed) => {
-    const { client: from, ...before } = await usableHost(context, tx, id);
-    if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'host' });
-    const wanted = await problems.later(() => nextName(tx, input, before));
-    const certificate = ownCertificate(problems, context, input, wanted);
-    const scheme = columns.scheme ?? before.scheme;
-    // An edit of another field must not fail because the certificate has changed since.
-    if (wanted && (wanted.host !== before.host || scheme !== before.scheme)) await problems.later(() => checkPlatform(wanted.domain, scheme));
-    const usable = await problems.later(() => nextClient(context, tx, from, input.clientId), 'clientId');
-    if (!wanted || !usable) throw problems.error();
-    const [name, client] = [wanted, usable];
-    const named = name.host !== before.host || name.domain?.id !== (before.platformDomainId ?? undefined);
-    const namedByAdmin = named ? context.caller.kind === 'admin' : before.namedByAdmin;
-    const next = { ...routeSpace({ host: name.host, location: columns.location ?? before.location, scheme }), namedByAdmin };
-    const orders = columns.acme === true && !before.acme;
-    const route = routeSpace(before);
-    await problems.later(async () => {
-      if (named || orders || client.id !== from.id) await checkNameAllowed(context, tx, name.host);
-      if (named && name.domain === null) await checkNamespace(tx, name.host, namedByAdmin);
-      if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) await checkRoute(context, tx, next, name, client, id);
-    }, nameField(name));
-    const acme = problems.check(() => nextAcme(columns.acme, before.acme, name, next.scheme));
-    problems.end();
-    const after = await tx.host.update({ where: { id }, data: {
-      ...columns, ...nextCertificate(before, certificate), ...nameColumns(name), clientId: client.id, namedByAdmin, acme,
-      autoHttps: next.scheme !== 'http' && (columns.autoHttps ?? before.autoHttps),
-    } });
-    changed({ resource: 'host', action: 'update', before, after });
-    return after;
-  }));
+  return problems.during(() =>
+    context.write(async (tx, changed) => {
+      const { client: from, ...before } = await usableHost(context, tx, id);
+      if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'host' });
+      const wanted = await problems.later(() => nextName(tx, input, before));
+      const certificate = ownCertificate(problems, context, input, wanted);
+      const scheme = columns.scheme ?? before.scheme;
+      // An edit of another field must not fail because the certificate has changed since.
+      if (wanted && (wanted.host !== before.host || scheme !== before.scheme)) await problems.later(() => checkPlatform(wanted.domain, scheme));
+      const usable = await problems.later(() => nextClient(context, tx, from, input.clientId), 'clientId');
+      if (!wanted || !usable) throw problems.error();
+      const [name, client] = [wanted, usable];
+      const named = name.host !== before.host || name.domain?.id !== (before.platformDomainId ?? undefined);
+      const namedByAdmin = named ? context.caller.kind === 'admin' : before.namedByAdmin;
+      const next = { ...routeSpace({ host: name.host, location: columns.location ?? before.location, scheme }), namedByAdmin };
+      const orders = columns.acme === true && !before.acme;
+      const route = routeSpace(before);
+      await problems.later(async () => {
+        if (named || orders || client.id !== from.id) await checkNameAllowed(context, tx, name.host);
+        if (named && name.domain === null) await checkNamespace(tx, name.host, namedByAdmin);
+        if (named || next.location !== route.location || next.scheme !== route.scheme || client.id !== from.id) {
+          await checkRoute(context, tx, next, name, client, id);
+        }
+      }, nameField(name));
+      const acme = problems.check(() => nextAcme(columns.acme, before.acme, name, next.scheme));
+      problems.end();
+      const after = await tx.host.update({
+        where: { id },
+        data: {
+          ...columns,
+          ...nextCertificate(before, certificate),
+          ...nameColumns(name),
+          clientId: client.id,
+          namedByAdmin,
+          acme,
+          autoHttps: next.scheme !== 'http' && (columns.autoHttps ?? before.autoHttps),
+        },
+      });
+      changed({ resource: 'host', action: 'update', before, after });
+      return after;
+    })
+  );
 }
 
 /** /index/hoststart/ and /index/hoststop/ (contract 2.5); repeating it succeeds (contract D6). */

@@ -1,4 +1,13 @@
-import { defaultFieldResolver, getNamedType, getNullableType, type GraphQLNamedType, type GraphQLSchema, isCompositeType, isListType, isObjectType } from 'graphql';
+import {
+  defaultFieldResolver,
+  getNamedType,
+  getNullableType,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  isCompositeType,
+  isListType,
+  isObjectType,
+} from 'graphql';
 import type { Page } from '../../store/hot/page.ts';
 import { Context } from '../context.ts';
 

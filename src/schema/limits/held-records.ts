@@ -38,8 +38,11 @@ export class HeldByOperation {
   /** Reads a page when its caller's operations hold few enough records. `page` reports the size with `add`. */
   async read<Page>(page: () => Promise<Page>): Promise<Page> {
     const share = this.#share ??= this.#joined();
-    if (!mayRead(share, this)) await new Promise<void>((go) => { share.waiting.push({ operation: this, go }); });
-    else share.reading++;
+    if (!mayRead(share, this)) {
+      await new Promise<void>((go) => {
+        share.waiting.push({ operation: this, go });
+      });
+    } else share.reading++;
     try {
       return await page();
     } finally {

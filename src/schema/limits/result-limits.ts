@@ -61,7 +61,9 @@ export class ResultLimits {
   }
 
   async #whole<Result extends { readonly data?: unknown }>(operation: Result | Promise<Result>): Promise<Result> {
-    const failed = new Promise<never>((_resolve, reject) => { this.#fail = reject; });
+    const failed = new Promise<never>((_resolve, reject) => {
+      this.#fail = reject;
+    });
     if (this.#failure) throw this.#failure;
     const result = await Promise.race([operation, failed]);
     await this.#slices.next(this.#share);
@@ -81,15 +83,17 @@ export class ResultLimits {
    * @param read called with the maximum number of rows to read: one more than the limit still allows
    */
   page<Page extends { readonly rows: readonly unknown[] }>(read: (mostRows: number) => Promise<Page>): Promise<Page> {
-    const page = this.#page.then(() => this.#held.read(async () => {
-      await this.#slices.next(this.#share);
-      if (this.#failure) throw this.#failure;
-      const list = await this.bounded(() => read(resultLimits.rows + 1 - this.#rowsRead));
-      this.#rowsRead += list.rows.length;
-      if (this.#rowsRead > resultLimits.rows) throw this.#fails('rows');
-      if (!this.read(list.rows)) throw this.#fails('read');
-      return list;
-    }));
+    const page = this.#page.then(() =>
+      this.#held.read(async () => {
+        await this.#slices.next(this.#share);
+        if (this.#failure) throw this.#failure;
+        const list = await this.bounded(() => read(resultLimits.rows + 1 - this.#rowsRead));
+        this.#rowsRead += list.rows.length;
+        if (this.#rowsRead > resultLimits.rows) throw this.#fails('rows');
+        if (!this.read(list.rows)) throw this.#fails('read');
+        return list;
+      })
+    );
     this.#page = page.catch(() => undefined);
     return page;
   }

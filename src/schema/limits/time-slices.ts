@@ -53,8 +53,10 @@ export class TimeSlices {
     this.#schedule();
     resume?.();
     // A tick requested in a microtask runs after all microtasks, and so after the work of the operation.
-    queueMicrotask(() => process.nextTick(() => {
-      if (this.#since === since && performance.now() - since < SLICE_MS) this.#resume();
-    }));
+    queueMicrotask(() =>
+      process.nextTick(() => {
+        if (this.#since === since && performance.now() - since < SLICE_MS) this.#resume();
+      })
+    );
   }
 }

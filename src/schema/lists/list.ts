@@ -30,8 +30,17 @@ export const ownerFields = {
 
 /** Fields that come from the engine; for sorting and filtering, its state is saved first. */
 const running: ReadonlySet<string> = new Set([
-  'CONNECTED', 'RUNNING', 'ADDRESS', 'LOCAL_ADDRESS', 'VERSION', 'INLET_BYTES', 'EXPORT_BYTES', 'RATE',
-  'connected', 'running', 'usageAbovePercent',
+  'CONNECTED',
+  'RUNNING',
+  'ADDRESS',
+  'LOCAL_ADDRESS',
+  'VERSION',
+  'INLET_BYTES',
+  'EXPORT_BYTES',
+  'RATE',
+  'connected',
+  'running',
+  'usageAbovePercent',
 ]);
 
 /** Secret fields. The position of a record in a list sorted by a secret would reveal the secret bit by bit. */
@@ -46,7 +55,9 @@ export async function listQuery<Field extends string>(context: Context, { filter
   const withoutSecrets = !seesSecrets(context.caller);
   if (withoutSecrets && sort && secretFields.has(sort.field)) throw new AditError('FORBIDDEN');
   const scope = await listScope(context, idOf('filter.clientId', filter?.clientId));
-  if ((sort && running.has(sort.field)) || (filter && Object.entries(filter).some(([name, value]) => running.has(name) && value !== null))) await context.freshState();
+  if ((sort && running.has(sort.field)) || (filter && Object.entries(filter).some(([name, value]) => running.has(name) && value !== null))) {
+    await context.freshState();
+  }
   return { ...filter ? ownerFilter(context, filter) : undefined, ...scope, search: search ?? undefined, withoutSecrets, ...sortOf(sort), ...pageRange(range) };
 }
 

@@ -30,12 +30,13 @@ export class Loaders {
 
   /** @param results counts what is read for an operation; absent = not counted */
   constructor(store: StoreToRead, engine: EngineFace, results?: ResultLimits) {
-    const byId = <Row extends { readonly id: number }>(find: (ids: number[]) => Promise<Row[]>) => byIds(async (ids) => {
-      const rows = await (results ? results.bounded(() => find(ids)) : find(ids));
-      // The limit takes effect where the operation's lists are built.
-      results?.read(rows);
-      return rows;
-    });
+    const byId = <Row extends { readonly id: number }>(find: (ids: number[]) => Promise<Row[]>) =>
+      byIds(async (ids) => {
+        const rows = await (results ? results.bounded(() => find(ids)) : find(ids));
+        // The limit takes effect where the operation's lists are built.
+        results?.read(rows);
+        return rows;
+      });
     const page = async <Row>(read: (mostRows?: number) => Promise<Row[]>): Promise<Row[]> => {
       if (!results) return read();
       return (await results.page(async (mostRows) => ({ rows: await read(mostRows) }))).rows;
@@ -65,7 +66,9 @@ type PageRange = Omit<OfParent, 'parentId'>;
 
 /** One query for each requested range: the rows of one list all request the same range. */
 function ofParents<Row>(
-  find: (query: PageRange & { parentIds: number[] }) => Promise<Row[]>, parentOf: (row: Row) => number | null): DataLoader<OfParent, Row[], string> {
+  find: (query: PageRange & { parentIds: number[] }) => Promise<Row[]>,
+  parentOf: (row: Row) => number | null,
+): DataLoader<OfParent, Row[], string> {
   const keyOf = (key: OfParent) => `${key.parentId}:${pageRange(key)}`;
   return new DataLoader(async (keys) => {
     const found = new Map(keys.map((key): [string, Row[]] => [keyOf(key), []]));

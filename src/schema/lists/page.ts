@@ -47,6 +47,8 @@ export const pageArgs = {
  */
 export function pageRange(args: { offset?: number | null; limit?: number | null }): { offset: number; limit: number } {
   const limit = args.limit ?? rowLimits.normal;
-  if (limit > rowLimits.most) throw invalidInput('limit', `at most ${rowLimits.most} rows at a time, use offset for those after them`, { most: rowLimits.most });
+  if (limit > rowLimits.most) {
+    throw invalidInput('limit', `at most ${rowLimits.most} rows at a time, use offset for those after them`, { most: rowLimits.most });
+  }
   return { offset: Math.max(0, args.offset ?? 0), limit: Math.max(0, limit) };
 }

@@ -39,7 +39,9 @@ export class StateBatch<State> {
   async #askLater(ids: readonly number[]): Promise<ReadonlyMap<number, State | undefined>> {
     // Waits until all code that is ready to run has added its request.
     await Promise.resolve();
-    await new Promise<void>((resolve) => { process.nextTick(resolve); });
+    await new Promise<void>((resolve) => {
+      process.nextTick(resolve);
+    });
     this.#open = undefined;
     const states = await this.#ask(ids);
     return new Map(ids.map((id, index) => [id, states[index]]));

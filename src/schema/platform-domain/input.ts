@@ -17,7 +17,9 @@ export const PlatformDomainInput = builder.inputType('PlatformDomainInput', {
   fields: (t) => ({
     id: t.id({ description: 'The id of an existing entry; null = the entry with this `wildcard`, or a new one.' }),
     wildcard: t.string({ required: true, description: '`*.` and a domain with at least one dot.' }),
-    certificatePath: t.string({ description: 'The path of the certificate file on the server. If this and `privateKeyPath` are null, the hosts only serve HTTP.' }),
+    certificatePath: t.string({
+      description: 'The path of the certificate file on the server. If this and `privateKeyPath` are null, the hosts only serve HTTP.',
+    }),
     privateKeyPath: t.string({ description: 'The path of the private key file on the server; null = none.' }),
   }),
 });
@@ -40,7 +42,9 @@ export function invalidDomain(reason: string, wildcard = '', field?: string): Ad
  */
 export function platformEntries(problems: Problems, given: readonly PlatformDomainValues[], stored: readonly PlatformDomain[]): PlatformEntry[] | undefined {
   if (given.length > entryLimit) throw invalidInput('platformDomains', `more than ${entryLimit} entries`, { most: entryLimit });
-  const parsed = given.map((entry, index) => problems.inside(`platformDomains.${index}`).check(() => parseEntry(entry), 'wildcard')).filter((entry) => entry !== undefined);
+  const parsed = given.map((entry, index) => problems.inside(`platformDomains.${index}`).check(() => parseEntry(entry), 'wildcard')).filter((entry) =>
+    entry !== undefined
+  );
   if (parsed.length < given.length) return undefined;
   const ids = new Set<string>();
   for (const { id } of parsed) {
@@ -61,10 +65,21 @@ export function platformEntries(problems: Problems, given: readonly PlatformDoma
 function parseEntry(given: PlatformDomainValues): PlatformEntry {
   const text = textOf('wildcard', given.wildcard) ?? '';
   const made = platformWildcard(text);
-  if ('fault' in made) throw invalidDomain(made.fault === 'pattern' ? `platform domain ${JSON.stringify(text)}: the pattern must be *.example.com` : `platform domain ${text}: bad DNS name`, text);
+  if ('fault' in made) {
+    throw invalidDomain(
+      made.fault === 'pattern' ? `platform domain ${JSON.stringify(text)}: the pattern must be *.example.com` : `platform domain ${text}: bad DNS name`,
+      text,
+    );
+  }
   const { wildcard } = made;
   const [certFilePath, keyFilePath] = [pathOf(wildcard, 'certificatePath', given.certificatePath), pathOf(wildcard, 'privateKeyPath', given.privateKeyPath)];
-  if ((certFilePath === '') !== (keyFilePath === '')) throw invalidDomain(`platform domain ${wildcard}: certificate and key must be given both or none`, wildcard, certFilePath === '' ? 'certificatePath' : 'privateKeyPath');
+  if ((certFilePath === '') !== (keyFilePath === '')) {
+    throw invalidDomain(
+      `platform domain ${wildcard}: certificate and key must be given both or none`,
+      wildcard,
+      certFilePath === '' ? 'certificatePath' : 'privateKeyPath',
+    );
+  }
   return { id: textOf('id', textOrNone('id', given.id))?.trim() ?? '', wildcard, certFilePath, keyFilePath };
 }
 

@@ -14,7 +14,10 @@ export function allPlatformDomains({ store }: Context): Promise<CountedDomain[]>
 const PlatformDomainFilter = builder.inputType('PlatformDomainFilter', {
   description: 'Selects platform domains that meet all conditions. A condition that is absent or null has no effect.',
   fields: (t) => ({
-    certificateDaysRemainingBelow: t.int({ description: 'Only those whose `certificate` expires in fewer than this number of days, including expired ones. At least 1. Administrators only; other callers get an error.' }),
+    certificateDaysRemainingBelow: t.int({
+      description:
+        'Only those whose `certificate` expires in fewer than this number of days, including expired ones. At least 1. Administrators only; other callers get an error.',
+    }),
   }),
 });
 

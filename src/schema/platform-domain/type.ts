@@ -17,25 +17,38 @@ async function certificateInUse(context: Context, { id, wildcard }: CountedDomai
   return host && hostCertificate(context, host, wildcard);
 }
 
-const PlatformCertificateStatus = enumOf<Status>('PlatformCertificateStatus', "The status of a platform domain's certificate. If more than one applies, the first of this list counts.", {
-  none: 'No certificate is configured, so the hosts only serve HTTP.',
-  cannotLoad: 'A file is missing, cannot be read or is larger than 64 KB, or the key does not belong to the certificate.',
-  empty: 'A file is empty.',
-  cannotParse: 'The first file contains no certificate.',
-  notCovered: 'It does not cover the wildcard.',
-  expired: 'It has expired.',
-  notYetValid: 'It is not valid yet.',
-  expiring: `It expires in less than ${EXPIRING_DAYS} days.`,
-  valid: 'It is valid.',
-});
+const PlatformCertificateStatus = enumOf<Status>(
+  'PlatformCertificateStatus',
+  "The status of a platform domain's certificate. If more than one applies, the first of this list counts.",
+  {
+    none: 'No certificate is configured, so the hosts only serve HTTP.',
+    cannotLoad: 'A file is missing, cannot be read or is larger than 64 KB, or the key does not belong to the certificate.',
+    empty: 'A file is empty.',
+    cannotParse: 'The first file contains no certificate.',
+    notCovered: 'It does not cover the wildcard.',
+    expired: 'It has expired.',
+    notYetValid: 'It is not valid yet.',
+    expiring: `It expires in less than ${EXPIRING_DAYS} days.`,
+    valid: 'It is valid.',
+  },
+);
 
 const PlatformCertificate = builder.objectRef<CertificateState>('PlatformCertificate').implement({
   description: "The status of a platform domain's certificate.",
   fields: (t) => ({
     status: t.expose('status', { type: PlatformCertificateStatus, description: 'The status.' }),
     readable: t.exposeBoolean('readable', { description: 'Whether the files can be read and the key belongs to the certificate.' }),
-    expiresAt: t.field({ type: 'DateTime', nullable: true, description: 'When the certificate expires; null = it cannot be read.', resolve: (state) => state.expiresAt }),
-    daysRemaining: t.int({ nullable: true, description: 'Full days until the certificate expires; null = it cannot be read.', resolve: ({ expiresAt, daysRemaining }) => expiresAt === null ? null : daysRemaining }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the certificate expires; null = it cannot be read.',
+      resolve: (state) => state.expiresAt,
+    }),
+    daysRemaining: t.int({
+      nullable: true,
+      description: 'Full days until the certificate expires; null = it cannot be read.',
+      resolve: ({ expiresAt, daysRemaining }) => expiresAt === null ? null : daysRemaining,
+    }),
   }),
 });
 
@@ -45,10 +58,25 @@ export const PlatformDomain = builder.objectRef<CountedDomain>('PlatformDomain')
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id of the platform domain.' }),
     wildcard: t.exposeString('wildcard', { description: '`*.` and the domain.' }),
-    certificateConfigured: t.boolean({ description: 'Whether a certificate is configured, so that hosts can serve HTTPS.', resolve: (row) => row.certFilePath !== '' }),
-    certificatePath: t.string({ nullable: true, description: `The path of the certificate file; null = none. ${nullUnlessAdministrator}`, resolve: forAdministrators((row) => textOrNull(row.certFilePath)) }),
-    privateKeyPath: t.string({ nullable: true, description: `The path of the private key file; null = none. ${nullUnlessAdministrator}`, resolve: forAdministrators((row) => textOrNull(row.keyFilePath)) }),
-    referenceCount: t.int({ nullable: true, description: `The number of hosts below this domain. ${nullUnlessAdministrator}`, resolve: forAdministrators((row) => row._count.hosts) }),
+    certificateConfigured: t.boolean({
+      description: 'Whether a certificate is configured, so that hosts can serve HTTPS.',
+      resolve: (row) => row.certFilePath !== '',
+    }),
+    certificatePath: t.string({
+      nullable: true,
+      description: `The path of the certificate file; null = none. ${nullUnlessAdministrator}`,
+      resolve: forAdministrators((row) => textOrNull(row.certFilePath)),
+    }),
+    privateKeyPath: t.string({
+      nullable: true,
+      description: `The path of the private key file; null = none. ${nullUnlessAdministrator}`,
+      resolve: forAdministrators((row) => textOrNull(row.keyFilePath)),
+    }),
+    referenceCount: t.int({
+      nullable: true,
+      description: `The number of hosts below this domain. ${nullUnlessAdministrator}`,
+      resolve: forAdministrators((row) => row._count.hosts),
+    }),
     certificate: t.field({
       type: PlatformCertificate,
       nullable: true,

@@ -31,8 +31,10 @@ const TunnelCounts = builder.objectRef<CountsRow['tunnels']>('TunnelCounts').imp
     total: t.exposeInt('total', { description: 'All tunnels.' }),
     running: t.exposeInt('running', { description: 'Running tunnels: their listener is open, or they need none.' }),
     byMode: t.field({
-      type: [TunnelModeCount], extensions: { items: tunnelModes.length },
-      description: 'The number of tunnels of each mode, including 0.', resolve: ({ byMode }) => tunnelModes.map((mode) => ({ mode, total: byMode.get(mode) ?? 0 })),
+      type: [TunnelModeCount],
+      extensions: { items: tunnelModes.length },
+      description: 'The number of tunnels of each mode, including 0.',
+      resolve: ({ byMode }) => tunnelModes.map((mode) => ({ mode, total: byMode.get(mode) ?? 0 })),
     }),
   }),
 });
@@ -78,25 +80,40 @@ const Server = builder.objectRef<SchemaSettings>('Server').implement({
     bridgePort: t.field({ type: 'Port', description: 'The port that agents connect to.', resolve: ({ bridge }) => bridge.port }),
     bridgeTlsPort: t.field({ type: 'Port', description: 'The port that agents connect to with TLS 1.3.', resolve: ({ bridge }) => bridge.tls.port }),
     bridgeTlsFingerprint: t.string({
-      description: 'The SHA-256 fingerprint of the certificate of `bridgeTlsPort`, as 64 hex digits, for `adit agent --tls-fingerprint`.', resolve: ({ bridge }) => bridge.tls.fingerprint,
+      description: 'The SHA-256 fingerprint of the certificate of `bridgeTlsPort`, as 64 hex digits, for `adit agent --tls-fingerprint`.',
+      resolve: ({ bridge }) => bridge.tls.fingerprint,
     }),
     publicAddress: t.string({
-      nullable: true, description: 'The name or address where agents and visitors reach the server: the host of `serverUrl` in the global settings, or else of the setting `ADIT_PUBLIC_URL`; null = neither is set.',
+      nullable: true,
+      description:
+        'The name or address where agents and visitors reach the server: the host of `serverUrl` in the global settings, or else of the setting `ADIT_PUBLIC_URL`; null = neither is set.',
       resolve: async (_settings, _args, context) => await context.serverName() || null,
     }),
-    hostHttpPort: t.field({ type: 'Port', nullable: true, description: 'The port that serves hosts over HTTP; null = none.', resolve: ({ hostPorts }) => hostPorts.httpPort || null }),
-    hostHttpsPort: t.field({ type: 'Port', nullable: true, description: 'The port that serves hosts over HTTPS; null = none.', resolve: ({ hostPorts }) => hostPorts.httpsPort || null }),
+    hostHttpPort: t.field({
+      type: 'Port',
+      nullable: true,
+      description: 'The port that serves hosts over HTTP; null = none.',
+      resolve: ({ hostPorts }) => hostPorts.httpPort || null,
+    }),
+    hostHttpsPort: t.field({
+      type: 'Port',
+      nullable: true,
+      description: 'The port that serves hosts over HTTPS; null = none.',
+      resolve: ({ hostPorts }) => hostPorts.httpsPort || null,
+    }),
     counts: t.field({
       type: Counts,
-      description: 'The number of records, by state. Ordinary users and web logins of clients get the numbers of their own records. States can be up to a second old.',
+      description:
+        'The number of records, by state. Ordinary users and web logins of clients get the numbers of their own records. States can be up to a second old.',
       resolve: (_settings, _args, context) => context.counts(),
     }),
   }),
 });
 
-builder.queryField('server', (t) => t.field({
-  type: Server,
-  authScopes: { clientLogin: true },
-  description: 'Information about the server.',
-  resolve: (_root, _args, { settings }) => settings,
-}));
+builder.queryField('server', (t) =>
+  t.field({
+    type: Server,
+    authScopes: { clientLogin: true },
+    description: 'Information about the server.',
+    resolve: (_root, _args, { settings }) => settings,
+  }));

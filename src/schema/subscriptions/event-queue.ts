@@ -49,7 +49,9 @@ export class EventQueue<T> implements AsyncIterableIterator<T> {
     this.#failure = undefined;
     if (failure) return Promise.reject(failure);
     if (this.#closed) return Promise.resolve({ value: undefined, done: true });
-    return new Promise((resolve, reject) => { this.#take = { resolve, reject }; });
+    return new Promise((resolve, reject) => {
+      this.#take = { resolve, reject };
+    });
   }
 
   return(): Promise<IteratorResult<T, undefined>> {

@@ -73,11 +73,24 @@ export class Live {
   #ticker: NodeJS.Timeout | undefined;
   #ticks = 0;
 
-  constructor({ store, engine, changes, log, now }: { readonly store: Store; readonly engine: EngineFace; readonly changes: Changes; readonly log: Logger; readonly now: () => number }) {
+  constructor(
+    { store, engine, changes, log, now }: {
+      readonly store: Store;
+      readonly engine: EngineFace;
+      readonly changes: Changes;
+      readonly log: Logger;
+      readonly now: () => number;
+    },
+  ) {
     this.#store = store;
     this.#log = log;
     this.#now = now;
-    this.#stops = [engine.watch((events) => { for (const { kind, id } of events) this.#gather(kind, id); }), changes.subscribe((change) => this.#changed(change))];
+    this.#stops = [
+      engine.watch((events) => {
+        for (const { kind, id } of events) this.#gather(kind, id);
+      }),
+      changes.subscribe((change) => this.#changed(change)),
+    ];
   }
 
   /** The changed records of one kind; with an id, only that record. @throws {AditError} SUBSCRIPTION_LIMIT */
@@ -160,10 +173,14 @@ export class Live {
     return () => {
       if (reading) return;
       reading = true;
-      this.#inBackground(read().then((value) => {
-        if (value === undefined) queue.close();
-        else queue.push(value);
-      }).finally(() => { reading = false; }));
+      this.#inBackground(
+        read().then((value) => {
+          if (value === undefined) queue.close();
+          else queue.push(value);
+        }).finally(() => {
+          reading = false;
+        }),
+      );
     };
   }
 
@@ -183,7 +200,11 @@ export class Live {
     const before = 'before' in change ? change.before : undefined;
     switch (change.resource) {
       case 'client':
-        this.#gather('client', (change.action === 'delete' ? change.before : change.after).id, before && clientScope(change.action === 'create' ? change.after : change.before));
+        this.#gather(
+          'client',
+          (change.action === 'delete' ? change.before : change.after).id,
+          before && clientScope(change.action === 'create' ? change.after : change.before),
+        );
         break;
       case 'tunnel':
       case 'host': {
@@ -196,10 +217,12 @@ export class Live {
         break;
       case 'apiToken':
       case 'session':
-      case 'globalSettings': break;
+      case 'globalSettings':
+        break;
       case 'connection':
       case 'lockout':
-      case 'failedAttempt': return;
+      case 'failedAttempt':
+        return;
     }
     // Subscribers that lose access by this change get no more events.
     if (this.#subscribers.size > 0) this.#inBackground(this.#endInvalid());
@@ -230,7 +253,12 @@ export class Live {
     this.#tellRows('host', taken.host, hosts, routeScope);
   }
 
-  #tellRows<Kind extends LiveKind>(kind: Kind, taken: ReadonlyMap<number, Scope | undefined>, rows: readonly Rows[Kind][], scopeOf: (row: Rows[Kind]) => Scope): void {
+  #tellRows<Kind extends LiveKind>(
+    kind: Kind,
+    taken: ReadonlyMap<number, Scope | undefined>,
+    rows: readonly Rows[Kind][],
+    scopeOf: (row: Rows[Kind]) => Scope,
+  ): void {
     const byId = new Map(rows.map((row) => [row.id, row]));
     for (const [id, was] of taken) {
       const row = byId.get(id) ?? null;

@@ -28,10 +28,14 @@ export async function validCallers({ db }: Store, callers: readonly Caller[], no
     if (caller.sessionId !== undefined && !liveSessions.has(caller.sessionId)) return false;
     if (caller.tokenId !== undefined && !liveTokens.has(caller.tokenId)) return false;
     switch (caller.kind) {
-      case 'admin': return true;
-      case 'user': return liveUsers.has(caller.userId);
-      case 'client': return liveClients.has(caller.clientId);
-      case 'anonymous': return false;
+      case 'admin':
+        return true;
+      case 'user':
+        return liveUsers.has(caller.userId);
+      case 'client':
+        return liveClients.has(caller.clientId);
+      case 'anonymous':
+        return false;
     }
   };
 }

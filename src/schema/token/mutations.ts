@@ -13,7 +13,10 @@ const CreateApiTokenInput = builder.inputType('CreateApiTokenInput', {
     name: t.string({ required: true, description: 'The purpose of the token: at most 255 characters.' }),
     readOnly: t.boolean({ defaultValue: false, description: 'The token may read, but not change anything.' }),
     scope: t.field({ type: TokenScope, defaultValue: 'ALL', description: 'What the token gives access to.' }),
-    secrets: t.boolean({ description: 'The token may read verification keys, passwords of tunnels and headers of hosts; otherwise these are null. Default: true, unless the token is read-only.' }),
+    secrets: t.boolean({
+      description:
+        'The token may read verification keys, passwords of tunnels and headers of hosts; otherwise these are null. Default: true, unless the token is read-only.',
+    }),
     expiresAt: t.field({ type: 'DateTime', description: 'When the token expires; null = never.' }),
     userId: t.id({ description: 'The user that the token authenticates; null = the caller. Only administrators may set another user.' }),
   }),
@@ -31,7 +34,9 @@ function createApiToken(context: Context, input: typeof CreateApiTokenInput.$inf
   return problems.during(async () => {
     const rights = problems.check(() => rightsOf(input));
     const userId = problems.check(() => tokenOwner(context, idOf('userId', input.userId)), 'userId');
-    problems.check(() => { if (textOf('name', input.name)?.trim() === '') throw invalidInput('name', 'blank'); });
+    problems.check(() => {
+      if (textOf('name', input.name)?.trim() === '') throw invalidInput('name', 'blank');
+    });
     if (rights === undefined || userId === undefined) throw problems.error();
     return createToken(context, problems, { ...rights, name: input.name, expiresAt: input.expiresAt ?? null, userId, legacy: false });
   });
@@ -60,9 +65,16 @@ builder.mutationFields((t) => ({
     authScopes: { user: true },
     description: 'Creates the token of the legacy API, and revokes the previous one.',
     args: { userId: t.arg.id({ description: userId }) },
-    resolve: (_root, args, context) => createToken(context, new Problems(''), {
-      name: legacyName, readOnly: false, secrets: true, wall: false, expiresAt: null, userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true,
-    }),
+    resolve: (_root, args, context) =>
+      createToken(context, new Problems(''), {
+        name: legacyName,
+        readOnly: false,
+        secrets: true,
+        wall: false,
+        expiresAt: null,
+        userId: tokenOwner(context, idOf('userId', args.userId)),
+        legacy: true,
+      }),
   }),
   revokeLegacyApiToken: t.id({
     authScopes: { user: true },

@@ -12,7 +12,8 @@ builder.queryFields((t) => ({
     authScopes: { user: true },
     description: 'The tokens of a user, or of the administrators, sorted by id.',
     args: { userId: t.arg.id({ description: userId }) },
-    resolve: (_root, args, context) => context.store.db.apiToken.findMany({ where: { userId: tokenOwner(context, idOf('userId', args.userId)) }, orderBy: { id: 'asc' } }),
+    resolve: (_root, args, context) =>
+      context.store.db.apiToken.findMany({ where: { userId: tokenOwner(context, idOf('userId', args.userId)) }, orderBy: { id: 'asc' } }),
   }),
   legacyApiToken: t.field({
     type: ApiToken,
@@ -20,6 +21,7 @@ builder.queryFields((t) => ({
     authScopes: { user: true },
     description: 'The token that was created by the legacy API; null = none.',
     args: { userId: t.arg.id({ description: userId }) },
-    resolve: (_root, args, context) => context.store.db.apiToken.findFirst({ where: { userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true } }),
+    resolve: (_root, args, context) =>
+      context.store.db.apiToken.findFirst({ where: { userId: tokenOwner(context, idOf('userId', args.userId)), legacy: true } }),
   }),
 }));

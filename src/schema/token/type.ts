@@ -19,7 +19,10 @@ export const ApiToken = builder.prismaObject('ApiToken', {
     name: t.exposeString('name', { description: 'The purpose of the token.' }),
     readOnly: t.exposeBoolean('readOnly', { description: 'The token may read, but not change anything.' }),
     scope: t.field({ type: TokenScope, description: 'What the token gives access to.', resolve: ({ wall }) => wall ? 'WALL' : 'ALL' }),
-    secrets: t.boolean({ description: 'Whether the token may read verification keys, passwords of tunnels and headers of hosts.', resolve: ({ secrets, wall }) => secrets !== false && !wall }),
+    secrets: t.boolean({
+      description: 'Whether the token may read verification keys, passwords of tunnels and headers of hosts.',
+      resolve: ({ secrets, wall }) => secrets !== false && !wall,
+    }),
     user: t.field({
       type: User,
       nullable: true,

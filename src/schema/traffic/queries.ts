@@ -18,25 +18,29 @@ const TrafficSample = builder.objectRef<SampleRow>('TrafficSample').implement({
   }),
 });
 
-builder.queryField('traffic', (t) => t.field({
-  type: [TrafficSample],
-  extensions: { items: mostSamples },
-  authScopes: { clientLogin: true },
-  description: 'The traffic of a record over time, oldest sample first. Intervals without traffic have no sample. The newest sample can be up to 5 seconds behind.',
-  args: {
-    resource: t.arg({ type: TrafficResource, required: true, description: 'The kind of record.' }),
-    id: t.arg.id({ required: true, description: 'Its id.' }),
-    step: t.arg({ type: TrafficStep, required: true, description: 'The interval between samples.' }),
-    from: t.arg({ type: 'DateTime', required: true, description: 'The start of the series: the first sample is the one that contains this time.' }),
-    to: t.arg({ type: 'DateTime', description: 'The end of the series: the last sample is the one that contains this time; absent = now.' }),
-  },
-  resolve: async (_root, { resource, id: given, step, from, to }, context) => {
-    const id = idOf('id', given);
-    if (resource === 'user') await checkUserAccess(context, id);
-    else await checkTrafficAccess(context, resource, id);
-    const first = bucketAt(step, from.getTime());
-    const last = bucketAt(step, (to ?? new Date()).getTime());
-    if ((last - first) / trafficSteps[step] >= mostSamples) throw invalidInput('from', `the series would have more than ${mostSamples} buckets`, { most: mostSamples });
-    return context.store.db.trafficSample.findMany({ where: { resource, resourceId: id, step, at: { gte: first, lte: last } }, orderBy: { at: 'asc' } });
-  },
-}));
+builder.queryField('traffic', (t) =>
+  t.field({
+    type: [TrafficSample],
+    extensions: { items: mostSamples },
+    authScopes: { clientLogin: true },
+    description:
+      'The traffic of a record over time, oldest sample first. Intervals without traffic have no sample. The newest sample can be up to 5 seconds behind.',
+    args: {
+      resource: t.arg({ type: TrafficResource, required: true, description: 'The kind of record.' }),
+      id: t.arg.id({ required: true, description: 'Its id.' }),
+      step: t.arg({ type: TrafficStep, required: true, description: 'The interval between samples.' }),
+      from: t.arg({ type: 'DateTime', required: true, description: 'The start of the series: the first sample is the one that contains this time.' }),
+      to: t.arg({ type: 'DateTime', description: 'The end of the series: the last sample is the one that contains this time; absent = now.' }),
+    },
+    resolve: async (_root, { resource, id: given, step, from, to }, context) => {
+      const id = idOf('id', given);
+      if (resource === 'user') await checkUserAccess(context, id);
+      else await checkTrafficAccess(context, resource, id);
+      const first = bucketAt(step, from.getTime());
+      const last = bucketAt(step, (to ?? new Date()).getTime());
+      if ((last - first) / trafficSteps[step] >= mostSamples) {
+        throw invalidInput('from', `the series would have more than ${mostSamples} buckets`, { most: mostSamples });
+      }
+      return context.store.db.trafficSample.findMany({ where: { resource, resourceId: id, step, at: { gte: first, lte: last } }, orderBy: { at: 'asc' } });
+    },
+  }));

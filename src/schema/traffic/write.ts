@@ -54,7 +54,11 @@ export function resetHostTraffic(context: Context, id: number): Promise<Host> {
 
 /** Updates the traffic series. @returns the current totals, which the reset removes from engine and row */
 async function settle(
-  { store }: Context, tx: Transaction, resource: 'client' | 'tunnel' | 'host', row: { readonly id: number; readonly inletBytes: bigint; readonly exportBytes: bigint }, state: CountedBytes | undefined,
+  { store }: Context,
+  tx: Transaction,
+  resource: 'client' | 'tunnel' | 'host',
+  row: { readonly id: number; readonly inletBytes: bigint; readonly exportBytes: bigint },
+  state: CountedBytes | undefined,
 ): Promise<CountedBytes> {
   const { inletBytes, exportBytes } = state ?? { inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes) };
   await store.countTraffic(tx, resource, { id: row.id, inletBytes, exportBytes });

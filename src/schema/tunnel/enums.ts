@@ -13,8 +13,13 @@ export const TunnelMode = enumOf<typeof tunnelModes[number]>('TunnelMode', 'What
 });
 
 /** The PROXY protocol towards the target. */
-export const ProxyProtocol = enumOf<typeof proxyProtocols[number]>('ProxyProtocol', "The PROXY protocol header that carries the visitor's address to the target.", {
-  '': 'No header.',
-  V1: 'Version 1, text.',
-  V2: 'Version 2, binary.',
-}, { '': 'OFF' });
+export const ProxyProtocol = enumOf<typeof proxyProtocols[number]>(
+  'ProxyProtocol',
+  "The PROXY protocol header that carries the visitor's address to the target.",
+  {
+    '': 'No header.',
+    V1: 'Version 1, text.',
+    V2: 'Version 2, binary.',
+  },
+  { '': 'OFF' },
+);

@@ -15,11 +15,16 @@ const tunnelFields = (t: InputFields) => ({
   remark: t.string({ description: 'A note: at most 255 characters.' }),
   port: t.field({ type: 'Port', description: "The server's port to listen on; null = a free port is assigned. SECRET and P2P tunnels have no port." }),
   serverIp: t.string({ description: "The server's address to listen on; null = all addresses." }),
-  targets: t.stringList({ description: 'The targets, used in round-robin order: host:port, [IPv6]:port, or just a port, which means 127.0.0.1. TCP, UDP, SECRET and P2P only.' }),
+  targets: t.stringList({
+    description: 'The targets, used in round-robin order: host:port, [IPv6]:port, or just a port, which means 127.0.0.1. TCP, UDP, SECRET and P2P only.',
+  }),
   localProxy: t.boolean({ description: "The server dials the targets itself. Stays false unless the server's settings allow it." }),
   localPath: t.string({ description: "The directory on the agent's machine to serve; null = none. FILE only." }),
   stripPrefix: t.string({ description: 'The prefix to remove from the URL path; null = none. FILE only.' }),
-  proxyProtocol: t.field({ type: ProxyProtocol, description: "The PROXY protocol header that carries the visitor's address to the target. TCP and SECRET only." }),
+  proxyProtocol: t.field({
+    type: ProxyProtocol,
+    description: "The PROXY protocol header that carries the visitor's address to the target. TCP and SECRET only.",
+  }),
 });
 
 /** The input for a new tunnel. */
@@ -29,7 +34,9 @@ export const CreateTunnelInput = builder.inputType('CreateTunnelInput', {
     clientId: t.id({ required: true, description: 'The client that the tunnel belongs to.' }),
     mode: t.field({ type: TunnelMode, required: true, description: 'What the tunnel forwards or serves.' }),
     ...tunnelFields(t),
-    password: t.string({ description: 'The password of visitor programs. Must be unique among SECRET and P2P tunnels. Required for SECRET; generated for P2P if absent.' }),
+    password: t.string({
+      description: 'The password of visitor programs. Must be unique among SECRET and P2P tunnels. Required for SECRET; generated for P2P if absent.',
+    }),
   }),
 });
 
@@ -40,7 +47,10 @@ export const UpdateTunnelInput = builder.inputType('UpdateTunnelInput', {
     clientId: t.id({ description: 'The client that the tunnel belongs to.' }),
     mode: t.field({ type: TunnelMode, description: 'What the tunnel forwards or serves.' }),
     ...tunnelFields(t),
-    password: t.string({ description: 'The password of visitor programs. Must be unique among SECRET and P2P tunnels. Null removes it: a P2P tunnel then gets a generated one, and SECRET tunnels refuse null.' }),
+    password: t.string({
+      description:
+        'The password of visitor programs. Must be unique among SECRET and P2P tunnels. Null removes it: a P2P tunnel then gets a generated one, and SECRET tunnels refuse null.',
+    }),
   }),
 });
 
@@ -49,19 +59,21 @@ export type TunnelValues = Partial<ReturnType<typeof tunnelValues>>;
 
 /** @param problems collects errors: null for a field that can't be cleared, an invalid id, and an empty text or a limit below 1 where null means "none" */
 export function tunnelValues(problems: Problems, input: typeof UpdateTunnelInput.$inferInput) {
-  return problems.columns({
-    clientId: () => idOf('clientId', neverNull('clientId', input.clientId)),
-    mode: () => neverNull('mode', input.mode),
-    remark: () => givenOr(input.remark, ''),
-    port: () => givenOr(input.port, 0),
-    serverIp: () => textOrNone('serverIp', input.serverIp),
-    targets: () => givenOr(input.targets, []),
-    localProxy: () => neverNull('localProxy', input.localProxy),
-    password: () => textOrNone('password', input.password),
-    localPath: () => textOrNone('localPath', input.localPath),
-    stripPrefix: () => textOrNone('stripPrefix', input.stripPrefix),
-    proxyProtocol: () => neverNull('proxyProtocol', input.proxyProtocol),
-  } satisfies Record<InputFieldsOf<typeof columnsOfTunnel> | keyof typeof UpdateTunnelInput.$inferInput, unknown>);
+  return problems.columns(
+    {
+      clientId: () => idOf('clientId', neverNull('clientId', input.clientId)),
+      mode: () => neverNull('mode', input.mode),
+      remark: () => givenOr(input.remark, ''),
+      port: () => givenOr(input.port, 0),
+      serverIp: () => textOrNone('serverIp', input.serverIp),
+      targets: () => givenOr(input.targets, []),
+      localProxy: () => neverNull('localProxy', input.localProxy),
+      password: () => textOrNone('password', input.password),
+      localPath: () => textOrNone('localPath', input.localPath),
+      stripPrefix: () => textOrNone('stripPrefix', input.stripPrefix),
+      proxyProtocol: () => neverNull('proxyProtocol', input.proxyProtocol),
+    } satisfies Record<InputFieldsOf<typeof columnsOfTunnel> | keyof typeof UpdateTunnelInput.$inferInput, unknown>,
+  );
 }
 
 /**
@@ -70,17 +82,19 @@ export function tunnelValues(problems: Problems, input: typeof UpdateTunnelInput
  * @param problems collects errors
  */
 export function tunnelColumns(problems: Problems, input: TunnelValues, settings: SchemaSettings) {
-  return problems.columns({
-    remark: () => textOf('remark', input.remark),
-    serverIp: () => bindAddressOf(input.serverIp),
-    target: () => targetsOf('targets', input.targets),
-    // Refused silently, as in NPS (contract D15); the engine checks again when it dials.
-    localProxy: () => settings.allowLocalProxy ? input.localProxy ?? undefined : false,
-    password: () => textOf('password', input.password),
-    localPath: () => textOf('localPath', input.localPath, pathLength),
-    stripPrefix: () => textOf('stripPrefix', input.stripPrefix),
-    proxyProtocol: () => input.proxyProtocol ?? undefined,
-  } satisfies Record<Exclude<InputColumns<typeof columnsOfTunnel>, 'clientId' | 'mode' | 'port'>, unknown>);
+  return problems.columns(
+    {
+      remark: () => textOf('remark', input.remark),
+      serverIp: () => bindAddressOf(input.serverIp),
+      target: () => targetsOf('targets', input.targets),
+      // Refused silently, as in NPS (contract D15); the engine checks again when it dials.
+      localProxy: () => settings.allowLocalProxy ? input.localProxy ?? undefined : false,
+      password: () => textOf('password', input.password),
+      localPath: () => textOf('localPath', input.localPath, pathLength),
+      stripPrefix: () => textOf('stripPrefix', input.stripPrefix),
+      proxyProtocol: () => input.proxyProtocol ?? undefined,
+    } satisfies Record<Exclude<InputColumns<typeof columnsOfTunnel>, 'clientId' | 'mode' | 'port'>, unknown>,
+  );
 }
 
 function bindAddressOf(value: string | null | undefined): string | undefined {

@@ -41,7 +41,9 @@ const TunnelFilter = builder.inputType('TunnelFilter', {
     mode: t.field({ type: TunnelMode, extensions: { indexed: true }, description: 'Only those with this mode.' }),
     enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
     connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others. The state can be up to a second old." }),
-    running: t.boolean({ description: 'True = only running ones (their listener is open, or they need none), false = only the others. The state can be up to a second old.' }),
+    running: t.boolean({
+      description: 'True = only running ones (their listener is open, or they need none), false = only the others. The state can be up to a second old.',
+    }),
   }),
 });
 
@@ -77,6 +79,11 @@ builder.queryFields((t) => ({
 }));
 
 function tunnelsOf({ mode, enabled, connected, running, ...owner }: typeof TunnelFilter.$inferInput) {
-  const conditions = tunnelConditions({ connected: connected ?? undefined, enabled: enabled ?? undefined, running: running ?? undefined, owned: ownedOnly(owner) });
+  const conditions = tunnelConditions({
+    connected: connected ?? undefined,
+    enabled: enabled ?? undefined,
+    running: running ?? undefined,
+    owned: ownedOnly(owner),
+  });
   return { mode: mode ?? undefined, conditions };
 }

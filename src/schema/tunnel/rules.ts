@@ -82,9 +82,16 @@ type PortWork<T> = (...given: [...Parameters<Work<T>>, leasePort: (request: Port
  * A write that binds the port of a tunnel before it stores anything (contract 4.4). `leasePort` returns undefined for a mode without a
  * port. It throws AditError PORT_UNAVAILABLE, or, with `starts`, PORT_IN_USE if the port is in use. A port that no tunnel takes over is released before the next write.
  */
-export function writeWithPort<T>(context: Context, work: PortWork<T>, { starts = false, ...options }: { readonly alone?: boolean; readonly starts?: boolean } = {}): Promise<T> {
+export function writeWithPort<T>(
+  context: Context,
+  work: PortWork<T>,
+  { starts = false, ...options }: { readonly alone?: boolean; readonly starts?: boolean } = {},
+): Promise<T> {
   let lease: PortLease | undefined;
-  return context.write((tx, changed) => work(tx, changed, async (request) => lease = await leasePort(context, request, starts ? tx : undefined)), { ...options, ended: async () => lease && context.engine.releasePort(lease.id) });
+  return context.write((tx, changed) => work(tx, changed, async (request) => lease = await leasePort(context, request, starts ? tx : undefined)), {
+    ...options,
+    ended: async () => lease && context.engine.releasePort(lease.id),
+  });
 }
 
 /** @param naming for looking up the name of the tunnel that uses the port; undefined = the contract's text is sufficient */
@@ -95,7 +102,9 @@ async function leasePort(context: Context, { mode, port, serverIp, replaces }: P
   if (!('unavailable' in lease)) return lease;
   // The response has the contract's text; the exact reason is for the operator.
   log.info({ port, serverIp, reason: lease.unavailable }, 'a port was refused');
-  if (naming && lease.holder !== undefined) throw new AditError('PORT_IN_USE', { port, by: lease.holder === null ? '' : await nameOf(context, naming, lease.holder) });
+  if (naming && lease.holder !== undefined) {
+    throw new AditError('PORT_IN_USE', { port, by: lease.holder === null ? '' : await nameOf(context, naming, lease.holder) });
+  }
   throw new AditError('PORT_UNAVAILABLE');
 }
 

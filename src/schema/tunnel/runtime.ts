@@ -9,7 +9,16 @@ import { enumOf } from '../values/enum.ts';
 /** The running state of a tunnel: from the engine, or else the state stored in the row. */
 export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): TunnelState {
   return state ?? {
-    running: false, error: '', connections: 0, refusals: {}, rate: 0, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes), dropped: 0, visitors: [], health: null,
+    running: false,
+    error: '',
+    connections: 0,
+    refusals: {},
+    rate: 0,
+    inletBytes: Number(row.inletBytes),
+    exportBytes: Number(row.exportBytes),
+    dropped: 0,
+    visitors: [],
+    health: null,
   };
 }
 
@@ -38,7 +47,10 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
     connections: t.exposeInt('connections', { description: "The number of visitors' open connections." }),
     visitors: t.field({ type: [Visitor], description: 'The visitor programs that are connected (SECRET, P2P).', resolve: ({ visitors }) => visitors }),
     health: t.field({
-      type: Health, nullable: true, description: 'The health of the targets; null = they are not checked, or the agent is not connected.', resolve: ({ health }) => health,
+      type: Health,
+      nullable: true,
+      description: 'The health of the targets; null = they are not checked, or the agent is not connected.',
+      resolve: ({ health }) => health,
     }),
     refusals: t.field({
       type: [Refusal],
@@ -48,6 +60,8 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
     rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the tunnel was created.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the tunnel was created.' }),
-    dropped: t.exposeFloat('dropped', { description: 'Datagrams dropped since the server started because a queue was full or the visitor was refused. UDP only.' }),
+    dropped: t.exposeFloat('dropped', {
+      description: 'Datagrams dropped since the server started because a queue was full or the visitor was refused. UDP only.',
+    }),
   }),
 });

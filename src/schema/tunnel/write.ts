@@ -28,7 +28,11 @@ export async function createTunnel(context: Context, problems: Problems, input: 
     const { serverIp = '', password: given = '', ...columns } = tunnelColumns(problems, input, context.settings);
     const wanted = { mode: mode ?? '', password: given };
     const password = problems.check(() => keyOf(wanted)) ?? '';
-    const made = { columns: { ...columns, mode: wanted.mode, serverIp, password, clientId: clientId ?? 0, noStore }, port: port ?? 0, known: password === given ? undefined : { mode: wanted.mode, password } };
+    const made = {
+      columns: { ...columns, mode: wanted.mode, serverIp, password, clientId: clientId ?? 0, noStore },
+      port: port ?? 0,
+      known: password === given ? undefined : { mode: wanted.mode, password },
+    };
     return addTunnel(context, problems, async () => made);
   });
 }
@@ -36,31 +40,37 @@ export async function createTunnel(context: Context, problems: Problems, input: 
 /** /index/copy/ (contract 2.4): assigns another port; all other settings are those of the source (contract 2.4, D21). */
 export function copyTunnel(context: Context, id: number): Promise<Tunnel> {
   const problems = new Problems(null);
-  return problems.during(() => addTunnel(context, problems, async (tx) => {
-    const source = await usableTunnel(context, tx, id);
-    checkMode(context, source.mode);
-    return { columns: columnsHaving(source, columnsOfTunnel, 'copied'), port: 0, known: source };
-  }));
+  return problems.during(() =>
+    addTunnel(context, problems, async (tx) => {
+      const source = await usableTunnel(context, tx, id);
+      checkMode(context, source.mode);
+      return { columns: columnsHaving(source, columnsOfTunnel, 'copied'), port: 0, known: source };
+    })
+  );
 }
 
 /** /index/edit/ (contract 2.4, D7 to D10, D23). @param noStore the agent that declared it changes it */
 export async function updateTunnel(context: Context, problems: Problems, id: number, input: TunnelValues, noStore = false): Promise<Tunnel> {
   const columns = tunnelColumns(problems, input, context.settings);
-  return problems.during(() => writeWithPort(context, async (tx, changed, leasePort) => {
-    const { client: from, ...before } = await usableTunnel(context, tx, id);
-    if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
-    const wanted = nextTunnel(before, input, columns);
-    const next = { ...wanted, password: problems.check(() => keyOf(wanted)) ?? '' };
-    if (next.mode !== before.mode) problems.check(() => checkMode(context, next.mode), 'mode');
-    const to = next.clientId === before.clientId ? undefined : await problems.later(() => usableClient(context, tx, next.clientId), 'clientId');
-    const lease = input.port === 0 || !sameListener(before, next) ? await problems.later(() => leasePort({ ...next, replaces: id }), 'port') : undefined;
-    if (to !== undefined) problems.check(() => checkSlot(to, from.userId), 'clientId');
-    problems.end();
-    const data = { ...columns, ...next, port: lease?.port ?? next.port };
-    const after = problems.required(await problems.later(() => withUniqueKey(context, to ?? from, next, before, () => tx.tunnel.update({ where: { id }, data })), 'password'));
-    changed({ resource: 'tunnel', action: 'update', before, after, lease });
-    return after;
-  }, { alone: true }));
+  return problems.during(() =>
+    writeWithPort(context, async (tx, changed, leasePort) => {
+      const { client: from, ...before } = await usableTunnel(context, tx, id);
+      if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
+      const wanted = nextTunnel(before, input, columns);
+      const next = { ...wanted, password: problems.check(() => keyOf(wanted)) ?? '' };
+      if (next.mode !== before.mode) problems.check(() => checkMode(context, next.mode), 'mode');
+      const to = next.clientId === before.clientId ? undefined : await problems.later(() => usableClient(context, tx, next.clientId), 'clientId');
+      const lease = input.port === 0 || !sameListener(before, next) ? await problems.later(() => leasePort({ ...next, replaces: id }), 'port') : undefined;
+      if (to !== undefined) problems.check(() => checkSlot(to, from.userId), 'clientId');
+      problems.end();
+      const data = { ...columns, ...next, port: lease?.port ?? next.port };
+      const after = problems.required(
+        await problems.later(() => withUniqueKey(context, to ?? from, next, before, () => tx.tunnel.update({ where: { id }, data })), 'password'),
+      );
+      changed({ resource: 'tunnel', action: 'update', before, after, lease });
+      return after;
+    }, { alone: true })
+  );
 }
 
 /** /index/start/ (contract 2.4). A started tunnel that couldn't open its port tries again (contract D6). */
@@ -102,7 +112,12 @@ function addTunnel(context: Context, problems: Problems, plan: (tx: Transaction)
     const { columns, port, known } = await plan(tx);
     const lease = await problems.later(() => leasePort({ ...columns, port }), 'port');
     const client = problems.required(await problems.later(() => clientWithRoom(context, tx, columns.clientId), 'clientId'));
-    const after = problems.required(await problems.later(() => withUniqueKey(context, client, columns, known, () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } })), 'password'));
+    const after = problems.required(
+      await problems.later(
+        () => withUniqueKey(context, client, columns, known, () => tx.tunnel.create({ data: { ...columns, port: lease?.port ?? 0 } })),
+        'password',
+      ),
+    );
     changed({ resource: 'tunnel', action: 'create', after, lease });
     return after;
   });

@@ -43,14 +43,16 @@ export type UserValues = Partial<ReturnType<typeof userValues>>;
 
 /** @param problems collects errors: null for a field that can't be cleared, an invalid id, and an empty text or a limit below 1 where null means "none" */
 export function userValues(problems: Problems, input: typeof UpdateUserInput.$inferInput) {
-  return problems.columns({
-    username: () => neverNull('username', input.username),
-    password: () => neverNull('password', input.password),
-    remark: () => givenOr(input.remark, ''),
-    maxTunnels: () => limitOrNone('maxTunnels', input.maxTunnels),
-    maxClients: () => limitOrNone('maxClients', input.maxClients),
-    expiresAt: () => input.expiresAt,
-  } satisfies Record<InputFieldsOf<typeof columnsOfUser> | keyof typeof UpdateUserInput.$inferInput, unknown>);
+  return problems.columns(
+    {
+      username: () => neverNull('username', input.username),
+      password: () => neverNull('password', input.password),
+      remark: () => givenOr(input.remark, ''),
+      maxTunnels: () => limitOrNone('maxTunnels', input.maxTunnels),
+      maxClients: () => limitOrNone('maxClients', input.maxClients),
+      expiresAt: () => input.expiresAt,
+    } satisfies Record<InputFieldsOf<typeof columnsOfUser> | keyof typeof UpdateUserInput.$inferInput, unknown>,
+  );
 }
 
 /**
@@ -58,13 +60,15 @@ export function userValues(problems: Problems, input: typeof UpdateUserInput.$in
  * @param problems collects errors
  */
 export function userColumns(problems: Problems, input: UserValues, { adminUsername }: SchemaSettings) {
-  return problems.columns({
-    username: () => usernameOf(input.username, adminUsername),
-    remark: () => textOf('remark', input.remark),
-    maxTunnels: () => limitOf(input.maxTunnels),
-    maxClients: () => limitOf(input.maxClients),
-    expiresAt: () => input.expiresAt,
-  } satisfies Record<Exclude<InputColumns<typeof columnsOfUser>, 'passwordHash'>, unknown>);
+  return problems.columns(
+    {
+      username: () => usernameOf(input.username, adminUsername),
+      remark: () => textOf('remark', input.remark),
+      maxTunnels: () => limitOf(input.maxTunnels),
+      maxClients: () => limitOf(input.maxClients),
+      expiresAt: () => input.expiresAt,
+    } satisfies Record<Exclude<InputColumns<typeof columnsOfUser>, 'passwordHash'>, unknown>,
+  );
 }
 
 function usernameOf(value: string | null | undefined, adminUsername: string): string | undefined {

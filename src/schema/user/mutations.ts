@@ -33,20 +33,26 @@ builder.mutationFields((t) => ({
   changePassword: t.field({
     type: User,
     authScopes: { clientLogin: true },
-    description: "Sets a user's password and ends their other sessions. Ordinary users may change their own. If an administrator sets it, the user's API tokens are revoked, too.",
+    description:
+      "Sets a user's password and ends their other sessions. Ordinary users may change their own. If an administrator sets it, the user's API tokens are revoked, too.",
     args: {
       id: t.arg.id({ description: 'The user; null = the caller, who must be an ordinary user.' }),
       currentPassword: t.arg.string({ description: 'The current password. Optional for administrators.' }),
       newPassword: t.arg.string({ required: true, description: 'At least 6 characters.' }),
       confirmation: t.arg.string({ description: 'The new password again, for comparison; null = not compared.' }),
-      revokeTokens: t.arg.boolean({ defaultValue: false, description: "Revoke the user's API tokens, too. Offer this to users who change their own password: an attacker who knew the old one may have created tokens." }),
+      revokeTokens: t.arg.boolean({
+        defaultValue: false,
+        description:
+          "Revoke the user's API tokens, too. Offer this to users who change their own password: an attacker who knew the old one may have created tokens.",
+      }),
     },
     resolve: (_root, args, context) => changePassword(context, { ...args, id: idOf('id', args.id) }),
   }),
   setUserEnabled: t.field({
     type: User,
     authScopes: { administrator: true },
-    description: "Enables or disables a user. Disabled users cannot log in, and their clients' agents are disconnected. Nothing is deleted. For administrators.",
+    description:
+      "Enables or disables a user. Disabled users cannot log in, and their clients' agents are disconnected. Nothing is deleted. For administrators.",
     args: { id: t.arg.id(id), enabled: t.arg.boolean({ required: true, description: 'True = enable, false = disable.' }) },
     resolve: (_root, args, context) => setUserEnabled(context, idOf('id', args.id), args.enabled),
   }),

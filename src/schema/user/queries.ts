@@ -34,7 +34,9 @@ const UserFilter = builder.inputType('UserFilter', {
   fields: (t) => ({
     enabled: t.boolean({ description: 'True = only enabled ones, false = only disabled and expired ones. It can take up to a minute until an expiry counts.' }),
     expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `expiresAt` is before this time, including expired ones.' }),
-    usageAbovePercent: t.int({ description: 'Only those that use more than this percentage of `maxClients` or `maxTunnels`. At least 0. Unlimited values never match.' }),
+    usageAbovePercent: t.int({
+      description: 'Only those that use more than this percentage of `maxClients` or `maxTunnels`. At least 0. Unlimited values never match.',
+    }),
   }),
 });
 
@@ -72,5 +74,9 @@ builder.queryFields((t) => ({
 
 /** The filter conditions that are checked on each user. */
 function conditionsOf({ enabled, expiresBefore, usageAbovePercent }: typeof UserFilter.$inferInput) {
-  return userConditions({ enabled: enabled ?? undefined, expiresBefore: expiresBefore ?? undefined, usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent) });
+  return userConditions({
+    enabled: enabled ?? undefined,
+    expiresBefore: expiresBefore ?? undefined,
+    usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent),
+  });
 }

@@ -56,8 +56,10 @@ export function userOfPassword({ caller }: Context, id: number | undefined): num
     case 'user':
       if (id !== undefined && id !== caller.userId) throw new AditError('NOT_OWN_USER');
       return caller.userId;
-    case 'client': throw new AditError('LEGACY_CLIENT_LOGIN');
-    case 'anonymous': throw new AditError('UNAUTHENTICATED');
+    case 'client':
+      throw new AditError('LEGACY_CLIENT_LOGIN');
+    case 'anonymous':
+      throw new AditError('UNAUTHENTICATED');
   }
 }
 

@@ -10,21 +10,26 @@ import { numberOrNull } from '../values/empty.ts';
 /** An ordinary account (contract 1.2), which owns clients. Its password is not shown. */
 export const User = builder.prismaObject('User', {
   description: 'An ordinary account that owns clients.',
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'The id of the user.' }),
-    username: t.exposeString('username', { description: 'The login name.' }),
-    enabled: t.boolean({
-      description: 'False = the user is disabled or has expired: they cannot log in, and their clients do not serve.',
-      resolve: (row, _args, context) => row.enabled && !isPast(row.expiresAt, context.now()),
-    }),
-    remark: t.string({ nullable: true, description: `A note. ${nullUnlessAdministrator}`, resolve: forAdministrators((row) => row.remark) }),
-    maxClients: t.int({ nullable: true, description: 'The maximum number of clients; null = unlimited.', resolve: (row) => numberOrNull(row.maxClients) }),
-    maxTunnels: t.int({ nullable: true, description: 'The maximum number of tunnels and hosts of all clients together; null = unlimited.', resolve: (row) => numberOrNull(row.maxTunnels) }),
-    clientCount: t.exposeInt('clientCount', { description: 'The number of clients that the user owns.' }),
-    tunnelCount: t.exposeInt('tunnelCount', { description: 'The number of tunnels and hosts of these clients.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the account and its clients expire; null = never.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
-  }) satisfies ShownFields<typeof columnsOfUser>,
+  fields: (t) =>
+    ({
+      id: t.exposeID('id', { description: 'The id of the user.' }),
+      username: t.exposeString('username', { description: 'The login name.' }),
+      enabled: t.boolean({
+        description: 'False = the user is disabled or has expired: they cannot log in, and their clients do not serve.',
+        resolve: (row, _args, context) => row.enabled && !isPast(row.expiresAt, context.now()),
+      }),
+      remark: t.string({ nullable: true, description: `A note. ${nullUnlessAdministrator}`, resolve: forAdministrators((row) => row.remark) }),
+      maxClients: t.int({ nullable: true, description: 'The maximum number of clients; null = unlimited.', resolve: (row) => numberOrNull(row.maxClients) }),
+      maxTunnels: t.int({
+        nullable: true,
+        description: 'The maximum number of tunnels and hosts of all clients together; null = unlimited.',
+        resolve: (row) => numberOrNull(row.maxTunnels),
+      }),
+      clientCount: t.exposeInt('clientCount', { description: 'The number of clients that the user owns.' }),
+      tunnelCount: t.exposeInt('tunnelCount', { description: 'The number of tunnels and hosts of these clients.' }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the account and its clients expire; null = never.' }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
+    }) satisfies ShownFields<typeof columnsOfUser>,
 });
 
 /** A page of a list of users. */

@@ -16,11 +16,13 @@ export async function createUser(context: Context, problems: Problems, input: Us
   if (password === undefined) problems.note(new AditError('PASSWORD_EMPTY', { field: 'password' }));
   const named = { ...columns, username: problems.required(username), expired: isPast(columns.expiresAt ?? null, context.now()) };
   const passwordHash = await hashPassword(problems.required(password));
-  return problems.during(() => context.write(async (tx, changed) => {
-    const after = await uniqueName(() => tx.user.create({ data: { ...named, passwordHash } }));
-    changed({ resource: 'user', action: 'create', after, clients: [] });
-    return after;
-  }));
+  return problems.during(() =>
+    context.write(async (tx, changed) => {
+      const after = await uniqueName(() => tx.user.create({ data: { ...named, passwordHash } }));
+      changed({ resource: 'user', action: 'create', after, clients: [] });
+      return after;
+    })
+  );
 }
 
 /** /user/edit/ (contract 2.3, D23). */
@@ -29,22 +31,24 @@ export async function updateUser(context: Context, problems: Problems, id: numbe
   const password = problems.check(() => newPassword(input));
   if (input.password?.trim() === '') problems.note(new AditError('PASSWORD_EMPTY', { field: 'password' }));
   const passwordHash = password === undefined ? undefined : await hashPassword(password);
-  return problems.during(() => context.write(async (tx, changed) => {
-    const before = await userById(tx, id);
-    problems.check(() => checkClientQuota(before, columns.maxClients));
-    const expiryMoves = columns.expiresAt !== undefined && columns.expiresAt?.getTime() !== before.expiresAt?.getTime();
-    if (expiryMoves) await problems.later(() => checkExpiry(tx, id, columns.expiresAt ?? null));
-    problems.end();
-    const expired = expiryMoves ? isPast(columns.expiresAt ?? null, context.now()) : undefined;
-    const after = await uniqueName(() => tx.user.update({ where: { id }, data: { ...columns, passwordHash, expired } }));
-    if (expired !== undefined) await expireClientsWith(tx, id, expired, context.now());
-    if (passwordHash !== undefined) {
-      await tx.session.deleteMany({ where: { userId: id } });
-      await revokeTokensOf(tx, id, changed);
-    }
-    changed({ resource: 'user', action: 'update', before, after, clients: expiryMoves ? await clientsOf(tx, id) : [] });
-    return after;
-  }));
+  return problems.during(() =>
+    context.write(async (tx, changed) => {
+      const before = await userById(tx, id);
+      problems.check(() => checkClientQuota(before, columns.maxClients));
+      const expiryMoves = columns.expiresAt !== undefined && columns.expiresAt?.getTime() !== before.expiresAt?.getTime();
+      if (expiryMoves) await problems.later(() => checkExpiry(tx, id, columns.expiresAt ?? null));
+      problems.end();
+      const expired = expiryMoves ? isPast(columns.expiresAt ?? null, context.now()) : undefined;
+      const after = await uniqueName(() => tx.user.update({ where: { id }, data: { ...columns, passwordHash, expired } }));
+      if (expired !== undefined) await expireClientsWith(tx, id, expired, context.now());
+      if (passwordHash !== undefined) {
+        await tx.session.deleteMany({ where: { userId: id } });
+        await revokeTokensOf(tx, id, changed);
+      }
+      changed({ resource: 'user', action: 'update', before, after, clients: expiryMoves ? await clientsOf(tx, id) : [] });
+      return after;
+    })
+  );
 }
 
 /** /user/changestatus/ (contract 2.3): the agents of a disabled user's clients are disconnected. Nothing is deleted (contract D13). */
@@ -92,7 +96,9 @@ export async function changePassword(context: Context, change: PasswordChange): 
   const problems = new Problems('');
   if (newPassword.trim() === '') problems.note(new AditError('NEW_PASSWORD_EMPTY', { field: 'newPassword' }));
   problems.check(() => checkedPassword('newPassword', newPassword));
-  if (confirmation !== null && confirmation !== undefined && confirmation !== newPassword) problems.note(new AditError('PASSWORD_MISMATCH', { field: 'confirmation' }));
+  if (confirmation !== null && confirmation !== undefined && confirmation !== newPassword) {
+    problems.note(new AditError('PASSWORD_MISMATCH', { field: 'confirmation' }));
+  }
   // Reports other errors first, since each guess of the current password counts.
   problems.end();
   if (context.caller.kind !== 'admin') await checkCurrentPassword(context, id, change.currentPassword ?? '', present);

@@ -27,8 +27,13 @@ export type InputColumns<Of extends Uses> = Exclude<keyof Of, ColumnsHaving<Of, 
 
 /** The columns of a row for which `flag` is true in a table. */
 export function columnsHaving<Row extends object, Of extends Readonly<Record<string, Readonly<Record<string, unknown>>>>, Flag extends string>(
-  row: Row, uses: Of, flag: Flag,
+  row: Row,
+  uses: Of,
+  flag: Flag,
 ): Pick<Row, ColumnsHaving<Of, Readonly<Record<Flag, true>>> & keyof Row> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the filter is what the type says
-  return Object.fromEntries(Object.entries(row).filter(([column]) => uses[column]?.[flag] === true)) as Pick<Row, ColumnsHaving<Of, Readonly<Record<Flag, true>>> & keyof Row>;
+  return Object.fromEntries(Object.entries(row).filter(([column]) => uses[column]?.[flag] === true)) as Pick<
+    Row,
+    ColumnsHaving<Of, Readonly<Record<Flag, true>>> & keyof Row
+  >;
 }

@@ -5,7 +5,12 @@ import { builder } from '../builder.ts';
  * @param descriptions by value; the compiler reports a missing value
  * @param names for values with a different name
  */
-export function enumOf<Value extends string>(name: string, description: string, descriptions: Readonly<Record<Value, string>>, names?: Readonly<Partial<Record<Value, string>>>) {
+export function enumOf<Value extends string>(
+  name: string,
+  description: string,
+  descriptions: Readonly<Record<Value, string>>,
+  names?: Readonly<Partial<Record<Value, string>>>,
+) {
   const values: Record<string, { readonly value: Value; readonly description: string }> = {};
   for (const value of keysOf(descriptions)) values[names?.[value] ?? upperCase(value)] = { value, description: descriptions[value] };
   return builder.enumType(name, { description, values });

@@ -41,7 +41,9 @@ export function limitOf(value: Given<number>): number | undefined {
 
 /** A list of addresses in its stored form. @throws {AditError} INVALID_INPUT if it is too long for the caller */
 export function ipListOf({ kind }: Caller, field: string, value: Given<readonly string[]>): string | undefined {
-  return value === null || value === undefined ? undefined : textOf(field, joinIpList(cleanIpList(value)), ipListLength[kind === 'admin' ? 'administrator' : 'other']);
+  return value === null || value === undefined
+    ? undefined
+    : textOf(field, joinIpList(cleanIpList(value)), ipListLength[kind === 'admin' ? 'administrator' : 'other']);
 }
 
 /** Targets in their stored form, one per line. @throws {AditError} INVALID_INPUT for an invalid line, or if they are too long */
@@ -50,6 +52,10 @@ export function targetsOf(field: string, value: Given<readonly string[]>): strin
   const lines = targetLines(value);
   const text = textOf(field, lines.join('\n'), textLength);
   const line = malformedTarget(lines);
-  if (line !== undefined) throw invalidInput(`${field}.${value.findIndex((entry) => targetLines([entry]).includes(line))}`, `"${line.slice(0, 100)}" is not host:port`, { line: line.slice(0, 100) });
+  if (line !== undefined) {
+    throw invalidInput(`${field}.${value.findIndex((entry) => targetLines([entry]).includes(line))}`, `"${line.slice(0, 100)}" is not host:port`, {
+      line: line.slice(0, 100),
+    });
+  }
   return text;
 }

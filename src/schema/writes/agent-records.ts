@@ -116,7 +116,12 @@ class Records {
       // A tunnel with an assigned port keeps it.
       // If the agent declares no password, the generated one is kept.
       const declared = entry.tunnel satisfies Record<DeclaredFields<typeof columnsOfTunnel>, unknown>;
-      const input = { ...declared, password: entry.tunnel.password || undefined, ...(id !== undefined && entry.tunnel.port === 0 && { port: undefined }), clientId: this.#clientId };
+      const input = {
+        ...declared,
+        password: entry.tunnel.password || undefined,
+        ...(id !== undefined && entry.tunnel.port === 0 && { port: undefined }),
+        clientId: this.#clientId,
+      };
       return id === undefined ? createTunnel(this.#context, problems, input, true) : updateTunnel(this.#context, problems, id, input, true);
     }
     const { host, platformDomainId, ...rest } = entry.host satisfies Record<DeclaredFields<typeof columnsOfHost>, unknown>;

@@ -34,22 +34,24 @@ type Action<Row> =
   | { readonly action: 'delete'; readonly before: Row };
 
 /** A change: the rows before and after, its author and time. All changes are stored except attempts, lockouts and visitors' connections. */
-export type Change = { readonly caller: Author; readonly at: Date } & (
-  | { readonly resource: 'client' } & Resettable & Action<ClientWithOwner>
-  /** `lease` holds the port of a listener that must be reopened. */
-  | { readonly resource: 'tunnel'; readonly lease?: PortLease } & Resettable & Action<Tunnel>
-  | { readonly resource: 'host' } & Resettable & Action<Host>
-  /** `clients`: the clients whose state changes with the user's, after the change. */
-  | { readonly resource: 'user'; readonly clients: readonly ClientWithOwner[] } & Action<User>
-  | { readonly resource: 'apiToken' } & Action<ApiToken>
-  | { readonly resource: 'globalSettings' } & Action<GlobalState>
-  /** A login, a logout. */
-  | { readonly resource: 'session' } & Action<AuditedSession>
-  | { readonly resource: 'lockout' } & Action<Lockout>
-  /** A visitor's connection, closed by a caller. */
-  | { readonly resource: 'connection'; readonly action: 'delete'; readonly before: ConnectionState }
-  | { readonly resource: 'failedAttempt'; readonly action: 'create'; readonly after: FailedAttempt }
-);
+export type Change =
+  & { readonly caller: Author; readonly at: Date }
+  & (
+    | { readonly resource: 'client' } & Resettable & Action<ClientWithOwner>
+    /** `lease` holds the port of a listener that must be reopened. */
+    | { readonly resource: 'tunnel'; readonly lease?: PortLease } & Resettable & Action<Tunnel>
+    | { readonly resource: 'host' } & Resettable & Action<Host>
+    /** `clients`: the clients whose state changes with the user's, after the change. */
+    | { readonly resource: 'user'; readonly clients: readonly ClientWithOwner[] } & Action<User>
+    | { readonly resource: 'apiToken' } & Action<ApiToken>
+    | { readonly resource: 'globalSettings' } & Action<GlobalState>
+    /** A login, a logout. */
+    | { readonly resource: 'session' } & Action<AuditedSession>
+    | { readonly resource: 'lockout' } & Action<Lockout>
+    /** A visitor's connection, closed by a caller. */
+    | { readonly resource: 'connection'; readonly action: 'delete'; readonly before: ConnectionState }
+    | { readonly resource: 'failedAttempt'; readonly action: 'create'; readonly after: FailedAttempt }
+  );
 
 /** A change as a write reports it; the path of writes adds author and time. */
 export type MadeChange = ChangeOf<Change>;

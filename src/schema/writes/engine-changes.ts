@@ -13,7 +13,16 @@ import { stored } from '../values/stored.ts';
 export function wantedClient(row: Omit<StoredClient, keyof CountedBytes>): WantedClient {
   const { id, vkey, basicUser, basicPassword, crypt, compress, configAllowed, maxConnections, ipWhite, ipWhitePassword } = row;
   return {
-    id, vkey, basicUser, basicPassword, crypt, compress, configAllowed, maxConnections, ipWhite, ipWhitePassword,
+    id,
+    vkey,
+    basicUser,
+    basicPassword,
+    crypt,
+    compress,
+    configAllowed,
+    maxConnections,
+    ipWhite,
+    ipWhitePassword,
     enabled: row.enabled && (row.user?.enabled ?? true),
     expiresAt: effectiveExpiry(row.expiresAt, row.user?.expiresAt)?.getTime() ?? null,
     // KiB/s and MiB (contract 1).
@@ -28,7 +37,16 @@ export function wantedClient(row: Omit<StoredClient, keyof CountedBytes>): Wante
 export function wantedTunnel(row: Omit<StoredTunnel, keyof CountedBytes>): WantedTunnel {
   const { id, clientId, mode, enabled, port, serverIp, localProxy, password, localPath, stripPrefix } = row;
   return {
-    id, clientId, mode, enabled, port, serverIp, localProxy, password, localPath, stripPrefix,
+    id,
+    clientId,
+    mode,
+    enabled,
+    port,
+    serverIp,
+    localProxy,
+    password,
+    localPath,
+    stripPrefix,
     targets: dialTargets(row.target),
     proxyProtocol: stored(proxyProtocols, row.proxyProtocol),
   };
@@ -38,7 +56,16 @@ export function wantedTunnel(row: Omit<StoredTunnel, keyof CountedBytes>): Wante
 function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
   const { id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin } = row;
   return {
-    id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin,
+    id,
+    clientId,
+    host,
+    location,
+    enabled,
+    localProxy,
+    hostChange,
+    autoHttps,
+    acme,
+    namedByAdmin,
     scheme: stored(ruleSchemes, row.scheme),
     targets: dialTargets(row.target),
     headers: targetLines([row.headerChange]),
@@ -67,25 +94,35 @@ export function applyToEngine(engine: EngineFace): ChangeListener {
 
 /** Empty = the change doesn't affect the engine */
 function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
-  if ('reset' in change && change.reset !== undefined && change.action === 'update') return [{ kind: 'trafficReset', of: change.resource, id: change.after.id, ...change.reset }];
+  if ('reset' in change && change.reset !== undefined && change.action === 'update') {
+    return [{ kind: 'trafficReset', of: change.resource, id: change.after.id, ...change.reset }];
+  }
   switch (change.resource) {
     case 'client':
-      return [change.action === 'delete'
-        ? { kind: 'clientRemoved', id: change.before.id }
-        : { kind: 'client', client: wantedClient(change.after) }];
+      return [
+        change.action === 'delete'
+          ? { kind: 'clientRemoved', id: change.before.id }
+          : { kind: 'client', client: wantedClient(change.after) },
+      ];
     case 'tunnel':
-      return [change.action === 'delete'
-        ? { kind: 'tunnelRemoved', id: change.before.id }
-        : { kind: 'tunnel', tunnel: wantedTunnel(change.after), lease: change.lease }];
-    case 'user': return change.clients.map((client) => ({ kind: 'client', client: wantedClient(client) }));
+      return [
+        change.action === 'delete'
+          ? { kind: 'tunnelRemoved', id: change.before.id }
+          : { kind: 'tunnel', tunnel: wantedTunnel(change.after), lease: change.lease },
+      ];
+    case 'user':
+      return change.clients.map((client) => ({ kind: 'client', client: wantedClient(client) }));
     case 'globalSettings':
-      return change.action === 'delete' ? [] : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }, { kind: 'serverName', name: hostOfUrl(change.after.serverUrl) }];
+      return change.action === 'delete'
+        ? []
+        : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }, { kind: 'serverName', name: hostOfUrl(change.after.serverUrl) }];
     case 'host':
       return [change.action === 'delete' ? { kind: 'hostRemoved', id: change.before.id } : { kind: 'host', host: wantedHost(change.after) }];
     case 'apiToken':
     case 'session':
     case 'connection':
     case 'lockout':
-    case 'failedAttempt': return [];
+    case 'failedAttempt':
+      return [];
   }
 }

@@ -21,7 +21,13 @@ function expireUser(writes: Services['writes'], at: Date): Promise<boolean> {
     if (before === null) return false;
     await tx.client.updateMany({ where: { userId: before.id, expired: false }, data: { expired: true } });
     const after = await tx.user.update({ where: { id: before.id }, data: { expired: true } });
-    changed({ resource: 'user', action: 'update', before, after, clients: await tx.client.findMany({ where: { userId: before.id }, include: { user: true } }) });
+    changed({
+      resource: 'user',
+      action: 'update',
+      before,
+      after,
+      clients: await tx.client.findMany({ where: { userId: before.id }, include: { user: true } }),
+    });
     return true;
   });
 }

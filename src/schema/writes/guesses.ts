@@ -9,7 +9,9 @@ import type { Writes } from './writes.ts';
 const perHour = { allowed: 100, windowMs: 3_600_000, sources: 2 };
 
 /** Publishes wrong guesses and lockouts like other changes, so that they are in the audit log. @param now ms since the epoch */
-export function tellOfGuesses({ attempts, writes, log, now }: { readonly attempts: Attempts; readonly writes: Writes; readonly log: Logger; readonly now: () => number }): void {
+export function tellOfGuesses(
+  { attempts, writes, log, now }: { readonly attempts: Attempts; readonly writes: Writes; readonly log: Logger; readonly now: () => number },
+): void {
   const logged = new FailureLimit(perHour);
   attempts.watch((suspicion) => {
     const { news, credential, address } = suspicion;
@@ -18,7 +20,9 @@ export function tellOfGuesses({ attempts, writes, log, now }: { readonly attempt
     logged.add(news, now());
     // Not awaited, so that its duration reveals nothing to the caller.
     const author: Author = { kind: 'anonymous', address };
-    writes.run(author, async (_tx, changed) => changed(changeOf(suspicion)), { background: true }).catch((error: unknown) => log.error(failureNote(error), 'a wrong guess could not be stored in the audit log'));
+    writes.run(author, async (_tx, changed) => changed(changeOf(suspicion)), { background: true }).catch((error: unknown) =>
+      log.error(failureNote(error), 'a wrong guess could not be stored in the audit log')
+    );
   });
 }
 

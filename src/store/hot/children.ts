@@ -22,7 +22,10 @@ export type ChildRows = Pick<TableRows, 'Client' | 'Tunnel' | 'Host'>;
  * @throws {RowsTooLongError} if they have more text than a page may have
  */
 export function childrenOf<Table extends keyof ChildRows>(
-  reader: HotReader, table: Table, { parentIds, offset, limit, mostRows }: ChildrenQuery): Promise<Array<ChildRows[Table]>> {
+  reader: HotReader,
+  table: Table,
+  { parentIds, offset, limit, mostRows }: ChildrenQuery,
+): Promise<Array<ChildRows[Table]>> {
   const parent = table === 'Client' ? 'userId' : 'clientId';
   const binder = new Binder(reader.dialect);
   const sqlite = reader.dialect === 'sqlite';
@@ -30,8 +33,12 @@ export function childrenOf<Table extends keyof ChildRows>(
   const one = sqlite ? 'p.value' : 'p.value::int';
   // The index is read only up to the end of each parent's range: a client may have tens of thousands of tunnels.
   const range = (columns: string) =>
-    `SELECT ${columns} FROM "${table}" WHERE "${parent}" = ${one} ORDER BY id LIMIT ${binder.bind(limit ?? (sqlite ? -1 : null))} OFFSET ${binder.bind(offset)}`;
-  const from = sqlite ? `json_each(${parents}) AS p JOIN "${table}" t ON t.id IN (${range('id')})` : `json_array_elements_text(${parents}::json) AS p(value) CROSS JOIN LATERAL (${range('*')}) AS t`;
+    `SELECT ${columns} FROM "${table}" WHERE "${parent}" = ${one} ORDER BY id LIMIT ${binder.bind(limit ?? (sqlite ? -1 : null))} OFFSET ${
+      binder.bind(offset)
+    }`;
+  const from = sqlite
+    ? `json_each(${parents}) AS p JOIN "${table}" t ON t.id IN (${range('id')})`
+    : `json_array_elements_text(${parents}::json) AS p(value) CROSS JOIN LATERAL (${range('*')}) AS t`;
   const bounded = isBounded({ offset, limit: limit === undefined ? undefined : limit * parentIds.length });
   const most = mostRows === undefined ? '' : ` LIMIT ${binder.bind(mostRows)}`;
   return reader.rows({ text: `SELECT t.* FROM ${from} ORDER BY t.id${most}`, values: binder.values, bounded, most: pageBytes });

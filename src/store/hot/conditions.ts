@@ -60,12 +60,16 @@ const mebibyte = 1024 * 1024;
 /** undefined = none. */
 export function clientConditions({ connected, enabled, owned, expiresBefore, usageAbove }: ClientConditions): readonly Condition[] | undefined {
   return given(
-    is('"connected"', connected), is(working, enabled), is('"userId" IS NOT NULL', owned),
+    is('"connected"', connected),
+    is(working, enabled),
+    is('"userId" IS NOT NULL', owned),
     expiresBefore && {
-      sql: '"expiresAt" < ? OR EXISTS (SELECT 1 FROM "User" WHERE "User"."id" = "Client"."userId" AND "User"."expiresAt" < ?)', values: [storedTime(expiresBefore), storedTime(expiresBefore)],
+      sql: '"expiresAt" < ? OR EXISTS (SELECT 1 FROM "User" WHERE "User"."id" = "Client"."userId" AND "User"."expiresAt" < ?)',
+      values: [storedTime(expiresBefore), storedTime(expiresBefore)],
     },
     usageAbove === undefined ? undefined : {
-      sql: `${above(`${real('"inletBytes"')} + ${real('"exportBytes"')}`, 'flowLimit')} OR ${above(real('"tunnelCount"'), 'maxTunnels')}`, values: [usageAbove * mebibyte, usageAbove],
+      sql: `${above(`${real('"inletBytes"')} + ${real('"exportBytes"')}`, 'flowLimit')} OR ${above(real('"tunnelCount"'), 'maxTunnels')}`,
+      values: [usageAbove * mebibyte, usageAbove],
     },
   );
 }
@@ -78,16 +82,24 @@ export function tunnelConditions({ connected, enabled, running, owned }: TunnelC
 /** undefined = none. */
 export function hostConditions({ connected, enabled, scheme, platform, platformDomainId, owned, ids }: HostConditions): readonly Condition[] | undefined {
   return given(
-    is('"clientOnline"', connected), is('"enabled"', enabled), equal('"scheme"', scheme), is('"platformDomainId" IS NOT NULL', platform), equal('"platformDomainId"', platformDomainId),
-    is('"ownerId" IS NOT NULL', owned), ids && { ids },
+    is('"clientOnline"', connected),
+    is('"enabled"', enabled),
+    equal('"scheme"', scheme),
+    is('"platformDomainId" IS NOT NULL', platform),
+    equal('"platformDomainId"', platformDomainId),
+    is('"ownerId" IS NOT NULL', owned),
+    ids && { ids },
   );
 }
 
 /** undefined = none. */
 export function userConditions({ enabled, expiresBefore, usageAbove }: UserConditions): readonly Condition[] | undefined {
   return given(
-    is(working, enabled), expiresBefore && { sql: '"expiresAt" < ?', values: [storedTime(expiresBefore)] },
-    usageAbove === undefined ? undefined : { sql: `${above(real('"clientCount"'), 'maxClients')} OR ${above(real('"tunnelCount"'), 'maxTunnels')}`, values: [usageAbove, usageAbove] },
+    is(working, enabled),
+    expiresBefore && { sql: '"expiresAt" < ?', values: [storedTime(expiresBefore)] },
+    usageAbove === undefined
+      ? undefined
+      : { sql: `${above(real('"clientCount"'), 'maxClients')} OR ${above(real('"tunnelCount"'), 'maxTunnels')}`, values: [usageAbove, usageAbove] },
   );
 }
 

@@ -44,9 +44,18 @@ const batchSize = 2000;
  * meantime are skipped. The cost is proportional to the rows in the batch.
  * @param at ms since the epoch @param isCurrent called in the transaction; rows that are not current are skipped
  */
-export async function saveCounters(transaction: RunTransaction, dialect: Dialect, { clients, tunnels, hosts }: CounterBatch, at: number, isCurrent: IsCurrent = () => true): Promise<void> {
+export async function saveCounters(
+  transaction: RunTransaction,
+  dialect: Dialect,
+  { clients, tunnels, hosts }: CounterBatch,
+  at: number,
+  isCurrent: IsCurrent = () => true,
+): Promise<void> {
   if (clients.length === 0 && tunnels.length === 0 && hosts.length === 0) return;
-  const clientRows = clients.map(({ lastOnlineAt, ...client }) => ({ ...client, lastOnlineAt: lastOnlineAt === null ? null : storedTime(new Date(lastOnlineAt)) }));
+  const clientRows = clients.map(({ lastOnlineAt, ...client }) => ({
+    ...client,
+    lastOnlineAt: lastOnlineAt === null ? null : storedTime(new Date(lastOnlineAt)),
+  }));
   await transaction(async (tx) => {
     for (const rows of inBatches(clientRows.filter(({ id }) => isCurrent('client', id)))) {
       await addTraffic(tx, dialect, ['client', 'user'], rows, at);
@@ -69,7 +78,10 @@ const lockAllTables = `LOCK TABLE ${Object.values(Prisma.ModelName).map((name) =
 /**
  * Sorts a megabyte with 64 KB of memory, for which PostgreSQL needs room on its disk. A small change alone may fit in pages that it already has.
  */
-const useDisk = ["SET LOCAL work_mem = '64kB'", "SELECT count(*) FROM (SELECT repeat(md5(n::text), 4) AS text FROM generate_series(1, 8192) AS n ORDER BY text OFFSET 1) AS sorted"];
+const useDisk = [
+  "SET LOCAL work_mem = '64kB'",
+  'SELECT count(*) FROM (SELECT repeat(md5(n::text), 4) AS text FROM generate_series(1, 8192) AS n ORDER BY text OFFSET 1) AS sorted',
+];
 
 /**
  * Makes a write without effect. It changes a value and restores it: SQLite skips a row that stays the same, so a full disk would go unnoticed.
@@ -77,7 +89,7 @@ const useDisk = ["SET LOCAL work_mem = '64kB'", "SELECT count(*) FROM (SELECT re
  */
 export async function tryWrite(transaction: RunTransaction, dialect: Dialect): Promise<void> {
   await transaction(async (tx) => {
-    if (dialect === 'postgresql') for (const statement of [lockAllTables, ...useDisk]) await tx.$executeRawUnsafe(statement);
+    if (dialect === 'postgresql') { for (const statement of [lockAllTables, ...useDisk]) await tx.$executeRawUnsafe(statement); }
     for (const change of ['+ 1', '- 1']) await tx.$executeRawUnsafe(`UPDATE "Total" SET value = value ${change} WHERE name = 'users'`);
   });
 }
@@ -102,7 +114,8 @@ const clientSet = `"connected" = n."connected", "rate" = n."rate", "inletBytes" 
   "agentVersion" = coalesce(nullif(n.version, ''), c."agentVersion")`;
 
 const clientUpdate: Record<Dialect, string> = {
-  sqlite: `UPDATE "Client" AS c SET ${clientSet} FROM (SELECT value ->> 'id' AS id, value ->> 'connected' AS connected, value ->> 'rate' AS rate, value ->> 'address' AS address,
+  sqlite:
+    `UPDATE "Client" AS c SET ${clientSet} FROM (SELECT value ->> 'id' AS id, value ->> 'connected' AS connected, value ->> 'rate' AS rate, value ->> 'address' AS address,
     value ->> 'localAddress' AS "localAddress", value ->> 'version' AS version, value ->> 'inletBytes' AS "inletBytes",
     value ->> 'exportBytes' AS "exportBytes", value ->> 'lastOnlineAt' AS "lastOnlineAt" FROM json_each(?)) AS n WHERE c.id = n.id`,
   postgresql: `UPDATE "Client" AS c SET ${clientSet} FROM jsonb_to_recordset($1::jsonb) AS n(id int, connected boolean, rate bigint, address text,

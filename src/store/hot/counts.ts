@@ -19,7 +19,12 @@ export interface Counts {
 
 /** Conditions, each answered by an index: of lists, and of the migrations 0011_state_counts and 0012_never_seen. */
 const states = {
-  connected: '"connected" = true', disabled: 'NOT "enabled"', expired: '"expired" = true', running: '"running" = true', neverSeen: '"lastOnlineAt" IS NULL', online: '"clientOnline" = true',
+  connected: '"connected" = true',
+  disabled: 'NOT "enabled"',
+  expired: '"expired" = true',
+  running: '"running" = true',
+  neverSeen: '"lastOnlineAt" IS NULL',
+  online: '"clientOnline" = true',
   onlineButDisabled: 'NOT "enabled" AND "clientOnline"',
 } as const;
 
@@ -36,8 +41,16 @@ export async function countsOf(reader: HotReader, scope: CountScope): Promise<Co
   const allRecords = scope.ownerId === undefined && scope.clientId === undefined;
   const kept = allRecords ? await keptTotals(reader) : undefined;
   const [clients, connected, neverSeen, disabled, expired, running, hosts, disabledHosts, onlineHosts, onlineButDisabled, byMode, users] = await Promise.all([
-    kept?.get('clients') ?? count('Client'), count('Client', 'connected'), count('Client', 'neverSeen'), count('Client', 'disabled'), count('Client', 'expired'),
-    count('Tunnel', 'running'), kept?.get('hosts') ?? count('Host'), count('Host', 'disabled'), count('Host', 'online'), count('Host', 'onlineButDisabled'),
+    kept?.get('clients') ?? count('Client'),
+    count('Client', 'connected'),
+    count('Client', 'neverSeen'),
+    count('Client', 'disabled'),
+    count('Client', 'expired'),
+    count('Tunnel', 'running'),
+    kept?.get('hosts') ?? count('Host'),
+    count('Host', 'disabled'),
+    count('Host', 'online'),
+    count('Host', 'onlineButDisabled'),
     kept ? modesOf(kept) : tunnelModes(reader, scope),
     allRecords ? Promise.all([count('User', 'disabled'), count('User', 'expired')]) : null,
   ]);
@@ -59,7 +72,10 @@ export function countQuery({ dialect }: Pick<HotReader, 'dialect'>, table: Count
 
 function whose(binder: Binder, table: Counted, { ownerId, clientId }: CountScope): string[] {
   const [owner, client] = table === 'Client' ? ['userId', 'id'] : ['ownerId', 'clientId'];
-  return [...(ownerId === undefined ? [] : [`"${owner}" = ${binder.bind(ownerId)}`]), ...(clientId === undefined ? [] : [`"${client}" = ${binder.bind(clientId)}`])];
+  return [
+    ...(ownerId === undefined ? [] : [`"${owner}" = ${binder.bind(ownerId)}`]),
+    ...(clientId === undefined ? [] : [`"${client}" = ${binder.bind(clientId)}`]),
+  ];
 }
 
 async function keptTotals(reader: HotReader): Promise<ReadonlyMap<string, number>> {

@@ -43,7 +43,10 @@ export async function loadEngineState(reader: HotReader): Promise<EngineState> {
   for await (const row of allRows<Tunnel>(reader, 'SELECT t.* FROM "Tunnel" t', 't')) tunnels.push({ ...row, ...numbers(row) });
   const hosts: StoredHost[] = [];
   for await (const row of allRows<Host>(reader, 'SELECT h.* FROM "Host" h', 'h')) hosts.push({ ...row, ...numbers(row) });
-  const [settings = { blackIpList: '', serverUrl: '' }] = await reader.rows<Pick<EngineState, 'blackIpList' | 'serverUrl'>>({ text: 'SELECT "blackIpList", "serverUrl" FROM "GlobalSettings"', values: [] });
+  const [settings = { blackIpList: '', serverUrl: '' }] = await reader.rows<Pick<EngineState, 'blackIpList' | 'serverUrl'>>({
+    text: 'SELECT "blackIpList", "serverUrl" FROM "GlobalSettings"',
+    values: [],
+  });
   return { clients, tunnels, hosts, ...settings };
 }
 

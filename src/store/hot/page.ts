@@ -70,8 +70,7 @@ export const working: SqlExpression = () => '("enabled" AND NOT "expired")';
  * Sorts text without regard to case, the same way on both databases: byte by byte. Only the beginning counts, as an index
  * on PostgreSQL has to fit a page. The migrations' indexes repeat this expression.
  */
-export const folded = (column: string): SqlExpression => (dialect) =>
-  `lower(substr("${column}", 1, 200))${dialect === 'sqlite' ? '' : ' COLLATE "C"'}`;
+export const folded = (column: string): SqlExpression => (dialect) => `lower(substr("${column}", 1, 200))${dialect === 'sqlite' ? '' : ' COLLATE "C"'}`;
 
 /**
  * Reads a page and the list's total. A page with more text than allowed ({@link pageBytes}) is refused before it is read. Without a search, the cost is
@@ -81,7 +80,11 @@ export const folded = (column: string): SqlExpression => (dialect) =>
  * @throws {RowsTooLongError}
  */
 export async function readPage<Row extends { readonly id: number }, Order extends string>(
-  reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>, most = pageBytes): Promise<Page<Row>> {
+  reader: HotReader,
+  source: PageSource<Order>,
+  query: PageQuery<Order>,
+  most = pageBytes,
+): Promise<Page<Row>> {
   // PostgreSQL can't store this character and refuses to look for it.
   if (query.search?.includes('\0')) return { rows: [], total: 0 };
   if (scans(query)) {
@@ -100,15 +103,23 @@ export function scans({ search, conditions }: { readonly search?: string; readon
 /** The ids of the requested page of a search's results, in the order of the list. */
 async function found<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Found> {
   const { desc = false, offset, limit } = query;
-  if (query.orderBy === undefined || query.orderBy === 'ID') return reader.search(searchOf(source, query, { desc, offset, ...(limit !== undefined && { limit }) }));
+  if (query.orderBy === undefined || query.orderBy === 'ID') {
+    return reader.search(searchOf(source, query, { desc, offset, ...(limit !== undefined && { limit }) }));
+  }
   const { ids, total } = await reader.search(searchOf(source, query));
   if (total === 0 || limit === 0) return { ids: new Int32Array(), total };
   const binder = new Binder(reader.dialect);
-  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, Array.from(ids))}) ORDER BY ${orderOf(reader.dialect, source, query)}${limitSql(binder, query)}`;
+  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, Array.from(ids))}) ORDER BY ${orderOf(reader.dialect, source, query)}${
+    limitSql(binder, query)
+  }`;
   return { ids: Int32Array.from(await reader.rows<{ id: number }>({ text, values: binder.values }), ({ id }) => id), total };
 }
 
-function searchOf<Order extends string>({ table, where }: PageSource<Order>, { search = '', withoutSecrets = false, conditions }: PageQuery<Order>, range?: PageRange): Search {
+function searchOf<Order extends string>(
+  { table, where }: PageSource<Order>,
+  { search = '', withoutSecrets = false, conditions }: PageQuery<Order>,
+  range?: PageRange,
+): Search {
   return { table, text: search, withoutSecrets, where, ...(conditions && { conditions }), ...(range && { range }) };
 }
 
@@ -127,7 +138,10 @@ const pagesRows = 100;
  * pages, only the ids are in memory, and no connection or snapshot is open. Rows with much text are read in smaller pages.
  */
 export async function* readPages<Row extends { readonly id: number }, Order extends string>(
-  reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): AsyncGenerator<Page<Row>, void, undefined> {
+  reader: HotReader,
+  source: PageSource<Order>,
+  query: PageQuery<Order>,
+): AsyncGenerator<Page<Row>, void, undefined> {
   if ((query.limit !== undefined && query.limit <= pagesRows) || query.search?.includes('\0')) {
     const page = await unlessTooLong(readPage<Row, Order>(reader, source, query, partBytes));
     if (page) return yield page;
@@ -143,7 +157,13 @@ export async function* readPages<Row extends { readonly id: number }, Order exte
 }
 
 /** Reads rows by their ids as one page, or as several if they have too much text for one. A single row may have any amount. */
-async function* parts<Row extends { readonly id: number }>(reader: HotReader, table: string, ids: readonly number[], total: number, short?: true): AsyncGenerator<Page<Row>, void, undefined> {
+async function* parts<Row extends { readonly id: number }>(
+  reader: HotReader,
+  table: string,
+  ids: readonly number[],
+  total: number,
+  short?: true,
+): AsyncGenerator<Page<Row>, void, undefined> {
   const rows = await unlessTooLong(rowsOf<Row>(reader, table, ids, ids.length === 1 ? undefined : partBytes));
   if (rows) return yield { rows, total, ...(short && { short }) };
   const half = Math.ceil(ids.length / 2);

@@ -80,7 +80,9 @@ export class PostgresqlReader implements HotReader {
   }
 
   #index(): WorkerLink<IndexRequest> {
-    return this.#worker ??= new WorkerLink('', 'index', () => { this.#worker = undefined; });
+    return this.#worker ??= new WorkerLink('', 'index', () => {
+      this.#worker = undefined;
+    });
   }
 
   /** Updates the worker's copy of a table. This thread forwards the texts without parsing them. @returns the worker that was updated */
@@ -117,7 +119,11 @@ export class PostgresqlReader implements HotReader {
 }
 
 /** Runs a query, and closes its connection when the rows exceed the limit for text: the unread rest could be hundreds of megabytes. */
-async function bounded(pool: pg.Pool, query: { readonly name: string; readonly text: string; readonly values: HotQuery['values'][number][] }, most: number): Promise<pg.QueryResult> {
+async function bounded(
+  pool: pg.Pool,
+  query: { readonly name: string; readonly text: string; readonly values: HotQuery['values'][number][] },
+  most: number,
+): Promise<pg.QueryResult> {
   const client = await pool.connect();
   // The query fails with the same error. Without a listener, it would end the process.
   const lost = () => {};

@@ -81,7 +81,9 @@ export class SqliteReader implements HotReader {
   }
 
   #reading(): WorkerLink<ReaderRequest> {
-    return this.#worker ??= new WorkerLink(this.#file, 'reader', () => { this.#worker = undefined; });
+    return this.#worker ??= new WorkerLink(this.#file, 'reader', () => {
+      this.#worker = undefined;
+    });
   }
 
   /** undefined = the texts are too long, or the file is locked, which in WAL mode it hardly ever is for readers. */
@@ -108,7 +110,7 @@ export class SqliteReader implements HotReader {
       throw error instanceof StatementError && error.failure.tooLong ? new RowsTooLongError() : error;
     });
     const rows: Row[] = [];
-    for (let part = first; ; part = await worker.ask('next', part[2])) {
+    for (let part = first;; part = await worker.ask('next', part[2])) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker made it of arrays
       for (const row of decode(first[0], JSON.parse(part[1]) as HotStored[][])) rows.push(row);
       if (part[2] === 0) return rows;

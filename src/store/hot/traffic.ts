@@ -28,7 +28,13 @@ interface Counted {
  * so that writing a batch twice counts it once.
  * @param at ms since the epoch
  */
-export async function addTraffic(tx: Transaction, dialect: Dialect, resources: readonly TrafficResource[], counted: readonly Counted[], at: number): Promise<void> {
+export async function addTraffic(
+  tx: Transaction,
+  dialect: Dialect,
+  resources: readonly TrafficResource[],
+  counted: readonly Counted[],
+  at: number,
+): Promise<void> {
   const rows = JSON.stringify(counted.map(({ id, inletBytes, exportBytes }) => ({ id, inletBytes, exportBytes })));
   const buckets = [bucketAt('minute', at), bucketAt('hour', at), bucketAt('day', at)];
   for (const resource of resources) await tx.$executeRawUnsafe(addition(dialect, resource), rows, ...buckets);

@@ -50,7 +50,9 @@ export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): Page
     indexed: (order = 'ID') => order === 'ID' || (clientId === undefined && (ownerId === undefined || (ownerId !== null && mode === undefined))),
     total(binder) {
       if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = ${binder.bind(tunnelTotal(mode))}`;
-      if (mode === undefined && ownerId === undefined) return `SELECT "tunnelCount" - "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;
+      if (mode === undefined && ownerId === undefined) {
+        return `SELECT "tunnelCount" - "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;
+      }
       if (mode === undefined && clientId === undefined && ownerId !== null) {
         return `SELECT "tunnelCount" - "hostCount" AS total FROM "User" WHERE id = ${binder.bind(ownerId ?? null)}`;
       }

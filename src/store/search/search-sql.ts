@@ -22,7 +22,10 @@ export function searchSql(dialect: Dialect, { table, text, withoutSecrets, where
   const filter = Object.entries(where).map(([column, value]) => equals(binder, column, value));
   if (among !== undefined) filter.push(`id IN (${idsOf(binder, Array.from(among))})`);
   if (dialect === 'postgresql') {
-    return { text: `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM "${table}" WHERE ${[...filter, found].join(' AND ')}`, values: binder.values };
+    return {
+      text: `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM "${table}" WHERE ${[...filter, found].join(' AND ')}`,
+      values: binder.values,
+    };
   }
   const part = `SELECT id, (${found}) AS found FROM "${table}" WHERE ${[...filter, 'id > ?'].join(' AND ')} ORDER BY id LIMIT ?`;
   // As text, to avoid JSON inside JSON.
@@ -56,10 +59,23 @@ export function rowsSql(dialect: Dialect, table: SearchedTable, segment: number)
   const binder = new Binder(dialect);
   const texts = [...open, ...secret];
   const long = `${texts.map((column) => `length("${column}")`).join(' + ')} > ${LONG_CHARACTERS}`;
-  const columns = ['id', `CASE WHEN ${long} THEN 1 ELSE 0 END AS long`, ...texts.map((column) => `CASE WHEN ${long} THEN '' ELSE "${column}" END AS "the ${column}"`),
-    ...numbers.map((column) => `"${column}" AS "number ${column}"`), ...filters.map((column) => `"${column}" AS "by ${column}"`)];
-  const rows = `SELECT ${columns.join(', ')} FROM "${table}" WHERE id BETWEEN ${binder.bind(segment * 2 ** SEGMENT_BITS)} AND ${binder.bind((segment + 1) * 2 ** SEGMENT_BITS - 1)} ORDER BY id`;
+  const columns = [
+    'id',
+    `CASE WHEN ${long} THEN 1 ELSE 0 END AS long`,
+    ...texts.map((column) => `CASE WHEN ${long} THEN '' ELSE "${column}" END AS "the ${column}"`),
+    ...numbers.map((column) => `"${column}" AS "number ${column}"`),
+    ...filters.map((column) => `"${column}" AS "by ${column}"`),
+  ];
+  const rows = `SELECT ${columns.join(', ')} FROM "${table}" WHERE id BETWEEN ${binder.bind(segment * 2 ** SEGMENT_BITS)} AND ${
+    binder.bind((segment + 1) * 2 ** SEGMENT_BITS - 1)
+  } ORDER BY id`;
   if (dialect === 'sqlite') return { text: rows, values: binder.values };
-  const names = ['id', 'long', ...texts.map((column) => `"the ${column}"`), ...numbers.map((column) => `"number ${column}"`), ...filters.map((column) => `"by ${column}"`)];
+  const names = [
+    'id',
+    'long',
+    ...texts.map((column) => `"the ${column}"`),
+    ...numbers.map((column) => `"number ${column}"`),
+    ...filters.map((column) => `"by ${column}"`),
+  ];
   return { text: `SELECT coalesce(json_agg(json_build_array(${names.join(', ')})), '[]')::text AS json FROM (${rows}) AS r`, values: binder.values };
 }

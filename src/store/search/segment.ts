@@ -105,7 +105,8 @@ export class Segment {
     });
     this.#filters = new Filters(filters, short, column);
     this.#longFilters = new Filters(filters, long, column);
-    this.bytes = 500 + 2 * (this.#open.length + this.#secret.length) + (24 + 8 * (numbers.length + filters.length)) * short.length + (12 + 8 * filters.length) * long.length;
+    this.bytes = 500 + 2 * (this.#open.length + this.#secret.length) + (24 + 8 * (numbers.length + filters.length)) * short.length
+      + (12 + 8 * filters.length) * long.length;
   }
 
   /**
@@ -117,7 +118,7 @@ export class Segment {
     this.#open.mark(folded, hits);
     if (!withoutSecrets) this.#secret.mark(folded, hits);
     const number = numberIn(text);
-    if (number !== undefined) for (const values of this.#numbers) mark(values, number, hits);
+    if (number !== undefined) { for (const values of this.#numbers) mark(values, number, hits); }
     const listed = this.#filters.of(where);
     for (let row = hits.indexOf(1); row >= 0; row = hits.indexOf(1, row + 1)) {
       const id = this.#ids[row];

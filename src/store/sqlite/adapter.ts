@@ -63,7 +63,9 @@ class SqliteAdapter implements SqlDriverAdapter {
   }
 
   async startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    if (isolationLevel !== undefined && isolationLevel !== 'SERIALIZABLE') throw new DriverAdapterError({ kind: 'InvalidIsolationLevel', level: isolationLevel });
+    if (isolationLevel !== undefined && isolationLevel !== 'SERIALIZABLE') {
+      throw new DriverAdapterError({ kind: 'InvalidIsolationLevel', level: isolationLevel });
+    }
     this.lastTransaction = new SqliteTransaction(this.#link, ++this.#lastNumber);
     return this.lastTransaction;
   }

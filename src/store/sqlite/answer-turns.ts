@@ -29,7 +29,9 @@ function hasTime(): boolean {
   const now = performance.now();
   if (since === undefined) {
     since = now;
-    setImmediate(() => { since = undefined; });
+    setImmediate(() => {
+      since = undefined;
+    });
   }
   return now - since < MOST_MS;
 }

@@ -14,13 +14,19 @@ function argument(value: unknown, type: string | undefined): SqliteValue {
   if (value instanceof Date) return time(value);
   if (typeof value !== 'string') return storable.parse(value);
   switch (type) {
-    case 'int': return Number.parseInt(value, 10);
+    case 'int':
+      return Number.parseInt(value, 10);
     case 'float':
-    case 'decimal': return Number.parseFloat(value);
-    case 'bigint': return BigInt(value);
-    case 'datetime': return time(new Date(value));
-    case 'bytes': return Buffer.from(value, 'base64');
-    default: return value;
+    case 'decimal':
+      return Number.parseFloat(value);
+    case 'bigint':
+      return BigInt(value);
+    case 'datetime':
+      return time(new Date(value));
+    case 'bytes':
+      return Buffer.from(value, 'base64');
+    default:
+      return value;
   }
 }
 

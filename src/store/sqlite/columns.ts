@@ -3,18 +3,36 @@ import type { SqliteColumn } from './binding.ts';
 
 /** Prisma's numbers for types, without its package: a database worker loads nothing of Prisma. */
 const types = {
-  Int32: 0, Int64: 1, Float: 2, Double: 3, Numeric: 4, Boolean: 5, Text: 7, Date: 8, Time: 9, DateTime: 10, Json: 11, Bytes: 13, UnknownNumber: 128,
+  Int32: 0,
+  Int64: 1,
+  Float: 2,
+  Double: 3,
+  Numeric: 4,
+  Boolean: 5,
+  Text: 7,
+  Date: 8,
+  Time: 9,
+  DateTime: 10,
+  Json: 11,
+  Bytes: 13,
+  UnknownNumber: 128,
 } as const satisfies Partial<typeof ColumnTypeEnum>;
 
 const declaredTypes = new Map<string, ColumnType>([
-  ['DECIMAL', types.Numeric], ['FLOAT', types.Float],
+  ['DECIMAL', types.Numeric],
+  ['FLOAT', types.Float],
   ...['DOUBLE', 'DOUBLE PRECISION', 'NUMERIC', 'REAL'].map((name): [string, ColumnType] => [name, types.Double]),
   ...['TINYINT', 'SMALLINT', 'MEDIUMINT', 'INT', 'INTEGER', 'SERIAL', 'INT2'].map((name): [string, ColumnType] => [name, types.Int32]),
   ...['BIGINT', 'UNSIGNED BIG INT', 'INT8'].map((name): [string, ColumnType] => [name, types.Int64]),
   ...['DATETIME', 'TIMESTAMP'].map((name): [string, ColumnType] => [name, types.DateTime]),
-  ['TIME', types.Time], ['DATE', types.Date],
-  ...['TEXT', 'CLOB', 'CHARACTER', 'VARCHAR', 'VARYING CHARACTER', 'NCHAR', 'NATIVE CHARACTER', 'NVARCHAR'].map((name): [string, ColumnType] => [name, types.Text]),
-  ['BLOB', types.Bytes], ['BOOLEAN', types.Boolean], ['JSONB', types.Json],
+  ['TIME', types.Time],
+  ['DATE', types.Date],
+  ...['TEXT', 'CLOB', 'CHARACTER', 'VARCHAR', 'VARYING CHARACTER', 'NCHAR', 'NATIVE CHARACTER', 'NVARCHAR'].map((
+    name,
+  ): [string, ColumnType] => [name, types.Text]),
+  ['BLOB', types.Bytes],
+  ['BOOLEAN', types.Boolean],
+  ['JSONB', types.Json],
 ]);
 
 /** The types of columns as declared by the tables; undefined = an expression. */

@@ -48,10 +48,13 @@ function kindOf(errcode: number, message: string): AdapterError {
       const table = columns?.[0]?.split('.').slice(0, -1).join('.');
       return { kind: 'UniqueConstraintViolation', constraint: fieldsOf(columns), table: table === '' ? undefined : table };
     }
-    case sqliteCodes.constraintNotNull: return { kind: 'NullConstraintViolation', constraint: fieldsOf(columnsOf(message)) };
+    case sqliteCodes.constraintNotNull:
+      return { kind: 'NullConstraintViolation', constraint: fieldsOf(columnsOf(message)) };
     case sqliteCodes.constraintForeignKey:
-    case sqliteCodes.constraintTrigger: return { kind: 'ForeignKeyConstraintViolation', constraint: { foreignKey: {} } };
-    default: break;
+    case sqliteCodes.constraintTrigger:
+      return { kind: 'ForeignKeyConstraintViolation', constraint: { foreignKey: {} } };
+    default:
+      break;
   }
   const missing = /^no such (table|column): (.*)|has no column named (.*)/.exec(message);
   if (missing) return missing[1] === 'table' ? { kind: 'TableDoesNotExist', table: missing[2] } : { kind: 'ColumnNotFound', column: missing[2] ?? missing[3] };

@@ -91,7 +91,10 @@ export class HotConnection {
     if (prepared.long === true) {
       if (bytesOf(firstColumn(this.#asBytes(prepared, sql), checked(values))) > MOST_PAGE) return undefined;
     } else {
-      prepared.asShortJson ??= this.#statement(`SELECT CASE WHEN ${textOf(columns)} <= ${MOST_TEXT} THEN ${arrayOf(columns)} ELSE ${textOf(columns)} END FROM (${sql})`, false);
+      prepared.asShortJson ??= this.#statement(
+        `SELECT CASE WHEN ${textOf(columns)} <= ${MOST_TEXT} THEN ${arrayOf(columns)} ELSE ${textOf(columns)} END FROM (${sql})`,
+        false,
+      );
       const texts = firstColumn(prepared.asShortJson, checked(values));
       const bytes = bytesOf(texts);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the statement makes them of arrays

@@ -7,12 +7,16 @@ import { settle, type Reply } from './reply.ts';
 export function serveIndex(index: SearchIndex, request: IndexRequest, reply: Reply): void {
   settle(reply, () => {
     switch (request[0]) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `stampsSql` makes it so
-      case 'stale': return index.stale(request[1], JSON.parse(request[2]) as Stamp[]);
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `rowsSql` makes it so
-      case 'put': return index.put(request[1], request[2], JSON.parse(request[3]) as SegmentRow[]);
-      case 'find': return index.find(request[1]);
-      case 'close': return undefined;
+      case 'stale':
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `stampsSql` makes it so
+        return index.stale(request[1], JSON.parse(request[2]) as Stamp[]);
+      case 'put':
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `rowsSql` makes it so
+        return index.put(request[1], request[2], JSON.parse(request[3]) as SegmentRow[]);
+      case 'find':
+        return index.find(request[1]);
+      case 'close':
+        return undefined;
     }
   });
 }

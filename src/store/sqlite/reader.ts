@@ -53,7 +53,8 @@ export class Reader {
         const [, search, mostMs] = request;
         return this.#searches.run(search, mostMs, reply);
       }
-      case 'close': return settle(reply, () => this.#connection.close());
+      case 'close':
+        return settle(reply, () => this.#connection.close());
     }
   }
 

@@ -95,7 +95,7 @@ export class Searches {
       const began = performance.now();
       const [count, end, ids] = looked.parse(JSON.parse(this.#connection.rows(text, [...values, last, rows]).rows[0] ?? ''));
       const took = performance.now() - began;
-      if (ids !== '[]') for (const id of idList.parse(JSON.parse(ids))) found.push(id);
+      if (ids !== '[]') { for (const id of idList.parse(JSON.parse(ids))) found.push(id); }
       if (among === undefined && (count < rows || end === null)) return found;
       last = end ?? last;
       start += rows;

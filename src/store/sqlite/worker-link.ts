@@ -39,7 +39,9 @@ export class WorkerLink<Asked extends AnyRequest> {
     this.#worker.on('message', (answer: Answer) => inTimeSlice(() => this.#answered(answer)));
     haltAtExit(this.#guard);
     let cause: unknown;
-    this.#worker.on('error', (error) => { cause = error; });
+    this.#worker.on('error', (error) => {
+      cause = error;
+    });
     this.#worker.on('exit', (code) => {
       forgetHalt(this.#guard);
       if (this.#closing) return;

@@ -56,13 +56,19 @@ export class Writer {
         const [, sql] = request;
         return this.#write(reply, () => this.#writing.database.exec(sql));
       }
-      case 'undo': return this.#transactions.run(request[1], reply, () => { this.#writing.execute('ROLLBACK TO SAVEPOINT write', []); });
-      case 'commit': return this.#transactions.commit(request[1], reply);
-      case 'rollback': return this.#transactions.rollback(request[1], reply);
-      case 'close': return this.#write(reply, () => {
-        this.#reading.close();
-        this.#writing.close();
-      });
+      case 'undo':
+        return this.#transactions.run(request[1], reply, () => {
+          this.#writing.execute('ROLLBACK TO SAVEPOINT write', []);
+        });
+      case 'commit':
+        return this.#transactions.commit(request[1], reply);
+      case 'rollback':
+        return this.#transactions.rollback(request[1], reply);
+      case 'close':
+        return this.#write(reply, () => {
+          this.#reading.close();
+          this.#writing.close();
+        });
     }
   }
 

@@ -22,7 +22,13 @@ export interface FileLimits {
   readonly connectionsCheckingInterval: number;
 }
 
-const LIMITS: FileLimits = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 30_000, idleTimeout: 120_000, connectionsCheckingInterval: 5000 };
+const LIMITS: FileLimits = {
+  headersTimeout: 15_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 30_000,
+  idleTimeout: 120_000,
+  connectionsCheckingInterval: 5000,
+};
 /** Time for a refused visitor to read the response, in ms. */
 const CLOSE_DELAY_MS = 1000;
 const MAX_HEAD = 16 * 1024;
@@ -115,7 +121,14 @@ export class FileServer {
   }
 
   /** Serves the index file, if there is one that may be served; otherwise the list of files. */
-  async #sendDirectory(site: Site, { root, path: directory }: { readonly root: string; readonly path: string }, pathname: string, below: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #sendDirectory(
+    site: Site,
+    { root, path: directory }: { readonly root: string; readonly path: string },
+    pathname: string,
+    below: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const index = await servedPath(site, await this.#realRoots(), `${below}${INDEX}`);
     if (index.kind === 'file') {
       this.#sendFile(index.path, request, response);
@@ -133,7 +146,11 @@ export class FileServer {
 
   #sendFile(file: string, request: IncomingMessage, response: ServerResponse): void {
     send(request, encodeURIComponent(path.basename(file)), { root: path.dirname(file), index: false, dotfiles: 'allow' })
-      .on('error', (error: { readonly status?: number }) => page(response, error.status ?? 500, error.status === 404 ? 'There is nothing here.' : 'The agent can not answer this.'))
+      .on(
+        'error',
+        (error: { readonly status?: number }) =>
+          page(response, error.status ?? 500, error.status === 404 ? 'There is nothing here.' : 'The agent can not answer this.'),
+      )
       .pipe(response);
   }
 

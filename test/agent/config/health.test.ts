@@ -15,13 +15,21 @@ test('an empty table is a TCP check with the defaults', () => {
 });
 
 test('an HTTP check requests / by default', () => {
-  expect(healthOf('type = "http"\ninterval = 1\ntimeout = 2\nmax_failed = 1')).toEqual({ type: 'http', intervalMs: 1000, timeoutMs: 2000, maxFailed: 1, path: '/' });
+  expect(healthOf('type = "http"\ninterval = 1\ntimeout = 2\nmax_failed = 1')).toEqual({
+    type: 'http',
+    intervalMs: 1000,
+    timeoutMs: 2000,
+    maxFailed: 1,
+    path: '/',
+  });
   expect(healthOf('type = "http"\npath = "/healthz?full=1"')).toMatchObject({ path: '/healthz?full=1' });
 });
 
 test.each(['secret', 'p2p'])('tunnels of type %s may have one, hosts too', (type) => {
   expect(healthOf('', `[tunnels.web]\ntype = "${type}"\npassword = "p"\ntargets = ["80"]`)).toMatchObject({ type: 'tcp' });
-  expect(parseAgentConfig('[hosts.a]\nhost = "a.example"\ntargets = ["80"]\nhealth = { type = "http" }')).toMatchObject({ config: { hosts: { a: { health: { path: '/' } } } } });
+  expect(parseAgentConfig('[hosts.a]\nhost = "a.example"\ntargets = ["80"]\nhealth = { type = "http" }')).toMatchObject({
+    config: { hosts: { a: { health: { path: '/' } } } },
+  });
 });
 
 test.each([

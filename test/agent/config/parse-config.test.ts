@@ -16,7 +16,7 @@ function configOf(text: string) {
   return parsed.config;
 }
 
-describe('the text of an agent\'s configuration file', () => {
+describe("the text of an agent's configuration file", () => {
   test('becomes a session, entries and visitors', () => {
     const config = configOf(`
       server = "[::1]:8024"
@@ -30,22 +30,39 @@ describe('the text of an agent\'s configuration file', () => {
       password = "p"
       listen = 5432
     `);
-    expect(config).toMatchObject({ server: { host: '::1', port: 8024 }, vkey: 'secret', tls: false, allow_files: ['files'], visitors: { db: { listen: { host: '127.0.0.1', port: 5432 } } } });
+    expect(config).toMatchObject({
+      server: { host: '::1', port: 8024 },
+      vkey: 'secret',
+      tls: false,
+      allow_files: ['files'],
+      visitors: { db: { listen: { host: '127.0.0.1', port: 5432 } } },
+    });
     expect(Object.values(config.tunnels).map(tunnelOf)).toEqual([declaredTunnelOf({ targets: ['22'] })]);
   });
 
   test.each([
     ['a TOML error, without quoting the line', 'vkey = "abc', ['a.toml:1: Invalid TOML document: unfinished string']],
-    ['unknown keys', 'serverr = "a:1"\n[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\npassword = "p"', ['a.toml:5: tunnels.a.password: only for tunnels of type secret, p2p', 'a.toml:1: serverr: unknown key']],
+    ['unknown keys', 'serverr = "a:1"\n[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\npassword = "p"', [
+      'a.toml:5: tunnels.a.password: only for tunnels of type secret, p2p',
+      'a.toml:1: serverr: unknown key',
+    ]],
     ['what is missing', '[tunnels.a]\ntype = "secret"\n', ['a.toml:1: tunnels.a.targets: is missing', 'a.toml:1: tunnels.a.password: is missing']],
     ['a wrong type', '[tunnels.a]\ntype = "ftp"', ['a.toml:2: tunnels.a.type: must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"']],
-    ['a target that is none', '[hosts.a]\nhost = "a.example"\ntargets = ["1", "nope"]', ['a.toml:3: hosts.a.targets.1: must be host:port, [IPv6]:port or a port']],
+    ['a target that is none', '[hosts.a]\nhost = "a.example"\ntargets = ["1", "nope"]', [
+      'a.toml:3: hosts.a.targets.1: must be host:port, [IPv6]:port or a port',
+    ]],
     ['a key inside an inline table', 'tunnels = { a = { type = "tcp", targets = [] } }', ['a.toml:1: tunnels.a.targets: must name at least one target']],
     ['two keys', 'vkey = "a"\nvkey_file = "b"', ['a.toml:2: vkey_file: must not be given together with vkey']],
-    ['one port of two tunnels', '[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\nport = 80\n[tunnels.b]\ntype = "socks5"\nport = 80', ['a.toml:7: tunnels.b.port: is that of tunnels.a too']],
+    ['one port of two tunnels', '[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\nport = 80\n[tunnels.b]\ntype = "socks5"\nport = 80', [
+      'a.toml:7: tunnels.b.port: is that of tunnels.a too',
+    ]],
     ['half a certificate', '[hosts.a]\nhost = "a.example"\ntargets = ["1"]\ncertificate = "a.pem"', ['a.toml:1: hosts.a.private_key: is missing']],
-    ['a name of its own below a platform domain', '[hosts.a]\nhost = "a.example"\nplatform_domain = "d"\nplatform_prefix = "a"\ntargets = ["1"]', ['a.toml:2: hosts.a.host: must not be given together with a platform domain']],
-    ['a name that nobody could read', '[tunnels."a\\nb"]\ntype = "socks5"', ['a.toml: tunnels.a?b: must be a name of 1 to 64 letters, digits, blanks, dots, - and _']],
+    ['a name of its own below a platform domain', '[hosts.a]\nhost = "a.example"\nplatform_domain = "d"\nplatform_prefix = "a"\ntargets = ["1"]', [
+      'a.toml:2: hosts.a.host: must not be given together with a platform domain',
+    ]],
+    ['a name that nobody could read', '[tunnels."a\\nb"]\ntype = "socks5"', [
+      'a.toml: tunnels.a?b: must be a name of 1 to 64 letters, digits, blanks, dots, - and _',
+    ]],
     ['a table __proto__', '[tunnels.__proto__]\ntype = "socks5"', ['a.toml: tunnels: must have no table of the name __proto__']],
   ])('%s: the field is named, with its line', (_, text, expected) => {
     expect(problems(text)).toEqual(expected);

@@ -17,20 +17,28 @@ function read(text: string, others: Readonly<Record<string, string>> = {}, given
 }
 
 test('paths count from the file, and what they name is read and watched', async () => {
-  const outcome = await read(`server = "h:1"\nvkey_file = "key"\nallow_files = ["share"]\n[tunnels.f]\ntype = "file"\nlocal_path = "share/x"\n`
-    + `[hosts.h]\nhost = "h.example"\ntargets = ["1"]\ncertificate = "cert.pem"\nprivate_key = "key.pem"\n`, { key: 'the key\n', 'cert.pem': covering.certificate, 'key.pem': covering.key });
+  const outcome = await read(
+    `server = "h:1"\nvkey_file = "key"\nallow_files = ["share"]\n[tunnels.f]\ntype = "file"\nlocal_path = "share/x"\n`
+      + `[hosts.h]\nhost = "h.example"\ntargets = ["1"]\ncertificate = "cert.pem"\nprivate_key = "key.pem"\n`,
+    { key: 'the key\n', 'cert.pem': covering.certificate, 'key.pem': covering.key },
+  );
   expect(outcome).toMatchObject({
     files: [file, ...['key', 'cert.pem', 'key.pem'].map((name) => path.join(directory, name))],
     plan: {
       session: { vkey: 'the key', allowFiles: [path.join(directory, 'share')] },
-      entries: [{ name: 'f', tunnel: { localPath: path.join(directory, 'share/x') } }, { name: 'h', host: { certificate: covering.certificate, privateKey: covering.key } }],
+      entries: [{ name: 'f', tunnel: { localPath: path.join(directory, 'share/x') } }, {
+        name: 'h',
+        host: { certificate: covering.certificate, privateKey: covering.key },
+      }],
     },
   });
 });
 
 test('flags and environment go before the file', async () => {
   const given = { server: { host: 'flag', port: 2 }, vkey: 'flag', allowFiles: ['/flag'], tls: { fingerprint: '' } };
-  expect(await read('server = "file:1"\nvkey = "file"\nallow_files = ["/file"]\n', {}, given)).toMatchObject({ plan: { session: { ...given, allowFiles: ['/flag', '/file'] } } });
+  expect(await read('server = "file:1"\nvkey = "file"\nallow_files = ["/file"]\n', {}, given)).toMatchObject({
+    plan: { session: { ...given, allowFiles: ['/flag', '/file'] } },
+  });
 });
 
 test('visitors alone need no key', async () => {
@@ -47,7 +55,11 @@ test.each([
   ['no server', 'vkey = "k"', 'server: is missing: give it here or as --server'],
   ['no key', 'server = "h:1"', 'vkey: is missing: give vkey or vkey_file, or set ADIT_VKEY'],
   ['a key that is not there', 'server = "h:1"\nvkey_file = "none"', ':2: vkey_file: ENOENT'],
-  ['a certificate without its key', 'server = "h:1"\nvkey = "k"\n[hosts.h]\nhost = "h.example"\ntargets = ["1"]\ncertificate = "cert.pem"\nprivate_key = "key.pem"', ':6: hosts.h.certificate: cannot be used: '],
+  [
+    'a certificate without its key',
+    'server = "h:1"\nvkey = "k"\n[hosts.h]\nhost = "h.example"\ntargets = ["1"]\ncertificate = "cert.pem"\nprivate_key = "key.pem"',
+    ':6: hosts.h.certificate: cannot be used: ',
+  ],
 ])('%s is a problem', async (_, text, expected) => {
   const outcome = await read(text, { 'cert.pem': covering.certificate, 'key.pem': other.key });
   const problems = 'problems' in outcome ? outcome.problems.join('\n') : '';

@@ -8,12 +8,15 @@ const http = { type: 'http', path: '/up?x=1', timeoutMs: 10_000 } as const;
 const tcp = { type: 'tcp', path: '', timeoutMs: 10_000 } as const;
 const never = new AbortController().signal;
 
-test.each([[200, ''], [204, ''], [302, ''], [399, ''], [400, 'status 400'], [404, 'status 404'], [503, 'status 503']])('a target that answers with %i: %j', async (status, problem) => {
-  const service = await startService('a');
-  service.answer(status);
-  expect(await checkTarget(http, service.address, never)).toBe(problem);
-  expect(service.requests).toEqual(['/up?x=1']);
-});
+test.each([[200, ''], [204, ''], [302, ''], [399, ''], [400, 'status 400'], [404, 'status 404'], [503, 'status 503']])(
+  'a target that answers with %i: %j',
+  async (status, problem) => {
+    const service = await startService('a');
+    service.answer(status);
+    expect(await checkTarget(http, service.address, never)).toBe(problem);
+    expect(service.requests).toEqual(['/up?x=1']);
+  },
+);
 
 test('a target that accepts connections passes a TCP check, whatever it sends; for an HTTP check that is an error', async () => {
   const closing = await startTarget((socket) => socket.end());

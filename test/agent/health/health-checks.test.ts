@@ -22,7 +22,9 @@ function startChecks(outcome: (target: string) => string | Promise<string> = () 
   const checked: Array<readonly [target: string, at: number]> = [];
   const start = Date.now();
   const checks = new HealthChecks({
-    log: log.logger, random, now: () => Date.now() - start,
+    log: log.logger,
+    random,
+    now: () => Date.now() - start,
     check: async (_how, target) => {
       checked.push([target, Date.now() - start]);
       return outcome(target);
@@ -53,7 +55,11 @@ test('a thousand targets are checked once in each interval, spread over it', asy
 
 test('a target is not checked again while a check of it is under way', async () => {
   let end: (problem: string) => void = () => undefined;
-  const { checks, checked } = startChecks(() => new Promise((resolve) => { end = resolve; }));
+  const { checks, checked } = startChecks(() =>
+    new Promise((resolve) => {
+      end = resolve;
+    })
+  );
   checks.set([named('web', 'a:1')]);
   await seconds(60);
   expect(checked).toHaveLength(1);
@@ -142,7 +148,11 @@ test('the state is reported to the server, again after a reconnect; a change at 
   checks.established('web', ref, (message) => messages.push(message));
   expect(messages).toEqual([{ type: 'health', ...ref, check: how, targets: [{ target: 'a:1', healthy: false, failures: 2, ageMs: 3500, error: 'refused' }] }]);
   await seconds(40);
-  expect(messages.slice(1)).toEqual([{ type: 'health', ...ref, targets: [expect.objectContaining({ target: 'a:1', healthy: false, failures: expect.any(Number) })] }]);
+  expect(messages.slice(1)).toEqual([{
+    type: 'health',
+    ...ref,
+    targets: [expect.objectContaining({ target: 'a:1', healthy: false, failures: expect.any(Number) })],
+  }]);
   problem = '';
   await seconds(11);
   expect(messages.at(-1)).toMatchObject({ targets: [{ target: 'a:1', healthy: true, failures: 0 }] });
@@ -162,7 +172,11 @@ test('the state is reported to the server, again after a reconnect; a change at 
 test('changes are reported at most once a second, and messages about many targets with long errors fit into a frame', async () => {
   let checked = 0;
   const { checks } = startChecks(() => checked++ % 300 < 150 ? '\u{10ffff}"\\'.repeat(100) : '', Math.random);
-  checks.set([{ name: 'web', targets: Array.from({ length: 120 }, (_, index) => `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}:${index + 1}`), health: { ...how, intervalMs: 1000, maxFailed: 1 } }]);
+  checks.set([{
+    name: 'web',
+    targets: Array.from({ length: 120 }, (_, index) => `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}:${index + 1}`),
+    health: { ...how, intervalMs: 1000, maxFailed: 1 },
+  }]);
   await seconds(5);
   const messages: HealthMessage[] = [];
   checks.established('web', ref, (message) => messages.push(message));

@@ -37,7 +37,10 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
   const newDir = () => path.join(directory, String(++dirs));
 
   /** An engine that orders at pebble, with these hosts; they ask for certificates by default. */
-  async function start(hosts: readonly Partial<WantedHost>[], { dir = newDir(), timing = {}, off = false }: { readonly dir?: string; readonly timing?: Partial<AcmeTiming>; readonly off?: boolean } = {}) {
+  async function start(
+    hosts: readonly Partial<WantedHost>[],
+    { dir = newDir(), timing = {}, off = false }: { readonly dir?: string; readonly timing?: Partial<AcmeTiming>; readonly off?: boolean } = {},
+  ) {
     const acme = { directory: pebble.directory, email: 'somebody@example.com', ca: pebble.ca, dir, write: writePrivately, timing: { lookMs: 20, ...timing } };
     const stored = hosts.map((host) => ({ ...hostOf({ acme: true, ...host }), inletBytes: 0, exportBytes: 0 }));
     const { engine, log } = await startEngine({ now, stored: { hosts: stored }, ...(!off && { acme }) });
@@ -54,7 +57,9 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
         stop();
         resolve(state);
       };
-      const stop = engine.watch((event) => { if (event.kind === 'host' && event.id === id) look().catch(reject); });
+      const stop = engine.watch((event) => {
+        if (event.kind === 'host' && event.id === id) look().catch(reject);
+      });
       look().catch(reject);
     });
   }
@@ -78,7 +83,12 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     const { engine, log, dir, httpsPort } = await start([{ id: 1, host: 'a.example.com' }, { id: 2, host: 'a.example.com', location: '/other' }]);
     const orders = pebble.orders;
     const state = await until(engine, 1, issued);
-    expect(state).toMatchObject({ status: 'valid', problem: '', inUse: { names: ['a.example.com'], issuer: expect.stringMatching(/^Pebble Intermediate/) }, acme: { status: 'valid', problem: '' } });
+    expect(state).toMatchObject({
+      status: 'valid',
+      problem: '',
+      inUse: { names: ['a.example.com'], issuer: expect.stringMatching(/^Pebble Intermediate/) },
+      acme: { status: 'valid', problem: '' },
+    });
     const { validFrom, validTo, fingerprint } = state.inUse ?? { validFrom: new Date(), validTo: new Date() };
     expect(state.acme?.nextAt).toBe(validFrom.getTime() + (validTo.getTime() - validFrom.getTime()) * 2 / 3);
     expect(await shown(httpsPort, 'a.example.com')).toBe(fingerprint);
@@ -139,7 +149,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     ahead = 0;
   });
 
-  test('a name that points elsewhere fails with the authority\'s error, is retried with backoff, also after a restart, and succeeds once fixed', async () => {
+  test("a name that points elsewhere fails with the authority's error, is retried with backoff, also after a restart, and succeeds once fixed", async () => {
     await pebble.lead('f.example.com', '127.0.0.8');
     const { engine, log, dir, httpsPort } = await start([{ id: 1, host: 'f.example.com' }]);
     const before = now();
@@ -191,13 +201,17 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     await once(hole, 'listening');
     const { engine, log, dir } = await start([]);
     const host = (name: string, more: Partial<WantedHost> = {}) => hostOf({ id: 1, host: name, acme: true, ...more });
-    for (const [name, change] of [
-      ['i.example.com', { kind: 'hostRemoved', id: 1 }],
-      ['j.example.com', { kind: 'host', host: host('k.example.com') }],
-      ['l.example.com', { kind: 'host', host: host('l.example.com', { acme: false }) }],
-    ] as const) {
+    for (
+      const [name, change] of [
+        ['i.example.com', { kind: 'hostRemoved', id: 1 }],
+        ['j.example.com', { kind: 'host', host: host('k.example.com') }],
+        ['l.example.com', { kind: 'host', host: host('l.example.com', { acme: false }) }],
+      ] as const
+    ) {
       await pebble.lead(name, '127.0.0.7');
-      const asked = new Promise<void>((resolve) => { reached = resolve; });
+      const asked = new Promise<void>((resolve) => {
+        reached = resolve;
+      });
       await engine.apply({ kind: 'host', host: host(name) });
       await asked;
       expect(await engine.hostCertificate(1)).toMatchObject({ status: 'missing', acme: { status: 'pending', nextAt: null } });
@@ -236,8 +250,13 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
   test('only names that are served over https and have no certificate of their own are ordered', async () => {
     const orders = pebble.orders;
     const { engine } = await start([
-      { id: 1, host: '*.p.example.com' }, { id: 2, host: '192.0.2.1' }, { id: 3, host: 'q.example.com', scheme: 'http' }, { id: 4, host: 'r.example.com', enabled: false },
-      { id: 5, host: 's.example.com', certificate: '/nowhere.pem', privateKey: '/nowhere.pem' }, { id: 6, host: 't.example.com', acme: false }, { id: 7, host: 'localhost' },
+      { id: 1, host: '*.p.example.com' },
+      { id: 2, host: '192.0.2.1' },
+      { id: 3, host: 'q.example.com', scheme: 'http' },
+      { id: 4, host: 'r.example.com', enabled: false },
+      { id: 5, host: 's.example.com', certificate: '/nowhere.pem', privateKey: '/nowhere.pem' },
+      { id: 6, host: 't.example.com', acme: false },
+      { id: 7, host: 'localhost' },
       { id: 8, host: 'u.example.com', scheme: 'https' },
     ]);
     await until(engine, 8, issued);
@@ -250,8 +269,19 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
   });
 
   test('if the disk is full the order fails, and the server keeps running', async () => {
-    const acme = { directory: pebble.directory, email: '', ca: pebble.ca, dir: newDir(), write: () => { throw new Error('no space left'); } };
-    const { engine, log } = await startEngine({ acme, stored: { hosts: [{ ...hostOf({ id: 1, host: 'x.example.com', acme: true }), inletBytes: 0, exportBytes: 0 }] } });
+    const acme = {
+      directory: pebble.directory,
+      email: '',
+      ca: pebble.ca,
+      dir: newDir(),
+      write: () => {
+        throw new Error('no space left');
+      },
+    };
+    const { engine, log } = await startEngine({
+      acme,
+      stored: { hosts: [{ ...hostOf({ id: 1, host: 'x.example.com', acme: true }), inletBytes: 0, exportBytes: 0 }] },
+    });
     await engine.listenHosts({ host: '127.0.0.1', httpPort, httpsPort: 0 });
     expect(await until(engine, 1, failed)).toMatchObject({ status: 'missing', acme: { problem: 'no space left' } });
     expect(await log.line(/could not be stored/)).toMatchObject({ name: 'x.example.com' });

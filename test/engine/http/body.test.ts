@@ -30,39 +30,43 @@ test('the body of a response has a length, is chunked, is empty, or ends with th
   expect(ofResponse('HEAD', 200, 1, 'Transfer-Encoding:chunked')).toEqual(none);
 });
 
-test.each([
-  ['a length and chunks', 1, ['Content-Length:1', 'Transfer-Encoding:chunked'], 400],
-  ['two lengths', 1, ['Content-Length:1', 'Content-Length:2'], 400],
-  ['the same length twice', 1, ['Content-Length:1', 'content-length:1'], 400],
-  ['a list of lengths', 1, ['Content-Length:1, 1'], 400],
-  ['a length with a sign', 1, ['Content-Length:+1'], 400],
-  ['a length with leading zeros', 1, ['Content-Length:05'], 400],
-  ['a length of zeros', 1, ['Content-Length:00'], 400],
-  ['a negative length', 1, ['Content-Length:-1'], 400],
-  ['a hexadecimal length', 1, ['Content-Length:0x1'], 400],
-  ['an empty length', 1, ['Content-Length:'], 400],
-  ['a length beyond all numbers', 1, ['Content-Length:9999999999999999'], 400],
-  ['chunks in HTTP/1.0', 0, ['Transfer-Encoding:chunked'], 400],
-  ['an empty coding', 1, ['Transfer-Encoding:'], 400],
-  ['an empty coding behind chunks', 1, ['Transfer-Encoding:chunked,'], 400],
-  ['an empty coding before chunks', 1, ['Transfer-Encoding: ,chunked'], 400],
-  ['an empty coding beside chunks', 1, ['Transfer-Encoding:chunked', 'Transfer-Encoding:'], 400],
-  ['chunks twice', 1, ['Transfer-Encoding:chunked', 'Transfer-Encoding:chunked'], 400],
-  ['another coding', 1, ['Transfer-Encoding:gzip, chunked'], 501],
-  ['identity', 1, ['Transfer-Encoding:identity'], 400],
-  ['a blank that only some programs know', 1, ['Transfer-Encoding:\xa0chunked'], 400],
-] as const)('a request with %s is refused', (_, minor, lines, status) => {
+test.each(
+  [
+    ['a length and chunks', 1, ['Content-Length:1', 'Transfer-Encoding:chunked'], 400],
+    ['two lengths', 1, ['Content-Length:1', 'Content-Length:2'], 400],
+    ['the same length twice', 1, ['Content-Length:1', 'content-length:1'], 400],
+    ['a list of lengths', 1, ['Content-Length:1, 1'], 400],
+    ['a length with a sign', 1, ['Content-Length:+1'], 400],
+    ['a length with leading zeros', 1, ['Content-Length:05'], 400],
+    ['a length of zeros', 1, ['Content-Length:00'], 400],
+    ['a negative length', 1, ['Content-Length:-1'], 400],
+    ['a hexadecimal length', 1, ['Content-Length:0x1'], 400],
+    ['an empty length', 1, ['Content-Length:'], 400],
+    ['a length beyond all numbers', 1, ['Content-Length:9999999999999999'], 400],
+    ['chunks in HTTP/1.0', 0, ['Transfer-Encoding:chunked'], 400],
+    ['an empty coding', 1, ['Transfer-Encoding:'], 400],
+    ['an empty coding behind chunks', 1, ['Transfer-Encoding:chunked,'], 400],
+    ['an empty coding before chunks', 1, ['Transfer-Encoding: ,chunked'], 400],
+    ['an empty coding beside chunks', 1, ['Transfer-Encoding:chunked', 'Transfer-Encoding:'], 400],
+    ['chunks twice', 1, ['Transfer-Encoding:chunked', 'Transfer-Encoding:chunked'], 400],
+    ['another coding', 1, ['Transfer-Encoding:gzip, chunked'], 501],
+    ['identity', 1, ['Transfer-Encoding:identity'], 400],
+    ['a blank that only some programs know', 1, ['Transfer-Encoding:\xa0chunked'], 400],
+  ] as const,
+)('a request with %s is refused', (_, minor, lines, status) => {
   expect(() => ofRequest(minor, ...lines)).toThrow(expect.objectContaining({ name: 'HttpSyntaxError', status }));
 });
 
-test.each([
-  ['a length and chunks', 1, ['Content-Length:1', 'Transfer-Encoding:chunked']],
-  ['two lengths', 1, ['Content-Length:1', 'Content-Length:1']],
-  ['chunks that are coded again', 1, ['Transfer-Encoding:chunked, gzip']],
-  ['chunks twice', 1, ['Transfer-Encoding:chunked, chunked']],
-  ['an empty coding', 1, ['Transfer-Encoding:chunked,']],
-  ['chunks in HTTP/1.0', 0, ['Transfer-Encoding:chunked']],
-] as const)('a response with %s is refused, to HEAD too', (_, minor, lines) => {
+test.each(
+  [
+    ['a length and chunks', 1, ['Content-Length:1', 'Transfer-Encoding:chunked']],
+    ['two lengths', 1, ['Content-Length:1', 'Content-Length:1']],
+    ['chunks that are coded again', 1, ['Transfer-Encoding:chunked, gzip']],
+    ['chunks twice', 1, ['Transfer-Encoding:chunked, chunked']],
+    ['an empty coding', 1, ['Transfer-Encoding:chunked,']],
+    ['chunks in HTTP/1.0', 0, ['Transfer-Encoding:chunked']],
+  ] as const,
+)('a response with %s is refused, to HEAD too', (_, minor, lines) => {
   for (const method of ['GET', 'HEAD']) expect(() => ofResponse(method, 200, minor, ...lines)).toThrow(HttpSyntaxError);
 });
 
@@ -79,12 +83,25 @@ function bodyOf(framing: Framing, pieces: readonly Uint8Array[]): { readonly tak
 }
 
 test.each([
-  ['a size that is no number', 'x\r\n'], ['no size', '\r\n'], ['a size with a sign', '+1\r\na\r\n'], ['a size with a prefix', '0x1\r\na\r\n'],
-  ['a blank behind the size', '1 \r\na\r\n'], ['a blank before the size', ' 1\r\na\r\n'], ['a size beyond all numbers', 'fffffffffffff\r\n'],
-  ['a bare LF behind the size', '1\na\r\n'], ['a bare CR behind the size', '1\ra\r\n'], ['a chunk longer than its size', '1\r\nab\r\n'],
-  ['a bare LF behind a chunk', '1\r\na\n'], ['a byte and a CR behind a chunk', '1\r\n\0\x000\r'], ['a line without end', 'a'.repeat(300)], ['an extension without end', `1;${'a'.repeat(300)}`],
-  ['a NUL in an extension', '1;\0\r\n'], ['a trailer that is no field', '0\r\nA b\r\n'], ['a folded trailer', '0\r\nA: b\r\n c\r\n'],
-  ['a trailer without end', `0\r\n${'A: b\r\n'.repeat(2000)}`], ['a long trailer', `0\r\nA: ${'b'.repeat(9000)}`],
+  ['a size that is no number', 'x\r\n'],
+  ['no size', '\r\n'],
+  ['a size with a sign', '+1\r\na\r\n'],
+  ['a size with a prefix', '0x1\r\na\r\n'],
+  ['a blank behind the size', '1 \r\na\r\n'],
+  ['a blank before the size', ' 1\r\na\r\n'],
+  ['a size beyond all numbers', 'fffffffffffff\r\n'],
+  ['a bare LF behind the size', '1\na\r\n'],
+  ['a bare CR behind the size', '1\ra\r\n'],
+  ['a chunk longer than its size', '1\r\nab\r\n'],
+  ['a bare LF behind a chunk', '1\r\na\n'],
+  ['a byte and a CR behind a chunk', '1\r\n\0\x000\r'],
+  ['a line without end', 'a'.repeat(300)],
+  ['an extension without end', `1;${'a'.repeat(300)}`],
+  ['a NUL in an extension', '1;\0\r\n'],
+  ['a trailer that is no field', '0\r\nA b\r\n'],
+  ['a folded trailer', '0\r\nA: b\r\n c\r\n'],
+  ['a trailer without end', `0\r\n${'A: b\r\n'.repeat(2000)}`],
+  ['a long trailer', `0\r\nA: ${'b'.repeat(9000)}`],
 ])('a chunked body with %s is refused', (_, text) => {
   expect(() => bodyOf(chunked, [Buffer.from(text, 'latin1')])).toThrow(HttpSyntaxError);
   expect(() => bodyOf(chunked, Array.from(Buffer.from(text, 'latin1'), (byte) => Uint8Array.of(byte)))).toThrow(HttpSyntaxError);
@@ -104,10 +121,16 @@ test('a connection that ends in the middle of a body is an error, unless its end
 
 const trailer = fc.array(fc.stringMatching(/^X-[A-Za-z-]{1,10}: ?[!-~]{0,20}$/), { maxLength: 3 });
 const extension = fc.stringMatching(/^(;[a-z]{1,5}(=[a-z"]{1,5})?){0,2}$/);
-const body = fc.tuple(fc.array(fc.tuple(fc.string({ minLength: 1, maxLength: 20 }).map((text) => Buffer.from(text)), extension), { maxLength: 3 }), extension, trailer).map(([chunks, last, fields]) => Buffer.concat([
-  ...chunks.flatMap(([data, extra]) => [Buffer.from(`${data.length.toString(16)}${extra}\r\n`), data, Buffer.from('\r\n')]),
-  Buffer.from(`0${last}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`),
-]));
+const body = fc.tuple(
+  fc.array(fc.tuple(fc.string({ minLength: 1, maxLength: 20 }).map((text) => Buffer.from(text)), extension), { maxLength: 3 }),
+  extension,
+  trailer,
+).map(([chunks, last, fields]) =>
+  Buffer.concat([
+    ...chunks.flatMap(([data, extra]) => [Buffer.from(`${data.length.toString(16)}${extra}\r\n`), data, Buffer.from('\r\n')]),
+    Buffer.from(`0${last}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`),
+  ])
+);
 
 function cutUp(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
@@ -115,54 +138,86 @@ function cutUp(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 test('a chunked body ends where it ends, however it is cut up and whatever follows it', () => {
-  fc.assert(fc.property(body, fc.string({ maxLength: 10 }), fc.array(fc.nat(), { maxLength: 5 }), (whole, more, cuts) => {
-    const { taken, passed, over } = bodyOf(chunked, cutUp(Buffer.concat([whole, Buffer.from(more)]), cuts));
-    expect(over && taken.equals(whole)).toBe(true);
-    expect(passed.replaceAll(': ', ':')).toBe(whole.toString('latin1').replaceAll(': ', ':'));
-  }), runs);
+  fc.assert(
+    fc.property(body, fc.string({ maxLength: 10 }), fc.array(fc.nat(), { maxLength: 5 }), (whole, more, cuts) => {
+      const { taken, passed, over } = bodyOf(chunked, cutUp(Buffer.concat([whole, Buffer.from(more)]), cuts));
+      expect(over && taken.equals(whole)).toBe(true);
+      expect(passed.replaceAll(': ', ':')).toBe(whole.toString('latin1').replaceAll(': ', ':'));
+    }),
+    runs,
+  );
 }, LONG);
 
 const withheld = [
-  'Content-Length: 5', 'content_length: 5', 'Transfer-Encoding: chunked', 'Transfer_Encoding: chunked', 'Host: other.test', 'Connection: close', 'Trailer: X', 'TE: trailers', 'Expect: x',
-  'Cookie: a=b', 'Set-Cookie: a=b', 'Authorization: Basic x', 'X-Forwarded-For: 192.0.2.1', 'x_forwarded_for: 192.0.2.1', 'X-Real-IP: 192.0.2.1', 'X-Forwarded-Proto: https', 'X-Forwarded-Host: a', 'Forwarded: for=a', 'Proxy: a',
+  'Content-Length: 5',
+  'content_length: 5',
+  'Transfer-Encoding: chunked',
+  'Transfer_Encoding: chunked',
+  'Host: other.test',
+  'Connection: close',
+  'Trailer: X',
+  'TE: trailers',
+  'Expect: x',
+  'Cookie: a=b',
+  'Set-Cookie: a=b',
+  'Authorization: Basic x',
+  'X-Forwarded-For: 192.0.2.1',
+  'x_forwarded_for: 192.0.2.1',
+  'X-Real-IP: 192.0.2.1',
+  'X-Forwarded-Proto: https',
+  'X-Forwarded-Host: a',
+  'Forwarded: for=a',
+  'Proxy: a',
 ];
 
 test('a trailer is forwarded without fields for routing, framing or identity, however it is split', () => {
   const lines = fc.array(fc.constantFrom('X-Sum: 1', 'ETag: "a"', ...withheld), { maxLength: 6 });
-  fc.assert(fc.property(lines, fc.array(fc.nat(), { maxLength: 5 }), (trailers, cuts) => {
-    const begin = '5\r\nhello\r\n0\r\n';
-    const { passed, over } = bodyOf(chunked, cutUp(Buffer.from(`${begin}${trailers.map((one) => `${one}\r\n`).join('')}\r\n`), cuts));
-    expect(over).toBe(true);
-    expect(passed).toBe(`${begin}${trailers.filter((one) => !withheld.includes(one)).map((one) => `${one}\r\n`).join('')}\r\n`);
-  }), runs);
+  fc.assert(
+    fc.property(lines, fc.array(fc.nat(), { maxLength: 5 }), (trailers, cuts) => {
+      const begin = '5\r\nhello\r\n0\r\n';
+      const { passed, over } = bodyOf(chunked, cutUp(Buffer.from(`${begin}${trailers.map((one) => `${one}\r\n`).join('')}\r\n`), cuts));
+      expect(over).toBe(true);
+      expect(passed).toBe(`${begin}${trailers.filter((one) => !withheld.includes(one)).map((one) => `${one}\r\n`).join('')}\r\n`);
+    }),
+    runs,
+  );
 }, LONG);
 
 test('a body of a length ends where it ends', () => {
-  fc.assert(fc.property(fc.nat({ max: 60 }), fc.nat({ max: 60 }), fc.array(fc.nat(), { maxLength: 5 }), (length, more, cuts) => {
-    const bytes = Buffer.from(Array.from({ length: length + more }, (_, at) => at));
-    const { taken, over } = bodyOf({ kind: 'length', bytes: length }, cutUp(bytes, cuts));
-    expect(over && taken.equals(bytes.subarray(0, length))).toBe(true);
-  }), runs);
+  fc.assert(
+    fc.property(fc.nat({ max: 60 }), fc.nat({ max: 60 }), fc.array(fc.nat(), { maxLength: 5 }), (length, more, cuts) => {
+      const bytes = Buffer.from(Array.from({ length: length + more }, (_, at) => at));
+      const { taken, over } = bodyOf({ kind: 'length', bytes: length }, cutUp(bytes, cuts));
+      expect(over && taken.equals(bytes.subarray(0, length))).toBe(true);
+    }),
+    runs,
+  );
 }, LONG);
 
-const nearly = fc.array(fc.oneof(
-  fc.constantFrom('0', '1', 'a', 'ff', '\r\n', '\r', '\n', ';', 'A: b', ':', ' ', '0\r\n\r\n', '2\r\nab\r\n', '\0'),
-  fc.string({ unit: 'binary', maxLength: 3 }),
-), { maxLength: 12 }).map((parts) => Buffer.from(parts.join(''), 'latin1'));
+const nearly = fc.array(
+  fc.oneof(
+    fc.constantFrom('0', '1', 'a', 'ff', '\r\n', '\r', '\n', ';', 'A: b', ':', ' ', '0\r\n\r\n', '2\r\nab\r\n', '\0'),
+    fc.string({ unit: 'binary', maxLength: 3 }),
+  ),
+  { maxLength: 12 },
+).map((parts) => Buffer.from(parts.join(''), 'latin1'));
 
 test('any bytes are refused or taken, however they are cut up', () => {
-  fc.assert(fc.property(nearly, fc.array(fc.nat(), { maxLength: 4 }), (bytes, cuts) => {
-    const outcome = (pieces: readonly Buffer[]): string => {
-      try {
-        const { taken, passed, over } = bodyOf(chunked, pieces);
-        return `${taken.toString('latin1')} ${passed} ${over}`;
-      } catch (error) {
-        expect(error).toBeInstanceOf(HttpSyntaxError);
-        return 'refused';
-      }
-    };
-    expect(outcome(cutUp(bytes, cuts))).toBe(outcome([bytes]));
-  }), runs);
+  fc.assert(
+    fc.property(nearly, fc.array(fc.nat(), { maxLength: 4 }), (bytes, cuts) => {
+      const outcome = (pieces: readonly Buffer[]): string => {
+        try {
+          const { taken, passed, over } = bodyOf(chunked, pieces);
+          return `${taken.toString('latin1')} ${passed} ${over}`;
+        } catch (error) {
+          expect(error).toBeInstanceOf(HttpSyntaxError);
+          return 'refused';
+        }
+      };
+      expect(outcome(cutUp(bytes, cuts))).toBe(outcome([bytes]));
+    }),
+    runs,
+  );
 }, LONG);
 
 test('chunks of one byte are read without a text for each, and their content goes on as one piece', async () => {

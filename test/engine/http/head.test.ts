@@ -26,7 +26,10 @@ function refusal(parse: () => unknown): number | undefined {
 
 test('a request head is read up to its empty line, and no further', () => {
   expect(parseRequestHead(bytes('POST http://a/b?c HTTP/1.1\r\nHost: a\r\nX-Empty:\r\nX:\t y z \t\r\n\r\nbody'))).toEqual({
-    method: 'POST', target: 'http://a/b?c', minor: 1, length: 60,
+    method: 'POST',
+    target: 'http://a/b?c',
+    minor: 1,
+    length: 60,
     fields: [{ name: 'Host', value: 'a' }, { name: 'X-Empty', value: '' }, { name: 'X', value: 'y z' }],
   });
 });
@@ -69,9 +72,12 @@ test.each([
   expect(refusal(() => parseRequestHead(head))).toBe(status);
 });
 
-test.each(['HTTP/1.1 20 OK', 'HTTP/1.1 2000 OK', 'HTTP/1.1 600 OK', 'HTTP/1.1  200 OK', 'HTTP/1.1 200\tOK', 'ICY 200 OK', 'HTTP/2 200 OK'])('the status line %j is refused', (line) => {
-  expect(refusal(() => parseResponseHead(bytes(`${line}\r\n\r\n`)))).toBe(400);
-});
+test.each(['HTTP/1.1 20 OK', 'HTTP/1.1 2000 OK', 'HTTP/1.1 600 OK', 'HTTP/1.1  200 OK', 'HTTP/1.1 200\tOK', 'ICY 200 OK', 'HTTP/2 200 OK'])(
+  'the status line %j is refused',
+  (line) => {
+    expect(refusal(() => parseResponseHead(bytes(`${line}\r\n\r\n`)))).toBe(400);
+  },
+);
 
 test('values and lists are found whatever the case of their names', () => {
   const fields = [Field.of('Connection', 'a, B'), Field.of('x', 'y'), Field.of('CONNECTION', ',c ,')];
@@ -85,38 +91,71 @@ const fields = fc.array(fc.tuple(token, value).map(([name, text]) => Field.of(na
 const target = fc.stringMatching(/^[\x21-\x7e\x80-\xff]{1,40}$/);
 
 test('a written head parses as the same head, whatever follows it', () => {
-  fc.assert(fc.property(token, target, fields, fc.string({ maxLength: 10 }), (method, to, written, more) => {
-    const head = formatHead(`${method} ${to} HTTP/1.1`, written);
-    expect(parseRequestHead(Buffer.concat([head, Buffer.from(more)]))).toEqual({ method, target: to, minor: 1, fields: written, length: head.length });
-  }), runs);
+  fc.assert(
+    fc.property(token, target, fields, fc.string({ maxLength: 10 }), (method, to, written, more) => {
+      const head = formatHead(`${method} ${to} HTTP/1.1`, written);
+      expect(parseRequestHead(Buffer.concat([head, Buffer.from(more)]))).toEqual({ method, target: to, minor: 1, fields: written, length: head.length });
+    }),
+    runs,
+  );
 }, LONG);
 
 test('no beginning of a head is taken for a whole one, and none is refused', () => {
-  fc.assert(fc.property(token, target, fields, fc.nat(), (method, to, written, cut) => {
-    const head = formatHead(`${method} ${to} HTTP/1.1`, written);
-    expect(parseRequestHead(head.subarray(0, cut % head.length))).toBeUndefined();
-  }), runs);
+  fc.assert(
+    fc.property(token, target, fields, fc.nat(), (method, to, written, cut) => {
+      const head = formatHead(`${method} ${to} HTTP/1.1`, written);
+      expect(parseRequestHead(head.subarray(0, cut % head.length))).toBeUndefined();
+    }),
+    runs,
+  );
 }, LONG);
 
 /** Something like a head: valid lines, and what could be taken for them. */
-const nearly = fc.array(fc.oneof(
-  fc.constantFrom('GET / HTTP/1.1', 'HTTP/1.1 200 OK', 'Host: a', '\r\n', '\r\n\r\n', '\n', '\r', '\0', ' ', '\t', ':', 'Content-Length: 1', 'Transfer-Encoding: chunked'),
-  fc.string({ unit: 'binary', maxLength: 5 }),
-), { maxLength: 12 }).map((parts) => bytes(parts.join('')));
+const nearly = fc.array(
+  fc.oneof(
+    fc.constantFrom(
+      'GET / HTTP/1.1',
+      'HTTP/1.1 200 OK',
+      'Host: a',
+      '\r\n',
+      '\r\n\r\n',
+      '\n',
+      '\r',
+      '\0',
+      ' ',
+      '\t',
+      ':',
+      'Content-Length: 1',
+      'Transfer-Encoding: chunked',
+    ),
+    fc.string({ unit: 'binary', maxLength: 5 }),
+  ),
+  { maxLength: 12 },
+).map((parts) => bytes(parts.join('')));
 
 test('any bytes are a head that reads the same again, too short, or refused', () => {
-  fc.assert(fc.property(nearly, (some) => {
-    for (const [parse, start] of [[parseRequestHead, requestLineOf], [parseResponseHead, statusLineOf]] as const) {
-      const parsed = attempt(() => parse(some));
-      if (parsed === undefined) continue;
-      const again = parse(formatHead(start(parsed), parsed.fields));
-      expect({ ...again, length: 0 }).toEqual({ ...parsed, length: 0 });
-      if (parsed.fields.some(({ name, value: text }) => /[\r\n\0]/.test(name + text))) throw new Error('a field holds a line end');
-    }
-  }), runs);
+  fc.assert(
+    fc.property(nearly, (some) => {
+      for (const [parse, start] of [[parseRequestHead, requestLineOf], [parseResponseHead, statusLineOf]] as const) {
+        const parsed = attempt(() => parse(some));
+        if (parsed === undefined) continue;
+        const again = parse(formatHead(start(parsed), parsed.fields));
+        expect({ ...again, length: 0 }).toEqual({ ...parsed, length: 0 });
+        if (parsed.fields.some(({ name, value: text }) => /[\r\n\0]/.test(name + text))) throw new Error('a field holds a line end');
+      }
+    }),
+    runs,
+  );
 }, LONG);
 
-interface AnyHead { readonly minor: number; readonly fields: Parameters<typeof formatHead>[1]; readonly method?: string; readonly target?: string; readonly status?: number; readonly reason?: string }
+interface AnyHead {
+  readonly minor: number;
+  readonly fields: Parameters<typeof formatHead>[1];
+  readonly method?: string;
+  readonly target?: string;
+  readonly status?: number;
+  readonly reason?: string;
+}
 const requestLineOf = ({ method, target: to, minor }: AnyHead): string => `${method} ${to} HTTP/1.${minor}`;
 const statusLineOf = ({ status, reason, minor }: AnyHead): string => `HTTP/1.${minor} ${status} ${reason}`;
 
@@ -132,21 +171,27 @@ function attempt<T>(parse: () => T): T | undefined {
 test('a head that arrives byte by byte is only parsed again when that can change the result', () => {
   const head = bytes(`GET / HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(100)}\r\n`);
   let readings = 0;
-  const parse = asItGrows((some) => { readings++; return parseRequestHead(some); });
+  const parse = asItGrows((some) => {
+    readings++;
+    return parseRequestHead(some);
+  });
   for (let end = 1; end < head.length; end++) expect(parse(head.subarray(0, end))).toBeUndefined();
   expect(parse(head)).toEqual(parseRequestHead(head));
   expect(readings).toBe(2);
 });
 
 test('a head that comes in pieces reads the same, and is refused as early', () => {
-  fc.assert(fc.property(nearly, fc.array(fc.nat(), { maxLength: 4 }), (some, cuts) => {
-    const parse = asItGrows(parseRequestHead);
-    for (const end of [...cuts.map((cut) => cut % (some.length + 1)).toSorted((a, b) => a - b), some.length]) {
-      const whole = outcome(() => parseRequestHead(some.subarray(0, end)));
-      expect(outcome(() => parse(some.subarray(0, end)))).toEqual(whole);
-      if (whole !== undefined) return;
-    }
-  }), runs);
+  fc.assert(
+    fc.property(nearly, fc.array(fc.nat(), { maxLength: 4 }), (some, cuts) => {
+      const parse = asItGrows(parseRequestHead);
+      for (const end of [...cuts.map((cut) => cut % (some.length + 1)).toSorted((a, b) => a - b), some.length]) {
+        const whole = outcome(() => parseRequestHead(some.subarray(0, end)));
+        expect(outcome(() => parse(some.subarray(0, end)))).toEqual(whole);
+        if (whole !== undefined) return;
+      }
+    }),
+    runs,
+  );
 }, LONG);
 
 /** What parsing makes of it, a refusal included. */
@@ -163,7 +208,10 @@ test('a request and a response whose heads come byte by byte cost little', async
   const nothing = (): void => undefined;
   const requests = new RequestReader({ onHeadBegun: nothing, onHead: nothing, onBody: nothing, onBodyOver: nothing, onAhead: nothing }, HEAD_LIMITS);
   const response = new ResponseReader('GET', { onInterim: nothing, onHead: nothing, onBody: nothing });
-  const readers = [[`GET / HTTP/1.1\r\n${fields}`, (byte: Buffer) => requests.read(byte)], [`HTTP/1.1 204 \r\n${fields}`, (byte: Buffer) => response.push(byte)]] as const;
+  const readers = [[`GET / HTTP/1.1\r\n${fields}`, (byte: Buffer) => requests.read(byte)], [
+    `HTTP/1.1 204 \r\n${fields}`,
+    (byte: Buffer) => response.push(byte),
+  ]] as const;
   for (const [head, read] of readers) {
     const all = bytes(head);
     const work = async (): Promise<void> => {

@@ -72,12 +72,15 @@ test('a reply holds an address whose type it says', () => {
 const from = fc.record({ host: fc.oneof(fc.ipV4(), fc.ipV6()), port: fc.integer({ min: 1, max: 65_535 }) });
 
 test('of a datagram its address and its bytes are passed on, when all of them are there', () => {
-  fc.assert(fc.property(from, fc.string({ maxLength: 20 }), fc.nat(), ({ host, port }, payload, cut) => {
-    const address = socksAddress(host, port);
-    const start = Buffer.concat([DATAGRAM_START, address]);
-    const whole = Buffer.concat([start, Buffer.from(payload)]);
-    expect([parseDatagram(whole), parseDatagram(start.subarray(0, cut % start.length))]).toEqual([whole.subarray(DATAGRAM_START.length), undefined]);
-  }), runs);
+  fc.assert(
+    fc.property(from, fc.string({ maxLength: 20 }), fc.nat(), ({ host, port }, payload, cut) => {
+      const address = socksAddress(host, port);
+      const start = Buffer.concat([DATAGRAM_START, address]);
+      const whole = Buffer.concat([start, Buffer.from(payload)]);
+      expect([parseDatagram(whole), parseDatagram(start.subarray(0, cut % start.length))]).toEqual([whole.subarray(DATAGRAM_START.length), undefined]);
+    }),
+    runs,
+  );
 }, LONG);
 
 test('fragments, and datagrams with bits set that are reserved, are dropped', () => {
@@ -91,20 +94,26 @@ test('fragments, and datagrams with bits set that are reserved, are dropped', ()
 });
 
 const byte = fc.constantFrom(...Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)));
-const nearly = fc.tuple(fc.constantFrom('05', '0501', '050100', '05010001', '05010003', '05010004', '050300', '01', '0501000309', '000000', '00000001', '00000003', ''), fc.string({ unit: byte, maxLength: 30 }))
+const nearly = fc.tuple(
+  fc.constantFrom('05', '0501', '050100', '05010001', '05010003', '05010004', '050300', '01', '0501000309', '000000', '00000001', '00000003', ''),
+  fc.string({ unit: byte, maxLength: 30 }),
+)
   .map(([start, more]) => Buffer.concat([hex(start), Buffer.from(more, 'latin1')]));
 
 test('any bytes are read, too short, or refused with a reply; more of them change nothing', () => {
-  fc.assert(fc.property(nearly, nearly, (bytes, more) => {
-    for (const parse of [parseGreeting, parseLogin, parseRequest]) {
-      const first = outcome(() => parse(bytes));
-      if (first === undefined) continue;
-      expect(outcome(() => parse(Buffer.concat([bytes, more])))).toEqual(first);
-      if (typeof first === 'object' && first.length > bytes.length) throw new Error('more was read than there is');
-    }
-    const datagram = parseDatagram(bytes);
-    if (datagram && !datagram.equals(bytes.subarray(3))) throw new Error('a datagram was changed');
-  }), runs);
+  fc.assert(
+    fc.property(nearly, nearly, (bytes, more) => {
+      for (const parse of [parseGreeting, parseLogin, parseRequest]) {
+        const first = outcome(() => parse(bytes));
+        if (first === undefined) continue;
+        expect(outcome(() => parse(Buffer.concat([bytes, more])))).toEqual(first);
+        if (typeof first === 'object' && first.length > bytes.length) throw new Error('more was read than there is');
+      }
+      const datagram = parseDatagram(bytes);
+      if (datagram && !datagram.equals(bytes.subarray(3))) throw new Error('a datagram was changed');
+    }),
+    runs,
+  );
 }, LONG);
 
 /** What was read, undefined = too short, or the reply that it is refused with. */

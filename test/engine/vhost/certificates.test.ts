@@ -26,7 +26,10 @@ async function putPair({ certificate: cert, key }: TestCertificate): Promise<voi
 /** A host with the pair of files, under load, and a function that returns the state of its certificate. */
 async function start(pair: TestCertificate) {
   await putPair(pair);
-  const vhost = await startVhost([hostOf({ id: 77, host: 'a.p.example.com', certificate, privateKey }), hostOf({ id: 78, host: 'b.p.example.com', certificate, privateKey })]);
+  const vhost = await startVhost([
+    hostOf({ id: 77, host: 'a.p.example.com', certificate, privateKey }),
+    hostOf({ id: 78, host: 'b.p.example.com', certificate, privateKey }),
+  ]);
   const load = new Handshakes(vhost.httpsPort, 'a.p.example.com');
   running.push(load);
   const until = async (right: (state: CertificateState) => boolean): Promise<CertificateState> => {
@@ -53,7 +56,9 @@ test('a pair of files is replaced under load: no handshake fails, and the new pa
   expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com, DNS:fresh.example.com']));
   expect(load.resumed).toBeGreaterThan(10);
   expect(load.failures).toEqual([]);
-  for (const id of [77, 78]) expect(await hosts.certificate(id)).toMatchObject({ status: 'valid', problem: '', inUse: { names: ['*.p.example.com', 'fresh.example.com'] } });
+  for (const id of [77, 78]) {
+    expect(await hosts.certificate(id)).toMatchObject({ status: 'valid', problem: '', inUse: { names: ['*.p.example.com', 'fresh.example.com'] } });
+  }
 });
 
 test('an unusable pair never replaces the good one, and log and state report the reason', async () => {
@@ -72,7 +77,11 @@ test('an unusable pair never replaces the good one, and log and state report the
     const from = log.entries.length;
     await putPair(pair);
     const reported = await until(({ problem }) => problem.includes(fault));
-    expect(reported).toMatchObject({ status: 'refused', problem: expect.stringMatching(/^the new certificate cannot be used \(.*\): the one before stays$/), inUse: { names: ['*.p.example.com'] } });
+    expect(reported).toMatchObject({
+      status: 'refused',
+      problem: expect.stringMatching(/^the new certificate cannot be used \(.*\): the one before stays$/),
+      inUse: { names: ['*.p.example.com'] },
+    });
     expect(await log.line(new RegExp(`cannot be used \\(${fault}`), from)).toMatchObject({ certificate, level: 50 });
     await load.next(20);
     await putPair(covering);
@@ -102,13 +111,26 @@ test('the description of a certificate, and its status for a host', async () => 
   const soon = await makeCertificate(['*.p.example.com', '192.0.2.1'], { to: new Date(Date.now() + 10 * 86_400_000) });
   const text = (pair: TestCertificate) => ({ certificate: pair.certificate, privateKey: pair.key });
   const { hosts } = await startVhost([
-    hostOf({ id: 1, host: '*.p.example.com', ...text(covering) }), hostOf({ id: 2, host: 'a.p.example.com', ...text(soon) }), hostOf({ id: 3, host: 'b.p.example.com', ...text(expired) }),
-    hostOf({ id: 4, host: 'p.example.com', ...text(covering) }), hostOf({ id: 5, host: 'c.p.example.com', certificate: '/nowhere', privateKey: '/nowhere' }), hostOf({ id: 6, host: 'd.p.example.com' }),
-    hostOf({ id: 7, host: 'e.p.example.com', scheme: 'http', ...text(covering) }), hostOf({ id: 8, host: '*.p.example.com', location: '/other' }),
+    hostOf({ id: 1, host: '*.p.example.com', ...text(covering) }),
+    hostOf({ id: 2, host: 'a.p.example.com', ...text(soon) }),
+    hostOf({ id: 3, host: 'b.p.example.com', ...text(expired) }),
+    hostOf({ id: 4, host: 'p.example.com', ...text(covering) }),
+    hostOf({ id: 5, host: 'c.p.example.com', certificate: '/nowhere', privateKey: '/nowhere' }),
+    hostOf({ id: 6, host: 'd.p.example.com' }),
+    hostOf({ id: 7, host: 'e.p.example.com', scheme: 'http', ...text(covering) }),
+    hostOf({ id: 8, host: '*.p.example.com', location: '/other' }),
   ]);
   expect(await hosts.certificate(1)).toEqual({
-    status: 'valid', problem: '', acme: null,
-    inUse: { names: ['*.p.example.com'], issuer: 'adit test', validFrom: new Date('2020-01-01'), validTo: new Date('2120-01-01'), fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    status: 'valid',
+    problem: '',
+    acme: null,
+    inUse: {
+      names: ['*.p.example.com'],
+      issuer: 'adit test',
+      validFrom: new Date('2020-01-01'),
+      validTo: new Date('2120-01-01'),
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+    },
   });
   expect(await hosts.certificate(1, 'deep.below.p.example.com')).toMatchObject({ status: 'notCovered' });
   expect(await hosts.certificate(2)).toMatchObject({ status: 'expiring' });

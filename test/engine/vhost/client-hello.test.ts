@@ -45,9 +45,12 @@ test('a hello that arrives in pieces, or in many records, is read when it is who
   expect(readClientHello(Buffer.concat([bytes, Buffer.from('more')]))).toEqual({ kind: 'hello', serverName: 'www.example.com' });
 });
 
-test.each([['HTTP', 'GET / HTTP/1.1\r\n'], ['SSH', 'SSH-2.0-x'], ['an alert', '\x15\x03\x01\x00\x02\x02\x28'], ['an empty record', '\x16\x03\x01\x00\x00']])('%s is no hello', (_name, text) => {
-  expect(readClientHello(Buffer.from(text, 'latin1'))).toEqual({ kind: 'invalid' });
-});
+test.each([['HTTP', 'GET / HTTP/1.1\r\n'], ['SSH', 'SSH-2.0-x'], ['an alert', '\x15\x03\x01\x00\x02\x02\x28'], ['an empty record', '\x16\x03\x01\x00\x00']])(
+  '%s is no hello',
+  (_name, text) => {
+    expect(readClientHello(Buffer.from(text, 'latin1'))).toEqual({ kind: 'invalid' });
+  },
+);
 
 test('any bytes, and any damage of a real hello, are answered without an error', async () => {
   const bytes = await hello({ servername: 'www.example.com' });
@@ -57,7 +60,10 @@ test('any bytes, and any damage of a real hello, are answered without an error',
     return copy;
   });
   const any = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.concat([Buffer.from([22, 3, 1]), array]));
-  fc.assert(fc.property(fc.oneof(damaged, any), (given) => {
-    expect(['incomplete', 'invalid', 'hello']).toContain(readClientHello(given).kind);
-  }), { numRuns: 5000 });
+  fc.assert(
+    fc.property(fc.oneof(damaged, any), (given) => {
+      expect(['incomplete', 'invalid', 'hello']).toContain(readClientHello(given).kind);
+    }),
+    { numRuns: 5000 },
+  );
 });

@@ -16,12 +16,21 @@ import { nginxCases } from './cases/nginx.ts';
 import { nodeCases } from './cases/node.ts';
 
 let rig: VhostRig;
-beforeAll(async () => { rig = await startVhostRig(); });
+beforeAll(async () => {
+  rig = await startVhostRig();
+});
 
 /** Byte by byte, on both sides of a server with a real agent. */
 const topics: Readonly<Record<string, readonly Conversation[]>> = {
-  'methods, targets and versions': methods, 'bodies of requests': requestBodies, 'bodies of responses': responses, 'interim responses': interim, 'upgrades': upgrades,
-  'connections that serve several requests': connections, 'streams, unbuffered': streams, 'connections that break': aborts, 'header fields': headerFields,
+  'methods, targets and versions': methods,
+  'bodies of requests': requestBodies,
+  'bodies of responses': responses,
+  'interim responses': interim,
+  upgrades: upgrades,
+  'connections that serve several requests': connections,
+  'streams, unbuffered': streams,
+  'connections that break': aborts,
+  'header fields': headerFields,
 };
 
 describe.each(Object.entries(topics))('%s', (_topic, cases) => {
@@ -40,7 +49,9 @@ describe.each(Object.entries(topics))('%s', (_topic, cases) => {
 /** The same with an origin that answers by itself. */
 function testAnswering(start: () => Promise<AnsweringOrigin>, cases: readonly Conversation[]): void {
   let answering: AnsweringOrigin;
-  beforeAll(async () => { answering = await start(); });
+  beforeAll(async () => {
+    answering = await start();
+  });
   afterAll(() => answering.close());
 
   test.each(cases.map((each) => [each.name, each] as const))('%s', async (_name, conversation) => {

@@ -4,20 +4,27 @@ import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhos
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 
-test('a request reaches the target with the visitor\'s address, and the response is returned', async () => {
+test("a request reaches the target with the visitor's address, and the response is returned", async () => {
   const origin = await startRawOrigin((_text, socket) => socket.write(hello));
   const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
   const text = await exchange(httpPort, 'GET /a?b HTTP/1.1\r\nHost: Example.test:8000\r\nX-A: 1\r\nConnection: close, x-b\r\nX-B: 2\r\n\r\n');
   expect(text).toBe('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
-  expect(origin.received).toEqual(['GET /a?b HTTP/1.1\r\nHost: Example.test:8000\r\nX-A: 1\r\nX-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 127.0.0.1\r\n'
-    + 'X-Forwarded-Proto: http\r\nX-Forwarded-Host: Example.test:8000\r\n\r\n']);
+  expect(origin.received).toEqual([
+    'GET /a?b HTTP/1.1\r\nHost: Example.test:8000\r\nX-A: 1\r\nX-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 127.0.0.1\r\n'
+    + 'X-Forwarded-Proto: http\r\nX-Forwarded-Host: Example.test:8000\r\n\r\n',
+  ]);
 });
 
 test('requests that are sent ahead are answered one after another, over one connection to the target', async () => {
-  const origin = await startRawOrigin((text, socket) => { if (text.endsWith('\r\n\r\n') || text.endsWith('abc')) socket.write(hello); });
+  const origin = await startRawOrigin((text, socket) => {
+    if (text.endsWith('\r\n\r\n') || text.endsWith('abc')) socket.write(hello);
+  });
   const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
-  const text = await exchange(httpPort, 'GET /1 HTTP/1.1\r\nHost: example.test\r\n\r\nPOST /2 HTTP/1.1\r\nHost: example.test\r\nContent-Length: 3\r\n\r\nabc'
-    + 'GET /3 HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n');
+  const text = await exchange(
+    httpPort,
+    'GET /1 HTTP/1.1\r\nHost: example.test\r\n\r\nPOST /2 HTTP/1.1\r\nHost: example.test\r\nContent-Length: 3\r\n\r\nabc'
+      + 'GET /3 HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n',
+  );
   expect(text.match(/hello/g)).toHaveLength(3);
   expect(origin.received).toHaveLength(1);
   expect(origin.received[0]?.match(/(GET|POST) \/\d/g)).toEqual(['GET /1', 'POST /2', 'GET /3']);
@@ -25,12 +32,16 @@ test('requests that are sent ahead are answered one after another, over one conn
 
 test('what is sent ahead waits at the visitor, not in the server', async () => {
   let answered = 0;
-  const origin = await startRawOrigin((_text, socket) => { if (answered++ < 600) socket.write(hello); });
+  const origin = await startRawOrigin((_text, socket) => {
+    if (answered++ < 600) socket.write(hello);
+  });
   const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
   const socket = net.connect(httpPort, '127.0.0.1');
   const ahead = Buffer.from('GET / HTTP/1.1\r\nHost: example.test\r\n\r\n'.repeat(1000));
   let taken = 0;
-  const more = (): void => { while (taken < 60e6 && socket.write(ahead)) taken += ahead.length; };
+  const more = (): void => {
+    while (taken < 60e6 && socket.write(ahead)) taken += ahead.length;
+  };
   socket.on('drain', more);
   more();
   let text = '';
@@ -42,7 +53,9 @@ test('what is sent ahead waits at the visitor, not in the server', async () => {
 
 test('a chunked body passes as it is, with its trailer', async () => {
   const body = '5;x=y\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n';
-  const origin = await startRawOrigin((text, socket) => { if (text.includes('X-Sum')) socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`); });
+  const origin = await startRawOrigin((text, socket) => {
+    if (text.includes('X-Sum')) socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
+  });
   const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
   const text = await exchange(httpPort, `POST / HTTP/1.1\r\nHost: example.test\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${body}`);
   expect(text).toBe(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${body}`);
@@ -67,6 +80,9 @@ test('a missing route, a missing target and a malformed request each get their o
   expect(await ask('GET / HTTP/1.1\r\nHost: other.test\r\nAccept: application/json')).toMatch(/^HTTP\/1.1 404 [^]*\r\n\r\n\{"status":404/);
   const refused = await ask('GET / HTTP/1.1\r\nHost: example.test');
   expect(refused).toMatch(/^HTTP\/1.1 502 /);
-  expect(await log.line(/a request was refused: the target could not be dialed: refused/)).toMatchObject({ id: /X-Request-Id: (\w+)/.exec(refused)?.[1], status: 502 });
+  expect(await log.line(/a request was refused: the target could not be dialed: refused/)).toMatchObject({
+    id: /X-Request-Id: (\w+)/.exec(refused)?.[1],
+    status: 502,
+  });
   expect(await ask('GET / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked')).toMatch(/^HTTP\/1.1 400 /);
 });

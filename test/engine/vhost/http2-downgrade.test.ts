@@ -9,7 +9,10 @@ import { smugglingOrigins, takenByNow } from '../../support/smuggling-origins.ts
 import { startVhostRig, type VhostRig } from '../../support/vhost-rig.ts';
 
 const name = 'x.p.example.com';
-const request = (method: string, ...more: RawField[]): RawField[] => [[':method', method], [':scheme', 'https'], [':path', '/outer'], [':authority', name], ...more];
+const request = (
+  method: string,
+  ...more: RawField[]
+): RawField[] => [[':method', method], [':scheme', 'https'], [':path', '/outer'], [':authority', name], ...more];
 const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** What HTTP/1.1 would read as another request than HTTP/2 does. */
@@ -49,7 +52,9 @@ const cases: ReadonlyArray<readonly [what: string, fields: RawField[], body?: st
 ];
 
 let rig: VhostRig;
-beforeAll(async () => { rig = await startVhostRig(); });
+beforeAll(async () => {
+  rig = await startVhostRig();
+});
 afterAll(async () => {
   await endChildren();
   removeScratchDirectories();

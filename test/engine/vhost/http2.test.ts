@@ -16,7 +16,9 @@ const pem = { certificate: covering.certificate, privateKey: covering.key };
 
 test('sessions count as connections until they end; an abrupt end counts at once, and a session beyond the limit is refused', async () => {
   const silent = await startRawOrigin(() => undefined);
-  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { shares: { total: 3, perAddress: 3 } });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], {
+    shares: { total: 3, perAddress: 3 },
+  });
   const sessionTo = async () => {
     const socket = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false });
     socket.on('error', () => undefined);
@@ -37,7 +39,9 @@ test('sessions count as connections until they end; an abrupt end counts at once
 });
 
 test('a body of megabytes passes both ways whole, however the two sides wait for each other', async () => {
-  const target = http.createServer((asked, answer) => { asked.pipe(answer); }).listen(0, '127.0.0.1');
+  const target = http.createServer((asked, answer) => {
+    asked.pipe(answer);
+  }).listen(0, '127.0.0.1');
   await once(target, 'listening');
   const address = target.address();
   if (address === null || typeof address === 'string') throw new Error('no address');
@@ -64,34 +68,47 @@ test.each([10, 100_000, 1_000_000])('an answer that its target cuts off after %d
   const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
   for (let round = 0; round < 5; round++) {
     const stream = session.request({ ':path': '/' });
-    await expect((async () => { for await (const _chunk of stream); })()).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR|Premature close/);
+    await expect((async () => {
+      for await (const _chunk of stream);
+    })()).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR|Premature close/);
   }
   session.close();
 });
 
 test('fields that a target repeats reach the visitor, those too that it must not repeat', async () => {
   const origin = await startRawOrigin((_text, socket) => {
-    socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Type: text/html\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nETag: 1\r\netag: 2\r\nX-A: 1\r\nX-A: 2\r\nConstructor: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nETag: 1\r\nETag: 2\r\n\r\n');
+    socket.write(
+      'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Type: text/html\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nETag: 1\r\netag: 2\r\nX-A: 1\r\nX-A: 2\r\nConstructor: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nETag: 1\r\nETag: 2\r\n\r\n',
+    );
   });
   const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
   const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
   const stream = session.request({ ':path': '/' });
   const [[headers], [trailers]] = await Promise.all([once(stream, 'response'), once(stream.resume(), 'trailers')]);
-  expect(headers).toMatchObject({ ':status': 200, 'content-type': 'text/plain, text/html', 'etag': '1, 2', 'set-cookie': ['a=1', 'b=2'], 'x-a': '1, 2', 'constructor': '3' });
+  expect(headers).toMatchObject({
+    ':status': 200,
+    'content-type': 'text/plain, text/html',
+    etag: '1, 2',
+    'set-cookie': ['a=1', 'b=2'],
+    'x-a': '1, 2',
+    constructor: '3',
+  });
   expect(trailers).toMatchObject({ etag: '1, 2' });
   session.close();
 });
 
 test('trailers pass in both directions, without what would change where a message goes or ends', async () => {
   const origin = await startRawOrigin((text, socket) => {
-    if (text.endsWith('\r\n\r\n') && /\r\n0\r\n/.test(text)) socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-Sum: 2\r\nContent-Length: 9\r\n\r\n');
+    if (text.endsWith('\r\n\r\n') && /\r\n0\r\n/.test(text)) {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-Sum: 2\r\nContent-Length: 9\r\n\r\n');
+    }
   });
   const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
   const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
   // With a length, too, when they are announced.
-  for (const headers of [{}, { 'content-length': 4, 'trailer': 'x-up' }]) {
+  for (const headers of [{}, { 'content-length': 4, trailer: 'x-up' }]) {
     const stream = session.request({ ':method': 'POST', ':path': '/', ...headers }, { waitForTrailers: true });
-    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-up': 'yes', 'host': 'elsewhere.example' }));
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-up': 'yes', host: 'elsewhere.example' }));
     const trailers = once(stream, 'trailers');
     stream.end('body');
     expect(await stream.setEncoding('latin1').toArray()).toEqual(['abc']);
@@ -107,7 +124,9 @@ test.each([0, 8])('a body that the visitor cancels (code %d) is not complete for
   const origin = await startRawOrigin(() => undefined);
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
   const visitor = await silentHttp2(httpsPort, 'x.p.example.com');
-  visitor.write(Buffer.concat([frames.begun(1, [[':method', 'POST'], [':scheme', 'https'], [':path', '/'], [':authority', 'x.p.example.com']]), frames.data(1, 'a part')]));
+  visitor.write(
+    Buffer.concat([frames.begun(1, [[':method', 'POST'], [':scheme', 'https'], [':path', '/'], [':authority', 'x.p.example.com']]), frames.data(1, 'a part')]),
+  );
   await eventually(() => origin.received.join(''), (text) => text.includes('a part'));
   visitor.write(frames.reset(1, code));
   await eventually(() => server.connections, (count) => count === 1);
@@ -121,7 +140,11 @@ function uploading(httpsPort: number, path: string) {
   const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate, settings: { initialWindowSize: 0 } });
   const stream = session.request({ ':method': 'POST', ':path': path }, { waitForTrailers: true });
   const heads: unknown[] = [];
-  stream.on('headers', (headers) => { heads.push(headers[':status']); }).on('response', (headers) => { heads.push(headers[':status']); });
+  stream.on('headers', (headers) => {
+    heads.push(headers[':status']);
+  }).on('response', (headers) => {
+    heads.push(headers[':status']);
+  });
   stream.on('wantTrailers', () => stream.sendTrailers({ 'x-a': 'a'.repeat(5000), 'x-b': 'b'.repeat(5000) }));
   const rest = async (): Promise<string> => {
     session.settings({ initialWindowSize: 65_535 });
@@ -137,20 +160,28 @@ test('trailers that are too long, of a request that was answered before, change 
   stream.end();
   await once(stream, 'wantTrailers');
   // Node sends trailers with the next turn; the ping goes after them.
-  await new Promise((resolve) => { setImmediate(() => session.ping(resolve)); });
+  await new Promise((resolve) => {
+    setImmediate(() => session.ping(resolve));
+  });
   expect(await rest()).toMatch(/<\/html>\n$/);
   expect(heads).toEqual([404]);
   session.close();
 });
 
-test.each([
-  ['has too long trailers', 400, 'an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
-  ['has too long trailers', 400, 'an interim response', 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'],
-  ['stops in its body', 408, 'an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
-] as const)('a request that %s is answered %d and taken from its target, whose %s comes too late', async (_, status, _what, late) => {
+test.each(
+  [
+    ['has too long trailers', 400, 'an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
+    ['has too long trailers', 400, 'an interim response', 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'],
+    ['stops in its body', 408, 'an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'],
+  ] as const,
+)('a request that %s is answered %d and taken from its target, whose %s comes too late', async (_, status, _what, late) => {
   const asked: net.Socket[] = [];
-  const origin = await startRawOrigin((_text, socket) => { asked.push(socket); });
-  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], { timing: { ...VHOST_TIMING, stallMs: 2000 } });
+  const origin = await startRawOrigin((_text, socket) => {
+    asked.push(socket);
+  });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
+    timing: { ...VHOST_TIMING, stallMs: 2000 },
+  });
   const { session, stream, heads, rest } = uploading(httpsPort, '/');
   await eventually(() => asked.length, (count) => count > 0);
   const [target] = asked;
@@ -166,9 +197,18 @@ test.each([
 
 test('an idle session ends and its connection is closed; a visitor that waits for a response keeps it', async () => {
   const silent = await startRawOrigin(() => undefined);
-  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], { http2Timing: { idleMs: 500, drainMs: 500 } });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })], {
+    http2Timing: { idleMs: 500, drainMs: 500 },
+  });
   const sessionTo = async () => {
-    const options = { port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false, allowHalfOpen: true };
+    const options = {
+      port: httpsPort,
+      host: '127.0.0.1',
+      servername: 'x.p.example.com',
+      ALPNProtocols: ['h2'],
+      rejectUnauthorized: false,
+      allowHalfOpen: true,
+    };
     const socket = tls.connect(options);
     await once(socket, 'secureConnect');
     return socket.on('error', () => undefined);
@@ -192,11 +232,18 @@ test('an idle session ends and its connection is closed; a visitor that waits fo
 
 test('sessions of the panel neither reach a target nor come from one, however the cookies are split', async () => {
   const origin = await startRawOrigin((_text, socket) => {
-    socket.write('HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: beegosessionID=evil; Domain=example.com\r\nSet-Cookie: __Host-beegosessionID=evil\r\nContent-Length: 0\r\n\r\n');
+    socket.write(
+      'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: beegosessionID=evil; Domain=example.com\r\nSet-Cookie: __Host-beegosessionID=evil\r\nContent-Length: 0\r\n\r\n',
+    );
   });
   const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
-  const crumbs: RawField[] = [['cookie', 'a=b'], ['cookie', 'beegosessionID=secret'], ['cookie', '__Host-beegosessionID=secret; c=d'], ['cookie', 'xbeegosessionID=1']];
-  expect(await sendHttp2(httpsPort, 'x.p.example.com', [[':method', 'GET'], [':scheme', 'https'], [':path', '/'], [':authority', 'x.p.example.com'], ...crumbs])).toBe('answer');
+  const crumbs: RawField[] = [['cookie', 'a=b'], ['cookie', 'beegosessionID=secret'], ['cookie', '__Host-beegosessionID=secret; c=d'], [
+    'cookie',
+    'xbeegosessionID=1',
+  ]];
+  expect(
+    await sendHttp2(httpsPort, 'x.p.example.com', [[':method', 'GET'], [':scheme', 'https'], [':path', '/'], [':authority', 'x.p.example.com'], ...crumbs]),
+  ).toBe('answer');
   expect(origin.received.join('').match(/^cookie:.*$/gim)).toEqual(['cookie: a=b; c=d; xbeegosessionID=1']);
   const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
   const [headers] = await once(session.request({ ':path': '/' }), 'response');
@@ -216,7 +263,10 @@ test('a session may ask for the host of its handshake and for those that its cer
     // Its certificate is for other names.
     hostOf({ host: 'odd.example.net', targets: [two.target], ...pem }),
   ]);
-  const sessionTo = (servername: string) => http2.connect(`https://${servername}`, { createConnection: () => tls.connect({ port: httpsPort, host: '127.0.0.1', servername, ALPNProtocols: ['h2'], rejectUnauthorized: false }) });
+  const sessionTo = (servername: string) =>
+    http2.connect(`https://${servername}`, {
+      createConnection: () => tls.connect({ port: httpsPort, host: '127.0.0.1', servername, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
+    });
   const ask = async (session: http2.ClientHttp2Session, authority: string): Promise<unknown> => {
     const stream = session.request({ ':path': '/', ':authority': authority });
     const [headers] = await once(stream, 'response');
@@ -224,10 +274,22 @@ test('a session may ask for the host of its handshake and for those that its cer
     return headers[':status'] === 200 ? body : headers[':status'];
   };
   const session = sessionTo('x.p.example.com');
-  for (const [authority, answer] of [
-    ['x.p.example.com', '1'], ['X.P.example.com.:443', '1'], ['y.p.example.com', '1'], ['shared.p.example.com', '2'], ['through.p.example.com', 421], ['a.example.org', 421], ['deep.x.p.example.com', 421], ['odd.example.net', 421],
-    ['nobody.example.net', 421], ['127.0.0.1', 421], ['p.example.com', 421], ['shared.p.example.com', '2'],
-  ] as const) expect([authority, await ask(session, authority)]).toEqual([authority, answer]);
+  for (
+    const [authority, answer] of [
+      ['x.p.example.com', '1'],
+      ['X.P.example.com.:443', '1'],
+      ['y.p.example.com', '1'],
+      ['shared.p.example.com', '2'],
+      ['through.p.example.com', 421],
+      ['a.example.org', 421],
+      ['deep.x.p.example.com', 421],
+      ['odd.example.net', 421],
+      ['nobody.example.net', 421],
+      ['127.0.0.1', 421],
+      ['p.example.com', 421],
+      ['shared.p.example.com', '2'],
+    ] as const
+  ) expect([authority, await ask(session, authority)]).toEqual([authority, answer]);
   // What it may ask for is looked at with each request.
   hosts.set(hostOf({ host: 'z.p.example.com', targets: [three.target] }));
   expect(await ask(session, 'z.p.example.com')).toBe(421);

@@ -27,12 +27,14 @@ test('the name picks the certificate; TLS 1.2 and 1.3 are spoken, nothing older'
   ]);
   expect(await ask(httpsPort, 'x.p.example.com')).toMatchObject({ text: expect.stringMatching(/hello$/), protocol: 'TLSv1.3', names: 'DNS:*.p.example.com' });
   expect(await ask(httpsPort, 'a.example.org', { maxVersion: 'TLSv1.2' })).toMatchObject({ protocol: 'TLSv1.2', names: 'DNS:*.example.org' });
-  await expect(ask(httpsPort, 'a.example.org', { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' })).rejects.toThrow(/protocol version|unsupported protocol|no protocols/);
+  await expect(ask(httpsPort, 'a.example.org', { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' })).rejects.toThrow(
+    /protocol version|unsupported protocol|no protocols/,
+  );
   await expect(ask(httpsPort, 'nobody.example.net')).rejects.toThrow(/unrecognized name/);
   expect(origin.received[0]).toMatch(/X-Forwarded-Proto: https/);
 });
 
-test('a visitor that sends no server name gets the host of the server\'s own name, if there is one', async () => {
+test("a visitor that sends no server name gets the host of the server's own name, if there is one", async () => {
   const origin = await startRawOrigin((_text, socket) => socket.write(hello));
   const { httpsPort, hosts } = await startVhost([
     hostOf({ host: 'a.example.org', targets: [origin.target], certificate: other.certificate, privateKey: other.key }),
@@ -41,7 +43,11 @@ test('a visitor that sends no server name gets the host of the server\'s own nam
   await expect(ask(httpsPort, '')).rejects.toThrow(/unrecognized name/);
   hosts.serverName = '127.0.0.1';
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-    expect(await ask(httpsPort, '', { maxVersion }, '127.0.0.1')).toMatchObject({ text: expect.stringMatching(/hello$/), protocol: maxVersion, names: 'DNS:*.p.example.com' });
+    expect(await ask(httpsPort, '', { maxVersion }, '127.0.0.1')).toMatchObject({
+      text: expect.stringMatching(/hello$/),
+      protocol: maxVersion,
+      names: 'DNS:*.p.example.com',
+    });
   }
   const session = http2.connect(`https://127.0.0.1:${httpsPort}`, { rejectUnauthorized: false });
   const [answer] = await once(session.request({ ':path': '/' }), 'response');
@@ -57,7 +63,9 @@ test('a session is resumed', async () => {
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     let session: Buffer | undefined;
     const first = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'a.p.example.com', rejectUnauthorized: false, maxVersion });
-    first.on('session', (given: Buffer) => { session = given; });
+    first.on('session', (given: Buffer) => {
+      session = given;
+    });
     first.write('GET / HTTP/1.1\r\nHost: a.p.example.com\r\nConnection: close\r\n\r\n');
     first.resume();
     await once(first, 'close');
@@ -83,7 +91,8 @@ test('HTTP/2 is spoken with visitors, HTTP/1.1 with targets', async () => {
   });
   const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
   const session = http2.connect(`https://x.p.example.com:${httpsPort}`, {
-    createConnection: () => tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false }),
+    createConnection: () =>
+      tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false }),
   });
   const request = async (headers: http2.OutgoingHttpHeaders, body?: string) => {
     const stream = session.request(headers, { endStream: body === undefined });
@@ -95,8 +104,11 @@ test('HTTP/2 is spoken with visitors, HTTP/1.1 with targets', async () => {
     return { status: answer[':status'], x: answer['x-y'], text };
   };
   expect(await Promise.all([request({ ':path': '/get' }), request({ ':path': '/post', ':method': 'POST' }, 'some body')])).toEqual([
-    { status: 200, x: undefined, text: 'hello' }, { status: 200, x: '1', text: 'abcdefg' },
+    { status: 200, x: undefined, text: 'hello' },
+    { status: 200, x: '1', text: 'abcdefg' },
   ]);
-  expect(origin.received.find((text) => text.startsWith('POST'))).toMatch(/^POST \/post HTTP\/1.1\r\nHost: x.p.example.com:\d+\r\nTransfer-Encoding: chunked\r\n[^]*\r\n9\r\nsome body\r\n0\r\n\r\n$/);
+  expect(origin.received.find((text) => text.startsWith('POST'))).toMatch(
+    /^POST \/post HTTP\/1.1\r\nHost: x.p.example.com:\d+\r\nTransfer-Encoding: chunked\r\n[^]*\r\n9\r\nsome body\r\n0\r\n\r\n$/,
+  );
   session.close();
 });

@@ -32,7 +32,11 @@ test("when a name becomes the server's own, requests go to the administrator's h
 
 test("no certificate is ordered for one of the server's own names while a user's host has it", async () => {
   const acme = { directory: 'https://127.0.0.1:1/dir', email: '', dir: path.join(directory, 'acme'), write: writePrivately };
-  const stored = [hostOf({ id: 1, host: 'api.example.org', acme: true, ...byUser }), hostOf({ id: 2, host: 'www.example.org', acme: true, ...byUser }), hostOf({ id: 3, host: 'api.example.org', location: '/x', acme: true })]
+  const stored = [
+    hostOf({ id: 1, host: 'api.example.org', acme: true, ...byUser }),
+    hostOf({ id: 2, host: 'www.example.org', acme: true, ...byUser }),
+    hostOf({ id: 3, host: 'api.example.org', location: '/x', acme: true }),
+  ]
     .map((host) => ({ ...host, inletBytes: 0, exportBytes: 0 }));
   const { engine, log } = await startEngine({ stored: { hosts: stored.slice(0, 2) }, acme, publicUrl: 'https://api.example.org:8080' });
   const ordered = async (id: number) => (await engine.hostCertificate(id))?.acme !== undefined;

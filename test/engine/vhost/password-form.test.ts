@@ -43,14 +43,16 @@ const urlencoded = 'Content-Type: application/x-www-form-urlencoded';
 test('a visitor who is not on the list gets a page that asks for the password, and reaches no target', async () => {
   const page = await ask('GET /a?b="<x>');
   expect(page).toMatch(/^HTTP\/1.1 401 Unauthorized\r\n/);
-  expect(page).toMatch(/Content-Security-Policy: default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n/);
+  expect(page).toMatch(
+    /Content-Security-Policy: default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n/,
+  );
   expect(page).toContain(`<form method="post" action="${PATH}"><input type="hidden" name="to" value="/a?b=&#34;&#60;x&#62;">`);
   expect(page).not.toMatch(/Basic/);
   expect(await ask('GET /a', ['Accept: application/json'])).toMatch(/\r\n\r\n\{"success":false,"status":401,/);
   expect(reached).toEqual([]);
 });
 
-test('the right password allows the visitor\'s address and redirects back', async () => {
+test("the right password allows the visitor's address and redirects back", async () => {
   const answer = await ask(`POST ${PATH}`, [urlencoded, `Origin: http://${name}`, 'Sec-Fetch-Site: same-origin'], form({ password, to: '/a?b' }));
   expect(answer).toMatch(/^HTTP\/1.1 303 See Other\r\nLocation: \/a\?b\r\n/);
   expect(await ask('GET /a?b')).toMatch(/hello$/);
@@ -81,12 +83,18 @@ test('an allowed visitor that submits the form again does not send the password 
   expect(reached).toEqual([`GET ${PATH} HTTP/1.1`]);
 });
 
-test.each(['//evil.test/', '/\\evil.test', 'https://evil.test/', 'evil', '/a\r\nSet-Cookie: x=1', '/ä', `/${'x'.repeat(2048)}`])('nobody is led to another place: %j', async (to) => {
-  expect(await ask(`POST ${PATH}`, [urlencoded], form({ password, to }))).toMatch(/^HTTP\/1.1 303 See Other\r\nLocation: \/\r\n(?!Set-Cookie)/);
-});
+test.each(['//evil.test/', '/\\evil.test', 'https://evil.test/', 'evil', '/a\r\nSet-Cookie: x=1', '/ä', `/${'x'.repeat(2048)}`])(
+  'nobody is led to another place: %j',
+  async (to) => {
+    expect(await ask(`POST ${PATH}`, [urlencoded], form({ password, to }))).toMatch(/^HTTP\/1.1 303 See Other\r\nLocation: \/\r\n(?!Set-Cookie)/);
+  },
+);
 
 test.each([
-  ['Sec-Fetch-Site: cross-site'], ['Sec-Fetch-Site: same-site'], ['Origin: http://evil.test'], ['Origin: null'],
+  ['Sec-Fetch-Site: cross-site'],
+  ['Sec-Fetch-Site: same-site'],
+  ['Origin: http://evil.test'],
+  ['Origin: null'],
 ])('another site cannot have it said: %s', async (field) => {
   expect(await ask(`POST ${PATH}`, [urlencoded, field], form({ password }))).toMatch(/^HTTP\/1.1 401 /);
   expect(await ask('GET /')).toMatch(/^HTTP\/1.1 401 /);
@@ -95,8 +103,14 @@ test.each([
 
 test('wrong passwords are throttled by address, as everywhere', async () => {
   const address = '198.51.100.7';
-  const say = (text: string) => exchange(rig.httpPort, `POST ${PATH} HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\nX-Forwarded-For: ${address}\r\n${urlencoded}\r\n`
-    + `Content-Length: ${form({ password: text }).length}\r\n\r\n${form({ password: text })}`, undefined, TRUSTED_PROXY);
+  const say = (text: string) =>
+    exchange(
+      rig.httpPort,
+      `POST ${PATH} HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\nX-Forwarded-For: ${address}\r\n${urlencoded}\r\n`
+        + `Content-Length: ${form({ password: text }).length}\r\n\r\n${form({ password: text })}`,
+      undefined,
+      TRUSTED_PROXY,
+    );
   for (let count = 0; count < 10; count++) expect(await say('wrong')).toMatch(/^HTTP\/1.1 401 [^]*Wrong password[^]*<form/);
   expect(await say(password)).toMatch(/^HTTP\/1.1 429 [^]*Too many tries/);
   expect(attempts.lockouts(Date.now())).toMatchObject([{ credential: 'ipWhitePassword', kind: 'address', source: address }]);
@@ -109,7 +123,7 @@ test('a body that is too long, GET, and passwords in the URL are refused', async
   expect(await ask('GET /')).toMatch(/^HTTP\/1.1 401 /);
 });
 
-test('without a password of the client there is no page, and the path is the target\'s', async () => {
+test("without a password of the client there is no page, and the path is the target's", async () => {
   await rig.client({ ipWhite: true, ipWhiteList: ['192.0.2.1'], ipWhitePassword: '' });
   expect(await ask('GET /')).toMatch(/^HTTP\/1.1 403 (?![^]*<form)/);
   expect(await ask(`POST ${PATH}`, [urlencoded], form({ password: '' }))).toMatch(/^HTTP\/1.1 403 /);
@@ -135,7 +149,13 @@ test('over HTTP/2 it works alike', async () => {
   };
   expect(await request({ ':path': '/here' })).toEqual({ status: 401 });
   const said = form({ password, to: '/here' });
-  const headers = { ':method': 'POST', ':path': PATH, 'content-type': 'application/x-www-form-urlencoded', 'origin': `https://${name}`, 'sec-fetch-site': 'same-origin' };
+  const headers = {
+    ':method': 'POST',
+    ':path': PATH,
+    'content-type': 'application/x-www-form-urlencoded',
+    origin: `https://${name}`,
+    'sec-fetch-site': 'same-origin',
+  };
   expect(await request(headers, said)).toEqual({ status: 303, location: '/here' });
   expect(await request({ ':path': '/here' })).toMatchObject({ status: 200 });
   session.close();

@@ -45,7 +45,7 @@ async function start(options: Parameters<typeof startVhost>[1] = {}) {
   return { ...started, seen, gated };
 }
 
-test('a trusted proxy gives the visitor\'s address in a header; forwarded fields of the visitor are ignored', async () => {
+test("a trusted proxy gives the visitor's address in a header; forwarded fields of the visitor are ignored", async () => {
   const { httpPort, seen, gated } = await start();
   for (const header of [V1, V2]) expect(await exchange(httpPort, header + get)).toMatch(/hello$/);
   await exchange(httpPort, V1 + get.replace('\r\n', '\r\nX-Forwarded-For: 203.0.113.9\r\n'));
@@ -66,7 +66,9 @@ test('a header in pieces is one', async () => {
   await once(socket, 'connect');
   for (const piece of [V2.slice(0, 3), V2.slice(3, 20), V2.slice(20) + get.slice(0, 5), get.slice(5)]) {
     socket.write(piece, 'latin1');
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   expect(String(await readAll(socket))).toMatch(/hello$/);
   expect(seen).toEqual(['X-Forwarded-For: 192.0.2.7; X-Real-IP: 192.0.2.7']);
@@ -122,7 +124,9 @@ test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that 
 });
 
 /** Sends requests through a program in front of both ports, each from another address. @param front starts the program @returns what the target receives about the visitors */
-async function askThrough(front: (ports: { readonly plain: readonly [number, number]; readonly secure: readonly [number, number] }) => Child): Promise<string[]> {
+async function askThrough(
+  front: (ports: { readonly plain: readonly [number, number]; readonly secure: readonly [number, number] }) => Child,
+): Promise<string[]> {
   const { httpPort, httpsPort, seen } = await start();
   const [plain, secure] = [await freePort(), await freePort()];
   const program = front({ plain: [plain, httpPort], secure: [secure, httpsPort] });
@@ -131,7 +135,11 @@ async function askThrough(front: (ports: { readonly plain: readonly [number, num
   const visitor = net.connect({ port: plain, host: '127.0.0.1', localAddress: '127.0.0.5' });
   visitor.write(get);
   expect(String(await readAll(visitor))).toMatch(/hello$/);
-  const over = tls.connect({ socket: net.connect({ port: secure, host: '127.0.0.1', localAddress: '127.0.0.6' }), servername: name, rejectUnauthorized: false });
+  const over = tls.connect({
+    socket: net.connect({ port: secure, host: '127.0.0.1', localAddress: '127.0.0.6' }),
+    servername: name,
+    rejectUnauthorized: false,
+  });
   over.write(get);
   expect(String(await readAll(over))).toMatch(/hello$/);
   for (const socket of [visitor, over]) socket.destroy();
@@ -141,20 +149,31 @@ async function askThrough(front: (ports: { readonly plain: readonly [number, num
 const bothNamed = ['X-Forwarded-For: 127.0.0.5; X-Real-IP: 127.0.0.5', 'X-Forwarded-For: 127.0.0.6; X-Real-IP: 127.0.0.6'];
 
 describeWith('haproxy', 'behind haproxy', () => {
-  test.each(['send-proxy', 'send-proxy-v2'])('%s names the visitor, over HTTP and TLS', (option) => expect(askThrough(({ plain, secure }) => {
-    const file = path.join(scratchDirectory(), 'haproxy.cfg');
-    const part = (kind: string, [from, to]: readonly [number, number]): string => `listen ${kind}\n  bind 127.0.0.1:${from}\n  server one 127.0.0.1:${to} ${option}\n`;
-    writeFileSync(file, `defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\n${part('plain', plain)}${part('secure', secure)}`);
-    return new Child(programPath('haproxy'), ['-db', '-f', file]);
-  })).resolves.toEqual(bothNamed));
+  test.each(['send-proxy', 'send-proxy-v2'])('%s names the visitor, over HTTP and TLS', (option) =>
+    expect(askThrough(({ plain, secure }) => {
+      const file = path.join(scratchDirectory(), 'haproxy.cfg');
+      const part = (kind: string, [from, to]: readonly [number, number]): string =>
+        `listen ${kind}\n  bind 127.0.0.1:${from}\n  server one 127.0.0.1:${to} ${option}\n`;
+      writeFileSync(
+        file,
+        `defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\n${part('plain', plain)}${part('secure', secure)}`,
+      );
+      return new Child(programPath('haproxy'), ['-db', '-f', file]);
+    })).resolves.toEqual(bothNamed));
 });
 
 describeWith(['nginx', 'ngx_stream_module.so'], 'behind nginx', () => {
-  test('proxy_protocol of a stream names the visitor, over HTTP and TLS', () => expect(askThrough(({ plain, secure }) => {
-    const directory = scratchDirectory();
-    const file = path.join(directory, 'nginx.conf');
-    const part = ([from, to]: readonly [number, number]): string => `server { listen 127.0.0.1:${from}; proxy_pass 127.0.0.1:${to}; proxy_protocol on; }`;
-    writeFileSync(file, `load_module ${programPath('ngx_stream_module.so')}; daemon off; master_process off; pid ${directory}/pid; error_log stderr notice; events {} stream { ${part(plain)} ${part(secure)} }`);
-    return new Child(programPath('nginx'), ['-c', file, '-e', path.join(directory, 'errors')]);
-  })).resolves.toEqual(bothNamed));
+  test('proxy_protocol of a stream names the visitor, over HTTP and TLS', () =>
+    expect(askThrough(({ plain, secure }) => {
+      const directory = scratchDirectory();
+      const file = path.join(directory, 'nginx.conf');
+      const part = ([from, to]: readonly [number, number]): string => `server { listen 127.0.0.1:${from}; proxy_pass 127.0.0.1:${to}; proxy_protocol on; }`;
+      writeFileSync(
+        file,
+        `load_module ${
+          programPath('ngx_stream_module.so')
+        }; daemon off; master_process off; pid ${directory}/pid; error_log stderr notice; events {} stream { ${part(plain)} ${part(secure)} }`,
+      );
+      return new Child(programPath('nginx'), ['-c', file, '-e', path.join(directory, 'errors')]);
+    })).resolves.toEqual(bothNamed));
 });

@@ -13,15 +13,27 @@ test.each([
   ['PROXY TCP6 2001:DB8::1 ::1 1 65535\r\n', '2001:db8::1', 1, '::1'],
   ['PROXY TCP6 ::ffff:192.0.2.7 ::ffff:198.51.100.1 1 2\r\n', '192.0.2.7', 1, '198.51.100.1'],
 ])('version 1 names the visitor: %j', (text, remoteAddress, remotePort, address) => {
-  expect(read(`${text}GET / HTTP/1.1\r\n`)).toEqual({ kind: 'header', length: text.length, origin: { remoteAddress, remotePort, local: expect.objectContaining({ address }) } });
+  expect(read(`${text}GET / HTTP/1.1\r\n`)).toEqual({
+    kind: 'header',
+    length: text.length,
+    origin: { remoteAddress, remotePort, local: expect.objectContaining({ address }) },
+  });
 });
 
 test('version 2 names the visitor, whatever else it holds', () => {
   expect(readProxyPreface(v2(0x21, 0x11, ipv4))).toEqual({
-    kind: 'header', length: 28, origin: { remoteAddress: '192.0.2.7', remotePort: 12_345, local: { address: '198.51.100.1', port: 443 } },
+    kind: 'header',
+    length: 28,
+    origin: { remoteAddress: '192.0.2.7', remotePort: 12_345, local: { address: '198.51.100.1', port: 443 } },
   });
-  expect(readProxyPreface(Buffer.concat([v2(0x21, 0x11, [...ipv4, 4, 0, 1, 0]), Buffer.from('GET /')]))).toMatchObject({ length: 32, origin: { remoteAddress: '192.0.2.7' } });
-  expect(readProxyPreface(v2(0x21, 0x21, ipv6))).toMatchObject({ length: 52, origin: { remoteAddress: '::1', remotePort: 80, local: { address: '2001:db8::2', port: 443 } } });
+  expect(readProxyPreface(Buffer.concat([v2(0x21, 0x11, [...ipv4, 4, 0, 1, 0]), Buffer.from('GET /')]))).toMatchObject({
+    length: 32,
+    origin: { remoteAddress: '192.0.2.7' },
+  });
+  expect(readProxyPreface(v2(0x21, 0x21, ipv6))).toMatchObject({
+    length: 52,
+    origin: { remoteAddress: '::1', remotePort: 80, local: { address: '2001:db8::2', port: 443 } },
+  });
 });
 
 test('a header without an address leaves the peer as the visitor', () => {
@@ -36,22 +48,42 @@ test('every beginning of a header asks for more, and nothing else does', () => {
   for (const header of [Buffer.from('PROXY TCP4 192.0.2.7 198.51.100.1 12345 443\r\n'), v2(0x21, 0x11, ipv4)]) {
     for (let length = 0; length < header.length; length++) expect(readProxyPreface(header.subarray(0, length))).toEqual({ kind: 'incomplete' });
   }
-  for (const text of ['GET / HTTP/1.1', 'PUT / HTTP', 'PROPFIND', 'proxy TCP4', '\x16\x03\x01', '\r\nGET', '\r\n\r\nGET']) expect(read(text)).toEqual({ kind: 'none' });
+  for (const text of ['GET / HTTP/1.1', 'PUT / HTTP', 'PROPFIND', 'proxy TCP4', '\x16\x03\x01', '\r\nGET', '\r\n\r\nGET']) {
+    expect(read(text)).toEqual({ kind: 'none' });
+  }
 });
 
 describe('bytes that begin like a header but are invalid are refused', () => {
   test.each([
-    'PROXY TCP4 192.0.2.7 198.51.100.1 12345\r\n', 'PROXY TCP4 192.0.2.7 198.51.100.1 12345 443 x\r\n', 'PROXY TCP4  192.0.2.7 198.51.100.1 1 2\r\n',
-    'PROXY TCP4 ::1 ::1 1 2\r\n', 'PROXY TCP6 192.0.2.7 192.0.2.8 1 2\r\n', 'PROXY TCP4 192.0.2.256 192.0.2.8 1 2\r\n', 'PROXY TCP4 192.0.2.7 192.0.2.8 65536 2\r\n',
-    'PROXY TCP4 192.0.2.7 192.0.2.8 01 2\r\n', 'PROXY TCP4 192.0.2.7 192.0.2.8 -1 2\r\n', 'PROXY TCP6 fe80::1%1 ::1 1 2\r\n', 'PROXY UDP4 192.0.2.7 192.0.2.8 1 2\r\n',
-    'PROXY tcp4 192.0.2.7 192.0.2.8 1 2\r\n', 'PROXY UNKNOWNx\r\n', 'PROXY UNKNOWN \0\r\n', 'PROXY / HTTP/1.1\r\n', `PROXY UNKNOWN ${'x'.repeat(92)}\r\n`, `PROXY ${'x'.repeat(101)}`,
+    'PROXY TCP4 192.0.2.7 198.51.100.1 12345\r\n',
+    'PROXY TCP4 192.0.2.7 198.51.100.1 12345 443 x\r\n',
+    'PROXY TCP4  192.0.2.7 198.51.100.1 1 2\r\n',
+    'PROXY TCP4 ::1 ::1 1 2\r\n',
+    'PROXY TCP6 192.0.2.7 192.0.2.8 1 2\r\n',
+    'PROXY TCP4 192.0.2.256 192.0.2.8 1 2\r\n',
+    'PROXY TCP4 192.0.2.7 192.0.2.8 65536 2\r\n',
+    'PROXY TCP4 192.0.2.7 192.0.2.8 01 2\r\n',
+    'PROXY TCP4 192.0.2.7 192.0.2.8 -1 2\r\n',
+    'PROXY TCP6 fe80::1%1 ::1 1 2\r\n',
+    'PROXY UDP4 192.0.2.7 192.0.2.8 1 2\r\n',
+    'PROXY tcp4 192.0.2.7 192.0.2.8 1 2\r\n',
+    'PROXY UNKNOWNx\r\n',
+    'PROXY UNKNOWN \0\r\n',
+    'PROXY / HTTP/1.1\r\n',
+    `PROXY UNKNOWN ${'x'.repeat(92)}\r\n`,
+    `PROXY ${'x'.repeat(101)}`,
   ])('%j', (text) => {
     expect(read(text)).toEqual({ kind: 'invalid' });
   });
 
   test.each([
-    ['another version', v2(0x11, 0x11, ipv4)], ['an unknown command', v2(0x22, 0x11, ipv4)], ['an unknown family', v2(0x21, 0x41, ipv4)], ['datagrams', v2(0x21, 0x12, ipv4)],
-    ['an unknown transport', v2(0x21, 0x13, ipv4)], ['addresses cut short', v2(0x21, 0x11, ipv4.slice(1))], ['more than 536 bytes', v2(0x21, 0x11, ipv4, 521)],
+    ['another version', v2(0x11, 0x11, ipv4)],
+    ['an unknown command', v2(0x22, 0x11, ipv4)],
+    ['an unknown family', v2(0x21, 0x41, ipv4)],
+    ['datagrams', v2(0x21, 0x12, ipv4)],
+    ['an unknown transport', v2(0x21, 0x13, ipv4)],
+    ['addresses cut short', v2(0x21, 0x11, ipv4.slice(1))],
+    ['more than 536 bytes', v2(0x21, 0x11, ipv4, 521)],
   ])('version 2 with %s', (_what, bytes) => {
     expect(readProxyPreface(bytes)).toEqual({ kind: 'invalid' });
   });

@@ -36,7 +36,7 @@ test('the next second has lines of its own again', () => {
   expect(log.entries.map(({ more }) => more).filter(Boolean)).toEqual([10]);
 });
 
-test("external text is one short line of the log", async () => {
+test('external text is one short line of the log', async () => {
   const { log, note } = start();
   note(1, `no host takes \u009b31m${'x'.repeat(1000)}`);
   expect(log.entries[0]?.msg).toMatch(/^a request was refused: no host takes \\x9b31mx+$/);

@@ -44,8 +44,21 @@ const cases: Refused[] = [
   { name: 'the target refuses', status: 502, title: /does not answer properly/, host: () => ({ targets: ['127.0.0.1:1'] }) },
   { name: 'the target is silent', status: 504, title: /does not answer/, host: () => ({ targets: [mute] }) },
   { name: 'the traffic is used up', status: 503, title: /used up its traffic/, cause: 'flow', client: { flowLimit: 1 }, before: () => askOnce() },
-  { name: 'there are too many connections', status: 429, title: /Too many connections/, cause: 'connections', client: { maxConnections: 1 }, before: () => askOnce() },
-  { name: 'the address is on the client\'s blacklist', status: 403, title: /Not for this address/, cause: 'blackList', client: { blackIpList: ['127.0.0.0/8'] } },
+  {
+    name: 'there are too many connections',
+    status: 429,
+    title: /Too many connections/,
+    cause: 'connections',
+    client: { maxConnections: 1 },
+    before: () => askOnce(),
+  },
+  {
+    name: "the address is on the client's blacklist",
+    status: 403,
+    title: /Not for this address/,
+    cause: 'blackList',
+    client: { blackIpList: ['127.0.0.0/8'] },
+  },
   { name: 'the address is not on the whitelist', status: 403, title: /Not for this address/, cause: 'whiteList', client: { ipWhite: true } },
   { name: 'it may say a password', status: 401, title: /asks for a password/, cause: 'whiteList', client: { ipWhite: true, ipWhitePassword: 'word' } },
   { name: 'name and password are missing', status: 401, title: /Name and password/, cause: 'login', client: { basicUser: 'name', basicPassword: 'word' } },
@@ -82,7 +95,9 @@ test('a request that is cut off by the flow limit before its response gets an er
   const remove = await rig.host({ id: HOST_ID, targets: [mute] });
   const { inletBytes = 0, exportBytes = 0 } = rig.engine.clientState(CLIENT.id) ?? {};
   await rig.client({ flowLimit: inletBytes + exportBytes + 3000 });
-  expect(await exchange(rig.httpPort, `POST / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 5000\r\n\r\n${'x'.repeat(5000)}`)).toMatch(/^HTTP\/1.1 503 [^]*used up its traffic/);
+  expect(await exchange(rig.httpPort, `POST / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 5000\r\n\r\n${'x'.repeat(5000)}`)).toMatch(
+    /^HTTP\/1.1 503 [^]*used up its traffic/,
+  );
   expect(rig.engine.hostState(HOST_ID)?.inletBytes).toBeGreaterThan(3000);
   await remove();
 });
@@ -108,7 +123,14 @@ describe('each refusal is a page that says who can fix it, or JSON, with an id t
 
     const json = await exchange(rig.httpPort, `${request}\r\nAccept: application/json\r\nConnection: close\r\n\r\n`);
     expect(json).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    if (!noJson) expect(JSON.parse(json.slice(json.indexOf('\r\n\r\n') + 4))).toMatchObject({ status, error: expect.stringMatching(title), message: expect.any(String), id: expect.any(String) });
+    if (!noJson) {
+      expect(JSON.parse(json.slice(json.indexOf('\r\n\r\n') + 4))).toMatchObject({
+        status,
+        error: expect.stringMatching(title),
+        message: expect.any(String),
+        id: expect.any(String),
+      });
+    }
     if (status === 429 || status === 503) expect(json).toMatch(/\r\nRetry-After: \d/);
     if (cause !== undefined) expect([counted() - atFirst, ofClient() - ofClientAtFirst]).toEqual([2, 2]);
     undo?.();
@@ -133,8 +155,21 @@ describe('each refusal is a page that says who can fix it, or JSON, with an id t
 
 test('without an agent: 503, and the host reports why it does not serve', async () => {
   const log = new LogRecorder();
-  const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log: log.logger });
-  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [{ ...hostOf({ id: HOST_ID, targets: [good] }), ...fresh }], blackIpList: [], serverName: '' });
+  const engine = new Engine({
+    bridgeHost: '127.0.0.1',
+    bridgePort: 0,
+    bridgeTls: { port: 0, identity: covering },
+    p2pPort: 0,
+    allowPorts: [],
+    log: log.logger,
+  });
+  await engine.load({
+    clients: [{ ...CLIENT, ...fresh }],
+    tunnels: [],
+    hosts: [{ ...hostOf({ id: HOST_ID, targets: [good] }), ...fresh }],
+    blackIpList: [],
+    serverName: '',
+  });
   const { httpPort } = await engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
   expect(await exchange(httpPort, `${get}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 503 [^]*The site is away/);
   expect(engine.hostState(HOST_ID)).toMatchObject({ running: false, error: 'the agent is not connected', refusals: { offline: 1 } });

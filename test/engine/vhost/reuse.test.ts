@@ -18,7 +18,13 @@ async function startOrigin(answer: (socket: net.Socket, heads: number) => void) 
   const closed: Array<Promise<unknown>> = [];
   const seen = new Set<net.Socket>();
   const origin = await startRawOrigin((text, socket) => {
-    if (!seen.has(socket)) closed.push(new Promise((resolve) => { socket.once('close', resolve); }));
+    if (!seen.has(socket)) {
+      closed.push(
+        new Promise((resolve) => {
+          socket.once('close', resolve);
+        }),
+      );
+    }
     seen.add(socket);
     answer(socket, text.split('\r\n\r\n').length - 1);
   });
@@ -26,10 +32,13 @@ async function startOrigin(answer: (socket: net.Socket, heads: number) => void) 
 }
 
 async function serve(target: string, options: Parameters<typeof startVhost>[1] = {}) {
-  const { httpPort, httpsPort, hosts } = await startVhost([hostOf({ id: 500, host: name, targets: [target], certificate: covering.certificate, privateKey: covering.key })], options);
-  const connect = () => http2.connect(`https://${name}:${httpsPort}`, {
-    createConnection: () => tls.connect({ port: httpsPort, host: '127.0.0.1', servername: name, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
-  });
+  const { httpPort, httpsPort, hosts } = await startVhost([
+    hostOf({ id: 500, host: name, targets: [target], certificate: covering.certificate, privateKey: covering.key }),
+  ], options);
+  const connect = () =>
+    http2.connect(`https://${name}:${httpsPort}`, {
+      createConnection: () => tls.connect({ port: httpsPort, host: '127.0.0.1', servername: name, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
+    });
   return { httpPort, hosts, connect };
 }
 
@@ -59,7 +68,7 @@ test('the requests of an HTTP/2 session share connections to the target, those o
 test('at most 16 wait for the next requests, and they end with the session', async () => {
   const waiting: net.Socket[] = [];
   const origin = await startOrigin((socket) => {
-    if (waiting.push(socket) === 20) for (const one of waiting) one.write(hello);
+    if (waiting.push(socket) === 20) { for (const one of waiting) one.write(hello); }
   });
   const { connect } = await serve(origin.target);
   const session = connect();
@@ -145,6 +154,8 @@ test('what is wrong with a body after the response has begun breaks the connecti
     if (text.endsWith('early')) visitor.write('zz\r\n');
   });
   visitor.write(`POST / HTTP/1.1\r\nHost: ${name}\r\nTransfer-Encoding: chunked\r\n\r\n`);
-  await new Promise((resolve) => { visitor.once('close', resolve); });
+  await new Promise((resolve) => {
+    visitor.once('close', resolve);
+  });
   expect(text).toMatch(/^HTTP\/1.1 200 OK[^]*early$/);
 });

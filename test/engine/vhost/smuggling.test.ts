@@ -9,7 +9,9 @@ import { startVhostRig, type VhostRig } from '../../support/vhost-rig.ts';
 import { chunks, framings, heads, inner, soundChunks, start } from './cases/smuggling.ts';
 
 let rig: VhostRig;
-beforeAll(async () => { rig = await startVhostRig(); });
+beforeAll(async () => {
+  rig = await startVhostRig();
+});
 afterAll(async () => {
   await endChildren();
   removeScratchDirectories();
@@ -32,7 +34,11 @@ for (const { name, programs, start: startOrigin } of smugglingOrigins) {
     async function outcome(request: string) {
       const answer = await exchange(rig.httpPort, request);
       const closing = /\r\nConnection: close\r\n/.test(answer);
-      return { statuses: Array.from(answer.matchAll(/HTTP\/1\.1 (\d+) /g), ([, status]) => status).join(), closing, reached: (await takenByNow(origin)).map(({ line }) => line) };
+      return {
+        statuses: Array.from(answer.matchAll(/HTTP\/1\.1 (\d+) /g), ([, status]) => status).join(),
+        closing,
+        reached: (await takenByNow(origin)).map(({ line }) => line),
+      };
     }
 
     const refused = { statuses: '400', closing: true, reached: [] };
@@ -59,7 +65,9 @@ for (const { name, programs, start: startOrigin } of smugglingOrigins) {
 
     describe('a body is a body, whatever it looks like', () => {
       test.each(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('of %s', async (method) => {
-        const { reached } = await outcome(`${method} /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
+        const { reached } = await outcome(
+          `${method} /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
+        );
         expect(reached).toEqual([`${method} /outer HTTP/1.1`]);
       });
 
@@ -69,17 +77,23 @@ for (const { name, programs, start: startOrigin } of smugglingOrigins) {
       });
 
       test('any fields that Connection names', async () => {
-        const { reached } = await outcome(`POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close, content-length, transfer-encoding, host\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
+        const { reached } = await outcome(
+          `POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close, content-length, transfer-encoding, host\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
+        );
         expect(reached).toEqual(['POST /outer HTTP/1.1']);
       });
 
       test('that waits for 100, or does not', async () => {
-        const { reached } = await outcome(`POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
+        const { reached } = await outcome(
+          `POST /outer HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
+        );
         expect(reached).toEqual(['POST /outer HTTP/1.1']);
       });
 
       test('of a request that asks for an upgrade, which is not made', async () => {
-        const { reached } = await outcome(`POST /text HTTP/1.1\r\nHost: example.test\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`);
+        const { reached } = await outcome(
+          `POST /text HTTP/1.1\r\nHost: example.test\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
+        );
         expect(reached).toEqual(['POST /text HTTP/1.1']);
       });
     });

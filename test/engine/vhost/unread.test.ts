@@ -30,7 +30,10 @@ async function answering(bytes: number, stallMs = 1000) {
     answered++;
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`);
   });
-  const vhost = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], { timing: { ...VHOST_TIMING, stallMs }, http2Timing: { idleMs: 500, drainMs: 500 } });
+  const vhost = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
+    timing: { ...VHOST_TIMING, stallMs },
+    http2Timing: { idleMs: 500, drainMs: 500 },
+  });
   return { ...vhost, origin, answered: () => answered };
 }
 
@@ -47,9 +50,15 @@ async function session(port: number) {
   const address = relay.address();
   if (address === null || typeof address === 'string') throw new Error('no address');
   relay.unref();
-  const secure = tls.connect({ port: address.port, host: '127.0.0.1', servername: host, ALPNProtocols: ['h2'], rejectUnauthorized: false }).on('error', () => undefined);
+  const secure = tls.connect({ port: address.port, host: '127.0.0.1', servername: host, ALPNProtocols: ['h2'], rejectUnauthorized: false }).on(
+    'error',
+    () => undefined,
+  );
   await once(secure, 'secureConnect');
-  const client = http2.connect(`https://${host}`, { createConnection: () => secure, settings: { initialWindowSize: 8 * 1024 * 1024 } }).on('error', () => undefined);
+  const client = http2.connect(`https://${host}`, { createConnection: () => secure, settings: { initialWindowSize: 8 * 1024 * 1024 } }).on(
+    'error',
+    () => undefined,
+  );
   client.setLocalWindowSize(64 * 1024 * 1024);
   open.push(() => {
     client.destroy();
@@ -57,8 +66,12 @@ async function session(port: number) {
     relay.close();
   });
   await once(client, 'remoteSettings');
-  const stop = (): void => { raw.unpipe().pause(); };
-  const goOn = (): void => { if (last) raw.pipe(last); };
+  const stop = (): void => {
+    raw.unpipe().pause();
+  };
+  const goOn = (): void => {
+    if (last) raw.pipe(last);
+  };
   return { raw, stop, goOn, client, ask: () => client.request({ ':path': '/' }).on('error', () => undefined) };
 }
 
@@ -93,7 +106,9 @@ test('the same applies to error pages: a visitor that reads none is disconnected
   };
   visitor.on('drain', more);
   more();
-  await new Promise((resolve) => { visitor.once('close', resolve); });
+  await new Promise((resolve) => {
+    visitor.once('close', resolve);
+  });
   await eventually(() => server.connections, (count) => count === 0);
   expect(sent).toBeLessThan(MOST);
 });
@@ -124,36 +139,47 @@ test('the streams of sessions end with their sockets, those too whose answers wa
   expect(await eventually(() => server.connections, (count) => count === 0, 5000)).toBe(0);
 });
 
-test('while an address holds much, further requests of it wait, at most as long as for a head, or are refused when they have a body; when it has read they are answered', async () => {
-  const unread = new UnreadAccounts();
-  const { account } = unread.open('127.0.0.1');
-  let held = 20 * 1024 * 1024;
-  const holder = { peer: '127.0.0.1', recount: () => held, reset: () => undefined };
-  account.open(holder);
-  account.add(held);
-  const origin = await startRawOrigin((_text, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
-  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], { unread, timing: { ...VHOST_TIMING, headMs: 1000 } });
-  const { client, ask } = await session(httpsPort);
-  const status = async (stream: http2.ClientHttp2Stream): Promise<unknown> => (await once(stream, 'response'))[0][':status'];
-  expect(await status(ask())).toBe(503);
-  const upload = client.request({ ':path': '/', ':method': 'POST' }, { endStream: false }).on('error', () => undefined);
-  await new Promise((resolve) => { upload.once('close', resolve); });
-  expect(upload.rstCode).toBe(http2.constants.NGHTTP2_REFUSED_STREAM);
-  expect(origin.received).toEqual([]);
-  const waiting = Promise.all(Array.from({ length: 20 }, () => status(ask())));
-  // One of another connection, too, that gives up.
-  const other = await session(httpsPort);
-  const left = other.ask();
-  left.close(http2.constants.NGHTTP2_CANCEL);
-  held = 0;
-  expect(await waiting).toEqual(Array.from({ length: 20 }, () => 200));
-  account.close(holder);
-}, 30_000);
+test(
+  'while an address holds much, further requests of it wait, at most as long as for a head, or are refused when they have a body; when it has read they are answered',
+  async () => {
+    const unread = new UnreadAccounts();
+    const { account } = unread.open('127.0.0.1');
+    let held = 20 * 1024 * 1024;
+    const holder = { peer: '127.0.0.1', recount: () => held, reset: () => undefined };
+    account.open(holder);
+    account.add(held);
+    const origin = await startRawOrigin((_text, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+    const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
+      unread,
+      timing: { ...VHOST_TIMING, headMs: 1000 },
+    });
+    const { client, ask } = await session(httpsPort);
+    const status = async (stream: http2.ClientHttp2Stream): Promise<unknown> => (await once(stream, 'response'))[0][':status'];
+    expect(await status(ask())).toBe(503);
+    const upload = client.request({ ':path': '/', ':method': 'POST' }, { endStream: false }).on('error', () => undefined);
+    await new Promise((resolve) => {
+      upload.once('close', resolve);
+    });
+    expect(upload.rstCode).toBe(http2.constants.NGHTTP2_REFUSED_STREAM);
+    expect(origin.received).toEqual([]);
+    const waiting = Promise.all(Array.from({ length: 20 }, () => status(ask())));
+    // One of another connection, too, that gives up.
+    const other = await session(httpsPort);
+    const left = other.ask();
+    left.close(http2.constants.NGHTTP2_CANCEL);
+    held = 0;
+    expect(await waiting).toEqual(Array.from({ length: 20 }, () => 200));
+    account.close(holder);
+  },
+  30_000,
+);
 
 test('interim responses over HTTP/2 are at most 16, too; then the target does not answer properly', async () => {
   const origin = await startRawOrigin((_text, socket) => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'.repeat(100);
-    const more = (): void => { while (!socket.destroyed && socket.write(hints)); };
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(hints));
+    };
     socket.on('drain', more);
     more();
   });
@@ -161,7 +187,9 @@ test('interim responses over HTTP/2 are at most 16, too; then the target does no
   const { client, ask } = await session(httpsPort);
   const stream = ask();
   let interim = 0;
-  stream.on('headers', () => { interim++; });
+  stream.on('headers', () => {
+    interim++;
+  });
   const [headers] = await once(stream, 'response');
   expect(headers).toMatchObject({ ':status': 502 });
   expect(interim).toBe(16);
@@ -185,12 +213,14 @@ test('the heads of a hundred responses wait for a visitor that reads late, and a
 
 const fields = [[':method', 'GET'], [':scheme', 'https'], [':authority', host], [':path', '/']] as const;
 
-test.each([
-  ['pings', () => Buffer.concat(Array.from({ length: 100 }, frames.ping))],
-  ['settings', () => Buffer.concat(Array.from({ length: 100 }, frames.settings))],
-  ['requests that it takes back at once', (index: number) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1)])],
-  ['requests, more than may be open', (index: number) => frames.request(2 * index + 1, fields)],
-] as const)('an HTTP/2 visitor who sends %s without end and reads nothing is disconnected', async (_, make) => {
+test.each(
+  [
+    ['pings', () => Buffer.concat(Array.from({ length: 100 }, frames.ping))],
+    ['settings', () => Buffer.concat(Array.from({ length: 100 }, frames.settings))],
+    ['requests that it takes back at once', (index: number) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1)])],
+    ['requests, more than may be open', (index: number) => frames.request(2 * index + 1, fields)],
+  ] as const,
+)('an HTTP/2 visitor who sends %s without end and reads nothing is disconnected', async (_, make) => {
   const { httpsPort, server } = await answering(10);
   const visitor = await silentHttp2(httpsPort, host);
   open.push(() => visitor.destroy());
@@ -203,9 +233,15 @@ test('a visitor that cancels requests as fast as it sends them gets an error and
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })]);
   const visitor = await silentHttp2(httpsPort, host);
   let text = '';
-  visitor.setEncoding('latin1').on('data', (chunk: string) => { text += chunk; }).resume();
+  visitor.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk;
+  }).resume();
   // All at once: what the server had not read when it closes the connection would take its last words along.
-  visitor.write(Buffer.concat(Array.from({ length: 700 }, (_, index) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1, index % 2 === 0 ? 8 : 2)]))));
+  visitor.write(
+    Buffer.concat(
+      Array.from({ length: 700 }, (_, index) => Buffer.concat([frames.request(2 * index + 1, fields), frames.reset(2 * index + 1, index % 2 === 0 ? 8 : 2)])),
+    ),
+  );
   await once(visitor, 'close');
   // Most of them nobody had to begin with.
   expect(silent.received.length).toBeLessThan(350);

@@ -4,14 +4,20 @@ import { wrote, type Contract, type Failure, type ParameterCase } from './row.ts
 const seenAt = { ip: '127.0.0.1', bridgeType: 'tcp', bridgePort: 8024 };
 /** The rows of a list, of so many. */
 const rows = (ids: readonly (keyof typeof clients)[], total = ids.length) => ({ rows: ids.map((id) => ({ ...clients[id], ...seenAt })), total, ...seenAt });
-const see = { path: '/client/getclient', send: (id: number) => ({ id }), answer: (record: object | null) => record === null ? { code: 0 } : { code: 1, data: record } };
+const see = {
+  path: '/client/getclient',
+  send: (id: number) => ({ id }),
+  answer: (record: object | null) => record === null ? { code: 0 } : { code: 1, data: record },
+};
 const loginSuccess = wrote('login success');
 
 /** What each parameter makes of a client; `on` is what every call sends. */
 function settable(on: Record<string, string | number>, webPassword: string): Record<string, ParameterCase> {
   const set = (parameters: Record<string, string | number>, makes: Record<string, unknown>): ParameterCase => ({ send: { ...on, ...parameters }, makes });
   const login = (send: Record<string, string>): ParameterCase => ({
-    send: { ...on, ...send }, makes: { WebUserName: 'other' }, after: [{ path: '/login/verify', send: { username: 'other', password: webPassword }, answer: loginSuccess }],
+    send: { ...on, ...send },
+    makes: { WebUserName: 'other' },
+    after: [{ path: '/login/verify', send: { username: 'other', password: webPassword }, answer: loginSuccess }],
   });
   return {
     remark: set({ remark: 'a <b>&"\'</b> é' }, { Remark: 'a <b>&"\'</b> é' }),
@@ -49,7 +55,8 @@ const failures = (on: Record<string, number>): readonly Failure[] => [
 /** Contract 2.2. */
 export const clientContract: Contract = {
   '/client/list': {
-    send: {}, answer: rows([1, 2, 3, 4]),
+    send: {},
+    answer: rows([1, 2, 3, 4]),
     parameters: {
       user_id: { send: { user_id: 1 }, answer: rows([2, 4]) },
       unassigned: { send: { unassigned: 'true' }, answer: rows([1]) },
@@ -61,10 +68,22 @@ export const clientContract: Contract = {
     },
     failures: [['invalid user_id', { user_id: 'x' }], ['invalid user_id', { user_id: '-1' }]],
   },
-  '/client/getclient': { send: { id: 1 }, answer: { code: 1, data: clients[1] }, parameters: { id: { send: { id: 2 }, answer: { code: 1, data: clients[2] } } }, failures: [] },
+  '/client/getclient': {
+    send: { id: 1 },
+    answer: { code: 1, data: clients[1] },
+    parameters: { id: { send: { id: 2 }, answer: { code: 1, data: clients[2] } } },
+    failures: [],
+  },
   '/client/add': {
-    send: {}, answer: wrote('add success', { id: 5 }), see, id: 5, record: { ...plainClient, Id: 5 }, table: 'Client',
-    parameters: settable({}, 'its own password'), most, ownForm: ['user_id'],
+    send: {},
+    answer: wrote('add success', { id: 5 }),
+    see,
+    id: 5,
+    record: { ...plainClient, Id: 5 },
+    table: 'Client',
+    parameters: settable({}, 'its own password'),
+    most,
+    ownForm: ['user_id'],
     failures: [
       ...failures({}),
       ['legacy web user and password must come together', { web_username: 'w' }],
@@ -73,24 +92,46 @@ export const clientContract: Contract = {
     ],
   },
   '/client/edit': {
-    send: { id: 1, remark: 'changed' }, answer: wrote('save success'), see, id: 1, record: { ...clients[1], Remark: 'changed' }, from: clients[1], table: 'Client',
+    send: { id: 1, remark: 'changed' },
+    answer: wrote('save success'),
+    see,
+    id: 1,
+    record: { ...clients[1], Remark: 'changed' },
+    from: clients[1],
+    table: 'Client',
     parameters: {
       id: { send: { id: 2, remark: 'changed' }, id: 2, record: { ...clients[2], Remark: 'changed' } },
       ...settable({ id: 1 }, 'its own password'),
       web_password: {
-        send: { id: 1, web_password: 'its own password' }, record: clients[1],
-        after: [{ path: '/login/verify', send: { username: 'web', password: 'its own password' }, answer: loginSuccess }, { path: '/login/verify', send: { username: 'web', password }, answer: { status: 0, msg: 'username or password incorrect' } }],
+        send: { id: 1, web_password: 'its own password' },
+        record: clients[1],
+        after: [{ path: '/login/verify', send: { username: 'web', password: 'its own password' }, answer: loginSuccess }, {
+          path: '/login/verify',
+          send: { username: 'web', password },
+          answer: { status: 0, msg: 'username or password incorrect' },
+        }],
       },
       clear_legacy_web_login: { send: { id: 1, clear_legacy_web_login: 1 }, makes: { WebUserName: '' } },
     },
-    most, ownForm: ['user_id'], unknown: { id: 'client ID not found' },
+    most,
+    ownForm: ['user_id'],
+    unknown: { id: 'client ID not found' },
     failures: [
-      ...failures({ id: 1 }), ['client expiry later than owner expiry', { id: 3, expire_time: '2031-01-02' }], ['permission denied', { id: 1, remark: 'mine' }, 403, 'alice'],
-      ...['blackiplist', 'ipwhitelist'].map((name): Failure => [`invalid ${name}: longer than 65536 characters`, { id: 2, [name]: '1'.repeat(65_537) }, 200, 'alice']),
+      ...failures({ id: 1 }),
+      ['client expiry later than owner expiry', { id: 3, expire_time: '2031-01-02' }],
+      ['permission denied', { id: 1, remark: 'mine' }, 403, 'alice'],
+      ...['blackiplist', 'ipwhitelist'].map((
+        name,
+      ): Failure => [`invalid ${name}: longer than 65536 characters`, { id: 2, [name]: '1'.repeat(65_537) }, 200, 'alice']),
     ],
   },
   '/client/changestatus': {
-    send: { id: 1, status: 'false' }, answer: wrote('modified success'), see, id: 1, record: { ...clients[1], Status: false }, table: 'Client',
+    send: { id: 1, status: 'false' },
+    answer: wrote('modified success'),
+    see,
+    id: 1,
+    record: { ...clients[1], Status: false },
+    table: 'Client',
     parameters: {
       id: { send: { id: 2, status: 'false' }, id: 2, record: { ...clients[2], Status: false } },
       status: [{ send: { id: 1, status: 'true' }, record: clients[1] }, { send: { id: 1, status: '' }, record: { ...clients[1], Status: false } }],
@@ -99,9 +140,14 @@ export const clientContract: Contract = {
     failures: [['invalid status', { id: 1 }], ['permission denied', { id: 1, status: 1 }, 403, 'alice']],
   },
   '/client/del': {
-    send: { id: 1 }, answer: wrote('delete success'), see, id: 1, record: null, table: 'Client',
+    send: { id: 1 },
+    answer: wrote('delete success'),
+    see,
+    id: 1,
+    record: null,
+    table: 'Client',
     parameters: { id: { send: { id: 2 }, id: 2, record: null } },
-    unknown: { id: 'client ID not found' }, failures: [['permission denied', { id: 1 }, 403, 'alice']],
+    unknown: { id: 'client ID not found' },
+    failures: [['permission denied', { id: 1 }, 403, 'alice']],
   },
 };
-

@@ -6,7 +6,11 @@ import { wrote, type Contract, type Failure } from './row.ts';
 /** The settings as they are answered (contract 1.6). */
 function settings(list: readonly string[], serverUrl: string, platformDomains: readonly object[]) {
   return {
-    status: 1, msg: 'success', globalBlackIpList: list.join('\r\n'), serverUrl, platform_domains: platformDomains,
+    status: 1,
+    msg: 'success',
+    globalBlackIpList: list.join('\r\n'),
+    serverUrl,
+    platform_domains: platformDomains,
     data: { BlackIpList: list, ServerUrl: serverUrl, PlatformDomains: platformDomains },
   };
 }
@@ -31,7 +35,10 @@ const refusedEntries: readonly Failure[] = [
   ['certificate of *.p.example.com: cannot load', entries(d, { ...t, CertFilePath: '/nowhere' })],
   ['platform domain *.h.example.com in use: cannot delete', entries(t)],
   ['platform domain *.h.example.com in use: cannot rename', entries({ ...d, Wildcard: '*.q.example.com' }, t)],
-  ['platform domain *.p.example.com is used by https host 4: change it to http before the certificate is removed', entries(d, { ID: 't', Wildcard: '*.p.example.com' })],
+  [
+    'platform domain *.p.example.com is used by https host 4: change it to http before the certificate is removed',
+    entries(d, { ID: 't', Wildcard: '*.p.example.com' }),
+  ],
   ['platform domain *.own.com conflicts with existing wildcard host *.x.own.com', entries(d, t, { Wildcard: '*.own.com' })],
 ];
 /** A visitor of client 1: the key as its digest. */
@@ -41,10 +48,16 @@ const credentials = { username: 'alice', password };
 /** Contract 2.6, 2.7, 3.2 and 3.3. */
 export const otherContract: Contract = {
   '/auth/gettime': { send: {}, answer: { time: expect.any(Number) }, parameters: {}, failures: [] },
-  '/auth/getauthkey': { send: {}, answer: { status: 1, crypt_auth_key: expect.stringMatching(/^[0-9a-f]{64}$/), crypt_type: 'aes cbc' }, parameters: {}, failures: [] },
+  '/auth/getauthkey': {
+    send: {},
+    answer: { status: 1, crypt_auth_key: expect.stringMatching(/^[0-9a-f]{64}$/), crypt_type: 'aes cbc' },
+    parameters: {},
+    failures: [],
+  },
   '/auth/ipwhiteauth': {
     given: [{ path: '/client/edit', send: { id: 1, ipwhite: 1, ipwhitepass: 'open the door' }, answer: wrote('save success') }],
-    send: visitor, answer: { success: true, message: 'ok' },
+    send: visitor,
+    answer: { success: true, message: 'ok' },
     parameters: {
       vkey: { send: { ...visitor, vkey: 'key-1' }, answer: { success: false, message: 'unknown key' } },
       pass: { send: { ...visitor, pass: 'let me out' }, answer: { success: false, message: 'bad password' } },
@@ -53,7 +66,8 @@ export const otherContract: Contract = {
     failures: [],
   },
   '/login/verify': {
-    send: credentials, answer: wrote('login success'),
+    send: credentials,
+    answer: wrote('login success'),
     parameters: {
       username: { send: { ...credentials, username: 'nobody' }, answer: { status: 0, msg: 'username or password incorrect' } },
       password: { send: { ...credentials, password: 'another' }, answer: { status: 0, msg: 'username or password incorrect' } },
@@ -62,42 +76,67 @@ export const otherContract: Contract = {
   },
   '/login/out': { send: {}, answer: '', status: 302, parameters: {}, failures: [] },
   '/user/regenerateapikey': {
-    send: { id: 2 }, answer: wrote('regenerate success', { api_token: expect.stringMatching(/^adit_[\w-]{43}$/) }),
+    send: { id: 2 },
+    answer: wrote('regenerate success', { api_token: expect.stringMatching(/^adit_[\w-]{43}$/) }),
     after: [{ path: '/user/apikeystatus', send: { id: 2 }, answer: wrote('success', { exists: true, CreateTime: someTime, LastUsedTime: '' }) }],
     parameters: {
       // Without it the key is the administrators'.
-      id: { send: {}, after: [
-        { path: '/user/apikeystatus', send: {}, answer: wrote('success', { exists: true, CreateTime: someTime, LastUsedTime: '' }) },
-        { path: '/user/apikeystatus', send: { id: 2 }, answer: wrote('success', { exists: false, CreateTime: '', LastUsedTime: '' }) },
-      ] },
+      id: {
+        send: {},
+        after: [
+          { path: '/user/apikeystatus', send: {}, answer: wrote('success', { exists: true, CreateTime: someTime, LastUsedTime: '' }) },
+          { path: '/user/apikeystatus', send: { id: 2 }, answer: wrote('success', { exists: false, CreateTime: '', LastUsedTime: '' }) },
+        ],
+      },
     },
-    unknown: { id: 'user ID not found' }, failures: [['permission denied', {}, 403, 'alice'], ['permission denied', { id: 2 }, 403, 'alice']],
+    unknown: { id: 'user ID not found' },
+    failures: [['permission denied', {}, 403, 'alice'], ['permission denied', { id: 2 }, 403, 'alice']],
   },
   '/user/revokeapikey': {
-    send: { id: 1 }, answer: wrote('revoke success'), after: [{ path: '/user/apikeystatus', send: { id: 1 }, answer: wrote('success', { exists: false, CreateTime: '', LastUsedTime: '' }) }],
+    send: { id: 1 },
+    answer: wrote('revoke success'),
+    after: [{ path: '/user/apikeystatus', send: { id: 1 }, answer: wrote('success', { exists: false, CreateTime: '', LastUsedTime: '' }) }],
     parameters: { id: { send: { id: 2 }, answer: { status: 0, msg: 'no API key' } } },
-    unknown: { id: 'user ID not found' }, failures: [['no API key', {}], ['no API key', { id: 2 }], ['permission denied', { id: 2 }, 403, 'alice']],
+    unknown: { id: 'user ID not found' },
+    failures: [['no API key', {}], ['no API key', { id: 2 }], ['permission denied', { id: 2 }, 403, 'alice']],
   },
   '/user/apikeystatus': {
-    send: { id: 1 }, answer: wrote('success', { exists: true, CreateTime: '2026-11-21 09:30:00', LastUsedTime: '' }),
+    send: { id: 1 },
+    answer: wrote('success', { exists: true, CreateTime: '2026-11-21 09:30:00', LastUsedTime: '' }),
     parameters: { id: { send: { id: 2 }, answer: wrote('success', { exists: false, CreateTime: '', LastUsedTime: '' }) } },
     failures: [['permission denied', { id: 2 }, 403, 'alice']],
   },
   '/global/index': { send: {}, answer: before, parameters: {}, failures: [['permission denied', {}, 403, 'alice']] },
   '/global/save': {
-    send: { serverUrl: 'https://other.example.com' }, answer: wrote('save success'), see, id: 0, record: settings(['192.0.2.1'], 'https://other.example.com', domains), from: before,
+    send: { serverUrl: 'https://other.example.com' },
+    answer: wrote('save success'),
+    see,
+    id: 0,
+    record: settings(['192.0.2.1'], 'https://other.example.com', domains),
+    from: before,
     parameters: {
-      globalBlackIpList: { send: { globalBlackIpList: '192.0.2.3\r\n\r\n192.0.2.4\r\n192.0.2.3' }, record: settings(['192.0.2.4', '192.0.2.3'], 'https://adit.example.com', domains) },
+      globalBlackIpList: {
+        send: { globalBlackIpList: '192.0.2.3\r\n\r\n192.0.2.4\r\n192.0.2.3' },
+        record: settings(['192.0.2.4', '192.0.2.3'], 'https://adit.example.com', domains),
+      },
       serverUrl: { send: { serverUrl: '' }, record: settings(['192.0.2.1'], '', domains) },
       platform_domains: {
         send: { platform_domains: JSON.stringify([d, { wildcard: '*.New.example.com', CertFilePath: null }, t]) },
         record: settings(['192.0.2.1'], 'https://adit.example.com', [domains[1], {
-          ID: expect.stringMatching(/^platform-[0-9a-f]{16}$/), Wildcard: '*.new.example.com', CertFilePath: '', KeyFilePath: '', Status: 'no certificate, HTTP only', ExpiresAt: '',
-          DaysRemaining: 0, ReferenceCount: 0, Readable: false,
+          ID: expect.stringMatching(/^platform-[0-9a-f]{16}$/),
+          Wildcard: '*.new.example.com',
+          CertFilePath: '',
+          KeyFilePath: '',
+          Status: 'no certificate, HTTP only',
+          ExpiresAt: '',
+          DaysRemaining: 0,
+          ReferenceCount: 0,
+          Readable: false,
         }, domains[2]]),
       },
     },
-    most: { globalBlackIpList: 1_048_576, serverUrl: 255 }, ownForm: ['platform_domains'],
+    most: { globalBlackIpList: 1_048_576, serverUrl: 255 },
+    ownForm: ['platform_domains'],
     failures: [...refusedEntries, ['permission denied', { serverUrl: 'mine' }, 403, 'alice']],
   },
 };

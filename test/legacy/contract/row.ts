@@ -77,10 +77,13 @@ export function wrote(msg: string, more: object = {}): object {
 /** A record with differences: objects are merged, everything else replaced. */
 export function merged(record: object, differences: Readonly<Record<string, unknown>>): object {
   const before = new Map<string, unknown>(Object.entries(record));
-  return Object.fromEntries([...before, ...Object.entries(differences).map(([name, value]) => {
-    const old = before.get(name);
-    return [name, isPlain(old) && isPlain(value) ? { ...old, ...value } : value] as const;
-  })]);
+  return Object.fromEntries([
+    ...before,
+    ...Object.entries(differences).map(([name, value]) => {
+      const old = before.get(name);
+      return [name, isPlain(old) && isPlain(value) ? { ...old, ...value } : value] as const;
+    }),
+  ]);
 }
 
 function isPlain(value: unknown): value is object {

@@ -3,7 +3,11 @@ import { clients, plainTunnel, sshTarget, takenPort, tunnels } from './records.t
 import { wrote, type Contract, type Failure, type ParameterCase } from './row.ts';
 
 const rows = (ids: readonly (keyof typeof tunnels)[], total = ids.length) => ({ rows: ids.map((id) => tunnels[id]), total });
-const see = { path: '/index/getonetunnel', send: (id: number) => ({ id }), answer: (record: object | null) => record === null ? { code: 0 } : { code: 1, data: record } };
+const see = {
+  path: '/index/getonetunnel',
+  send: (id: number) => ({ id }),
+  answer: (record: object | null) => record === null ? { code: 0 } : { code: 1, data: record },
+};
 const port = 'The port cannot be opened because it may has been occupied or is no longer allowed.';
 const noClient = 'modified error,the client is not exist';
 
@@ -25,15 +29,19 @@ function settable(on: Record<string, string | number>): Record<string, Parameter
     local_path: set({ local_path: '/srv/files' }, { LocalPath: '/srv/files' }),
     strip_pre: set({ strip_pre: '/files' }, { StripPre: '/files' }),
     proto_version: [
-      set({ proto_version: 'v2' }, { ProtoVersion: 'V2' }), set({ proto_version: 1 }, { ProtoVersion: 'V1' }), set({ proto_version: '2' }, { ProtoVersion: 'V2' }),
+      set({ proto_version: 'v2' }, { ProtoVersion: 'V2' }),
+      set({ proto_version: 1 }, { ProtoVersion: 'V1' }),
+      set({ proto_version: '2' }, { ProtoVersion: 'V2' }),
     ],
   };
 }
 
 const form = { most: { remark: 255, password: 255, local_path: 4096, strip_pre: 255, target: 16_384 }, ownForm: ['type', 'server_ip'] };
 const failures = (on: Record<string, string | number>): readonly Failure[] => [
-  ['unsupported tunnel mode', { ...on, type: 'gopher' }], ['unsupported tunnel mode', { ...on, type: 'TCP' }],
-  [port, { ...on, port: takenPort }], [port, { ...on, port: 9004 }],
+  ['unsupported tunnel mode', { ...on, type: 'gopher' }],
+  ['unsupported tunnel mode', { ...on, type: 'TCP' }],
+  [port, { ...on, port: takenPort }],
+  [port, { ...on, port: 9004 }],
   ['The number of tunnels exceeds the limit', { ...on, client_id: 4, port: 0 }],
   ['The number of user tunnels exceeds the limit', { ...on, client_id: 3, port: 0 }],
   ['secret mode keys visitors must be unique', { ...on, type: 'p2p', password: 'visitors' }],
@@ -49,71 +57,132 @@ const copied = { ...tunnels[1], Id: 5, Port: expect.any(Number) };
 /** Contract 2.4. */
 export const tunnelContract: Contract = {
   '/index/gettunnel': {
-    send: {}, answer: rows([1, 2, 3, 4]),
+    send: {},
+    answer: rows([1, 2, 3, 4]),
     parameters: {
       client_id: [{ send: { client_id: 1 }, answer: rows([1, 2]) }, { send: { client_id: 99 }, answer: rows([]) }],
       filter_client_id: { send: { filter_client_id: 3 }, answer: rows([3]) },
       user_id: { send: { user_id: 2 }, answer: rows([3]) },
       unassigned: { send: { unassigned: 1 }, answer: rows([1, 2]) },
       type: [{ send: { type: 'udp' }, answer: rows([3]) }, { send: { type: 'gopher' }, answer: rows([]) }],
-      search: [{ send: { search: '9004' }, answer: rows([4]) }, { send: { search: 'visitors' }, answer: rows([2]) }, { send: { search: 'DNS' }, answer: rows([3]) }, { send: { search: ':22' }, answer: rows([1, 2]) }],
+      search: [{ send: { search: '9004' }, answer: rows([4]) }, { send: { search: 'visitors' }, answer: rows([2]) }, {
+        send: { search: 'DNS' },
+        answer: rows([3]),
+      }, { send: { search: ':22' }, answer: rows([1, 2]) }],
       sort: { send: { sort: 'Remark' }, answer: rows([3, 2, 4, 1]) },
       order: { send: { sort: 'Port', order: 'desc' }, answer: rows([4, 3, 1, 2]) },
       offset: { send: { offset: 2 }, answer: rows([3, 4], 4) },
       limit: [{ send: { limit: 2 }, answer: rows([1, 2], 4) }, { send: { limit: 0 }, answer: rows([], 4) }],
     },
-    failures: [['invalid user_id', { user_id: 'x' }], ['invalid filter_client_id', { filter_client_id: 'x' }], ['permission denied', { client_id: 1 }, 403, 'alice']],
+    failures: [['invalid user_id', { user_id: 'x' }], ['invalid filter_client_id', { filter_client_id: 'x' }], [
+      'permission denied',
+      { client_id: 1 },
+      403,
+      'alice',
+    ]],
   },
-  '/index/getonetunnel': { send: { id: 1 }, answer: { code: 1, data: tunnels[1] }, parameters: { id: { send: { id: 2 }, answer: { code: 1, data: tunnels[2] } } }, failures: [] },
+  '/index/getonetunnel': {
+    send: { id: 1 },
+    answer: { code: 1, data: tunnels[1] },
+    parameters: { id: { send: { id: 2 }, answer: { code: 1, data: tunnels[2] } } },
+    failures: [],
+  },
   '/index/add': {
-    send: added, answer: wrote('add success', { id: 5 }), see, id: 5, record: { ...plainTunnel, Id: 5, Port: 9100, Target: sshTarget }, table: 'Tunnel',
+    send: added,
+    answer: wrote('add success', { id: 5 }),
+    see,
+    id: 5,
+    record: { ...plainTunnel, Id: 5, Port: 9100, Target: sshTarget },
+    table: 'Tunnel',
     parameters: {
       ...settable(added),
-      port: [{ send: { ...added, port: 9200 }, makes: { Port: 9200 } }, ...['', '0', '-1'].map((wanted): ParameterCase => ({ send: { ...added, port: wanted }, makes: { Port: expect.any(Number) } }))],
+      port: [
+        { send: { ...added, port: 9200 }, makes: { Port: 9200 } },
+        ...['', '0', '-1'].map((wanted): ParameterCase => ({ send: { ...added, port: wanted }, makes: { Port: expect.any(Number) } })),
+      ],
       type: ['udp', 'httpProxy', 'socks5', 'file', ' udp '].map((type): ParameterCase => ({ send: { ...added, type }, makes: { Mode: type.trim() } })),
     },
-    ...form, unknown: { client_id: 'client not found' },
-    failures: [...failures(added), ['unsupported tunnel mode', {}], ['unsupported tunnel mode', { ...added, type: '' }], ['client not found', { type: 'tcp', target: '22' }]],
+    ...form,
+    unknown: { client_id: 'client not found' },
+    failures: [...failures(added), ['unsupported tunnel mode', {}], ['unsupported tunnel mode', { ...added, type: '' }], ['client not found', {
+      type: 'tcp',
+      target: '22',
+    }]],
   },
   '/index/copy': {
-    send: { id: 1 }, answer: wrote('add success', { id: 5 }), see, id: 5, record: copied, table: 'Tunnel',
+    send: { id: 1 },
+    answer: wrote('add success', { id: 5 }),
+    see,
+    id: 5,
+    record: copied,
+    table: 'Tunnel',
     parameters: { id: { send: { id: 2 }, answer: { status: 0, msg: 'secret mode keys visitors must be unique' } } },
     unknown: { id: 'tunnel ID not found' },
     failures: [
-      ['secret mode keys visitors must be unique', { id: 2 }], ['The number of user tunnels exceeds the limit', { id: 3 }], ['The number of tunnels exceeds the limit', { id: 4 }],
+      ['secret mode keys visitors must be unique', { id: 2 }],
+      ['The number of user tunnels exceeds the limit', { id: 3 }],
+      ['The number of tunnels exceeds the limit', { id: 4 }],
       ['permission denied', { id: 1 }, 403, 'alice'],
     ],
   },
   '/index/edit': {
-    send: { id: 1, remark: 'changed' }, answer: wrote('modified success'), see, id: 1, record: { ...tunnels[1], Remark: 'changed' }, from: tunnels[1], table: 'Tunnel',
+    send: { id: 1, remark: 'changed' },
+    answer: wrote('modified success'),
+    see,
+    id: 1,
+    record: { ...tunnels[1], Remark: 'changed' },
+    from: tunnels[1],
+    table: 'Tunnel',
     parameters: {
       ...settable({ id: 1 }),
       id: { send: { id: 2, remark: 'changed' }, id: 2, record: { ...tunnels[2], Remark: 'changed' } },
-      port: [{ send: { id: 1, port: 9200 }, makes: { Port: 9200 } }, ...['', '0'].map((wanted): ParameterCase => ({ send: { id: 1, port: wanted }, makes: { Port: expect.any(Number) } }))],
+      port: [
+        { send: { id: 1, port: 9200 }, makes: { Port: 9200 } },
+        ...['', '0'].map((wanted): ParameterCase => ({ send: { id: 1, port: wanted }, makes: { Port: expect.any(Number) } })),
+      ],
       type: ['udp', 'httpProxy', 'socks5', 'file'].map((type): ParameterCase => ({ send: { id: 1, type }, makes: { Mode: type } })),
     },
-    ...form, unknown: { id: 'tunnel ID not found', client_id: noClient },
+    ...form,
+    unknown: { id: 'tunnel ID not found', client_id: noClient },
     failures: failures({ id: 1 }),
   },
   '/index/stop': {
-    send: { id: 1 }, answer: wrote('stop success'), see, id: 1, record: { ...tunnels[1], Status: false, RunStatus: false }, table: 'Tunnel',
+    send: { id: 1 },
+    answer: wrote('stop success'),
+    see,
+    id: 1,
+    record: { ...tunnels[1], Status: false, RunStatus: false },
+    table: 'Tunnel',
     after: [{ path: '/index/stop', send: { id: 1 }, answer: wrote('stop success') }],
     parameters: { id: { send: { id: 3 }, id: 3, record: { ...tunnels[3], Status: false, RunStatus: false } } },
-    unknown: { id: 'tunnel ID not found' }, failures: [['permission denied', { id: 1 }, 403, 'alice']],
+    unknown: { id: 'tunnel ID not found' },
+    failures: [['permission denied', { id: 1 }, 403, 'alice']],
   },
   '/index/start': {
     given: [
       ...[1, 3, 4].map((id) => ({ path: '/index/stop', send: { id }, answer: wrote('stop success') })),
       { path: '/index/add', send: { client_id: 1, type: 'udp', port: 9003 }, answer: wrote('add success', { id: 5 }) },
     ],
-    send: { id: 1 }, answer: wrote('start success'), see, id: 1, record: tunnels[1], table: 'Tunnel',
+    send: { id: 1 },
+    answer: wrote('start success'),
+    see,
+    id: 1,
+    record: tunnels[1],
+    table: 'Tunnel',
     after: [{ path: '/index/start', send: { id: 1 }, answer: wrote('start success') }],
     parameters: { id: { send: { id: 4 }, id: 4, record: tunnels[4] } },
-    unknown: { id: 'tunnel ID not found' }, failures: [['port 9003 is in use by tunnel 5', { id: 3 }], ['permission denied', { id: 1 }, 403, 'alice']],
+    unknown: { id: 'tunnel ID not found' },
+    failures: [['port 9003 is in use by tunnel 5', { id: 3 }], ['permission denied', { id: 1 }, 403, 'alice']],
   },
   '/index/del': {
-    send: { id: 1 }, answer: wrote('delete success'), see, id: 1, record: null, table: 'Tunnel',
+    send: { id: 1 },
+    answer: wrote('delete success'),
+    see,
+    id: 1,
+    record: null,
+    table: 'Tunnel',
     parameters: { id: { send: { id: 2 }, id: 2, record: null } },
-    unknown: { id: 'tunnel ID not found' }, failures: [['permission denied', { id: 1 }, 403, 'alice']],
+    unknown: { id: 'tunnel ID not found' },
+    failures: [['permission denied', { id: 1 }, 403, 'alice']],
   },
 };

@@ -9,7 +9,12 @@ const [address = ''] = process.argv.slice(2);
 const client = new pg.Client(address);
 const database = address.startsWith('postgresql://') ? postgresqlMigrations(client) : sqliteMigrations(openDatabase(address));
 if (database.dialect === 'postgresql') await client.connect();
-await applyMigrations({ ...database, commit: async () => { process.kill(process.pid, 'SIGKILL'); } }, [
+await applyMigrations({
+  ...database,
+  commit: async () => {
+    process.kill(process.pid, 'SIGKILL');
+  },
+}, [
   { name: '0001_one', sql: 'CREATE TABLE one (id INTEGER); INSERT INTO one VALUES (1);' },
   { name: '0002_two', sql: 'CREATE TABLE two (id INTEGER);' },
 ]);

@@ -5,7 +5,7 @@ import { openStore } from '../../../src/store/store.ts';
 const [dataDir = '', prefix = ''] = process.argv.slice(2);
 const store = await openStore({ url: '', dataDir, log: pino({ level: 'silent' }) });
 await Promise.all(Array.from({ length: 8 }, async (_, writer) => {
-  for (let n = 0; ; n++) {
+  for (let n = 0;; n++) {
     const vkey = `${prefix}-${writer}-${n}`;
     await store.transaction(async (tx) => {
       const { id: clientId } = await tx.client.create({ data: { vkey } });

@@ -48,7 +48,9 @@ test(`a worker that uses SQLite can be started, closed, terminated and crashed $
   let filesOpen = 0;
   let lost = 0;
   for (let round = 0; round < rounds; round++) {
-    const link: Link = new WorkerLink(file, 'writer', () => { lost++; });
+    const link: Link = new WorkerLink(file, 'writer', () => {
+      lost++;
+    });
     await link.started();
     expect(await link.ask('execute', 'INSERT INTO written VALUES (?)', [String(round)])).toBe(1);
     await ends[round % ends.length]?.(link);

@@ -56,12 +56,15 @@ export function fuzzed({ name, input, read, refusal, whole: oneOnly, found = [] 
     }, refusal);
     return value ? JSON.stringify(value.read) ?? 'nothing' : `refused: ${refused instanceof Error ? refused.name : ''}`;
   };
-  fc.assert(fc.property(inPieces(input), ({ whole: bytes, pieces }) => {
-    const once = outcome([bytes]);
-    if (oneOnly) return;
-    const again = outcome(pieces);
-    if (again !== once) throw new Error(`${name}: ${again.slice(0, 300)} in ${pieces.length} pieces, ${once.slice(0, 300)} in one`);
-  }), { ...fuzzRuns, examples: found.map((bytes) => [{ whole: bytes, pieces: Array.from(bytes, (byte) => Buffer.of(byte)) }]) });
+  fc.assert(
+    fc.property(inPieces(input), ({ whole: bytes, pieces }) => {
+      const once = outcome([bytes]);
+      if (oneOnly) return;
+      const again = outcome(pieces);
+      if (again !== once) throw new Error(`${name}: ${again.slice(0, 300)} in ${pieces.length} pieces, ${once.slice(0, 300)} in one`);
+    }),
+    { ...fuzzRuns, examples: found.map((bytes) => [{ whole: bytes, pieces: Array.from(bytes, (byte) => Buffer.of(byte)) }]) },
+  );
 }
 
 /** The bytes, and some way to cut them: into single ones, in two at any place, or anyhow. */
@@ -72,7 +75,8 @@ function inPieces(input: fc.Arbitrary<Buffer>): fc.Arbitrary<Pieces> {
     { weight: 3, arbitrary: fc.array(fc.nat(), { maxLength: 6 }) },
   );
   return fc.tuple(input, cuts).map(([whole, how]) => ({
-    whole, pieces: how === 'bytes' && whole.length <= 2000 ? Array.from(whole, (byte) => Buffer.of(byte)) : cutUp(whole, how === 'bytes' ? [] : how),
+    whole,
+    pieces: how === 'bytes' && whole.length <= 2000 ? Array.from(whole, (byte) => Buffer.of(byte)) : cutUp(whole, how === 'bytes' ? [] : how),
   }));
 }
 
@@ -92,8 +96,16 @@ const place = fc.nat({ max: 0x7fff_ffff });
 const lies = [0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000, 0x10001, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
 
 const damage: fc.Arbitrary<Damage> = fc.oneof(
-  fc.tuple(place, fc.nat({ max: 7 })).map(([at, bit]): Damage => (bytes) => changed(bytes, at, (copy, index) => { copy[index] = (copy[index] ?? 0) ^ (1 << bit); })),
-  fc.tuple(place, fc.nat({ max: 255 })).map(([at, value]): Damage => (bytes) => changed(bytes, at, (copy, index) => { copy[index] = value; })),
+  fc.tuple(place, fc.nat({ max: 7 })).map(([at, bit]): Damage => (bytes) =>
+    changed(bytes, at, (copy, index) => {
+      copy[index] = (copy[index] ?? 0) ^ (1 << bit);
+    })
+  ),
+  fc.tuple(place, fc.nat({ max: 255 })).map(([at, value]): Damage => (bytes) =>
+    changed(bytes, at, (copy, index) => {
+      copy[index] = value;
+    })
+  ),
   place.map((at): Damage => (bytes) => bytes.subarray(0, at % (bytes.length + 1))),
   fc.tuple(place, fc.uint8Array({ maxLength: 12 })).map(([at, more]): Damage => (bytes) => {
     const index = at % (bytes.length + 1);
@@ -108,9 +120,11 @@ const damage: fc.Arbitrary<Damage> = fc.oneof(
     const twice = bytes.subarray(index, index + length % 40);
     return Buffer.concat([bytes.subarray(0, index), twice, bytes.subarray(index)]);
   }),
-  fc.tuple(place, fc.constantFrom(1, 2, 3, 4), fc.constantFrom(...lies)).map(([at, size, value]): Damage => (bytes) => changed(bytes, at, (copy, index) => {
-    if (index + size <= copy.length) copy.writeUIntBE(value % 2 ** (8 * size), index, size);
-  })),
+  fc.tuple(place, fc.constantFrom(1, 2, 3, 4), fc.constantFrom(...lies)).map(([at, size, value]): Damage => (bytes) =>
+    changed(bytes, at, (copy, index) => {
+      if (index + size <= copy.length) copy.writeUIntBE(value % 2 ** (8 * size), index, size);
+    })
+  ),
 );
 
 function changed(bytes: Buffer, at: number, change: (copy: Buffer, index: number) => void): Buffer {
@@ -125,6 +139,8 @@ export const noise: fc.Arbitrary<Buffer> = fc.uint8Array({ maxLength: 200 }).map
 
 /** Lines of Latin-1, made of what a protocol knows and what it does not. */
 export function lines(words: readonly string[]): fc.Arbitrary<Buffer> {
-  return fc.array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) }), { maxLength: 14 })
+  return fc.array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) }), {
+    maxLength: 14,
+  })
     .map((parts) => Buffer.from(parts.join(''), 'latin1'));
 }

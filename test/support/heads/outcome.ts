@@ -12,19 +12,27 @@ import { upgradeOf } from '../../../src/engine/vhost/target/request-fields.ts';
 import { placeOf } from '../../../src/engine/vhost/request/request-place.ts';
 
 /** Hosts that change nothing, the name of the host, and headers. */
-const hosts = [hostFields({ headers: [], hostChange: '' }), hostFields({ headers: [], hostChange: 'inner.example' }), hostFields({ headers: ['Cookie: own=1', 'X-Real-IP: 1'], hostChange: '' })];
+const hosts = [
+  hostFields({ headers: [], hostChange: '' }),
+  hostFields({ headers: [], hostChange: 'inner.example' }),
+  hostFields({ headers: ['Cookie: own=1', 'X-Real-IP: 1'], hostChange: '' }),
+];
 
 /** What a head says, and what is passed on of it: all that a target or visitor sees. */
 function requestSays(head: RequestHead): string {
   const framing = head instanceof PlainRequestHead ? head.framing : requestFraming(head);
   const { host, path } = placeOf(head);
-  const passed = hosts.flatMap((own) => [false, true].map((trusted) => new HeadsForTarget().write(head, path, own, { address: '192.0.2.1', scheme: 'http', host, trusted }).toString('latin1')));
+  const passed = hosts.flatMap((own) =>
+    [false, true].map((trusted) => new HeadsForTarget().write(head, path, own, { address: '192.0.2.1', scheme: 'http', host, trusted }).toString('latin1'))
+  );
   return JSON.stringify([head.method, head.target, head.minor, head.length, host, path, framing, upgradeOf(head), passed]);
 }
 
 function responseSays(head: ResponseHead): string {
   const ways = ['GET', 'HEAD'].map((method) => (head instanceof PlainResponseHead ? head.framing(method) : responseFraming(head, method)));
-  const passed = ([0, 1] as const).flatMap((minor) => [false, true].map((closes) => headForVisitor(head, { minor, closes, body: Buffer.from('body') }).toString('latin1')));
+  const passed = ([0, 1] as const).flatMap((minor) =>
+    [false, true].map((closes) => headForVisitor(head, { minor, closes, body: Buffer.from('body') }).toString('latin1'))
+  );
   return JSON.stringify([head.status, head.reason, head.minor, head.length, staysOpen(head), ways, passed]);
 }
 
@@ -36,9 +44,20 @@ function proxyRequestSays(head: RequestHead): string {
 
 /** What it makes of a response, to each kind of request. */
 function proxyResponseSays(head: ResponseHead): string {
-  return JSON.stringify((['GET', 'HEAD'] as const).flatMap((method) => ([0, 1] as const).flatMap((minor) => [false, true].flatMap((last) => [false, true].map((own) => outcome(
-    () => readProxyResponse(head, { method, minor, last, own }), (response) => JSON.stringify({ ...response, head: response.head.toString('latin1') }),
-  ))))));
+  return JSON.stringify(
+    (['GET', 'HEAD'] as const).flatMap((method) =>
+      ([0, 1] as const).flatMap((minor) =>
+        [false, true].flatMap((last) =>
+          [false, true].map((own) =>
+            outcome(
+              () => readProxyResponse(head, { method, minor, last, own }),
+              (response) => JSON.stringify({ ...response, head: response.head.toString('latin1') }),
+            )
+          )
+        )
+      )
+    ),
+  );
 }
 
 /** undefined = its end is missing. */

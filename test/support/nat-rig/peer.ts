@@ -58,7 +58,9 @@ async function target(): Promise<void> {
 
 async function visit(name: string, what: string, port: number, bytes: number): Promise<void> {
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  const failed = new Promise<never>((_, reject) => { socket.on('error', reject); });
+  const failed = new Promise<never>((_, reject) => {
+    socket.on('error', reject);
+  });
   failed.catch(() => undefined); // the code that waits below gets the error
   await Promise.race([once(socket, 'connect'), failed]);
   socket.write(`${what === 'stop' ? 'download' : what} ${bytes}\n`);

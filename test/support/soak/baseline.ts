@@ -35,7 +35,9 @@ export async function held(child: Child, bridgePorts: readonly number[]): Promis
   };
   const { bridgeConnections, resources: { TCPSocketWrap = 0, TCPWRAP = 0, ...others }, descriptors: all } = await eventuallyAsync(look, ({ steady }) => steady);
   return {
-    descriptors: all - bridgeConnections, bridgeConnections, rss,
+    descriptors: all - bridgeConnections,
+    bridgeConnections,
+    rss,
     resources: { ...others, sockets: TCPSocketWrap + TCPWRAP - bridgeConnections },
   };
 }
@@ -56,7 +58,8 @@ function connectionsTo({ pid }: Child, ports: readonly number[]): number {
   const ends = ports.map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`);
   const lines = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').split('\n').slice(1));
   return lines.map((line) => line.trim().split(/\s+/)).filter(([, local = '', peer = '', state, , , , , , inode = '']) =>
-    state !== '0A' && inodes.has(inode) && ends.some((end) => local.endsWith(end) || peer.endsWith(end))).length;
+    state !== '0A' && inodes.has(inode) && ends.some((end) => local.endsWith(end) || peer.endsWith(end))
+  ).length;
 }
 
 function linkOf(path: string): string {

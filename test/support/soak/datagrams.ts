@@ -28,7 +28,12 @@ export function socksDatagrams(port: number, target: string): Traffic {
     run: async (bytes, seed) => {
       const control = await connect(port);
       try {
-        const client = new SocksClient({ proxy: { host: '127.0.0.1', port, type: 5 }, command: 'associate', destination: { host: '0.0.0.0', port: 0 }, timeout: TIMEOUT_MS });
+        const client = new SocksClient({
+          proxy: { host: '127.0.0.1', port, type: 5 },
+          command: 'associate',
+          destination: { host: '0.0.0.0', port: 0 },
+          timeout: TIMEOUT_MS,
+        });
         const established = new Promise<number>((resolve, reject) => {
           client.once('established', (info) => resolve(info.remoteHost?.port ?? 0)).once('error', reject);
         });
@@ -53,7 +58,14 @@ async function withSocket(work: (socket: dgram.Socket) => Promise<void>): Promis
   }
 }
 
-async function askAll(socket: dgram.Socket, port: number, bytes: number, seed: number, wrap: (data: Buffer) => Buffer, unwrap: (frame: Buffer) => Buffer): Promise<void> {
+async function askAll(
+  socket: dgram.Socket,
+  port: number,
+  bytes: number,
+  seed: number,
+  wrap: (data: Buffer) => Buffer,
+  unwrap: (frame: Buffer) => Buffer,
+): Promise<void> {
   for (let i = 0; i < COUNT; i++) {
     const datagram = Buffer.concat([...payload(Math.min(bytes, LARGEST), seed + i)]);
     const earlier = i === 0 ? undefined : Buffer.concat([...payload(Math.min(bytes, LARGEST), seed + i - 1)]);

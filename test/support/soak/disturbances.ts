@@ -12,7 +12,10 @@ export interface Disturbance {
  * it leaks can be seen, while its client is edited.
  */
 export function disturbances(load: Load, restless: Site, steady: Site): readonly Disturbance[] {
-  const on = (site: Site, name: string, work: () => Promise<void>, killed?: string): Disturbance => ({ name: `${site.name}: ${name}`, run: () => load.disturb(site, work, killed) });
+  const on = (site: Site, name: string, work: () => Promise<void>, killed?: string): Disturbance => ({
+    name: `${site.name}: ${name}`,
+    run: () => load.disturb(site, work, killed),
+  });
   return [
     on(restless, 'agent stopped and started', () => restless.restartAgent('SIGTERM')),
     on(steady, 'rate limit lowered and raised', async () => {
@@ -24,7 +27,7 @@ export function disturbances(load: Load, restless: Site, steady: Site): readonly
     on(steady, 'compression off', () => steady.edit({ compress: 0 })),
     on(restless, 'tunnels and hosts stopped and started', () => restless.stopAndStart()),
     on(steady, 'encryption off', () => steady.edit({ crypt: 0 })),
-    on(restless, "visitor programs killed and started", async () => {
+    on(restless, 'visitor programs killed and started', async () => {
       await restless.restartVisitor(0, 'SIGKILL');
       await restless.restartVisitor(1, 'SIGTERM');
     }, 'secret'),

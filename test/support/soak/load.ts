@@ -58,7 +58,9 @@ export class Load {
         await intime(traffic.run(10, ++this.#seed));
         return;
       } catch (error) {
-        if (error instanceof WrongBytes || error instanceof Hang || performance.now() > until) throw new Error(`${traffic.name} did not come back after a disturbance`, { cause: error });
+        if (error instanceof WrongBytes || error instanceof Hang || performance.now() > until) {
+          throw new Error(`${traffic.name} did not come back after a disturbance`, { cause: error });
+        }
         await delay(200);
       }
     }

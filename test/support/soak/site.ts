@@ -31,7 +31,14 @@ export class Site {
   readonly #visitors: VisitorProcess[];
   #agent: Child;
 
-  private constructor(fixed: Pick<Site, 'name' | 'clientId' | 'traffic' | 'tunnels' | 'hosts'>, server: ServerProcess, vkey: string, directory: string, agent: Child, visitors: VisitorProcess[]) {
+  private constructor(
+    fixed: Pick<Site, 'name' | 'clientId' | 'traffic' | 'tunnels' | 'hosts'>,
+    server: ServerProcess,
+    vkey: string,
+    directory: string,
+    agent: Child,
+    visitors: VisitorProcess[],
+  ) {
     ({ name: this.name, clientId: this.clientId, traffic: this.traffic, tunnels: this.tunnels, hosts: this.hosts } = fixed);
     this.#server = server;
     this.#vkey = vkey;
@@ -64,10 +71,17 @@ export class Site {
     const files = { cert_file_path: covering.certificate, key_file_path: covering.key };
     const hosts = [await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: targets.http, ...files })];
     const traffic = [
-      streams('tcp', port('tcp')), datagrams(port('udp')), connectStreams(port('httpProxy'), targets.tcp), proxyRequests(port('httpProxy'), targets.http),
-      socksStreams(port('socks5'), targets.tcp), socksDatagrams(port('socks5'), targets.udp), fileRequests(port('file'), targets.files),
+      streams('tcp', port('tcp')),
+      datagrams(port('udp')),
+      connectStreams(port('httpProxy'), targets.tcp),
+      proxyRequests(port('httpProxy'), targets.http),
+      socksStreams(port('socks5'), targets.tcp),
+      socksDatagrams(port('socks5'), targets.udp),
+      fileRequests(port('file'), targets.files),
       ...visitors.map((visitor, index) => streams(visited[index] ?? '', visitor.port)),
-      hostRequests(server.hostsPort, host), secureHostRequests(server.secureHostsPort, host), webSockets(server.hostsPort, host),
+      hostRequests(server.hostsPort, host),
+      secureHostRequests(server.secureHostsPort, host),
+      webSockets(server.hostsPort, host),
     ];
     return new Site({ name, clientId, traffic, tunnels, hosts }, server, vkey, targets.directory, agent, visitors);
   }

@@ -46,7 +46,10 @@ export function socksStreams(port: number, target: string): Traffic {
     name: 'socks5 CONNECT',
     run: async (bytes, seed) => {
       const { socket } = await SocksClient.createConnection({
-        proxy: { host: '127.0.0.1', port, type: 5 }, command: 'connect', destination: parseTarget(target) ?? { host: '', port: 0 }, timeout: TIMEOUT_MS,
+        proxy: { host: '127.0.0.1', port, type: 5 },
+        command: 'connect',
+        destination: parseTarget(target) ?? { host: '', port: 0 },
+        timeout: TIMEOUT_MS,
       });
       return echoThrough(socket, bytes, seed);
     },

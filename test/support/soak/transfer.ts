@@ -49,10 +49,14 @@ export async function checkHash(received: AsyncIterable<unknown> | Iterable<unkn
 export async function echoThrough(socket: net.Socket, bytes: number, seed: number): Promise<void> {
   socket.on('error', () => undefined); // the reader gets the error
   let failure: Error | undefined;
-  socket.once('end', () => { failure = failureBehindEnd(socket); });
+  socket.once('end', () => {
+    failure = failureBehindEnd(socket);
+  });
   try {
     const sent = sendPayload(socket, bytes, seed).catch(() => undefined);
-    await check(socket, bytes, seed).catch((error: unknown) => { throw failure ?? error; });
+    await check(socket, bytes, seed).catch((error: unknown) => {
+      throw failure ?? error;
+    });
     await sent;
   } finally {
     socket.destroy();

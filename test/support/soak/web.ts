@@ -52,7 +52,9 @@ export function secureHostRequests(port: number, name: string): Traffic {
     name: 'host h2',
     run: async (bytes, seed) => {
       const session = http2.connect(`https://${name}:${port}`, { host: HOST, servername: name, ca: covering.certificate });
-      const failed = new Promise<never>((_resolve, reject) => { session.once('error', reject); });
+      const failed = new Promise<never>((_resolve, reject) => {
+        session.once('error', reject);
+      });
       try {
         await Promise.race([failed, Promise.all([seed, seed + 1].map((own) => post2(session, bytes, own)))]);
       } finally {
@@ -110,7 +112,12 @@ export function webSockets(port: number, name: string): Traffic {
         await once(socket, 'open');
         const message = Buffer.concat([...payload(bytes, seed)]);
         for (let i = 0; i < 2; i++) {
-          const answered = Promise.race([once(socket, 'message'), once(socket, 'close').then(([code]) => { throw new Error(`closed with ${code}`); })]);
+          const answered = Promise.race([
+            once(socket, 'message'),
+            once(socket, 'close').then(([code]) => {
+              throw new Error(`closed with ${code}`);
+            }),
+          ]);
           socket.send(message);
           const [answer]: unknown[] = await answered;
           await checkHash([answer], message.length, hashOf(bytes, seed));

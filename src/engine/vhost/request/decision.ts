@@ -20,19 +20,21 @@ export interface Arrival {
 }
 
 /** What is done with a request. */
-export type Decision = {
-  readonly place: RequestPlace;
-  /** The visitor's address; behind a proxy, not the peer's. */
-  readonly address: string;
-} & (
-  | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly reason: string; readonly entry?: HostEntry }
-  | { readonly kind: 'redirect' }
-  /** A certificate authority validates a challenge. */
-  | { readonly kind: 'challenge'; readonly answer: string }
-  /** The visitor sends the password that allows its address. */
-  | { readonly kind: 'password'; readonly entry: HostEntry }
-  | { readonly kind: 'forward'; readonly entry: HostEntry; readonly origin: Origin }
-);
+export type Decision =
+  & {
+    readonly place: RequestPlace;
+    /** The visitor's address; behind a proxy, not the peer's. */
+    readonly address: string;
+  }
+  & (
+    | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly reason: string; readonly entry?: HostEntry }
+    | { readonly kind: 'redirect' }
+    /** A certificate authority validates a challenge. */
+    | { readonly kind: 'challenge'; readonly answer: string }
+    /** The visitor sends the password that allows its address. */
+    | { readonly kind: 'password'; readonly entry: HostEntry }
+    | { readonly kind: 'forward'; readonly entry: HostEntry; readonly origin: Origin }
+  );
 
 /** Finds a request's host, and decides whether the request is admitted. @throws {HttpSyntaxError} */
 export function decide(context: VhostContext, head: RequestHead, { scheme, peer, covers, isKept }: Arrival): Decision {
@@ -40,7 +42,9 @@ export function decide(context: VhostContext, head: RequestHead, { scheme, peer,
   const trusted = context.policy.trusts(peer);
   const address = trusted ? visitorOf(head.fields, peer, (other) => context.policy.trusts(other)) : peer;
   const host = requestedHost(place.host);
-  if (host !== undefined && covers?.(host) === false) return { kind: 'refuse', place, address, refusal: 'misdirected', reason: `the certificate of the connection is not for ${host}` };
+  if (host !== undefined && covers?.(host) === false) {
+    return { kind: 'refuse', place, address, refusal: 'misdirected', reason: `the certificate of the connection is not for ${host}` };
+  }
   const token = scheme === 'http' && head.method === 'GET' ? challengeToken(place.path) : undefined;
   const answer = token === undefined || host === undefined ? undefined : context.policy.challenge(host, token);
   if (answer !== undefined) return { kind: 'challenge', place, address, answer };
@@ -49,7 +53,9 @@ export function decide(context: VhostContext, head: RequestHead, { scheme, peer,
   if (scheme === 'http' && entry.wanted.autoHttps) return { kind: 'redirect', place, address };
   const refused = context.gate(entry, { address, kept: isKept(entry, address), head });
   const turnedAway = refused?.refusal === 'notListed';
-  if ((turnedAway || !refused) && isPasswordRequest(head, place, turnedAway) && context.policy.acceptsPassword(entry)) return { kind: 'password', place, address, entry };
+  if ((turnedAway || !refused) && isPasswordRequest(head, place, turnedAway) && context.policy.acceptsPassword(entry)) {
+    return { kind: 'password', place, address, entry };
+  }
   if (refused) return { kind: 'refuse', place, address, entry, ...refused };
   return { kind: 'forward', place, address, entry, origin: { address: peer, scheme, host: place.host, trusted } };
 }

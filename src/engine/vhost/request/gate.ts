@@ -10,8 +10,20 @@ import type { GateRefusal, Visit } from '../vhost-context.ts';
 
 /** The refusal for a cause. */
 const refusalByCause: Readonly<Record<RefusalCause, Refusal>> = {
-  offline: 'offline', disabled: 'offline', expired: 'offline', globalBlackList: 'forbidden', whiteList: 'forbidden', blackList: 'forbidden',
-  connections: 'tooMany', flow: 'exhausted', capacity: 'tooMany', agentCapacity: 'tooMany', noTarget: 'offline', localProxy: 'offline', login: 'unauthorized', malformed: 'malformed',
+  offline: 'offline',
+  disabled: 'offline',
+  expired: 'offline',
+  globalBlackList: 'forbidden',
+  whiteList: 'forbidden',
+  blackList: 'forbidden',
+  connections: 'tooMany',
+  flow: 'exhausted',
+  capacity: 'tooMany',
+  agentCapacity: 'tooMany',
+  noTarget: 'offline',
+  localProxy: 'offline',
+  login: 'unauthorized',
+  malformed: 'malformed',
 };
 
 /**
@@ -30,7 +42,11 @@ export function gateOf(environment: Environment, entry: HostEntry, { address, ke
   const admitted = environment.admit(entry.wanted, address);
   // A request on a connection that is already open needs no new connection.
   if (typeof admitted === 'string' && !(kept && (admitted === 'connections' || admitted === 'capacity'))) {
-    return refuse(admitted, admitted === 'whiteList' && environment.clients.get(clientId)?.acceptsPassword === true ? 'notListed' : refusalByCause[admitted], admitted);
+    return refuse(
+      admitted,
+      admitted === 'whiteList' && environment.clients.get(clientId)?.acceptsPassword === true ? 'notListed' : refusalByCause[admitted],
+      admitted,
+    );
   }
   if (knows(environment.logins, clientId, head, address)) return undefined;
   return refuse('login', 'unauthorized', 'name or password is wrong or missing');

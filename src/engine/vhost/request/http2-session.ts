@@ -54,7 +54,9 @@ export interface Http2SessionOptions {
 class HeldTrailers {
   readonly #stream: http2.ServerHttp2Stream;
   #held: http2.IncomingHttpHeaders | undefined;
-  readonly #hold = (headers: http2.IncomingHttpHeaders): void => { this.#held = headers; };
+  readonly #hold = (headers: http2.IncomingHttpHeaders): void => {
+    this.#held = headers;
+  };
 
   constructor(stream: http2.ServerHttp2Stream) {
     this.#stream = stream.once('trailers', this.#hold);
@@ -148,7 +150,11 @@ export class Http2Session {
   }
 
   #areTooMany(): boolean {
-    if (this.#atOnce === 0) setImmediate(() => { this.#atOnce = 0; });
+    if (this.#atOnce === 0) {
+      setImmediate(() => {
+        this.#atOnce = 0;
+      });
+    }
     if (++this.#atOnce > MOST_AT_ONCE) this.#endFlood();
     return this.#ending;
   }
@@ -221,7 +227,9 @@ export class Http2Session {
    * queued behind it until the next write: so this write must not wait in the socket's own queue for the previous one.
    */
   #probe(): void {
-    this.#carrier._write('', 'latin1', (error) => { if (error) this.cutOff(); });
+    this.#carrier._write('', 'latin1', (error) => {
+      if (error) this.cutOff();
+    });
   }
 
   /** Ends immediately. Destroying only the session keeps the socket open while data waits to be written: forever, if the visitor is gone. */

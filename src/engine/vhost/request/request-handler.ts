@@ -50,10 +50,14 @@ export class RequestHandler implements ExchangeOwner {
       case 'refuse':
         if (decision.refusal === 'notListed') this.#form = { ...formOf(head), form: formFor(head, decision.place) };
         return this.#refuseRequest(decision.refusal, decision.reason, decision.entry);
-      case 'challenge': return this.#answer(challengeResponse(decision.answer));
-      case 'redirect': return this.#answer(httpsRedirect(decision.place, this.#context.httpsPort));
-      case 'password': return this.#tryPassword(head, decision);
-      case 'forward': this.#forward(head, decision);
+      case 'challenge':
+        return this.#answer(challengeResponse(decision.answer));
+      case 'redirect':
+        return this.#answer(httpsRedirect(decision.place, this.#context.httpsPort));
+      case 'password':
+        return this.#tryPassword(head, decision);
+      case 'forward':
+        this.#forward(head, decision);
     }
   }
 

@@ -54,7 +54,11 @@ export class Http2Response {
   head({ status, fields, length }: ResponseHead, body: Framing): void {
     if (this.#begun) return;
     if (body.kind === 'chunked') this.#dechunker = new Dechunker();
-    this.#begin({ headers: responseHeaders(status, fieldsForVisitor(fields, { status, minor: 1 })), length, empty: body.kind === 'length' && body.bytes === 0 });
+    this.#begin({
+      headers: responseHeaders(status, fieldsForVisitor(fields, { status, minor: 1 })),
+      length,
+      empty: body.kind === 'length' && body.bytes === 0,
+    });
   }
 
   /** A response of this server itself. */

@@ -92,7 +92,8 @@ function isOwn({ fields }: RequestHead): boolean {
   const [site] = valuesOf(fields, 'sec-fetch-site');
   const [origin] = valuesOf(fields, 'origin');
   const [host = ''] = valuesOf(fields, 'host');
-  return (site === undefined || site === 'same-origin' || site === 'none') && (origin === undefined || origin.toLowerCase().replace(/^https?:\/\//, '') === host.toLowerCase());
+  return (site === undefined || site === 'same-origin' || site === 'none')
+    && (origin === undefined || origin.toLowerCase().replace(/^https?:\/\//, '') === host.toLowerCase());
 }
 
 function isJson(fields: RequestHead['fields']): boolean {

@@ -78,7 +78,9 @@ export class RefusalLog {
     this.#timer = undefined;
     this.#lines = 0;
     for (const { line: { refusal, hostId }, id, more } of this.#tallies.values()) {
-      if (more > 0) this.#log.info({ id, hostId, status: statusOf(refusal), more }, 'requests were refused for the same cause within a second, and have the same id');
+      if (more > 0) {
+        this.#log.info({ id, hostId, status: statusOf(refusal), more }, 'requests were refused for the same cause within a second, and have the same id');
+      }
     }
     this.#tallies.clear();
   }

@@ -63,7 +63,12 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
   }
 
   private constructor({ owner, entry, context, asked, target, reused }: {
-    readonly owner: ExchangeOwner; readonly entry: HostEntry; readonly context: VhostContext; readonly asked: Asked; readonly target: TargetConnection; readonly reused: boolean;
+    readonly owner: ExchangeOwner;
+    readonly entry: HostEntry;
+    readonly context: VhostContext;
+    readonly asked: Asked;
+    readonly target: TargetConnection;
+    readonly reused: boolean;
   }) {
     this.#owner = owner;
     this.#entry = entry;

@@ -24,7 +24,10 @@ export class HeadsForTarget {
     const plain = head instanceof PlainRequestHead && head.target === path && own.fields.length === 0 && !origin.trusted;
     if (!plain) return formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fieldsForTarget(head, own, origin));
     const cached = this.#reusable(own, origin) ?? (this.#cached = {
-      own, origin, before: formatFields([own.host ?? Field.of('Host', origin.host)]), after: formatTrailer(tellOrigin([], origin)),
+      own,
+      origin,
+      before: formatFields([own.host ?? Field.of('Host', origin.host)]),
+      after: formatTrailer(tellOrigin([], origin)),
     });
     return head.passedOn(cached.before, cached.after);
   }

@@ -13,7 +13,15 @@ export interface HostFields {
 
 /** Fields that a host's own headers can't set: they would change where the body ends, or how the connection continues. */
 const reserved = new Set([
-  'content-length', 'transfer-encoding', 'connection', 'upgrade', 'te', 'trailer', 'keep-alive', 'proxy-connection', 'expect',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'upgrade',
+  'te',
+  'trailer',
+  'keep-alive',
+  'proxy-connection',
+  'expect',
 ]);
 
 /** Parses them. Invalid lines are skipped: they were stored before the current rules. */

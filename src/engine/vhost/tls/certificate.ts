@@ -89,7 +89,9 @@ export class Certificate {
     if (force) await this.#looking;
     else if (performance.now() - this.#lookedAt < LOOK_MS) return this.#looking;
     this.#lookedAt = performance.now();
-    this.#looking = this.#reload().finally(() => { this.#looking = undefined; });
+    this.#looking = this.#reload().finally(() => {
+      this.#looking = undefined;
+    });
     return this.#looking;
   }
 
@@ -124,7 +126,13 @@ export class Certificate {
   /** @throws {CertificateFault} */
   #load({ facts, cert, key }: Pick<Loaded, 'facts' | 'cert' | 'key'>): Loaded {
     const { fingerprint256 } = facts.x509;
-    return { context: contextOf({ cert, key, fingerprint: fingerprint256, ticketKeys: this.#tickets.keyFor(fingerprint256) }), facts, cert, key, tickets: this.#tickets.version };
+    return {
+      context: contextOf({ cert, key, fingerprint: fingerprint256, ticketKeys: this.#tickets.keyFor(fingerprint256) }),
+      facts,
+      cert,
+      key,
+      tickets: this.#tickets.version,
+    };
   }
 
   /** The replacement was undone: the files are those in use again. */
@@ -147,7 +155,9 @@ export class Certificate {
 }
 
 /** @throws {CertificateFault} when the chain is broken, or OpenSSL finds the key too weak */
-function contextOf({ cert, key, fingerprint, ticketKeys }: { readonly cert: string; readonly key: string; readonly fingerprint: string; readonly ticketKeys: Buffer }): SecureContext {
+function contextOf(
+  { cert, key, fingerprint, ticketKeys }: { readonly cert: string; readonly key: string; readonly fingerprint: string; readonly ticketKeys: Buffer },
+): SecureContext {
   try {
     // A session is resumed only for the certificate that it began with.
     const sessionIdContext = fingerprint.replaceAll(':', '').slice(0, 32);

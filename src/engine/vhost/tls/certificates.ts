@@ -82,7 +82,9 @@ export class Certificates {
   /** Its own pair takes precedence over ACME, which is for names only, and for hosts that are served over HTTPS. */
   #sourceOf({ certificate, privateKey, acme, enabled, scheme, host }: WantedHost, mayOrder: boolean): CertificateSource | undefined {
     if (certificate !== '' && privateKey !== '') return { certificate, privateKey };
-    if (!this.#acme || !acme || !mayOrder || !enabled || scheme === 'http' || certificate !== '' || privateKey !== '' || acmeFault(host) !== '') return undefined;
+    if (!this.#acme || !acme || !mayOrder || !enabled || scheme === 'http' || certificate !== '' || privateKey !== '' || acmeFault(host) !== '') {
+      return undefined;
+    }
     return fileOf(this.#acme, host);
   }
 
@@ -113,7 +115,10 @@ export class Certificates {
     if (status === shared.status) return;
     shared.status = status;
     if (!facts || (status !== 'expired' && status !== 'expiring')) return;
-    this.#log.warn({ subject: facts.x509.subject, expiresAt: facts.validTo }, status === 'expired' ? 'a certificate has expired' : 'a certificate expires soon');
+    this.#log.warn(
+      { subject: facts.x509.subject, expiresAt: facts.validTo },
+      status === 'expired' ? 'a certificate has expired' : 'a certificate expires soon',
+    );
     this.onChange(shared.certificate);
   }
 

@@ -33,7 +33,7 @@ export function readClientHello(bytes: Buffer): ClientHello {
 function handshakeMessage(bytes: Buffer): Buffer | ClientHello {
   const parts: Buffer[] = [];
   let have = 0;
-  for (let at = 0; ;) {
+  for (let at = 0;;) {
     if (bytes.length > at && bytes[at] !== HANDSHAKE_RECORD) return INVALID;
     if (bytes.length > at + 1 && bytes[at + 1] !== 3) return INVALID;
     if (bytes.length < at + 5) break;

@@ -121,7 +121,9 @@ export class HttpsFront {
   async close(): Promise<void> {
     for (const socket of this.#unfinished.keys()) socket.destroy();
     this.#server.close();
-    await new Promise<void>((resolve) => { setImmediate(resolve); });
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
   }
 
   #onSocket(socket: net.Socket): void {
@@ -132,7 +134,9 @@ export class HttpsFront {
     this.#context.trace?.same(peer, socket);
     const trusted = this.#context.trusts(remoteAddress);
     if (!this.#begin(socket, trusted ? undefined : remoteAddress)) return;
-    const timer = setTimeout(() => { if (this.#unfinished.has(socket)) socket.destroy(); }, HANDSHAKE_MS);
+    const timer = setTimeout(() => {
+      if (this.#unfinished.has(socket)) socket.destroy();
+    }, HANDSHAKE_MS);
     socket.once('close', () => {
       clearTimeout(timer);
       this.#finish(socket);
@@ -244,7 +248,10 @@ export class HttpsFront {
     const serves = (host: string): boolean => covers(host) && (host === asked || !this.#passesThrough(host));
     const { account: unread, close } = this.#context.openAccount(visitor.remoteAddress);
     const session = new Http2Session(socket, carrier, {
-      onStream: (stream, headers, ended) => this.#context.serveStream(stream, headers, ended, requests), timing: this.#context.http2Timing, unread, queue: this.#requests,
+      onStream: (stream, headers, ended) => this.#context.serveStream(stream, headers, ended, requests),
+      timing: this.#context.http2Timing,
+      unread,
+      queue: this.#requests,
     });
     const requests: Http2Visitor = { origin: visitor, pool, covers: serves, outbound: session.outbound, unread, heads: new HeadsForTarget() };
     this.#sessions.add(session);

@@ -9,7 +9,11 @@ function sends(name: string, fields: readonly string[], body: string, method = '
   return {
     name,
     steps: [
-      visitor.says(request(`${method} /`, ...fields), body), origin.sees(forwarded(`${method} /`, ...fields), body), origin.says(ok, 'ok'), visitor.sees(ok, 'ok'), ...kept,
+      visitor.says(request(`${method} /`, ...fields), body),
+      origin.sees(forwarded(`${method} /`, ...fields), body),
+      origin.says(ok, 'ok'),
+      visitor.sees(ok, 'ok'),
+      ...kept,
     ],
   };
 }
@@ -18,7 +22,13 @@ function sends(name: string, fields: readonly string[], body: string, method = '
 function sendsAs(name: string, fields: readonly string[], canonical: readonly string[], body: string, passed = body): Conversation {
   return {
     name,
-    steps: [visitor.says(request('POST /', ...fields), body), origin.sees(forwarded('POST /', ...canonical), passed), origin.says(ok, 'ok'), visitor.sees(ok, 'ok'), ...kept],
+    steps: [
+      visitor.says(request('POST /', ...fields), body),
+      origin.sees(forwarded('POST /', ...canonical), passed),
+      origin.says(ok, 'ok'),
+      visitor.sees(ok, 'ok'),
+      ...kept,
+    ],
   };
 }
 
@@ -34,13 +44,22 @@ function answersAs(name: string, said: readonly string[], seen: readonly string[
 function answers(name: string, start: string, fields: readonly string[], body = ''): Conversation {
   return {
     name,
-    steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(head(start, ...fields), body), visitor.sees(head(start, ...fields), body), ...kept],
+    steps: [
+      visitor.says(request('GET /')),
+      origin.sees(forwarded('GET /')),
+      origin.says(head(start, ...fields), body),
+      visitor.sees(head(start, ...fields), body),
+      ...kept,
+    ],
   };
 }
 
 /** Something that is no response: the visitor hears that the origin does not answer properly, and the origin's connection is closed. */
 function breaks(name: string, said: string): Conversation {
-  return { name, steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(said), visitor.isRefused(502), visitor.seesEnd, origin.seesReset] };
+  return {
+    name,
+    steps: [visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(said), visitor.isRefused(502), visitor.seesEnd, origin.seesReset],
+  };
 }
 
 /** A response that turns out to be malformed when its head has gone: the visitor's connection breaks. */
@@ -48,8 +67,13 @@ function cutsOff(name: string, fields: readonly string[], sound: string, rest: s
   return {
     name,
     steps: [
-      visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(head('HTTP/1.1 200 OK', ...fields), sound),
-      visitor.sees(head('HTTP/1.1 200 OK', ...fields), sound), origin.says(rest), visitor.seesReset, origin.seesReset,
+      visitor.says(request('GET /')),
+      origin.sees(forwarded('GET /')),
+      origin.says(head('HTTP/1.1 200 OK', ...fields), sound),
+      visitor.sees(head('HTTP/1.1 200 OK', ...fields), sound),
+      origin.says(rest),
+      visitor.seesReset,
+      origin.seesReset,
     ],
   };
 }
@@ -70,7 +94,13 @@ export const requestBodies: readonly Conversation[] = [
   sends('no chunk but the last', [chunked], lastChunk),
   sendsAs('the coding in another spelling', ['transfer-encoding: Chunked'], [chunked], chunk('hello') + lastChunk),
   sendsAs('a length in another spelling', ['content-LENGTH: 5'], ['Content-Length: 5'], 'hello'),
-  sendsAs('a trailer that would change the head', [chunked], [chunked], `${chunk('hello')}0\r\nHost: other.test\r\nX: 1\r\ncontent-length: 9\r\n\r\n`, `${chunk('hello')}0\r\nX: 1\r\n\r\n`),
+  sendsAs(
+    'a trailer that would change the head',
+    [chunked],
+    [chunked],
+    `${chunk('hello')}0\r\nHost: other.test\r\nX: 1\r\ncontent-length: 9\r\n\r\n`,
+    `${chunk('hello')}0\r\nX: 1\r\n\r\n`,
+  ),
   sends('sizes in capitals and with leading zeros', [chunked], '00A\r\n0123456789\r\n000\r\n\r\n'),
   sends('extensions of chunks', [chunked], '5;a=b;c="d e"\r\nhello\r\n0;last\r\n\r\n'),
   sends('a trailer', [chunked, 'Trailer: X-Sum'], `${chunk('hello')}0\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n`),
@@ -78,47 +108,86 @@ export const requestBodies: readonly Conversation[] = [
   {
     name: 'a body arrives at the origin piece by piece, as it was sent',
     steps: [
-      visitor.says(request('POST /', chunked)), origin.sees(forwarded('POST /', chunked)), visitor.says('5\r\nhe'), origin.sees('5\r\nhe'), visitor.says('llo\r'), origin.sees('llo\r'),
-      visitor.says('\n'), origin.sees('\n'), visitor.says('0\r\n'), origin.sees('0\r\n'), visitor.says('\r\n'), origin.sees('\r\n'), origin.says(ok, 'ok'), visitor.sees(ok, 'ok'), ...kept,
+      visitor.says(request('POST /', chunked)),
+      origin.sees(forwarded('POST /', chunked)),
+      visitor.says('5\r\nhe'),
+      origin.sees('5\r\nhe'),
+      visitor.says('llo\r'),
+      origin.sees('llo\r'),
+      visitor.says('\n'),
+      origin.sees('\n'),
+      visitor.says('0\r\n'),
+      origin.sees('0\r\n'),
+      visitor.says('\r\n'),
+      origin.sees('\r\n'),
+      origin.says(ok, 'ok'),
+      visitor.sees(ok, 'ok'),
+      ...kept,
     ],
   },
   {
     name: 'an origin may answer before it has read the body; the connection ends with the answer',
     steps: [
-      visitor.says(request('POST /', 'Content-Length: 1000'), 'abc'), origin.sees(forwarded('POST /', 'Content-Length: 1000'), 'abc'),
+      visitor.says(request('POST /', 'Content-Length: 1000'), 'abc'),
+      origin.sees(forwarded('POST /', 'Content-Length: 1000'), 'abc'),
       origin.says(head('HTTP/1.1 413 Content Too Large', 'Content-Length: 3'), 'big'),
-      visitor.sees(head('HTTP/1.1 413 Content Too Large', 'Content-Length: 3', 'Connection: close'), 'big'), visitor.seesEnd, origin.seesReset,
+      visitor.sees(head('HTTP/1.1 413 Content Too Large', 'Content-Length: 3', 'Connection: close'), 'big'),
+      visitor.seesEnd,
+      origin.seesReset,
     ],
   },
   {
     name: 'an early answer that ends after the body does not end the body',
     steps: [
-      visitor.says(request('POST /', 'Content-Length: 10'), 'abc'), origin.sees(forwarded('POST /', 'Content-Length: 10'), 'abc'),
-      origin.says(head('HTTP/1.1 200 OK', 'Content-Length: 5'), 'he'), visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 5', 'Connection: close'), 'he'),
-      visitor.says('defghij'), origin.sees('defghij'), origin.says('llo'), visitor.sees('llo'), visitor.seesEnd, origin.seesEnd,
+      visitor.says(request('POST /', 'Content-Length: 10'), 'abc'),
+      origin.sees(forwarded('POST /', 'Content-Length: 10'), 'abc'),
+      origin.says(head('HTTP/1.1 200 OK', 'Content-Length: 5'), 'he'),
+      visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 5', 'Connection: close'), 'he'),
+      visitor.says('defghij'),
+      origin.sees('defghij'),
+      origin.says('llo'),
+      visitor.sees('llo'),
+      visitor.seesEnd,
+      origin.seesEnd,
     ],
   },
   {
     name: 'both directions move at once',
     steps: [
-      visitor.says(request('POST /', chunked)), origin.sees(forwarded('POST /', chunked)), origin.says(head('HTTP/1.1 200 OK', chunked)),
+      visitor.says(request('POST /', chunked)),
+      origin.sees(forwarded('POST /', chunked)),
+      origin.says(head('HTTP/1.1 200 OK', chunked)),
       visitor.sees(head('HTTP/1.1 200 OK', chunked, 'Connection: close')),
       ...['one', 'two', 'three'].flatMap((word) => [visitor.says(chunk(word)), origin.sees(chunk(word)), origin.says(chunk(word)), visitor.sees(chunk(word))]),
-      visitor.says(lastChunk), origin.sees(lastChunk), origin.says(lastChunk), visitor.sees(lastChunk), visitor.seesEnd, origin.seesEnd,
+      visitor.says(lastChunk),
+      origin.sees(lastChunk),
+      origin.says(lastChunk),
+      visitor.sees(lastChunk),
+      visitor.seesEnd,
+      origin.seesEnd,
     ],
   },
   {
     name: 'a malformed chunk in the middle of an early answer breaks the connection: no other answer gets into that one',
     steps: [
-      visitor.says(request('POST /', chunked)), origin.sees(forwarded('POST /', chunked)), origin.says(head('HTTP/1.1 200 OK', 'Content-Length: 100'), 'begun'),
-      visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 100', 'Connection: close'), 'begun'), visitor.says('xyz\r\n'), visitor.seesReset, origin.seesReset,
+      visitor.says(request('POST /', chunked)),
+      origin.sees(forwarded('POST /', chunked)),
+      origin.says(head('HTTP/1.1 200 OK', 'Content-Length: 100'), 'begun'),
+      visitor.sees(head('HTTP/1.1 200 OK', 'Content-Length: 100', 'Connection: close'), 'begun'),
+      visitor.says('xyz\r\n'),
+      visitor.seesReset,
+      origin.seesReset,
     ],
   },
   {
     name: 'a malformed chunk before the answer is refused, and the origin sees a request that is cut off',
     steps: [
-      visitor.says(request('POST /', chunked), chunk('hello')), origin.sees(forwarded('POST /', chunked), chunk('hello')), visitor.says('xyz\r\n'),
-      visitor.isRefused(400), visitor.seesEnd, origin.seesReset,
+      visitor.says(request('POST /', chunked), chunk('hello')),
+      origin.sees(forwarded('POST /', chunked), chunk('hello')),
+      visitor.says('xyz\r\n'),
+      visitor.isRefused(400),
+      visitor.seesEnd,
+      origin.seesReset,
     ],
   },
 ];
@@ -136,7 +205,13 @@ export const responses: readonly Conversation[] = [
   answersAs('304 with a coding loses it', ['HTTP/1.1 304 Not Modified', chunked, 'X: 1'], ['HTTP/1.1 304 Not Modified', 'X: 1']),
   answersAs('a length with leading zeros', ['HTTP/1.1 200 OK', 'content-length: 0005'], ['HTTP/1.1 200 OK', 'Content-Length: 5'], 'hello'),
   answersAs('a coding in another spelling', ['HTTP/1.1 200 OK', 'transfer-ENCODING: Chunked'], ['HTTP/1.1 200 OK', chunked], chunk('hello') + lastChunk),
-  answersAs('a trailer that would change the head', ['HTTP/1.1 200 OK', chunked], ['HTTP/1.1 200 OK', chunked], `${chunk('a')}0\r\nX: 1\r\nTransfer_Encoding: x\r\nSet-Cookie: a=b\r\n\r\n`, `${chunk('a')}0\r\nX: 1\r\n\r\n`),
+  answersAs(
+    'a trailer that would change the head',
+    ['HTTP/1.1 200 OK', chunked],
+    ['HTTP/1.1 200 OK', chunked],
+    `${chunk('a')}0\r\nX: 1\r\nTransfer_Encoding: x\r\nSet-Cookie: a=b\r\n\r\n`,
+    `${chunk('a')}0\r\nX: 1\r\n\r\n`,
+  ),
   answers('304 has no body, whatever length it gives', 'HTTP/1.1 304 Not Modified', ['Content-Length: 500', 'ETag: "1"']),
   answers('a reason of several words', 'HTTP/1.1 299 Quite All Right', ['Content-Length: 0']),
   answers('a status that nobody knows', 'HTTP/1.1 599 ', ['Content-Length: 2'], 'no'),
@@ -146,25 +221,39 @@ export const responses: readonly Conversation[] = [
   answers('an empty value', 'HTTP/1.1 200 OK', ['X: ', 'Content-Length: 0']),
   answers('a coding before the chunks', 'HTTP/1.1 200 OK', ['Transfer-Encoding: gzip, chunked'], chunk('packed') + lastChunk),
   {
-    name: 'a body that ends with the connection: the visitor\'s ends too',
+    name: "a body that ends with the connection: the visitor's ends too",
     steps: [
-      visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(head('HTTP/1.1 200 OK', 'X: 1'), 'hel'),
-      visitor.sees(head('HTTP/1.1 200 OK', 'X: 1', 'Connection: close'), 'hel'), origin.says('lo'), visitor.sees('lo'), origin.ends, visitor.seesEnd,
+      visitor.says(request('GET /')),
+      origin.sees(forwarded('GET /')),
+      origin.says(head('HTTP/1.1 200 OK', 'X: 1'), 'hel'),
+      visitor.sees(head('HTTP/1.1 200 OK', 'X: 1', 'Connection: close'), 'hel'),
+      origin.says('lo'),
+      visitor.sees('lo'),
+      origin.ends,
+      visitor.seesEnd,
     ],
   },
   {
     name: 'an origin of HTTP/1.0 answers until the end of its connection',
     steps: [
-      visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(head('HTTP/1.0 200 OK'), 'hello'), origin.ends,
-      visitor.sees(head('HTTP/1.1 200 OK', 'Connection: close'), 'hello'), visitor.seesEnd,
+      visitor.says(request('GET /')),
+      origin.sees(forwarded('GET /')),
+      origin.says(head('HTTP/1.0 200 OK'), 'hello'),
+      origin.ends,
+      visitor.sees(head('HTTP/1.1 200 OK', 'Connection: close'), 'hello'),
+      visitor.seesEnd,
     ],
   },
   {
     name: 'a visitor of HTTP/1.0 gets no chunks, even if the origin sends chunks',
     steps: [
-      visitor.says(head('GET / HTTP/1.0', 'Host: example.test')), origin.sees(forwarded('GET /').replace('HTTP/1.1', 'HTTP/1.0')),
-      origin.says(head('HTTP/1.1 200 OK', chunked), chunk('hel')), visitor.sees(head('HTTP/1.1 200 OK', 'Connection: close'), 'hel'), origin.says(chunk('lo'), lastChunk),
-      visitor.sees('lo'), visitor.seesEnd,
+      visitor.says(head('GET / HTTP/1.0', 'Host: example.test')),
+      origin.sees(forwarded('GET /').replace('HTTP/1.1', 'HTTP/1.0')),
+      origin.says(head('HTTP/1.1 200 OK', chunked), chunk('hel')),
+      visitor.sees(head('HTTP/1.1 200 OK', 'Connection: close'), 'hel'),
+      origin.says(chunk('lo'), lastChunk),
+      visitor.sees('lo'),
+      visitor.seesEnd,
     ],
   },
   breaks('an answer that is no HTTP', 'hello\r\n\r\n'),
@@ -188,8 +277,16 @@ export const responses: readonly Conversation[] = [
   {
     name: 'what an origin sends beyond its answer reaches nobody, and its connection is not used again',
     steps: [
-      visitor.says(request('GET /')), origin.sees(forwarded('GET /')), origin.says(ok, 'ok', head('HTTP/1.1 200 OK', 'Content-Length: 6'), 'poison'), visitor.sees(ok, 'ok'), origin.seesEnd,
-      visitor.says(request('GET /next')), origin.accepts, origin.sees(forwarded('GET /next')), origin.says(ok, 'ok'), visitor.sees(ok, 'ok'),
+      visitor.says(request('GET /')),
+      origin.sees(forwarded('GET /')),
+      origin.says(ok, 'ok', head('HTTP/1.1 200 OK', 'Content-Length: 6'), 'poison'),
+      visitor.sees(ok, 'ok'),
+      origin.seesEnd,
+      visitor.says(request('GET /next')),
+      origin.accepts,
+      origin.sees(forwarded('GET /next')),
+      origin.says(ok, 'ok'),
+      visitor.sees(ok, 'ok'),
     ],
   },
 ];

@@ -1,0 +1,59 @@
+import type { ClientChanges } from './client-changes.ts';
+import type { StoredState } from './engine-options.ts';
+import type { Environment } from './environment.ts';
+import type { EngineChange } from './face.ts';
+import type { StateBatches } from './state-batches.ts';
+import type { Tunnels } from './tunnels/tunnels.ts';
+
+/** The parts of the engine that changes are applied to. */
+export interface Parts {
+  readonly environment: Environment;
+  readonly tunnels: Tunnels;
+  readonly clients: ClientChanges;
+  readonly batches: StateBatches;
+}
+
+/** Loads the stored state at boot and opens the listeners. Those that fail are retried; see the tunnel's state. */
+export async function loadStored({ environment: { admission, hosts, log }, tunnels, clients, batches }: Parts, stored: StoredState): Promise<void> {
+  await admission.setBlackIpList(stored.blackIpList);
+  hosts.serverName = stored.serverName;
+  for (const client of stored.clients) await clients.add(client, client);
+  for (const tunnel of stored.tunnels) tunnels.add(tunnel, tunnel);
+  for (const host of stored.hosts) hosts.set(host, host);
+  const unserved = hosts.withOwnName();
+  if (unserved.length > 0) {
+    log.warn(
+      { hosts: unserved.slice(0, 20), count: unserved.length },
+      "hosts are not served: their names are the server's own, and no administrator named them",
+    );
+  }
+  await tunnels.sync();
+  batches.start();
+  clients.awaitExpiries();
+}
+
+/** Resolves when the change was applied to listeners and sessions. */
+export function applyChange({ environment, tunnels, clients, batches }: Parts, change: EngineChange): Promise<void> {
+  return environment.inOrder(async () => {
+    switch (change.kind) {
+      case 'client':
+        return clients.apply(change.client);
+      case 'clientRemoved':
+        return clients.remove(change.id);
+      case 'tunnel':
+        return tunnels.apply(change.tunnel, change.lease);
+      case 'tunnelRemoved':
+        return tunnels.remove(change.id);
+      case 'host':
+        return environment.hosts.set(change.host);
+      case 'hostRemoved':
+        return environment.hosts.remove(change.id);
+      case 'trafficReset':
+        return batches.reset(change);
+      case 'blackIpList':
+        return environment.admission.changeBlackIpList(change.list, environment.clients.all());
+      case 'serverName':
+        environment.hosts.serverName = change.name;
+    }
+  });
+}
