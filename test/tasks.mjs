@@ -72,7 +72,7 @@ async function lint() {
   const checks = await Promise.allSettled([
     run('The types of tests and benchmarks', 'tsc --project test/tsconfig.json'),
     run('oxlint', 'oxlint --type-aware --deny-warnings'),
-    run('The format', 'dprint check', { hint: 'npm run format corrects it.' }),
+    run('The format', 'node test/format.mjs --check', { hint: 'npm run format corrects it.' }),
     run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
   ]);
   const failed = checks.filter(({ status }) => status === 'rejected');
