@@ -29,10 +29,10 @@ export class ClientChanges {
   }
 
   /** Adds a client; its tunnels and hosts are added after it. */
-  async add(client: WantedClient, stored: StoredBytes & { readonly lastAddress?: string }): Promise<void> {
+  async add(client: WantedClient, stored: StoredBytes, lastAddress?: string): Promise<void> {
     const { clients, ticker, admission } = this.#environment;
     const account = new ClientUsage(ticker, client, stored, () => this.#environment.inBackground(async () => admission.enforce(entry)));
-    const entry = new ClientEntry(client, await visitorLists(client), account, stored.lastAddress);
+    const entry = new ClientEntry(client, await visitorLists(client), account, lastAddress);
     // A new client has no session or tunnels to close.
     entry.suspended = entry.blocked(this.#environment.now()) !== '';
     clients.add(entry);

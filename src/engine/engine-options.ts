@@ -53,16 +53,26 @@ export interface EngineOptions {
   readonly now?: () => number;
 }
 
+/** A stored record: what the engine has to serve, and its totals. */
+export interface StoredRecord<Wanted> {
+  readonly wanted: Wanted;
+  readonly stored: StoredBytes;
+}
+
+/** A stored client. */
+export interface StoredClientRecord extends StoredRecord<WantedClient> {
+  /** The address at which its agent was last seen; "" or absent = never seen. */
+  readonly lastAddress?: string;
+}
+
+/** Records that may be read while they are used. */
+type Records<Each> = Iterable<Each> | AsyncIterable<Each>;
+
 /** Everything the store holds that the engine serves. */
 export interface StoredState {
-  readonly clients: ReadonlyArray<
-    WantedClient & StoredBytes & {
-      /** The address at which its agent was last seen; "" or absent = never seen. */
-      readonly lastAddress?: string;
-    }
-  >;
-  readonly tunnels: ReadonlyArray<WantedTunnel & StoredBytes>;
-  readonly hosts: ReadonlyArray<WantedHost & StoredBytes>;
+  readonly clients: Records<StoredClientRecord>;
+  readonly tunnels: Records<StoredRecord<WantedTunnel>>;
+  readonly hosts: Records<StoredRecord<WantedHost>>;
   /** Addresses and networks that are refused everywhere. */
   readonly blackIpList: readonly string[];
   /** The server's own name or address; "" = unknown. */

@@ -17,9 +17,9 @@ export interface Parts {
 export async function loadStored({ environment: { admission, hosts, log }, tunnels, clients, batches }: Parts, stored: StoredState): Promise<void> {
   await admission.setBlackIpList(stored.blackIpList);
   hosts.serverName = stored.serverName;
-  for (const client of stored.clients) await clients.add(client, client);
-  for (const tunnel of stored.tunnels) tunnels.add(tunnel, tunnel);
-  for (const host of stored.hosts) hosts.set(host, host);
+  for await (const client of stored.clients) await clients.add(client.wanted, client.stored, client.lastAddress);
+  for await (const tunnel of stored.tunnels) tunnels.add(tunnel.wanted, tunnel.stored);
+  for await (const host of stored.hosts) hosts.set(host.wanted, host.stored);
   const unserved = hosts.withOwnName();
   if (unserved.length > 0) {
     log.warn(

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 /** A user name and password in clear text. Never logged. */
 export interface Login {
@@ -18,7 +18,7 @@ export function sameSecret(one: string, other: string): boolean {
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
 
 /** Parses `Basic` credentials (RFC 7617, UTF-8); undefined = invalid. */

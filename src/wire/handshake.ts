@@ -10,7 +10,7 @@
  *
  * Over TLS the HMACs also cover a secret of the connection, so a man in the middle with a certificate of its own cannot relay them.
  */
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { HandshakeReader } from './handshake-reader.ts';
 import { HandshakeError, refusalSchema, type Refusal } from './handshake-error.ts';
 import { closeSoon } from './delayed-close.ts';
@@ -36,7 +36,7 @@ export type Role = (typeof ROLES)[number];
 
 /** The id by which the server finds a vkey or a tunnel's password without revealing anything else about it. 32 hex digits. */
 export function keyIdOf(key: string): string {
-  return createHash('sha256').update('adit key id\0').update(key).digest().subarray(0, KEY_ID_BYTES).toString('hex');
+  return hash('sha256', `adit key id\0${key}`, 'buffer').toString('hex', 0, KEY_ID_BYTES);
 }
 
 /** A new name for a session, as long as a key id. */

@@ -10,16 +10,16 @@ import { explanationOf } from './explained.ts';
 import { mutantsOf, type Mutant } from './operators.ts';
 import { modules, sample } from './sample.ts';
 import { SuiteGraph } from './suites.ts';
-import { Trial } from './trial.ts';
+import { type Sound, Trial } from './trial.ts';
 
 /**
  * Puts mistakes into the program, one at a time, and runs the suites that reach them: a mistake that no suite notices is code that is not tested. It works
  * on copies of the repository, below `.cache/mutation`.
  *
- *     npm run mutate [-- PATH ...] [--count 400] [--seed 1] [--workers 2] [--suites 24] [--goal 0.9]
+ *     npm run mutate [-- PATH ...] [--count 400] [--seed 1] [--workers 2] [--suites 24] [--goal 0.9] [--passed]
  *
- * PATH: only files below it. `--suites`: the most that a mutant is tried with, the nearest first. Ends with 1 when fewer than `goal` of the mutants are noticed or
- * explained (explained.ts).
+ * PATH: only files below it. `--suites`: the most that a mutant is tried with, the nearest first. `--passed`: all suites have just passed, so none runs without a
+ * mutant first. Ends with 1 when fewer than `goal` of the mutants are noticed or explained (explained.ts).
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -29,13 +29,15 @@ const { values, positionals } = parseArgs({
     workers: { type: 'string', default: '2' },
     suites: { type: 'string', default: '24' },
     goal: { type: 'string', default: '0.9' },
+    passed: { type: 'boolean', default: false },
   },
 });
 const whole = z.coerce.number().int().min(0);
-const options = z.object({ count: whole.min(1), seed: whole, workers: whole.min(1), suites: whole.min(1), goal: z.coerce.number().min(0).max(1) }).parse(
-  values,
-);
+const options = z.object({ count: whole.min(1), seed: whole, workers: whole.min(1), suites: whole.min(1), goal: z.coerce.number().min(0).max(1) })
+  .parse(values);
 
+/** What a suite takes without a mutant, if that was not measured. */
+const USUAL_MS = 10_000;
 /** Suites that a mutant is tried with before the others: mostly they notice it. */
 const FIRST_SUITES = 4;
 
@@ -49,8 +51,9 @@ const chosen = tracked.filter((file) => /^src\/.*\.ts$/.test(file) && modules.so
 const mutants = sample(chosen.flatMap((file) => mutantsOf(file, readFileSync(path.join(root, file), 'utf8'))), options);
 if (mutants.length === 0) throw new Error(`there is nothing to change in ${positionals.join(', ')}`);
 
-const graph = await SuiteGraph.of(root, tracked.filter((file) => file.endsWith('.test.ts')));
-const sound = new Map();
+const allSuites = tracked.filter((file) => file.endsWith('.test.ts'));
+const graph = await SuiteGraph.of(root, allSuites);
+const sound = new Map<string, Sound>(values.passed ? allSuites.map((suite) => [suite, { passes: true, ms: USUAL_MS }]) : []);
 const copied = [
   ...tracked,
   'dist',

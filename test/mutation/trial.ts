@@ -16,7 +16,7 @@ export interface Ended {
 }
 
 /** What a suite is without a mutant. */
-interface Sound {
+export interface Sound {
   readonly passes: boolean;
   readonly ms: number;
 }

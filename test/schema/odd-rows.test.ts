@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { allOf } from '../support/all-of.ts';
 import { testDatabases } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
@@ -24,5 +25,5 @@ test.each([
   });
   const tunnels = await api.ok('{ tunnels { total rows { port createdAt runtime { inletBytes } } } }', {});
   expect(tunnels).toMatchObject({ tunnels: { total: 2, rows: [{ port: 10_001 }, { port: 10_002 }] } });
-  expect((await store.loadEngineState()).clients.map(({ id }) => id)).toEqual([first, second, third]);
+  expect((await allOf((await store.loadEngineState()).clients)).map(({ id }) => id)).toEqual([first, second, third]);
 });

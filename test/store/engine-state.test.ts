@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { wantedClient } from '../../src/schema/writes/engine-changes.ts';
+import { allOf } from '../support/all-of.ts';
 import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
@@ -7,7 +8,8 @@ const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 
 eachDialect('the engine state', (databases) => {
   test('is empty for an empty database', async () => {
-    expect(await (await databases.openEmpty()).loadEngineState()).toEqual({ clients: [], tunnels: [], hosts: [], blackIpList: '', serverUrl: '' });
+    const { clients, tunnels, hosts, ...settings } = await (await databases.openEmpty()).loadEngineState();
+    expect([await allOf(clients), await allOf(tunnels), await allOf(hosts), settings]).toEqual([[], [], [], { blackIpList: '', serverUrl: '' }]);
   });
 
   test('has every client and tunnel, also beyond the first batch', async () => {
@@ -15,8 +17,8 @@ eachDialect('the engine state', (databases) => {
     const clientIds = await seedClients(store, 4500);
     const tunnelIds = await seedTunnels(store, clientIds[0] ?? 0, 2000);
     const { clients, tunnels } = await store.loadEngineState();
-    expect(clients.map(({ id }) => id)).toEqual(clientIds);
-    expect(tunnels.map(({ id }) => id)).toEqual(tunnelIds);
+    expect((await allOf(clients)).map(({ id }) => id)).toEqual(clientIds);
+    expect((await allOf(tunnels)).map(({ id }) => id)).toEqual(tunnelIds);
   });
 
   test('tells whether a client and its owner are enabled, and which expiry comes first', async () => {
@@ -30,7 +32,7 @@ eachDialect('the engine state', (databases) => {
     await add('of disabled', { userId: disabled, expiresAt: day(2) });
     await add('early', { userId: good, expiresAt: day(3) });
     await add('late', { userId: good, expiresAt: day(9) });
-    const clients = (await store.loadEngineState()).clients.map(wantedClient);
+    const clients = (await allOf((await store.loadEngineState()).clients)).map(wantedClient);
     expect(Object.fromEntries(clients.map(({ vkey, enabled, expiresAt }) => [vkey, { enabled, expiresAt }]))).toEqual({
       free: { enabled: true, expiresAt: null },
       off: { enabled: false, expiresAt: day(5).getTime() },
@@ -58,13 +60,21 @@ eachDialect('the engine state', (databases) => {
     await store.saveCounters(batch);
     await store.saveCounters(batch);
     const { clients, tunnels, hosts } = await store.loadEngineState();
-    expect(clients).toMatchObject([
-      { id: one, lastAddress: '203.0.113.9', localAddress: '192.168.1.20', agentVersion: '1.2.3', lastOnlineAt: day(1), inletBytes: 2 ** 52, exportBytes: 7 },
-      { id: two, lastAddress: '', lastOnlineAt: null, inletBytes: 1, exportBytes: 0 },
-      { inletBytes: 0 },
+    expect(await allOf(clients)).toMatchObject([
+      {
+        id: one,
+        lastAddress: '203.0.113.9',
+        localAddress: '192.168.1.20',
+        agentVersion: '1.2.3',
+        lastOnlineAt: day(1),
+        inletBytes: 2n ** 52n,
+        exportBytes: 7n,
+      },
+      { id: two, lastAddress: '', lastOnlineAt: null, inletBytes: 1n, exportBytes: 0n },
+      { inletBytes: 0n },
     ]);
-    expect(hosts).toMatchObject([{ id: host, inletBytes: 8, exportBytes: 9 }]);
-    expect(tunnels).toMatchObject([{ id: tunnel, inletBytes: 5, exportBytes: 6 }, { inletBytes: 0, exportBytes: 0 }]);
+    expect(await allOf(hosts)).toMatchObject([{ id: host, inletBytes: 8n, exportBytes: 9n }]);
+    expect(await allOf(tunnels)).toMatchObject([{ id: tunnel, inletBytes: 5n, exportBytes: 6n }, { inletBytes: 0n, exportBytes: 0n }]);
     expect(await store.db.client.findUnique({ where: { id: one } })).toMatchObject({ lastOnlineAt: day(1), inletBytes: 2n ** 52n });
   });
 

@@ -4,7 +4,8 @@ import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { EngineOptions, StoredState } from '../../src/engine/engine-options.ts';
 import type { BridgeAddress } from '../../src/engine/bridge/bridge.ts';
-import type { WantedClient, WantedTunnel } from '../../src/engine/face.ts';
+import type { WantedClient, WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import type { StoredBytes } from '../../src/engine/limits/meter.ts';
 import { transportOf } from '../../src/rules/tunnel-mode.ts';
 import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
 import { covering } from './certificates.ts';
@@ -64,8 +65,27 @@ export const CLIENT: WantedClient = {
 /** A stored client or tunnel that has moved no bytes yet. */
 export const fresh = { inletBytes: 0, exportBytes: 0 };
 
+/** What an engine starts with, each record with its totals. */
+interface Stored extends Partial<Pick<StoredState, 'blackIpList' | 'serverName'>> {
+  readonly clients?: ReadonlyArray<WantedClient & StoredBytes & { readonly lastAddress?: string }>;
+  readonly tunnels?: ReadonlyArray<WantedTunnel & StoredBytes>;
+  readonly hosts?: ReadonlyArray<WantedHost & StoredBytes>;
+}
+
+/** The stored state in the form of the engine; left out = {@link CLIENT} and nothing else. */
+export function storedState({ clients = [{ ...CLIENT, ...fresh }], tunnels = [], hosts = [], blackIpList = [], serverName = '' }: Stored = {}): StoredState {
+  const record = <Each extends StoredBytes>(wanted: Each) => ({ wanted, stored: wanted });
+  return {
+    clients: clients.map((client) => ({ ...record(client), lastAddress: client.lastAddress ?? '' })),
+    tunnels: tunnels.map(record),
+    hosts: hosts.map(record),
+    blackIpList,
+    serverName,
+  };
+}
+
 /** Starts an engine on ephemeral ports; it is closed when the test is done. */
-export async function startEngine(options: Partial<EngineOptions> & { readonly stored?: Partial<StoredState> } = {}): Promise<TestEngine> {
+export async function startEngine(options: Partial<EngineOptions> & { readonly stored?: Stored } = {}): Promise<TestEngine> {
   const log = new LogRecorder();
   const engine = new Engine({
     bridgeHost: '127.0.0.1',
@@ -78,7 +98,7 @@ export async function startEngine(options: Partial<EngineOptions> & { readonly s
     ...options,
   });
   running.push(() => engine.close());
-  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], serverName: '', ...options.stored });
+  await engine.load(storedState(options.stored));
   return { engine, bridge: await engine.listen(), log };
 }
 

@@ -5,7 +5,7 @@ import type { EngineOptions } from '../../src/engine/engine-options.ts';
 import type { WantedClient, WantedHost } from '../../src/engine/face.ts';
 import { covering } from './certificates.ts';
 import { LogRecorder } from './log-recorder.ts';
-import { CLIENT, fresh } from './tunnel.ts';
+import { CLIENT, storedState } from './tunnel.ts';
 import { hostOf } from './vhost.ts';
 
 /** An engine with an agent, and the ports of its hosts, for all tests of a file. */
@@ -37,7 +37,7 @@ export async function startVhostRig(options: Partial<EngineOptions> = {}): Promi
     trustedProxies: [TRUSTED_PROXY],
     ...options,
   });
-  await engine.load({ clients: [{ ...CLIENT, ...fresh }], tunnels: [], hosts: [], blackIpList: [], serverName: '' });
+  await engine.load(storedState());
   const ports = await engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
   const agentLog = new LogRecorder();
   const agent = new Agent({ server: await engine.listen(), vkey: CLIENT.vkey, log: agentLog.logger, version: '0.0.1' });

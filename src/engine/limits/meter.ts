@@ -10,6 +10,9 @@ export interface StoredBytes {
 /** The totals of a new record. */
 export const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
 
+/** Shared by all meters without refusals. */
+const NO_REFUSALS: Refusals = Object.freeze({});
+
 /** Bytes and connections of one client, tunnel or host. Counting bytes costs an addition and a comparison. */
 export class Meter {
   readonly owner: 'client' | 'tunnel' | 'host';
@@ -23,7 +26,7 @@ export class Meter {
   /** Bytes of both directions in the last whole second. */
   rate = 0;
   /** Refused connections by cause; replaced, not changed, when one is counted, so a caller may keep it. */
-  refusals: Refusals = {};
+  refusals: Refusals = NO_REFUSALS;
   #atLastTick: number;
   #active = false;
   readonly #ticker: Ticker;

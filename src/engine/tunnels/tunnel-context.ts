@@ -4,7 +4,7 @@ import type { RefusalCause, WantedTunnel } from '../face.ts';
 import type { Carrier } from '../limits/admission.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { VisitorTrace } from '../limits/visitor-trace.ts';
-import type { Connections } from './connections.ts';
+import { Connections } from './connections.ts';
 
 /** The engine as a running tunnel sees it: the environment, and calls that concern this tunnel. */
 export class TunnelContext {
@@ -14,9 +14,9 @@ export class TunnelContext {
   readonly #wanted: () => WantedTunnel;
 
   /** @param wanted the tunnel's settings as they are now */
-  constructor(environment: Environment, meter: Meter, connections: Connections, wanted: () => WantedTunnel) {
+  constructor(environment: Environment, meter: Meter, wanted: () => WantedTunnel) {
     this.environment = environment;
-    this.connections = connections;
+    this.connections = new Connections(meter, environment.visitors);
     this.#meter = meter;
     this.#wanted = wanted;
   }

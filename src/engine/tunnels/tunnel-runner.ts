@@ -12,7 +12,6 @@ import type { Meter } from '../limits/meter.ts';
 import { bindHeldPort, type HeldPort } from '../ports/reserve-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
 import type { PortAddress } from '../ports/port-book.ts';
-import { Connections } from './connections.ts';
 import { tunnelModes } from './registry.ts';
 import { TunnelContext } from './tunnel-context.ts';
 import type { TunnelServer } from './tunnel-mode.ts';
@@ -27,17 +26,17 @@ const RETRY = { first: 1000, longest: 30_000 } as const;
 export class TunnelRunner implements VisitedTunnel {
   readonly meter: Meter;
   readonly #environment: Environment;
-  readonly #context: TunnelContext;
-  readonly #connections: Connections;
-  readonly #visits = new Visits();
   #wanted: WantedTunnel;
+  // Made when they are needed: most tunnels of a large installation are idle, and each part takes a hundred bytes or more.
+  #context: TunnelContext | undefined;
+  #visits: Visits | undefined;
   #server: TunnelServer | undefined;
   #held: HeldPort | undefined;
   /** It serves: its listener is open, or it needs none. */
   #running = false;
   #error = '';
   /** The last reported state of listener and fault. */
-  #reported = 'false ';
+  #reported = { running: false, error: '' };
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
   #health: ReportedHealth | undefined;
@@ -45,10 +44,7 @@ export class TunnelRunner implements VisitedTunnel {
   constructor(environment: Environment, meter: Meter, wanted: WantedTunnel) {
     this.#environment = environment;
     this.meter = meter;
-    this.#connections = new Connections(meter, environment.visitors);
     this.#wanted = wanted;
-    this.#context = new TunnelContext(environment, meter, this.#connections, () => this.#wanted);
-    this.#server = this.#makeServer();
   }
 
   get wanted(): WantedTunnel {
@@ -75,7 +71,7 @@ export class TunnelRunner implements VisitedTunnel {
       inletBytes: inlet,
       exportBytes: exported,
       dropped: this.#server?.dropped ?? 0,
-      visitors: this.#visits.states,
+      visitors: this.#visits?.states ?? [],
       health: this.#health?.state(this.#wanted.targets) ?? null,
     };
   }
@@ -102,12 +98,13 @@ export class TunnelRunner implements VisitedTunnel {
     const { mode } = this.#wanted;
     if (type !== mode) return { code: 'wrong-type', text: `the tunnel is of type ${mode}: visit it with --type ${mode}` };
     if (!this.#running) return { code: 'tunnel-stopped', text: this.#error || reasons['tunnel-stopped'] };
+    this.#visits ??= new Visits();
     if (this.#visits.full) return { code: 'too-many', text: reasons['too-many'] };
     return this.#visits.mayBegin(performance.now()) ? undefined : { code: 'too-often', text: reasons['too-often'] };
   }
 
   enter(session: VisitorSession): void {
-    this.#visits.enter(session);
+    (this.#visits ??= new Visits()).enter(session);
     this.#environment.changed(this.meter);
   }
 
@@ -116,17 +113,17 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   leave(session: VisitorSession): void {
-    this.#visits.leave(session);
+    this.#visits?.leave(session);
     this.#environment.changed(this.meter);
   }
 
   tooMany(): void {
-    this.#context.refused('capacity', undefined);
+    this.#usedContext.refused('capacity', undefined);
   }
 
   /** The client's agent connected or disconnected, or its transport was changed. */
   clientChanged(): void {
-    this.#visits.follow(this.client);
+    this.#visits?.follow(this.client);
   }
 
   /** Applies the agent's report on the health of its targets. @param now ms since the epoch */
@@ -136,7 +133,7 @@ export class TunnelRunner implements VisitedTunnel {
 
   /** The part of its agent's report on direct paths that counts; undefined = it has no such paths. */
   believable(reported: DirectBytes): DirectBytes | undefined {
-    return this.#server?.believable?.(reported);
+    return this.#usedServer?.believable?.(reported);
   }
 
   /** Its agent connected or disconnected: discards the last report. */
@@ -159,21 +156,21 @@ export class TunnelRunner implements VisitedTunnel {
   /** Takes over a connection of a visitor program to a tunnel without a port. */
   onVisitor(socket: ByteSocket): void {
     this.#accepted(socket);
-    if (this.#running && this.#server?.onSocket) this.#server.onSocket(socket);
+    if (this.#running && this.#usedServer?.onSocket) this.#usedServer.onSocket(socket);
     else socket.destroy(true);
   }
 
   #accepted(socket: ByteSocket): void {
-    this.#context.trace?.accepted(socket, { tunnelId: this.#wanted.id, type: this.#wanted.mode });
+    this.#environment.visitors.trace?.accepted(socket, { tunnelId: this.#wanted.id, type: this.#wanted.mode });
   }
 
   onDirect(socket: ByteSocket): void {
     this.#accepted(socket);
-    if (!this.#running || !this.#server?.onDirect) {
+    if (!this.#running || !this.#usedServer?.onDirect) {
       socket.destroy(true);
       return;
     }
-    this.#server.onDirect(socket).catch((error: unknown) => {
+    this.#usedServer.onDirect(socket).catch((error: unknown) => {
       socket.destroy(true);
       this.#environment.log.error({ err: error, tunnelId: this.#wanted.id }, 'the signaling between a visitor and the agent failed');
     });
@@ -185,15 +182,15 @@ export class TunnelRunner implements VisitedTunnel {
     this.#wanted = wanted;
     this.#failures = 0;
     if (wanted.clientId !== before.clientId) this.#health = undefined;
-    if (wanted.mode !== before.mode || wanted.password !== before.password) this.#visits.closeAll('tunnel-changed');
+    if (wanted.mode !== before.mode || wanted.password !== before.password) this.#visits?.closeAll('tunnel-changed');
     if (wanted.mode !== before.mode) {
       await this.close();
-      this.#server = this.#makeServer();
+      this.#server = undefined;
     } else {
       this.#server?.configure(this.#withHealthyTargets);
     }
     if (wanted.clientId !== before.clientId) {
-      this.#connections.closeAll();
+      this.#context?.connections.closeAll();
       this.clientChanged();
     }
     await this.sync(held);
@@ -205,7 +202,7 @@ export class TunnelRunner implements VisitedTunnel {
     const blocked = this.#wanted.enabled ? this.#environment.blocked(this.#wanted.clientId) : '';
     if (!this.#wanted.enabled || blocked !== '') {
       await held?.close();
-      this.#visits.closeAll('tunnel-stopped', blocked || undefined);
+      this.#visits?.closeAll('tunnel-stopped', blocked || undefined);
       await this.close();
       this.#error = blocked;
     } else if (held) {
@@ -219,9 +216,8 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   #tell(): void {
-    const state = `${this.#running} ${this.#error}`;
-    if (state === this.#reported) return;
-    this.#reported = state;
+    if (this.#running === this.#reported.running && this.#error === this.#reported.error) return;
+    this.#reported = { running: this.#running, error: this.#error };
     this.#environment.changed(this.meter);
   }
 
@@ -229,8 +225,8 @@ export class TunnelRunner implements VisitedTunnel {
   async close(): Promise<void> {
     clearTimeout(this.#retry);
     await this.closeListener();
-    this.#visits.closeAll('tunnel-stopped');
-    this.#connections.closeAll();
+    this.#visits?.closeAll('tunnel-stopped');
+    this.#context?.connections.closeAll();
     this.#server?.close?.();
   }
 
@@ -257,7 +253,7 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   async #bind(): Promise<void> {
-    if (this.#server === undefined) {
+    if (!tunnelModes.has(this.#wanted.mode)) {
       this.#error = `tunnels of type ${this.#wanted.mode} cannot be served`;
       return;
     }
@@ -283,17 +279,21 @@ export class TunnelRunner implements VisitedTunnel {
     this.#running = true;
     this.#error = '';
     this.#failures = 0;
-    const server = this.#server;
-    if (held.transport === 'udp') server?.onPort?.(held);
+    if (held.transport === 'udp') this.#usedServer?.onPort?.(held);
     else {
       held.serve((socket) => {
         this.#accepted(socket);
-        server?.onSocket?.(socket);
+        this.#usedServer?.onSocket?.(socket);
       });
     }
   }
 
-  #makeServer(): TunnelServer | undefined {
-    return tunnelModes.get(this.#wanted.mode)?.serve(this.#context, this.#withHealthyTargets);
+  /** undefined = the engine has no such type of tunnel. */
+  get #usedServer(): TunnelServer | undefined {
+    return this.#server ??= tunnelModes.get(this.#wanted.mode)?.serve(this.#usedContext, this.#withHealthyTargets);
+  }
+
+  get #usedContext(): TunnelContext {
+    return this.#context ??= new TunnelContext(this.#environment, this.meter, () => this.#wanted);
   }
 }

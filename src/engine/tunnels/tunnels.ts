@@ -8,6 +8,9 @@ import { PortUnavailableError } from '../ports/port-book.ts';
 import { bindFreePort, bindPort } from '../ports/reserve-port.ts';
 import { TunnelRunner } from './tunnel-runner.ts';
 
+/** Tunnels that open or close at the same time: what they wait for takes memory. */
+const TOGETHER = 200;
+
 /** All tunnels, their ports and passwords. Methods that change them must not overlap: the engine calls one after another. */
 export class Tunnels {
   readonly #environment: Environment;
@@ -113,8 +116,15 @@ export class Tunnels {
     return Promise.all([this.#leases.close(), this.#all((runner) => runner.close())]);
   }
 
-  #all(work: (runner: TunnelRunner) => Promise<void>): Promise<unknown> {
-    return Promise.all(Array.from(this.#runners.values(), work));
+  async #all(work: (runner: TunnelRunner) => Promise<void>): Promise<void> {
+    let together: Array<Promise<void>> = [];
+    for (const runner of this.#runners.values()) {
+      together.push(work(runner));
+      if (together.length < TOGETHER) continue;
+      await Promise.all(together);
+      together = [];
+    }
+    await Promise.all(together);
   }
 
   #link(runner: TunnelRunner): void {

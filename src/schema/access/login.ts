@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
@@ -71,5 +71,5 @@ async function vkeyClient({ store, now }: Services, vkey: string): Promise<Ident
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** A new secret, which is shown once: 256 random bits in 43 characters that need no escaping. */
 export function newSecret(): string {
@@ -10,5 +10,5 @@ export function newSecret(): string {
  * reveal how much of a guess was correct.
  */
 export function secretDigest(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+  return hash('sha256', secret);
 }

@@ -5,7 +5,8 @@ import { splitIpList } from '../../rules/ip-list.ts';
 import { ruleSchemes } from '../../rules/host-route.ts';
 import { dialTargets, targetLines } from '../../rules/targets.ts';
 import { proxyProtocols } from '../../rules/tunnel-mode.ts';
-import type { EngineState, StoredClient, StoredHost, StoredTunnel } from '../../store/hot/engine-state.ts';
+import type { Host, Tunnel } from '../../store/generated/sqlite/client.ts';
+import type { EngineState, StoredClient } from '../../store/hot/engine-state.ts';
 import type { Change, ChangeListener } from './changes.ts';
 import { stored } from '../values/stored.ts';
 
@@ -34,7 +35,7 @@ export function wantedClient(row: Omit<StoredClient, keyof CountedBytes>): Wante
 }
 
 /** A stored tunnel in the form of the engine. */
-export function wantedTunnel(row: Omit<StoredTunnel, keyof CountedBytes>): WantedTunnel {
+export function wantedTunnel(row: Omit<Tunnel, keyof CountedBytes>): WantedTunnel {
   const { id, clientId, mode, enabled, port, serverIp, localProxy, password, localPath, stripPrefix } = row;
   return {
     id,
@@ -53,7 +54,7 @@ export function wantedTunnel(row: Omit<StoredTunnel, keyof CountedBytes>): Wante
 }
 
 /** A stored host in the form of the engine. */
-function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
+function wantedHost(row: Omit<Host, keyof CountedBytes>): WantedHost {
   const { id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin } = row;
   return {
     id,
@@ -74,15 +75,24 @@ function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
   };
 }
 
-/** The whole stored state, with which the engine starts. */
+/** The whole stored state, with which the engine starts. Each row is read when the engine takes it. */
 export function wantedState({ clients, tunnels, hosts, blackIpList, serverUrl }: EngineState) {
   return {
-    clients: clients.map((row) => ({ ...wantedClient(row), lastAddress: row.lastAddress, inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
-    tunnels: tunnels.map((row) => ({ ...wantedTunnel(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
-    hosts: hosts.map((row) => ({ ...wantedHost(row), inletBytes: row.inletBytes, exportBytes: row.exportBytes })),
+    clients: converted(clients, (row) => ({ wanted: wantedClient(row), stored: bytesOf(row), lastAddress: row.lastAddress })),
+    tunnels: converted(tunnels, (row) => ({ wanted: wantedTunnel(row), stored: bytesOf(row) })),
+    hosts: converted(hosts, (row) => ({ wanted: wantedHost(row), stored: bytesOf(row) })),
     blackIpList: splitIpList(blackIpList),
     serverName: hostOfUrl(serverUrl),
   };
+}
+
+/** Bytes as numbers: exact up to 8 PiB. */
+function bytesOf({ inletBytes, exportBytes }: Pick<Tunnel, keyof CountedBytes>): CountedBytes {
+  return { inletBytes: Number(inletBytes), exportBytes: Number(exportBytes) };
+}
+
+async function* converted<Row, Wanted>(rows: AsyncIterable<Row>, convert: (row: Row) => Wanted): AsyncGenerator<Wanted> {
+  for await (const row of rows) yield convert(row);
 }
 
 /** The listener that applies stored changes to the engine. */

@@ -6,7 +6,7 @@ import { Engine } from '../../../src/engine/engine.ts';
 import { formatOwnResponse, httpsRedirect } from '../../../src/engine/vhost/response/own-response.ts';
 import { covering } from '../../support/certificates.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
-import { CLIENT, fresh } from '../../support/tunnel.ts';
+import { CLIENT, fresh, storedState } from '../../support/tunnel.ts';
 import { exchange, hostOf, startLastingOrigin, startVhost } from '../../support/vhost.ts';
 import { startVhostRig, type VhostRig } from '../../support/vhost-rig.ts';
 
@@ -163,13 +163,7 @@ test('without an agent: 503, and the host reports why it does not serve', async 
     allowPorts: [],
     log: log.logger,
   });
-  await engine.load({
-    clients: [{ ...CLIENT, ...fresh }],
-    tunnels: [],
-    hosts: [{ ...hostOf({ id: HOST_ID, targets: [good] }), ...fresh }],
-    blackIpList: [],
-    serverName: '',
-  });
+  await engine.load(storedState({ hosts: [{ ...hostOf({ id: HOST_ID, targets: [good] }), ...fresh }] }));
   const { httpPort } = await engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
   expect(await exchange(httpPort, `${get}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 503 [^]*The site is away/);
   expect(engine.hostState(HOST_ID)).toMatchObject({ running: false, error: 'the agent is not connected', refusals: { offline: 1 } });

@@ -6,6 +6,7 @@ import { hashPassword } from '../../../src/schema/access/password.ts';
 import { newToken } from '../../../src/schema/access/tokens.ts';
 import type { Shaped } from '../../../src/legacy/shapes.ts';
 import { wantedState } from '../../../src/schema/writes/engine-changes.ts';
+import { allOf } from '../../support/all-of.ts';
 import type { Api } from '../../support/api.ts';
 import { covering } from '../../support/certificates.ts';
 import { StoreCopy, type Differences } from '../../support/store-copy.ts';
@@ -244,14 +245,14 @@ export async function openRecords(api: Api): Promise<Records> {
   await seed(api, await hashPassword(password), hash);
   const login = await api.call('/login/verify', { username: 'web', password });
   const copy = await StoreCopy.of(api.store);
-  const engineState = wantedState(await api.store.loadEngineState());
+  const tunnels = await allOf(wantedState(await api.store.loadEngineState()).tunnels);
   return {
     as: { alice: { authorization: `Bearer ${token}` }, 'web login': { cookie: login.headers.get('set-cookie')?.split(';')[0] ?? '' } },
     async restore() {
       await copy.restore();
       api.forget();
       api.engine.taken.add(takenPort);
-      for (const tunnel of engineState.tunnels) api.engine.wantedTunnels.set(tunnel.id, tunnel);
+      for (const { wanted } of tunnels) api.engine.wantedTunnels.set(wanted.id, wanted);
     },
     differences: () => copy.differences(),
     close: () => rm(directory, { recursive: true }),
