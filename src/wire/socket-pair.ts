@@ -74,9 +74,24 @@ class PairedSocket implements ByteSocket {
 
   write(chunk: Buffer, taken?: () => void): boolean {
     if (!taken) return this.peer.#take(chunk);
+    if (this.peer.#lend(chunk)) {
+      taken();
+      return !this.peer.#blocking;
+    }
     const more = this.peer.#take(Buffer.from(chunk));
     taken();
     return more;
+  }
+
+  /** Delivers a lent chunk without a copy, if no other bytes wait and the sink does not keep it. @returns false = it was not delivered */
+  #lend(chunk: Buffer): boolean {
+    if (!this.#open || this.#queued > 0 || this.#delivering || this.#sink?.borrows !== true) return false;
+    this.#delivering = true;
+    this.#sink.onData(chunk);
+    this.#delivering = false;
+    this.#blocking ||= this.#paused;
+    this.#deliver();
+    return true;
   }
 
   #take(chunk: Buffer): boolean {

@@ -133,6 +133,36 @@ test.each<[true | undefined]>([[true], [undefined]])('lent bytes may change once
   if (!borrows) expect(seen.map(String)).toEqual(text);
 });
 
+test('a lent chunk reaches a reader that borrows without a copy, and one that pauses at it makes the writer wait', async () => {
+  const { one, other, ones } = pair();
+  const memory: ArrayBufferLike[] = [];
+  const seen: string[] = [];
+  other.attach({
+    borrows: true,
+    onData(chunk) {
+      memory.push(chunk.buffer);
+      seen.push(chunk.toString());
+      // Written while a chunk is delivered: it comes after that chunk.
+      if (chunk.toString() === 'first') one.write(Buffer.from('second'), () => undefined);
+      if (chunk.toString() === 'last') other.pause();
+    },
+    onEnd: () => seen.push('end'),
+    onDrain: () => undefined,
+    onClose: () => undefined,
+  });
+  await new Promise(setImmediate);
+  const [first, last] = [Buffer.alloc(5, 'first'), Buffer.alloc(4, 'last')];
+  expect(one.write(first, () => undefined)).toBe(true);
+  expect(one.write(last, () => undefined)).toBe(false);
+  expect(memory[0]).toBe(first.buffer);
+  expect(memory.at(-1)).toBe(last.buffer);
+  one.end();
+  expect(seen).toEqual(['first', 'second', 'last']);
+  other.resume();
+  expect(ones.seen).toEqual(['drain']);
+  expect(seen.at(-1)).toBe('end');
+});
+
 test('closing one end closes the other with an error, once, also when nobody listens yet', async () => {
   const { one, ones, others } = pair();
   one.destroy(true);
