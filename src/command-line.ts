@@ -1,7 +1,7 @@
 import path from 'node:path';
 import process from 'node:process';
 import { Command, CommanderError, Option } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { createLogs } from './log.ts';
 import { selfTestCommand } from './own-program.ts';
 import { readAgentOptions, type AgentFlags } from './settings/agent-options.ts';

@@ -1,5 +1,5 @@
 import pino, { type Logger } from 'pino';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { LogModule } from './rules/log-levels.ts';
 import type { Settings } from './settings/settings.ts';
 

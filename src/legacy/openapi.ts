@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { sessionCookieName } from '../rules/session-cookie.ts';
 import type { Parameter } from './parameters.ts';
 import type { Route } from './route.ts';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseFingerprint } from '../rules/fingerprint.ts';
 import { parseHostPort } from '../rules/host-port.ts';
 import { flagCheck } from './flag-check.ts';

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { writePrivately } from './private-file.ts';
 import { isMissing, SettingsError } from './sources.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { z } from 'zod';
+import * as z from 'zod';
 import { keepPrivately } from './private-file.ts';
 
 /** How long a secret is used, in ms. Anyone who obtains it can decrypt the resumed TLS 1.2 connections of that period. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
-import { z } from 'zod';
+import * as z from 'zod';
 import { LogLevelsError, parseLogLevels } from '../rules/log-levels.ts';
 import { parsePortRanges, PortRangeError } from '../rules/port-range.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseHostPort } from '../rules/host-port.ts';
 import { flagCheck } from './flag-check.ts';
 import { bridgeAddress, fingerprint } from './agent-options.ts';

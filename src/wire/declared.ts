@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { label, value, values } from './peer-text.ts';
 
 /** The most tunnels and hosts that one agent may declare. */

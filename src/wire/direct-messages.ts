@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Maximum candidates of one side, which the other side sends packets to. */
 export const MAX_CANDIDATES = 8;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { label } from './peer-text.ts';
 
 /** A refusal in words for the agent's operator. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { label, value } from './peer-text.ts';
 
 /** Maximum targets in one message: it fits a frame even if targets and errors have their maximum lengths. */

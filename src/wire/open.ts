@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The tunnel or host of the request ("tunnel 5"): new requests of different tunnels and hosts start in round-robin order (stream-handlers/fair-queue.ts). */
 const by = z.string().max(24).optional();

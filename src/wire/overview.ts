@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { label } from './peer-text.ts';
 
 /** Minimum interval between overviews for an agent, in ms: an earlier request is delayed until then. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { healthMessage } from './health.ts';
 import { declarationSchema, declaredSchema } from './declared.ts';
 import { overviewSchema } from './overview.ts';

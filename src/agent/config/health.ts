@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { HealthSettings } from '../../wire/health.ts';
 
 const seconds = (longest: number) => z.int('must be whole seconds').min(1, 'must be at least 1 s').max(longest, `must be at most ${longest} s`);

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isHeaderLine, isHostHeader } from '../../rules/header-line.ts';
 import { hostLocation } from '../../rules/host-location.ts';
 import { hostPattern } from '../../rules/host-name.ts';

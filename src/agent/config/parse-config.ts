@@ -1,5 +1,5 @@
 import { parse, TomlError } from 'smol-toml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseFingerprint } from '../../rules/fingerprint.ts';
 import { formatHostPort, parseHostPort } from '../../rules/host-port.ts';
 import { transportOf } from '../../rules/tunnel-mode.ts';

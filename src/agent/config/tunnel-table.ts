@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { canonicalBindAddress } from '../../rules/bind-address.ts';
 import { parseTarget } from '../../rules/targets.ts';
 import type { DeclaredTunnel } from '../../wire/declared.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatHostPort, type HostPort } from '../../rules/host-port.ts';
 import type { Agent } from '../agent.ts';
 import type { ConfiguredAgent } from '../configured-agent.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** An error type of RFC 8555, 6.7. */
 const TYPE = 'urn:ietf:params:acme:error:';

@@ -1,7 +1,7 @@
 import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Order } from 'acme-client';
-import { z } from 'zod';
+import * as z from 'zod';
 import { answerOf, AcmeProblem } from './acme-problem.ts';
 import type { AcmeFiles } from './files.ts';
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CertificateFault, type CertificateFacts, certificatePair, coversHost } from '../../rules/certificate.ts';
 
 const accountSchema = z.object({ key: z.string(), url: z.url() });

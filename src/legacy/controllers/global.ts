@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AditError } from '../../schema/errors.ts';
 import { invalidParameter } from '../errors.ts';
 import { GetGlobalDocument, SaveGlobalDocument, type PlatformDomainInput } from '../generated/graphql.ts';

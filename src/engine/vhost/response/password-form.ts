@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Dechunker } from '../../http/dechunk.ts';
 import { listOf, valuesOf } from '../../http/field.ts';
 import type { RequestHead } from '../../http/head.ts';
