@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { messageOf, StoreError } from './errors.ts';
 import { PrismaClient } from './generated/sqlite/client.ts';
 import { SqliteReader } from './hot/sqlite-reader.ts';

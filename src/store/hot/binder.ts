@@ -6,6 +6,8 @@ export interface HotQuery {
   readonly values: readonly HotValue[];
   /** The query reads few rows by an index: on SQLite it runs on the main thread; all other queries run in a worker. */
   readonly bounded?: boolean;
+  /** A bounded result is not cached, and the caller may change its rows. */
+  readonly once?: true;
   /** Maximum size of the rows' texts together in bytes, at least 2 MB: longer results are never loaded. Absent = unlimited. */
   readonly most?: number;
 }

@@ -24,6 +24,8 @@ export async function loadEngineState(reader: HotReader): Promise<EngineState> {
   const [settings = { blackIpList: '', serverUrl: '' }] = await reader.rows<Pick<EngineState, 'blackIpList' | 'serverUrl'>>({
     text: 'SELECT "blackIpList", "serverUrl" FROM "GlobalSettings"',
     values: [],
+    bounded: true,
+    once: true,
   });
   return {
     clients: clientsWithOwners(reader),
@@ -55,7 +57,8 @@ async function* allRows<Row extends { readonly id: number }>(reader: HotReader, 
   for (;;) {
     const binder = new Binder(reader.dialect);
     const text = `${select} WHERE ${alias}.id > ${binder.bind(last)} ORDER BY ${alias}.id LIMIT ${binder.bind(batchSize)}`;
-    const rows = await reader.rows<Row>({ text, values: binder.values });
+    // On SQLite, this thread reads them: it has nothing else to do yet, and the worker for long reads is not needed at rest.
+    const rows = await reader.rows<Row>({ text, values: binder.values, bounded: true, once: true });
     yield* rows;
     const end = rows.at(-1);
     if (end === undefined || rows.length < batchSize) return;

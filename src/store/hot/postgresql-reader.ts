@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import { RowsTooLongError, SearchTooBroadError } from '../errors.ts';
 import { together } from '../search/search-index.ts';
 import { pageOf, type Found, type Search, type SearchedTable } from '../search/search.ts';

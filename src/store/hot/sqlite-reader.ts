@@ -87,21 +87,26 @@ export class SqliteReader implements HotReader {
   }
 
   /** undefined = the texts are too long, or the file is locked, which in WAL mode it hardly ever is for readers. */
-  #rowsHere({ text, values }: HotQuery): Row[] | undefined {
+  #rowsHere({ text, values, once }: HotQuery): Row[] | undefined {
     try {
+      if (once) return this.#pageHere(text, values)?.rows;
       // Read before the rows: rows newer than this version are only read again, and outdated rows are never cached.
       const version = this.#here.version();
       const key = values.length === 0 ? text : `${text}\0${JSON.stringify(values)}`;
       const kept = this.#unchanged.at(version, key);
       if (kept) return Array.from(kept);
-      const page = this.#here.page(text, values);
-      const rows = page && decode(page.columns, page.rows);
-      if (rows && page.short) this.#unchanged.keep(key, rows);
-      return rows;
+      const page = this.#pageHere(text, values);
+      if (page?.short) this.#unchanged.keep(key, page.rows);
+      return page?.rows;
     } catch (error) {
       if (isBusy(error)) return undefined;
       throw error;
     }
+  }
+
+  #pageHere(text: string, values: HotQuery['values']): { readonly rows: Row[]; readonly short: boolean } | undefined {
+    const page = this.#here.page(text, values);
+    return page && { rows: decode(page.columns, page.rows), short: page.short };
   }
 
   async #rowsOfWorker({ text, values, most }: HotQuery): Promise<Row[]> {

@@ -1,5 +1,5 @@
 import type { SqlQuery } from '@prisma/driver-adapter-utils';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SqliteValue } from './binding.ts';
 
 const storable = z.union([z.string(), z.number(), z.bigint(), z.null(), z.instanceof(Uint8Array)]);

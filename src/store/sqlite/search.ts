@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Found, Search } from '../search/search.ts';
 import { rowsSql, searchSql, stampsSql } from '../search/search-sql.ts';
 import { SearchIndex, together, type Stamp } from '../search/search-index.ts';

@@ -2,13 +2,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { guarded } from './exit-guard.ts';
 import { failureOf } from './failure.ts';
 import type { Answer, AnyRequest, IndexRequest, ReaderRequest, Request, WorkerSettings, WriterRequest } from './protocol.ts';
-import { SearchIndex } from '../search/search-index.ts';
-import { Reader } from './reader.ts';
-import { serveIndex } from './index-server.ts';
 import type { Reply } from './reply.ts';
-import { Writer } from './writer.ts';
 
-/* The program of a database worker. It loads nothing of Prisma, so that it is small and quick to start. */
+/* The program of a database worker. It loads nothing of Prisma, and only what its role needs, so that it is small and quick to start. */
 
 const port = parentPort;
 if (port === null) throw new Error('a database worker is started by worker-link.ts');
@@ -27,12 +23,16 @@ const replyTo = (id: number, [what]: AnyRequest): Reply => ({
 const later = (work: () => void) => guarded(guard, work);
 
 if (role === 'writer') {
+  const { Writer } = await import('./writer.ts');
   const writer = new Writer(file, later);
   port.on('message', ([id, request]: Request<WriterRequest>) => guarded(guard, () => writer.serve(request, replyTo(id, request))));
 } else if (role === 'reader') {
+  const { Reader } = await import('./reader.ts');
   const reader = new Reader(file, later);
   port.on('message', ([id, request]: Request<ReaderRequest>) => guarded(guard, () => reader.serve(request, replyTo(id, request))));
 } else {
+  const { SearchIndex } = await import('../search/search-index.ts');
+  const { serveIndex } = await import('./index-server.ts');
   const index = new SearchIndex();
   port.on('message', ([id, request]: Request<IndexRequest>) => serveIndex(index, request, replyTo(id, request)));
 }
