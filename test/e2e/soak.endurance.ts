@@ -22,68 +22,72 @@ const WARM_UP_SECONDS = Math.min(SECONDS / 3, 240);
 /** From the end of one disturbance to the next. */
 const BETWEEN_MS = sized(1500, 4000);
 
-test(`${SECONDS} s of traffic through every type, with agents killed, tunnels stopped and clients edited, leave nothing behind`, async () => {
-  const targets = await startTargets();
-  const server = await startServer({ environment: { ...observed, ADIT_UDP_IDLE_SECONDS: '3', ADIT_P2P_PORT: '0' } });
-  const restless = await Site.start(server, 'restless', targets, {});
-  const steady = await Site.start(server, 'steady', targets, { crypt: 1, compress: 1, rate_limit: 4000 });
-  const load = new Load();
-  const list = disturbances(load, restless, steady);
-  let turn = 0;
-  const say = (what: string) => process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${what}\n`);
-  const work = async (seconds: number) => {
-    const until = performance.now() + seconds * 1000;
-    load.start([restless, steady]);
-    // Each at least once, however long it takes.
-    const last = turn + list.length;
-    for (; turn < last || performance.now() < until; turn++) {
-      await delay(BETWEEN_MS);
-      const disturbance = list[turn % list.length];
-      say(disturbance?.name ?? '');
-      await disturbance?.run();
-    }
-    say('no more transfers');
-    await load.stop();
-  };
-  const programs = () => ({
-    server: server.child,
-    agent: steady.agent,
-    'restarted agent': restless.agent,
-    visitor: steady.visitors[0],
-    'p2p visitor': steady.visitors[1],
-  });
-  const look = async (): Promise<Record<string, Held>> => {
-    say('waiting for quiet');
-    await quiet(server);
-    say('looking');
-    const seen: Record<string, Held> = {};
-    for (const [name, child] of Object.entries(programs())) if (child) seen[name] = await held(child, [server.bridgePort, server.tlsPort]);
-    return seen;
-  };
+test(
+  `${SECONDS} s of traffic through every type, with agents killed, frozen and cut off, targets silent, tunnels stopped and clients edited, leave nothing behind`,
+  async () => {
+    const targets = await startTargets();
+    const server = await startServer({ environment: { ...observed, ADIT_UDP_IDLE_SECONDS: '3', ADIT_P2P_PORT: '0' } });
+    const restless = await Site.start(server, 'restless', targets, {});
+    const steady = await Site.start(server, 'steady', targets, { crypt: 1, compress: 1, rate_limit: 4000 });
+    const load = new Load();
+    const list = disturbances(load, targets, restless, steady);
+    let turn = 0;
+    const say = (what: string) => process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${what}\n`);
+    const work = async (seconds: number) => {
+      const until = performance.now() + seconds * 1000;
+      load.start([restless, steady]);
+      // Each at least once, however long it takes.
+      const last = turn + list.length;
+      for (; turn < last || performance.now() < until; turn++) {
+        await delay(BETWEEN_MS);
+        const disturbance = list[turn % list.length];
+        say(disturbance?.name ?? '');
+        await disturbance?.run();
+      }
+      say('no more transfers');
+      await load.stop();
+    };
+    const programs = () => ({
+      server: server.child,
+      agent: steady.agent,
+      'restarted agent': restless.agent,
+      visitor: steady.visitors[0],
+      'p2p visitor': steady.visitors[1],
+    });
+    const look = async (): Promise<Record<string, Held>> => {
+      say('waiting for quiet');
+      await quiet(server);
+      say('looking');
+      const seen: Record<string, Held> = {};
+      for (const [name, child] of Object.entries(programs())) if (child) seen[name] = await held(child, [server.bridgePort, server.tlsPort]);
+      return seen;
+    };
 
-  await work(WARM_UP_SECONDS);
-  process.stderr.write(`${JSON.stringify({ excused: Object.fromEntries(load.excused), failures: load.failures }, null, 1)}\n`);
-  const before = await look();
-  const warmedUp = new Map(load.done);
-  await work(SECONDS - WARM_UP_SECONDS);
+    await work(WARM_UP_SECONDS);
+    process.stderr.write(`${JSON.stringify({ excused: Object.fromEntries(load.excused), failures: load.failures }, null, 1)}\n`);
+    const before = await look();
+    const warmedUp = new Map(load.done);
+    await work(SECONDS - WARM_UP_SECONDS);
 
-  process.stderr.write(`${JSON.stringify({ excused: Object.fromEntries(load.excused), failures: load.failures }, null, 1)}\n`);
-  const report = { done: Object.fromEntries(load.done), excused: Object.fromEntries(load.excused), failures: load.failures, disturbances: turn };
-  process.stderr.write(`${JSON.stringify({ ...report, before, after: await look() }, null, 1)}\n`);
-  expect(load.failures).toEqual([]);
-  // Timers and sockets that end by themselves have a moment.
-  const after = await eventuallyAsync(look, (now) => Object.keys(before).every((name) => same(before[name], now[name])), 20_000);
-  expect(Object.values(after).every(({ bridgeConnections }) => bridgeConnections <= 3 * 256)).toBe(true);
-  expect((after['server']?.rss ?? Infinity) / (before['server']?.rss ?? 0)).toBeLessThan(1.1);
-  for (const site of [restless, steady]) {
-    for (const { name } of site.traffic) {
-      const key = `${site.name} ${name}`;
-      expect([key, (load.done.get(key) ?? 0) - (warmedUp.get(key) ?? 0)]).toEqual([key, expect.any(Number)]);
-      expect((load.done.get(key) ?? 0) - (warmedUp.get(key) ?? 0)).toBeGreaterThan(SECONDS / 20);
+    process.stderr.write(`${JSON.stringify({ excused: Object.fromEntries(load.excused), failures: load.failures }, null, 1)}\n`);
+    const report = { done: Object.fromEntries(load.done), excused: Object.fromEntries(load.excused), failures: load.failures, disturbances: turn };
+    process.stderr.write(`${JSON.stringify({ ...report, before, after: await look() }, null, 1)}\n`);
+    expect(load.failures).toEqual([]);
+    // Timers and sockets that end by themselves have a moment.
+    const after = await eventuallyAsync(look, (now) => Object.keys(before).every((name) => same(before[name], now[name])), 20_000);
+    expect(Object.values(after).every(({ bridgeConnections }) => bridgeConnections <= 3 * 256)).toBe(true);
+    expect((after['server']?.rss ?? Infinity) / (before['server']?.rss ?? 0)).toBeLessThan(1.1);
+    for (const site of [restless, steady]) {
+      for (const { name } of site.traffic) {
+        const key = `${site.name} ${name}`;
+        expect([key, (load.done.get(key) ?? 0) - (warmedUp.get(key) ?? 0)]).toEqual([key, expect.any(Number)]);
+        expect((load.done.get(key) ?? 0) - (warmedUp.get(key) ?? 0)).toBeGreaterThan(SECONDS / 20);
+      }
     }
-  }
-  expect(server.child.output).not.toMatch(/ERROR|FATAL/);
-}, (SECONDS * 1.5 + 300) * 1000);
+    expect(server.child.output).not.toMatch(/ERROR|FATAL/);
+  },
+  (SECONDS * 1.5 + 300) * 1000,
+);
 
 /** Whether a program holds no more than before. */
 function same(before: Held | undefined, now: Held | undefined): boolean {

@@ -124,17 +124,20 @@ async function startOnce(
 export type AgentWay = 'plain' | 'pinned';
 
 /** What an agent has to know of a server. */
-export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerProcess, 'tlsPort' | 'fingerprint' | 'root' | 'node'>>;
+export type Reached = Pick<ServerProcess, 'bridgePort'> & Partial<Pick<ServerProcess, 'tlsPort' | 'fingerprint' | 'root' | 'node'>> & {
+  /** Left out = 127.0.0.1. */
+  readonly bridgeHost?: string;
+};
 
 /** Starts an agent and waits until it is connected. @param more flags */
 export async function startAgent(
-  { bridgePort, tlsPort, fingerprint, root = ownRoot, node = process.execPath }: Reached,
+  { bridgeHost = '127.0.0.1', bridgePort, tlsPort, fingerprint, root = ownRoot, node = process.execPath }: Reached,
   vkey: string,
   environment: ServerOptions['environment'] = {},
   way: AgentWay = 'plain',
   more: readonly string[] = [],
 ): Promise<Child> {
-  const flags = way === 'plain' ? ['--server', `127.0.0.1:${bridgePort}`] : ['--server', `127.0.0.1:${tlsPort}`, '--tls-fingerprint', `${fingerprint}`];
+  const flags = way === 'plain' ? ['--server', `${bridgeHost}:${bridgePort}`] : ['--server', `${bridgeHost}:${tlsPort}`, '--tls-fingerprint', `${fingerprint}`];
   const child = new Child(node, [programOf(root), 'agent', ...flags, ...more], { ...fast(root), ...environment, ADIT_VKEY: vkey });
   await child.says(/connected to/);
   return child;

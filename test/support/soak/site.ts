@@ -2,11 +2,13 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { covering } from '../certificates.ts';
 import type { Child } from '../child.ts';
+import { eventuallyAsync } from '../eventually.ts';
 import { freePortRange } from '../free-port.ts';
 import { observed } from '../observe.ts';
-import { openTunnel, type Parameters, type ServerProcess, startAgent, startVisitorProcess, type VisitorProcess, write } from '../processes.ts';
+import { getClient, openTunnel, type Parameters, type ServerProcess, startAgent, startVisitorProcess, type VisitorProcess, write } from '../processes.ts';
+import { Relay } from '../relay.ts';
 import { datagrams, socksDatagrams } from './datagrams.ts';
-import { connectStreams, socksStreams, streams } from './streams.ts';
+import { connect, connectStreams, socksStreams, streams } from './streams.ts';
 import type { Targets } from './targets.ts';
 import type { Traffic } from './transfer.ts';
 import { fileRequests, hostRequests, proxyRequests, secureHostRequests, webSockets } from './web.ts';
@@ -18,7 +20,12 @@ const relayed = { NODE_OPTIONS: `${observed.NODE_OPTIONS} --import ${pathToFileU
 const listening = ['tcp', 'udp', 'httpProxy', 'socks5', 'file'] as const;
 const visited = ['secret', 'p2p'] as const;
 
-/** A client with a tunnel of every type, two hosts, its agent and two visitor programs, all of them processes of their own. */
+/** Where the relays of the agents' connections listen, on the server's own ports: an agent that has to use TLS is told only the port. */
+const relayHosts = ['127.0.0.9', '127.0.0.10'];
+/** The server notices within 15 s that an agent is silent, and the agent that the server is; then it connects again. */
+const SILENCE_MS = 25_000;
+
+/** A client with a tunnel of every type, two hosts, its agent and two visitor programs, all of them processes of their own; the agent's connections pass relays. */
 export class Site {
   readonly name: string;
   readonly clientId: number;
@@ -26,23 +33,26 @@ export class Site {
   readonly tunnels: readonly number[];
   readonly hosts: readonly number[];
   readonly #server: ServerProcess;
-  readonly #vkey: string;
-  readonly #directory: string;
+  readonly #tcpPort: number;
+  readonly #relays: readonly Relay[];
+  readonly #startAgent: () => Promise<Child>;
   readonly #visitors: VisitorProcess[];
   #agent: Child;
 
   private constructor(
     fixed: Pick<Site, 'name' | 'clientId' | 'traffic' | 'tunnels' | 'hosts'>,
     server: ServerProcess,
-    vkey: string,
-    directory: string,
+    tcpPort: number,
+    relays: readonly Relay[],
+    startIt: () => Promise<Child>,
     agent: Child,
     visitors: VisitorProcess[],
   ) {
     ({ name: this.name, clientId: this.clientId, traffic: this.traffic, tunnels: this.tunnels, hosts: this.hosts } = fixed);
     this.#server = server;
-    this.#vkey = vkey;
-    this.#directory = directory;
+    this.#tcpPort = tcpPort;
+    this.#relays = relays;
+    this.#startAgent = startIt;
     this.#agent = agent;
     this.#visitors = visitors;
   }
@@ -51,7 +61,10 @@ export class Site {
   static async start(server: ServerProcess, name: string, targets: Targets, settings: Parameters): Promise<Site> {
     const vkey = `the key of ${name}`;
     const clientId = await write(server, '/client/add/', { vkey, remark: name, ...settings });
-    const agent = await startAgent(server, vkey, relayed, 'plain', ['--allow-files', targets.directory]);
+    const host = relayHosts.shift() ?? '';
+    const relays = await Promise.all([server.bridgePort, server.tlsPort].map((port) => Relay.start(port, { host, port })));
+    const startIt = () => startAgent({ ...server, bridgeHost: host }, vkey, relayed, 'plain', ['--allow-files', targets.directory]);
+    const agent = await startIt();
     // They are freed and taken again all the time.
     const firstPort = await freePortRange(listening.length + visited.length);
     const ports = new Map<string, number>([...listening, ...visited].map((type, index) => [type, firstPort + index]));
@@ -67,9 +80,9 @@ export class Site {
       tunnels.push(await write(server, '/index/add/', { client_id: clientId, type, password, target: targets.tcp }));
       visitors.push(await startVisitorProcess(server, type, password, relayed, port(type)));
     }
-    const host = `${name}.p.example.com`;
+    const domain = `${name}.p.example.com`;
     const files = { cert_file_path: covering.certificate, key_file_path: covering.key };
-    const hosts = [await write(server, '/index/addhost/', { client_id: clientId, host, scheme: 'all', target: targets.http, ...files })];
+    const hosts = [await write(server, '/index/addhost/', { client_id: clientId, host: domain, scheme: 'all', target: targets.http, ...files })];
     const traffic = [
       streams('tcp', port('tcp')),
       datagrams(port('udp')),
@@ -79,11 +92,11 @@ export class Site {
       socksDatagrams(port('socks5'), targets.udp),
       fileRequests(port('file'), targets.files),
       ...visitors.map((visitor, index) => streams(visited[index] ?? '', visitor.port)),
-      hostRequests(server.hostsPort, host),
-      secureHostRequests(server.secureHostsPort, host),
-      webSockets(server.hostsPort, host),
+      hostRequests(server.hostsPort, domain),
+      secureHostRequests(server.secureHostsPort, domain),
+      webSockets(server.hostsPort, domain),
     ];
-    return new Site({ name, clientId, traffic, tunnels, hosts }, server, vkey, targets.directory, agent, visitors);
+    return new Site({ name, clientId, traffic, tunnels, hosts }, server, port('tcp'), relays, startIt, agent, visitors);
   }
 
   get agent(): Child {
@@ -99,7 +112,34 @@ export class Site {
   async restartAgent(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#agent.kill(signal);
     await this.#agent.exited;
-    this.#agent = await startAgent(this.#server, this.#vkey, relayed, 'plain', ['--allow-files', this.#directory]);
+    this.#agent = await this.#startAgent();
+  }
+
+  /** Freezes the agent until the server has disconnected it, and waits until it is back. */
+  async freezeAgent(): Promise<void> {
+    const from = this.#agent.output.length;
+    this.#agent.kill('SIGSTOP');
+    await eventuallyAsync(() => getClient(this.#server, this.clientId), ({ IsConnect }) => !IsConnect, SILENCE_MS);
+    this.#agent.kill('SIGCONT');
+    await this.#agent.says(/connected to/, from);
+  }
+
+  /** Nothing passes on the agent's connections any more, and nobody is told. Waits until it has noticed and is back on others. */
+  async cutOff(): Promise<void> {
+    const from = this.#agent.output.length;
+    for (const relay of this.#relays) relay.freeze();
+    await this.#agent.says(/connected to/, from);
+  }
+
+  /** So many connections to the tcp tunnel send something, and leave without an answer, every second one by a reset. */
+  async visitAndLeave(count: number): Promise<void> {
+    const sockets = await Promise.all(Array.from({ length: count }, () => connect(this.#tcpPort)));
+    for (const socket of sockets) socket.write('nobody answers');
+    await eventuallyAsync(() => getClient(this.#server, this.clientId), ({ NowConn }) => NowConn >= count);
+    for (const [index, socket] of sockets.entries()) {
+      if (index % 2 === 0) socket.destroy();
+      else socket.resetAndDestroy();
+    }
   }
 
   /** Ends a visitor program by a signal and starts it again on the same port. */

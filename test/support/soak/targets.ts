@@ -1,13 +1,14 @@
-import http from 'node:http';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach } from '@jest/globals';
-import { WebSocketServer } from 'ws';
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { Child } from '../child.ts';
 import { hashOf, payload } from '../payload.ts';
 import { scratchDirectory } from '../scratch.ts';
-import { startEcho } from '../target.ts';
-import { udpEcho } from '../udp.ts';
+
+/** How long the targets are frozen: less than a datagram is sent again (datagrams.ts), and than any transfer may take. */
+const FROZEN_MS = 6000;
 
 /** A file that is served. */
 export interface ServedFile {
@@ -25,16 +26,11 @@ export interface Targets {
   readonly http: string;
   readonly directory: string;
   readonly files: readonly ServedFile[];
+  /** They are silent for a while: the system still accepts connections and bytes for them. @param meanwhile done as soon as they are silent */
+  freeze(meanwhile: () => Promise<void>): Promise<void>;
 }
 
-const open: http.Server[] = [];
-
-afterEach(() => {
-  for (const server of open.splice(0)) {
-    server.close();
-    server.closeAllConnections();
-  }
-});
+const ports = z.object({ tcp: z.int(), udp: z.int(), http: z.int() });
 
 /** Starts all of them on this machine. */
 export async function startTargets(): Promise<Targets> {
@@ -44,25 +40,12 @@ export async function startTargets(): Promise<Targets> {
     writeFileSync(path.join(directory, file.name), file.content);
     return file;
   });
-  const [tcp, udp, web] = await Promise.all([startEcho(), udpEcho(), startHttpEcho()]);
-  return { tcp: tcp.address, udp: udp.address, http: web, directory, files };
-}
-
-async function startHttpEcho(): Promise<string> {
-  const server = http.createServer((request, response) => {
-    request.on('error', () => undefined); // a visitor that was cut off
-    request.pipe(response);
-  });
-  // On a busy machine two requests of one connection may be more than Node's 5 s apart; who closes in between makes the second one fail.
-  server.keepAliveTimeout = 60_000;
-  const sockets = new WebSocketServer({ server });
-  sockets.on('connection', (socket) => {
-    socket.on('error', () => undefined).on('message', (data, binary) => socket.send(data, { binary }));
-  });
-  server.listen(0, '127.0.0.1');
-  open.push(server);
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no address');
-  return `127.0.0.1:${address.port}`;
+  const child = new Child(process.execPath, [path.join(import.meta.dirname, 'echoes.mjs')]);
+  const { tcp, udp, http } = ports.parse(JSON.parse((await child.says(/.+\n/))[0]));
+  const freeze = async (meanwhile: () => Promise<void>) => {
+    child.kill('SIGSTOP');
+    await Promise.all([meanwhile(), delay(FROZEN_MS)]);
+    child.kill('SIGCONT');
+  };
+  return { tcp: `127.0.0.1:${tcp}`, udp: `127.0.0.1:${udp}`, http: `127.0.0.1:${http}`, directory, files, freeze };
 }
