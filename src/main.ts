@@ -9,5 +9,5 @@ else {
   // A SIGHUP reloads a server's certificates (reload.ts). It must not end a server that is still starting.
   if (role === 'server') process.on('SIGHUP', () => {});
   holdYoungGeneration();
-  await import('./command-line.ts');
+  await (await import('./command-line.ts')).commandLine();
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { dataModel } from '../../prisma/data-model.mjs';
+import { bundlingAgent } from './agent-file.mjs';
 import { install, installReason } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { root, run, say } from './run.mjs';
@@ -27,7 +28,13 @@ const steps = [
     () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot('src/schema/schema.graphql', 'codegen.ts')],
     'src/legacy/generated/graphql.ts',
   ),
-  step('build', 'compiling', build, () => [...files('src', /\.ts$/), ...inRoot('tsconfig.json', 'src/prepare/steps.mjs')], 'dist/main.js'),
+  step(
+    'build',
+    'compiling',
+    compile,
+    () => [...files('src', /\.ts$/), ...inRoot('tsconfig.json', 'package.json', 'src/prepare/steps.mjs', 'src/prepare/agent-file.mjs')],
+    'dist/main.js',
+  ),
 ];
 
 /** Installs, generates and compiles everything that is missing or outdated, and reports it. If there is nothing to do, takes a few ms. */
@@ -91,13 +98,15 @@ export const bundling = (outdir) => ({
 
 /**
  * Checks the types, and bundles the program's and its packages' 1,300 files into a few files. The program then starts in less than half
- * the time and reads only the files that a command needs. The old dist stays until the new one is complete.
+ * the time and reads only the files that a command needs. Also makes the agent's own file, which the server serves. The old dist stays until the new one
+ * is complete.
  */
-async function build() {
+async function compile() {
   await run('Compiling', 'tsc --noEmit --project tsconfig.json');
   const [dist, fresh] = inRoot('dist', '.cache/dist');
   rmSync(fresh, { recursive: true, force: true });
-  await (await import('esbuild')).build(bundling(fresh));
+  const { build } = await import('esbuild');
+  await Promise.all([build(bundling(fresh)), build(bundlingAgent(path.join(fresh, 'agent/adit-agent.mjs'), 'esm'))]);
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
 }

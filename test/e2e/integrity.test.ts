@@ -3,11 +3,12 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { capturedBackend } from '../../src/wire/captured-backend.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { onreadBackend } from '../../src/wire/onread-socket.ts';
+import { carry } from '../support/carry.ts';
 import { endurance, sized } from '../support/endurance.ts';
 import { eventually } from '../support/eventually.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
-import { expectIntact, type Seen, standardStreams, type Stream } from '../support/streams.ts';
-import { openWays, type StreamWay } from '../support/stream-ways.ts';
+import { type Seen, standardStreams } from '../support/streams.ts';
+import { openWays } from '../support/stream-ways.ts';
 import { CLIENT, fresh, startAgent, startEngine } from '../support/tunnel.ts';
 
 afterAll(removeScratchDirectories);
@@ -49,20 +50,3 @@ describe.each(cases.map((each, index) => ({ ...each, index })))('sockets by $bac
     sized(60_000, 1_200_000),
   );
 });
-
-async function carry(pairs: readonly { readonly stream: Stream; readonly way: StreamWay | undefined }[], seen: Seen): Promise<void> {
-  seen.clear();
-  await Promise.all(pairs.map(async ({ stream, way }) => {
-    if (!way) return;
-    const { only = stream.kind, most = Infinity, name, run } = way;
-    const fitting = { ...stream, kind: only, bytes: Math.min(stream.bytes, most) };
-    try {
-      const received = await run(fitting);
-      // A slow target may still be reading what the kernel holds for it.
-      if (fitting.kind !== 'download') await eventually(() => seen.has(fitting.seed), Boolean);
-      expectIntact(fitting, received, seen);
-    } catch (error) {
-      throw new Error(`${name}, ${JSON.stringify(fitting)}`, { cause: error });
-    }
-  }));
-}

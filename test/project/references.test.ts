@@ -60,6 +60,9 @@ function exists(name: string): boolean {
   return all.some((file) => existsSync(file)) || /\/generated(?:\/|$)/.test(name);
 }
 
+/** Files that a release makes. */
+const released: ReadonlySet<string> = new Set(['adit-agent.mjs']);
+
 test('every source file that a document names exists', () => {
   const quoted = documents.flatMap((file) => [...read(file).matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => ({ file, name })));
   const paths = quoted.filter(({ name }) => /^(?:src|test|bench|prisma)\//.test(name));
@@ -68,7 +71,7 @@ test('every source file that a document names exists', () => {
   expect(paths.length).toBeGreaterThan(200);
   expect(names.length).toBeGreaterThan(100);
   expect(paths.filter(({ name }) => !exists(name))).toEqual([]);
-  expect(names.filter(({ name }) => !tracked.some((file) => `/${file}`.endsWith(`/${name}`)))).toEqual([]);
+  expect(names.filter(({ name }) => !released.has(name) && !tracked.some((file) => `/${file}`.endsWith(`/${name}`)))).toEqual([]);
 });
 
 test('the list of decisions has the headings of the documents', () => {
