@@ -6,6 +6,9 @@
 /** Packages that only types are taken from: there is nothing of them to run. */
 const typesOnly = ['@graphql-typed-document-node/core', '@prisma/driver-adapter-utils'];
 
+/** Packages among the dependencies that only src/prepare uses: a start builds the program, but the program does not need them. */
+const buildTools = ['esbuild', '@graphql-codegen/', '@prisma/internals', '@prisma/client-generator-ts'];
+
 /** @param {string[]} targets paths below src */
 const room = (name, comment, targets) => ({
   name: `${name}-imports-one-way`,
@@ -37,6 +40,13 @@ module.exports = {
       comment: 'What runs in production is a dependency in package.json, not a dev dependency.',
       from: { path: '^src/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], pathNot: typesOnly },
+    },
+    {
+      name: 'no-build-tools',
+      severity: 'error',
+      comment: 'The program needs nothing that builds it.',
+      from: { path: '^src/' },
+      to: { path: buildTools.map((name) => `node_modules/${name}`) },
     },
     {
       name: 'src-without-tests',

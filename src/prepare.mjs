@@ -1,5 +1,6 @@
 // For `npm start`, `npm test` and others: installs, generates and compiles everything that is missing or outdated, then runs the program (`adit`) or a
-// server (`start`) with the remaining arguments, if any. Plain JavaScript without packages, because it runs before packages are installed.
+// server (`start`) with the remaining arguments. Without arguments, only prepares, and also installs the packages for tests and other tools.
+// Plain JavaScript without packages, because it runs before packages are installed.
 import process from 'node:process';
 import { PrepareError, root, say } from './prepare/run.mjs';
 import { prepare } from './prepare/steps.mjs';
@@ -10,7 +11,7 @@ try {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major < 20 || (major === 20 && minor < 19)) throw new PrepareError(`Node 20.19 or newer is needed, ${process.execPath} is ${process.version}`);
   if (name !== undefined && !(name in tasks)) throw new PrepareError(`there is no task ${name}, only ${Object.keys(tasks).join(', ')}`);
-  await prepare();
+  await prepare(name === undefined);
   if (name !== undefined) await tasks[name](words);
 } catch (error) {
   if (!(error instanceof PrepareError)) throw error;

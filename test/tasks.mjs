@@ -70,7 +70,7 @@ async function jest(args) {
 async function lint() {
   say('checking the code ...');
   const checks = await Promise.allSettled([
-    run('The types of tests and benchmarks', 'tsc --project test/tsconfig.json'),
+    run('The types', 'tsc --project test/tsconfig.json'),
     run('oxlint', 'oxlint --type-aware --deny-warnings'),
     run('The format', 'node test/format.mjs --check', { hint: 'npm run format corrects it.' }),
     run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),

@@ -1,8 +1,7 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { dataModel } from '../../prisma/data-model.mjs';
 import { bundlingAgent } from './agent-file.mjs';
-import { install, installReason } from './install.mjs';
+import { install, missingPackages } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { root, run, say } from './run.mjs';
 import { runStep, staleReason } from './stamp.mjs';
@@ -10,13 +9,13 @@ import { runStep, staleReason } from './stamp.mjs';
 const cache = path.join(root, '.cache');
 const where = { root, stamps: path.join(cache, 'stamps') };
 
-/** The steps after installing packages, in this order: each uses the packages' programs and earlier outputs. */
+/** The steps after installing packages, in this order: each uses packages and earlier outputs. */
 const steps = [
   step(
     'prisma',
     'generating the database clients',
-    generateClients,
-    () => files('prisma', /^[^/\\]+\.prisma$/),
+    () => run('Generating the database clients', 'node src/prepare/clients.mjs'),
+    () => [...files('prisma', /^[^/\\]+\.prisma$/), ...inRoot('prisma/data-model.mjs', 'src/prepare/clients.mjs')],
     'src/store/generated/sqlite/client.ts',
     'src/store/generated/postgresql/client.ts',
     'src/schema/generated/pothos.ts',
@@ -24,8 +23,8 @@ const steps = [
   step(
     'codegen',
     'generating the GraphQL operations',
-    () => run('Generating the GraphQL operations', 'graphql-codegen-cjs --config codegen.ts'),
-    () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot('src/schema/schema.graphql', 'codegen.ts')],
+    () => run('Generating the GraphQL operations', 'node src/prepare/operations.mjs'),
+    () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot('src/schema/schema.graphql', 'src/prepare/operations.mjs')],
     'src/legacy/generated/graphql.ts',
   ),
   step(
@@ -37,12 +36,19 @@ const steps = [
   ),
 ];
 
-/** Installs, generates and compiles everything that is missing or outdated, and reports it. If there is nothing to do, takes a few ms. */
-export async function prepare() {
-  const all = [{ doing: 'installing packages', reason: () => installReason(root), run: install }, ...steps];
-  if (all.every(({ reason }) => reason() === undefined)) return;
+/**
+ * Installs, generates and compiles everything that is missing or outdated, and reports it. If there is nothing to do, takes a few ms.
+ * @param {boolean} forDevelopment whether to install what tests, lint and benchmarks need, too
+ */
+export async function prepare(forDevelopment) {
+  if (missingPackages(root, forDevelopment) === undefined && steps.every(({ reason }) => reason() === undefined)) return;
   await withLock(path.join(cache, 'lock'), async () => {
-    for (const { doing, reason, run: make } of all) {
+    const missing = missingPackages(root, forDevelopment);
+    if (missing !== undefined) {
+      say(`installing packages (${missing.why}) ...`);
+      await install(missing);
+    }
+    for (const { doing, reason, run: make } of steps) {
       const why = reason();
       if (why === undefined) continue;
       say(`${doing} (${why}) ...`);
@@ -55,19 +61,6 @@ export async function prepare() {
 function step(name, doing, make, inputs, ...outputs) {
   const made = { name, run: make, inputs: () => [...inputs(), ...inRoot('package-lock.json')], outputs: () => inRoot(...outputs) };
   return { doing, reason: () => staleReason(made, where), run: () => runStep(made, where) };
-}
-
-/**
- * Generates the clients for SQLite (with Pothos' types) and PostgreSQL. `prisma generate` downloads a schema engine that it does not
- * run, unless a variable names one. Any existing file is accepted, so only the npm registry must be reachable.
- */
-async function generateClients() {
-  const env = { PRISMA_SCHEMA_ENGINE_BINARY: path.join(root, 'package.json'), CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' };
-  mkdirSync(path.join(cache, 'prisma'), { recursive: true });
-  await Promise.all(['sqlite', 'postgresql'].map((dialect) => {
-    writeFileSync(path.join(cache, 'prisma', `${dialect}.prisma`), dataModel(dialect));
-    return run('Generating the database client', `prisma generate --no-hints --schema .cache/prisma/${dialect}.prisma`, { env });
-  }));
 }
 
 /** Packages that are not bundled: they are specific to a platform, read their own files, or are only loaded when needed. */
@@ -97,16 +90,16 @@ export const bundling = (outdir) => ({
 });
 
 /**
- * Checks the types, and bundles the program's and its packages' 1,300 files into a few files. The program then starts in less than half
- * the time and reads only the files that a command needs. Also makes the agent's own file, which the server serves. The old dist stays until the new one
- * is complete.
+ * Bundles the program's and its packages' 1,300 files into a few files. The program then starts in less than half the time and reads only the
+ * files that a command needs. Also makes the agent's own file, which the server serves. The old dist stays until the new one is complete. Types are checked by
+ * the lint.
  */
 async function compile() {
-  await run('Compiling', 'tsc --noEmit --project tsconfig.json');
   const [dist, fresh] = inRoot('dist', '.cache/dist');
   rmSync(fresh, { recursive: true, force: true });
-  const { build } = await import('esbuild');
+  const { build, stop } = await import('esbuild');
   await Promise.all([build(bundling(fresh)), build(bundlingAgent(path.join(fresh, 'agent/adit-agent.mjs'), 'esm'))]);
+  await stop();
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
 }

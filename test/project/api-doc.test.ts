@@ -64,7 +64,7 @@ describe("the doc's example", () => {
   test('is generated, compiles without a complaint, and does what the doc says', async () => {
     writeExample();
     await runTool('@graphql-codegen/cli/cjs/bin.js');
-    expect(await runTool('typescript/bin/tsc')).toBe('');
+    expect(await runTool('dev-typescript/bin/tsc')).toBe('');
 
     const server = await startServer({ dataDir: path.join(directory, 'data'), environment: { ADIT_ADMIN_PASSWORD: password } });
     const id = await write(server, '/client/add/', { remark: 'office' });
@@ -77,11 +77,11 @@ describe("the doc's example", () => {
     // The types are the schema's: a field that it doesn't have does not compile.
     const main = path.join(directory, 'src/main.ts');
     writeFileSync(main, readFileSync(main, 'utf8').replace('page.clients.total', 'page.clients.count'));
-    await expect(runTool('typescript/bin/tsc')).rejects.toThrow("Property 'count' does not exist");
+    await expect(runTool('dev-typescript/bin/tsc')).rejects.toThrow("Property 'count' does not exist");
     // So are the codes of errors, and a fragment's fields are its component's alone.
     const original = /^```ts file=src\/main\.ts\n(.*?)^```$/ms.exec(doc)?.[1] ?? '';
     writeFileSync(main, original.replace("'FORBIDDEN'", "'FORBIDEN'").replace('lineOf(client)', 'client.remark'));
-    const refused = runTool('typescript/bin/tsc');
+    const refused = runTool('dev-typescript/bin/tsc');
     await expect(refused).rejects.toThrow('have no overlap');
     await expect(refused).rejects.toThrow("Property 'remark' does not exist");
   }, 60_000);

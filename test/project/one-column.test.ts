@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { API } from 'typescript/unstable/sync';
+import { API } from 'dev-typescript/unstable/sync';
 
 /*
  * Adds a column to the tunnels, a text `columnOfTheTest` (nobody gives a column that name), in a copy of the sources: in memory, laid over the real ones. The compiler accepts it when all

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync 
 import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { dataModel } from '../../prisma/data-model.mjs';
-import { installReason, lockDifference } from '../../src/prepare/install.mjs';
+import { lockDifference, missingPackages } from '../../src/prepare/install.mjs';
 import { isStale, withLock } from '../../src/prepare/lock.mjs';
 import { runStep, staleReason } from '../../src/prepare/stamp.mjs';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -11,19 +11,43 @@ const directory = temporaryDirectory();
 
 describe('packages are installed', () => {
   const wanted = { '': {}, 'node_modules/a': { version: '1.0.0' }, 'node_modules/a/node_modules/b': { version: '2.0.0' } };
+  const withTool = { ...wanted, 'node_modules/tool': { version: '1.0.0', dev: true } };
+
+  function missing(forDevelopment: boolean, locked: object, installed: object): ReturnType<typeof missingPackages> {
+    const checkout = path.join(directory, 'checkout');
+    mkdirSync(path.join(checkout, 'node_modules'), { recursive: true });
+    writeFileSync(path.join(checkout, 'package-lock.json'), JSON.stringify({ packages: locked }));
+    writeFileSync(path.join(checkout, 'node_modules/.package-lock.json'), JSON.stringify({ packages: installed }));
+    return missingPackages(checkout, forDevelopment);
+  }
 
   test('when node_modules is missing', () => {
-    expect(installReason(directory)).toBe('node_modules is missing');
+    expect(missingPackages(directory, false)).toEqual({ why: 'node_modules is missing', forDevelopment: false, incomplete: false });
   });
 
   test('when one is missing or has another version, also below another', () => {
-    expect(lockDifference(wanted, { 'node_modules/a': { version: '1.0.0' } })).toBe('b is not installed');
-    expect(lockDifference(wanted, { ...wanted, 'node_modules/a': { version: '0.9.0' } })).toBe('a is 0.9.0, package-lock.json wants 1.0.0');
+    expect(lockDifference(wanted, { 'node_modules/a': { version: '1.0.0' } }, true)).toBe('b is not installed');
+    expect(lockDifference(wanted, { ...wanted, 'node_modules/a': { version: '0.9.0' } }, true)).toBe('a is 0.9.0, package-lock.json wants 1.0.0');
   });
 
-  test('not when they agree, be an optional one of another platform missing', () => {
-    expect(lockDifference({ ...wanted, 'node_modules/c': { version: '1.0.0', optional: true } }, wanted)).toBeUndefined();
-    expect(installReason(path.resolve(import.meta.dirname, '../..'))).toBeUndefined();
+  test('not when they agree, even if an optional one of another platform is missing', () => {
+    expect(lockDifference({ ...wanted, 'node_modules/c': { version: '1.0.0', optional: true } }, wanted, true)).toBeUndefined();
+    expect(missingPackages(path.resolve(import.meta.dirname, '../..'), true)).toBeUndefined();
+  });
+
+  test('for development when tests need them; those that a start has installed stay', () => {
+    expect(missing(false, withTool, wanted)).toBeUndefined();
+    expect(missing(true, withTool, wanted)).toEqual({ why: 'tool is not installed', forDevelopment: true, incomplete: true });
+  });
+
+  test('for development also before a start, if they were installed and are outdated', () => {
+    const newer = { ...withTool, 'node_modules/tool': { version: '2.0.0', dev: true } };
+    expect(missing(false, newer, withTool)).toEqual({ why: 'tool is 1.0.0, package-lock.json wants 2.0.0', forDevelopment: true, incomplete: true });
+  });
+
+  test('from the beginning when a package that a start needs has changed', () => {
+    const newer = { ...withTool, 'node_modules/a': { version: '1.1.0' } };
+    expect(missing(true, newer, withTool)).toEqual({ why: 'a is 1.0.0, package-lock.json wants 1.1.0', forDevelopment: true, incomplete: false });
   });
 });
 

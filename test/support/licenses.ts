@@ -19,13 +19,7 @@ export const allowedLicenses: ReadonlySet<string> = new Set([
   '(BSD-3-Clause OR GPL-2.0)',
 ]);
 
-/** Packages with another license, or without one in their package.json, and why we can use them. */
-export const explainedLicenses: Readonly<Record<string, string>> = {
-  elkjs: 'EPL-2.0. Part of the Prisma command line, which npm installs as a peer of the Prisma client. The server never loads it.',
-  'seq-queue': 'MIT, by the LICENSE file in the package.',
-};
-
-/** The packages that npm installs for users of Adit, without those for development, by license; each name once. */
+/** The packages that a start installs (the program's and those that build it, without those for development), by license; each name once. */
 export function packagesByLicense(): ReadonlyMap<string, readonly string[]> {
   const { packages } = lock.parse(JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')));
   const byLicense = new Map<string, Set<string>>();
@@ -41,10 +35,7 @@ export function packagesByLicense(): ReadonlyMap<string, readonly string[]> {
 export function licensesDocument(): string {
   return `# Licenses of dependencies
 
-The packages that npm installs with Adit, without those for development, by their license. Written by \`npm run docs:licenses\` from package-lock.json.
+The packages that a start of Adit installs, those that only build it included, by their license. Written by \`npm run docs:licenses\` from package-lock.json.
 \`test/project/licenses.test.ts\` refuses packages with other licenses.
-${[...packagesByLicense()].map(([license, names]) => `\n## ${license}\n\n${names.join(', ')}\n`).join('')}
-## Explained
-
-${Object.entries(explainedLicenses).map(([name, why]) => `- ${name}: ${why}\n`).join('')}`;
+${[...packagesByLicense()].map(([license, names]) => `\n## ${license}\n\n${names.join(', ')}\n`).join('')}`;
 }
