@@ -1,10 +1,10 @@
-// `npm test`, `npm run endurance` and `npm run lint`, in a prepared checkout: the first argument names the task.
+// `npm test`, `npm run endurance`, `npm run fuzz` and `npm run lint`, in a prepared checkout: the first argument names the task.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import process from 'node:process';
 import { PrepareError, root, run, say } from '../src/prepare/run.mjs';
 
-const tasks = { test, endurance, lint };
+const tasks = { test, endurance, fuzz, lint };
 const [name, ...words] = process.argv.slice(2);
 try {
   await tasks[name](words);
@@ -52,13 +52,25 @@ async function endurance(args) {
       'test/engine/socks/',
       'test/fuzz/',
       'test/model/',
-      'test/project/outside-input',
       'test/rules/',
       'test/legacy/(input|parameters)',
       'test/schema/host-parsers',
       'test/wire/peer-text',
     ];
   await jest(['--testMatch', '**/test/**/*.(test|endurance).ts', '--runInBand', ...suites]);
+}
+
+/**
+ * Feeds the parsers other inputs again and again, for an hour or as long as `ADIT_FUZZ_SECONDS` says, until one fails. Each round is the long form of
+ * test/fuzz; the last one stops early.
+ */
+async function fuzz(args) {
+  const seconds = Number(process.env.ADIT_FUZZ_SECONDS ?? 3600);
+  if (!(seconds > 0)) throw new PrepareError(`ADIT_FUZZ_SECONDS must be a number of seconds, not "${process.env.ADIT_FUZZ_SECONDS}"`);
+  const end = Date.now() + seconds * 1000;
+  process.env.ADIT_FUZZ_END = String(end);
+  process.exitCode = 0;
+  while (Date.now() < end && process.exitCode === 0) await endurance(args.length > 0 ? args : ['test/fuzz/']);
 }
 
 /** Runs jest in our terminal, and uses its exit code as ours. */

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from '@jest/globals';
 import { stringify } from 'smol-toml';
+import { z } from 'zod';
 import { parseAgentConfig } from '../../src/agent/config/parse-config.ts';
-import { type ByteParser, damaged, FUZZ_MS, fuzzed, fuzzRuns, lines } from '../support/fuzz/fuzz.ts';
+import { type ByteParser, damaged, FUZZ_MS, fuzz, fuzzed, lines } from '../support/fuzz/fuzz.ts';
 
 const name = fc.constantFrom('ssh', 'a', 'b c', 'ü', '_x', '__proto__', 'x'.repeat(64));
 const tunnel = fc.oneof(
@@ -82,11 +83,8 @@ test('any text is a configuration, or all of its problems are reported at once',
 }, FUZZ_MS);
 
 test('a key that is read is the key that was written', () => {
-  fc.assert(
-    fc.property(fc.string({ minLength: 1, maxLength: 100, unit: 'grapheme' }), (vkey) => {
-      const parsed = parseAgentConfig(stringify({ vkey }));
-      if ('config' in parsed ? parsed.config.vkey !== vkey : vkey.length <= 255) throw new Error('another key, or none');
-    }),
-    fuzzRuns,
-  );
+  fuzz({ name: 'a key of an agent', input: fc.string({ minLength: 1, maxLength: 100, unit: 'grapheme' }), format: z.string() }, (vkey) => {
+    const parsed = parseAgentConfig(stringify({ vkey }));
+    if ('config' in parsed ? parsed.config.vkey !== vkey : vkey.length <= 255) throw new Error('another key, or none');
+  });
 }, FUZZ_MS);

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { test } from '@jest/globals';
+import { z } from 'zod';
 import { HandshakeError } from '../../src/wire/handshake-error.ts';
 import { acceptHandshake, keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
-import { cutUp, damaged, FUZZ_MS, fuzzRuns, noise } from '../support/fuzz/fuzz.ts';
+import { bytes } from '../support/fuzz/corpus.ts';
+import { cutUp, damaged, FUZZ_MS, fuzzAsync, inPieces, noise } from '../support/fuzz/fuzz.ts';
 
 const KEY = 'the key of both';
 const TIMEOUT_MS = 20_000;
@@ -71,8 +73,13 @@ const meddling = fc.array(
 );
 
 test('if a man in the middle changes a byte, the handshake fails; splitting changes nothing', async () => {
-  await fc.assert(
-    fc.asyncProperty(meddling, async (plan) => {
+  await fuzzAsync(
+    {
+      name: 'a man in the middle',
+      input: meddling,
+      format: z.array(z.object({ at: z.number(), value: z.union([z.number(), z.literal('cut')]).nullable(), cuts: z.array(z.number()) })),
+    },
+    async (plan) => {
       const [agent, server] = [new Scripted(), new Scripted()];
       let changed = false;
       let message = 0;
@@ -104,8 +111,7 @@ test('if a man in the middle changes a byte, the handshake fails; splitting chan
       const [in1, in2] = await Promise.all([accepted, proven]);
       if (!changed && !(in1 && in2)) throw new Error('nobody changed anything, and they did not agree');
       if (changed && in2) throw new Error("the agent took a changed conversation for the server's");
-    }),
-    fuzzRuns,
+    },
   );
 }, FUZZ_MS);
 
@@ -122,23 +128,20 @@ const said = fc.oneof(
 );
 
 test('no bytes without the key authenticate to the server', async () => {
-  await fc.assert(
-    fc.asyncProperty(damaged(said), fc.array(fc.nat(), { maxLength: 5 }), async (bytes, cuts) => {
-      const socket = new Scripted();
-      const offered = ended(
-        acceptHandshake(socket, { timeoutMs: TIMEOUT_MS, keyOf }).then(({ proven }) => {
-          if (proven) throw new Error('an attacker was authenticated');
-        }),
-      );
-      for (const piece of cutUp(bytes, cuts)) {
-        socket.hear(piece);
-        await turns();
-      }
-      socket.hearEnd();
-      await offered;
-    }),
-    fuzzRuns,
-  );
+  await fuzzAsync({ name: 'a client without the key', input: inPieces(damaged(said)), format: z.array(bytes) }, async (pieces) => {
+    const socket = new Scripted();
+    const offered = ended(
+      acceptHandshake(socket, { timeoutMs: TIMEOUT_MS, keyOf }).then(({ proven }) => {
+        if (proven) throw new Error('an attacker was authenticated');
+      }),
+    );
+    for (const piece of pieces) {
+      socket.hear(piece);
+      await turns();
+    }
+    socket.hearEnd();
+    await offered;
+  });
 }, FUZZ_MS);
 
 const challenge = Buffer.concat([start, Buffer.alloc(32, 9)]);
@@ -151,21 +154,19 @@ const answers = fc.oneof(
     Buffer.concat([Buffer.of(1), proof('{}')]),
     Buffer.concat([Buffer.of(2), proof('{"code":"x","text":"y"}')]),
     Buffer.concat([Buffer.of(3), proof('{}')]),
-  ].map((bytes) => fc.constant(bytes)),
+  ].map((answer) => fc.constant(answer)),
 );
 
 test('no bytes from a server without the key authenticate to the agent', async () => {
-  await fc.assert(
-    fc.asyncProperty(damaged(answers.map((answer) => Buffer.concat([challenge, answer]))), fc.array(fc.nat(), { maxLength: 5 }), async (bytes, cuts) => {
-      const socket = new Scripted();
-      const proven = ended(proveHandshake(socket, options));
-      for (const piece of cutUp(bytes, cuts)) {
-        socket.hear(piece);
-        await turns();
-      }
-      socket.hearEnd();
-      if (await proven) throw new Error('an attacker was taken for the server');
-    }),
-    fuzzRuns,
-  );
+  const input = inPieces(damaged(answers.map((answer) => Buffer.concat([challenge, answer]))));
+  await fuzzAsync({ name: 'a server without the key', input, format: z.array(bytes) }, async (pieces) => {
+    const socket = new Scripted();
+    const proven = ended(proveHandshake(socket, options));
+    for (const piece of pieces) {
+      socket.hear(piece);
+      await turns();
+    }
+    socket.hearEnd();
+    if (await proven) throw new Error('an attacker was taken for the server');
+  });
 }, FUZZ_MS);

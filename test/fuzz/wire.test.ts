@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { PathKey, Probe } from '../../src/agent/direct/path-key.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
 import { Batch } from '../../src/wire/batch.ts';
@@ -14,7 +15,8 @@ import { decodeOpen, encodeOpen, type OpenRequest } from '../../src/wire/open.ts
 import { agentInfoSchema, agentMessageSchema, serverMessageSchema, sessionMessageSchema, welcomeSchema } from '../../src/wire/session-messages.ts';
 import { stunMapped, stunRequest, stunResponse } from '../../src/wire/stun.ts';
 import { fromVisitorSchema, toVisitorSchema, visitorInfoSchema, visitWelcomeSchema } from '../../src/wire/visit-messages.ts';
-import { type ByteParser, damaged, FUZZ_MS, fuzzed, fuzzRuns, noise } from '../support/fuzz/fuzz.ts';
+import { bytes } from '../support/fuzz/corpus.ts';
+import { type ByteParser, damaged, FUZZ_MS, fuzz, fuzzed, noise } from '../support/fuzz/fuzz.ts';
 import { frames, json, outcomesOf } from '../support/fuzz/wire-input.ts';
 import { muxOutcome } from '../support/fuzz/mux-outcome.ts';
 
@@ -140,8 +142,13 @@ test.each(parsers.map((parser) => [parser.name, parser] as const))('%s: any byte
 }, FUZZ_MS);
 
 test('frames survive encoding and decoding', () => {
-  fc.assert(
-    fc.property(fc.array(fc.record({ stream: fc.integer({ min: 1, max: 0xffff_ffff }), payload: noise }), { maxLength: 5 }), (all) => {
+  fuzz(
+    {
+      name: 'frames that are written',
+      input: fc.array(fc.record({ stream: fc.integer({ min: 1, max: 0xffff_ffff }), payload: noise }), { maxLength: 5 }),
+      format: z.array(z.object({ stream: z.number(), payload: bytes })),
+    },
+    (all) => {
       const batch = new Batch();
       for (const { stream, payload } of all) batch.frame(Frame.OPEN, stream, payload);
       const seen: unknown[] = [];
@@ -151,18 +158,20 @@ test('frames survive encoding and decoding', () => {
       });
       batch.drainTo((bytes) => reader.push(bytes));
       if (JSON.stringify(seen) !== JSON.stringify(all.map(({ stream, payload }) => [stream, payload.toString('hex')]))) throw new ProtocolError('other frames');
-    }),
-    fuzzRuns,
+    },
   );
 }, FUZZ_MS);
 
-test('requests to an agent, and addresses in STUN, survive encoding and decoding', () => {
-  fc.assert(
-    fc.property(request, endpoint, (asked, from) => {
-      if (JSON.stringify(decodeOpen(encodeOpen(asked))) !== JSON.stringify(asked)) throw new Error('another request');
-      const found = stunMapped(stunResponse(ours, from) ?? Buffer.alloc(0), ours);
-      if (found?.port !== from.port || !stunResponse(ours, found)?.equals(stunResponse(ours, from) ?? Buffer.alloc(0))) throw new Error('another address');
-    }),
-    fuzzRuns,
-  );
+test('requests to an agent survive encoding and decoding', () => {
+  fuzz({ name: 'requests to an agent that are written', input: request.map(encodeOpen), format: bytes }, (encoded) => {
+    const decoded = decodeOpen(encoded);
+    if (!decoded || !encodeOpen(decoded).equals(encoded)) throw new Error('another request');
+  });
+}, FUZZ_MS);
+
+test('addresses in STUN survive encoding and decoding', () => {
+  fuzz({ name: 'addresses in STUN', input: endpoint, format: z.object({ host: z.string(), port: z.number() }) }, (from) => {
+    const found = stunMapped(stunResponse(ours, from) ?? Buffer.alloc(0), ours);
+    if (found?.port !== from.port || !stunResponse(ours, found)?.equals(stunResponse(ours, from) ?? Buffer.alloc(0))) throw new Error('another address');
+  });
 }, FUZZ_MS);

@@ -1,8 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { parse } from '@babel/parser';
 import { describe, expect, test } from '@jest/globals';
 import { mutantsOf, mutated } from './operators.ts';
+import { withMutants } from './program.ts';
 import { sample } from './sample.ts';
 import { SuiteGraph } from './suites.ts';
 
@@ -28,7 +30,32 @@ describe('mutants', () => {
     expect(texts(source)).toEqual(expected);
   });
 
-  test('leave every file of the program one that can be read', () => {
+  test.each([
+    ['a = b < c;', 'a = (mutant$(0) ? b <= c : b < c);'],
+    ['a = b === c && d;', 'a = (mutant$(0) ? b === c || d : (mutant$(1) ? b !== c : b === c) && d);'],
+    ['if (a) b(); else c();', 'if ((mutant$(0) ? true : mutant$(1) ? false : a)) { if (!mutant$(2)) b(); } else { if (!mutant$(3)) c(); }'],
+    ['if (a < 1) b = 1;', 'if ((mutant$(0) ? true : mutant$(1) ? false : mutant$(2) ? a <= 1 : a < 1)) b = 1;'],
+    ['f(!a);', '{ if (!mutant$(0)) f((mutant$(1) ? a : !a)); }'],
+  ])('are switches in the copy: %s', (source, expected) => {
+    expect(withMutants(source, mutantsOf('src/a.ts', source).map((mutant, number) => ({ ...mutant, number })))).toBe(expected);
+  });
+
+  test('that are switched on one at a time do what they say', () => {
+    const source = 'if (a > 1 && !b) n += 1; else n -= 1; n *= c ? 2 : 3;';
+    const mutants = mutantsOf('src/a.ts', source).map((mutant, number) => ({ ...mutant, number }));
+    const switched = withMutants(source, mutants);
+    const run = (text: string, on: number): unknown[] =>
+      [0, 1, 2].flatMap((a) =>
+        [true, false].flatMap((b) =>
+          [true, false].map((c) => runInNewContext(`n = 5; ${text} n`, { a, b, c, mutant$: (number: number) => number === on }) as unknown)
+        )
+      );
+    expect(run(switched, -1)).toEqual(run(source, -1));
+    expect(mutants.map(({ number }) => run(switched, number))).toEqual(mutants.map((mutant) => run(mutated(source, mutant), -1)));
+    expect(mutants.length).toBeGreaterThan(7);
+  });
+
+  test('leave every file of the program one that can be read, one by one and all together', () => {
     const files = readdirSync(path.join(root, 'src/rules'), { encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
     let count = 0;
     for (const name of files) {
@@ -37,6 +64,8 @@ describe('mutants', () => {
         expect(() => parse(mutated(source, mutant), { sourceType: 'module', plugins: ['typescript'] })).not.toThrow();
         count++;
       }
+      const all = withMutants(source, mutantsOf(name, source).map((mutant, number) => ({ ...mutant, number })));
+      expect(() => parse(all, { sourceType: 'module', plugins: ['typescript'] })).not.toThrow();
     }
     expect(count).toBeGreaterThan(500);
   });
@@ -50,10 +79,12 @@ describe('mutants', () => {
     expect(sample(all, { count: 1000, seed: 7 })).toHaveLength(100);
   });
 
-  test('are tried with the suites that import what they change, the nearest first, those that start the program last', async () => {
+  test('are tried with the suites that import what they change, the closest first, those that start the program last', async () => {
     const graph = await SuiteGraph.of(root, ['test/rules/lists.test.ts', 'test/wire/mux.test.ts', 'test/legacy/lists.test.ts', 'test/e2e/connections.test.ts']);
     expect(graph.suitesFor('src/rules/ip-list.ts')).toEqual(['test/rules/lists.test.ts', 'test/legacy/lists.test.ts', 'test/e2e/connections.test.ts']);
     expect(graph.suitesFor('src/wire/mux.ts')[0]).toBe('test/wire/mux.test.ts');
+    expect(graph.filesOf('test/rules/lists.test.ts')).toEqual(expect.arrayContaining(['test/rules/lists.test.ts', 'src/rules/ip-list.ts']));
+    expect(graph.filesOf('test/rules/lists.test.ts')).not.toContain('src/wire/mux.ts');
     expect(graph.startsProgram('test/e2e/connections.test.ts')).toBe(true);
     expect(graph.startsProgram('test/wire/mux.test.ts')).toBe(false);
   });

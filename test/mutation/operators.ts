@@ -7,10 +7,12 @@ export interface Mutant {
   readonly file: string;
   /** From 1. */
   readonly line: number;
-  /** The characters that are replaced, and what replaces them. */
+  /** The expression or statement that is replaced, and what replaces it. */
   readonly start: number;
   readonly end: number;
   readonly text: string;
+  /** Whether it is a statement. */
+  readonly statement: boolean;
   /** What is changed, for people: `a < b → a <= b`. */
   readonly change: string;
 }
@@ -40,11 +42,12 @@ const toldOnly = /^(?:await )?(?:this\.)?[#\w.?]*\b(?:log|say|trace)\b/;
 /** All mutants of a source file. @throws when the text is no TypeScript */
 export function mutantsOf(file: string, source: string): Mutant[] {
   const mutants: Mutant[] = [];
-  const add = (node: t.Node, from: Span, text: string): void => {
-    const whole = spanOf(node);
-    const before = source.slice(whole.start, whole.end);
-    const after = source.slice(whole.start, from.start) + text + source.slice(from.end, whole.end);
-    mutants.push({ file, line: node.loc?.start.line ?? 0, ...from, text, change: `${oneLine(before)} → ${oneLine(after)}` });
+  /** @param node what people see of the change @param from what changes in it */
+  const add = (node: t.Node, from: Span, text: string, replaced = node): void => {
+    const after = ({ start, end }: Span) => source.slice(start, from.start) + text + source.slice(from.end, end);
+    const change = `${oneLine(source.slice(spanOf(node).start, spanOf(node).end))} → ${oneLine(after(spanOf(node)))}`;
+    const statement = t.isStatement(replaced);
+    mutants.push({ file, line: node.loc?.start.line ?? 0, ...spanOf(replaced), text: after(spanOf(replaced)), statement, change });
   };
   const operator = (node: t.BinaryExpression | t.LogicalExpression | t.AssignmentExpression, swaps: Readonly<Record<string, string>>): void => {
     const swapped = swaps[node.operator];
@@ -57,7 +60,7 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     add(node, { start: from, end: from + 2 }, node.operator === '++' ? '--' : '++');
   };
   const condition = (node: t.Node, test: t.Node): void => {
-    for (const value of ['true', 'false']) add(node, spanOf(test), value);
+    for (const value of ['true', 'false']) add(node, spanOf(test), value, test);
   };
   t.traverseFast(parse(source, { sourceType: 'module', plugins: ['typescript', 'explicitResourceManagement'] }), (node) => {
     if (t.isTSType(node) || t.isTSTypeParameterInstantiation(node) || t.isTSInterfaceDeclaration(node) || t.isImportDeclaration(node)) {

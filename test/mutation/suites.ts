@@ -3,16 +3,21 @@ import { build } from 'esbuild';
 /** Suites that start the compiled program run it by this file: what they reach is the whole program. */
 const STARTS_PROGRAM = 'test/support/processes.ts';
 const PROGRAM = 'src/main.ts';
+type Imports = ReadonlyMap<string, readonly string[]>;
+
 /** More than any suite's distance. */
 const LAST = 100;
 
 /** Which suites run which source files, by what they import. */
 export class SuiteGraph {
   /** By file: those that import it. */
-  readonly #importers: ReadonlyMap<string, readonly string[]>;
+  readonly #importers: Imports;
+  /** By file: those that it imports. */
+  readonly #imports: Imports;
 
-  private constructor(importers: ReadonlyMap<string, readonly string[]>) {
+  private constructor(importers: Imports, imports: Imports) {
     this.#importers = importers;
+    this.#imports = imports;
   }
 
   /** @param root of the repository @param suites paths from there */
@@ -30,12 +35,16 @@ export class SuiteGraph {
       logLevel: 'error',
     });
     const importers = new Map<string, string[]>();
-    const add = (imported: string, by: string): void => void importers.set(imported, [...importers.get(imported) ?? [], by]);
+    const allImports = new Map<string, string[]>();
+    const add = (imported: string, by: string): void => {
+      importers.set(imported, [...importers.get(imported) ?? [], by]);
+      allImports.set(by, [...allImports.get(by) ?? [], imported]);
+    };
     for (const [file, { imports }] of Object.entries(metafile.inputs)) {
       for (const imported of imports) if (imported.external !== true) add(imported.path, file);
     }
     add(PROGRAM, STARTS_PROGRAM);
-    return new SuiteGraph(importers);
+    return new SuiteGraph(importers, allImports);
   }
 
   /**
@@ -56,7 +65,14 @@ export class SuiteGraph {
     return ranks.toSorted((a, b) => a.rank - b.rank || a.suite.localeCompare(b.suite)).map(({ suite }) => suite);
   }
 
-  /** Whether a suite starts the compiled program, so that it has to be compiled with the mutant. */
+  /** All files of ours that a suite may run: itself and what it imports. */
+  filesOf(suite: string): string[] {
+    const seen = new Set([suite]);
+    for (const at of seen) for (const imported of this.#imports.get(at) ?? []) seen.add(imported);
+    return Array.from(seen);
+  }
+
+  /** Whether a suite starts the compiled program: what runs there is not known to the suite's own process. */
   startsProgram(suite: string): boolean {
     const seen = new Set([STARTS_PROGRAM]);
     for (const at of seen) {

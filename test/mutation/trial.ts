@@ -1,135 +1,97 @@
-import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import process from 'node:process';
-import { build, type BuildOptions } from 'esbuild';
-import { z } from 'zod';
-import { bundling } from '../../src/prepare/steps.mjs';
-import { mutated, type Mutant } from './operators.ts';
+import type { Measurements } from './measurements.ts';
+import type { Mutant } from './operators.ts';
+import type { SuiteProcess } from './suite-process.ts';
 import type { SuiteGraph } from './suites.ts';
 
-/** How suites ended. */
-export interface Ended {
-  /** The first that failed; undefined = none. */
-  readonly failed: string | undefined;
-  readonly late: boolean;
+/** How it went with a mutant. */
+export interface Trial {
+  readonly fate: 'detected' | 'too late' | 'survived';
+  /** The suite that detected it. */
+  readonly suite?: string;
+  /** What failed there. */
+  readonly failure?: string | undefined;
 }
 
-/** What a suite is without a mutant. */
-export interface Sound {
-  readonly passes: boolean;
-  readonly ms: number;
+/** The closest suites that a mutant is tried with, and how many of them at once: the cheapest of these first. */
+const MOST_SUITES = 24;
+const AT_ONCE = 6;
+/** Of suites that start the program. */
+const MOST_PROGRAM_SUITES = 2;
+/** Given to each suite beyond three times what it takes without a mutant. */
+const MARGIN_MS = 60_000;
+
+/** What mutants are tried with. */
+export interface Means {
+  readonly graph: SuiteGraph;
+  readonly measurements: Measurements;
+  readonly suites: SuiteProcess;
+  /** CPU time that all suites of a mutant may take together, counted without the mutant; half of it again for those of a new process. */
+  readonly mostMs: number;
 }
 
-/** Given to each run beyond three times what its suites take without a mutant. */
-const MOST_STARTS_MS = 60_000;
-/** What suites may take without a mutant. */
-const MOST_BASELINE_MS = 1_800_000;
-
-/** A copy of the repository, in which suites run with one mutant after another. */
-export class Trial {
-  readonly #directory: string;
-  readonly #graph: SuiteGraph;
-  readonly #sound: Map<string, Sound>;
-  #compiledMutant = false;
-
-  /**
-   * Makes the copy.
-   * @param files of the repository, and what is made from them @param sound what is known of the suites without a mutant, shared by all copies
-   */
-  constructor(root: string, directory: string, files: readonly string[], graph: SuiteGraph, sound: Map<string, Sound>) {
-    this.#directory = directory;
-    this.#graph = graph;
-    this.#sound = sound;
-    rmSync(directory, { recursive: true, force: true });
-    for (const file of files) cpSync(path.join(root, file), path.join(directory, file), { recursive: true });
-    symlinkSync(path.join(root, 'node_modules'), path.join(directory, 'node_modules'));
-  }
-
-  /** Runs suites one after the other, until one fails, with a mutant in the program. Suites that fail without it are left out. */
-  async run(mutant: Mutant, suites: readonly string[]): Promise<Ended> {
-    const unknown = suites.filter((suite) => !this.#sound.has(suite));
-    if (unknown.length > 0) await this.#learn(unknown);
-    const sound = suites.filter((suite) => this.#sound.get(suite)?.passes);
-    if (sound.length === 0) return { failed: undefined, late: false };
-    const file = path.join(this.#directory, mutant.file);
-    const source = readFileSync(file, 'utf8');
-    try {
-      writeFileSync(file, mutated(source, mutant));
-      if (sound.some((suite) => this.#graph.startsProgram(suite))) {
-        this.#compiledMutant = true;
-        await this.#compile();
-      }
-      const usual = sound.reduce((ms, suite) => ms + (this.#sound.get(suite)?.ms ?? 0), 0);
-      const { code, output, late } = await this.#jest(sound, ['--bail'], 3 * usual + MOST_STARTS_MS);
-      // A mutant that ends the whole run has failed no suite by name.
-      return { failed: late || code !== 0 ? /^FAIL (\S+)/m.exec(output)?.[1] ?? 'all' : undefined, late };
-    } finally {
-      writeFileSync(file, source);
+/**
+ * Tries a mutant with the suites that reach it, until one fails:
+ *
+ * 1. those that run its code in their own process, in a process that has loaded the program before;
+ * 2. if none did so with the mutant, the closest ones in a new process: some code is only run when the program is loaded;
+ * 3. if none runs its code at all, the closest ones that start the compiled program.
+ *
+ * A suite that fails must pass without the mutant in the same process, or else fail again in a new one.
+ */
+export async function tryOut(number: number, { file }: Mutant, { graph, measurements, suites, mostMs }: Means): Promise<Trial> {
+  const importing = graph.suitesFor(file);
+  const near = importing.filter((suite) => !graph.startsProgram(suite)).slice(0, MOST_SUITES);
+  let left = mostMs;
+  /** Whether a suite runs its code, and whether one did so while it was on. */
+  let [covered, effective] = [false, false];
+  for (let from = 0; from < near.length && left > 0; from += AT_ONCE) {
+    for (const suite of await cheapestOf(near.slice(from, from + AT_ONCE), (measured) => measurements.reaches(measured, number))) {
+      covered = true;
+      const trial = await run(suite);
+      if (trial) return trial;
     }
   }
-
-  async #learn(suites: readonly string[]): Promise<void> {
-    if (this.#compiledMutant) await this.#compile();
-    this.#compiledMutant = false;
-    const file = path.join(this.#directory, '.cache', 'mutation.json');
-    mkdirSync(path.dirname(file), { recursive: true });
-    await this.#jest(suites, ['--json', '--outputFile', file], MOST_BASELINE_MS);
-    const { testResults } = report.parse(JSON.parse(readFileSync(file, 'utf8')));
-    const results = testResults.map(({ name, status, startTime, endTime }) => ({
-      suite: path.relative(this.#directory, name),
-      passed: status === 'passed',
-      ms: endTime - startTime,
-    }));
-    for (const suite of suites) {
-      const result = results.find((each) => each.suite === suite);
-      this.#sound.set(suite, { passes: result?.passed ?? false, ms: result?.ms ?? 0 });
+  if (effective) return { fate: 'survived' };
+  suites.end();
+  left = mostMs / 2;
+  const last = covered ? [] : importing.filter((suite) => graph.startsProgram(suite)).slice(0, MOST_PROGRAM_SUITES);
+  for (const suite of [...await cheapestOf(near.slice(0, AT_ONCE), () => true), ...last]) {
+    const trial = await run(suite);
+    if (trial) {
+      suites.end(); // what was loaded with the mutant
+      return trial;
     }
   }
+  suites.end();
+  return { fate: 'survived' };
 
-  async #compile(): Promise<void> {
-    const dist = path.join(this.#directory, 'dist');
-    rmSync(dist, { recursive: true, force: true });
-    // What cannot be bundled fails when it is run.
-    await build({ ...bundling(dist) as BuildOptions, absWorkingDir: this.#directory, logLevel: 'silent' }).catch(() => undefined);
+  /** Those that pass without a mutant, the cheapest first. */
+  async function cheapestOf(some: readonly string[], wanted: (measured: Awaited<ReturnType<Measurements['of']>>) => boolean): Promise<string[]> {
+    const measured = [];
+    for (const suite of some) measured.push({ suite, ...await measurements.of(suite, suites) });
+    return measured.filter((each) => each.passes && wanted(each)).toSorted((a, b) => a.cpuMs - b.cpuMs).map(({ suite }) => suite);
   }
 
-  async #jest(suites: readonly string[], options: readonly string[], mostMs: number): Promise<{ code: number | null; output: string; late: boolean }> {
-    const jest = spawn(process.execPath, ['node_modules/jest/bin/jest.js', '--runInBand', '--forceExit', ...options, '--runTestsByPath', ...suites], {
-      cwd: this.#directory,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      detached: true,
-    });
-    running.add(jest.pid);
-    let output = '';
-    jest.stderr.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    let late = false;
-    const timeout = setTimeout(() => {
-      late = true;
-      endGroup(jest.pid);
-    }, mostMs);
-    const code = await new Promise<number | null>((resolve) => jest.on('close', resolve));
-    clearTimeout(timeout);
-    // Processes that the suites started.
-    endGroup(jest.pid);
-    running.delete(jest.pid);
-    return { code, output, late };
-  }
-}
-
-const report = z.object({ testResults: z.array(z.object({ name: z.string(), status: z.string(), startTime: z.number(), endTime: z.number() })) });
-
-const running = new Set<number | undefined>();
-process.on('exit', () => running.forEach(endGroup));
-
-/** Ends a run with everything that it started. */
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  async function run(suite: string): Promise<Trial | undefined> {
+    const { ms, cpuMs } = await measurements.of(suite, suites);
+    if (left <= 0) return undefined;
+    left -= cpuMs;
+    const limit = 3 * ms + MARGIN_MS;
+    const first = await suites.run(suite, number, limit);
+    if (first === 'late') return { fate: 'too late', suite };
+    if (first !== 'crashed' && first.passed) {
+      effective ||= first.reached[number] === 1;
+      return undefined;
+    }
+    if (first !== 'crashed') {
+      const without = await suites.run(suite, -1, limit);
+      if (typeof without !== 'string' && without.passed) return { fate: 'detected', suite, failure: first.failure };
+    }
+    suites.end();
+    const again = await suites.run(suite, number, limit);
+    suites.end();
+    if (again === 'late') return { fate: 'too late', suite };
+    if (again === 'crashed') return { fate: 'detected', suite, failure: 'the process ended' };
+    return again.passed ? undefined : { fate: 'detected', suite, failure: again.failure };
   }
 }

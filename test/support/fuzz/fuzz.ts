@@ -1,15 +1,20 @@
+import path from 'node:path';
 import process from 'node:process';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { sized } from '../endurance.ts';
 import { parsed, type Refusal } from '../outside-input.ts';
+import { bytes, keptInputs, keepInput } from './corpus.ts';
 
 const given = process.env['ADIT_FUZZ_SEED'];
+/** When `npm run fuzz` ends, in ms since 1970. */
+const end = process.env['ADIT_FUZZ_END'];
 
 /**
- * How much a parser is given: 5,000 cases in `npm test`, 100,000 in `npm run endurance`. A failure prints its seed and path, and
- * `ADIT_FUZZ_SEED=SEED ADIT_FUZZ_PATH=PATH npm test -- test/fuzz/...` runs it again.
+ * How much a parser is given: 2,000 cases in `npm test`, 100,000 in `npm run endurance` and `npm run fuzz`, which stops when its time is over. A failure prints
+ * its seed and path, and `ADIT_FUZZ_SEED=SEED ADIT_FUZZ_PATH=PATH npm test -- test/fuzz/...` runs it again.
  */
-export const fuzzRuns: fc.Parameters<unknown> = {
+export const fuzzRuns: Pick<fc.Parameters, 'numRuns' | 'seed' | 'path'> = {
   numRuns: sized(2000, 100_000),
   ...given === undefined ? {} : { seed: Number(given) },
   ...process.env['ADIT_FUZZ_PATH'] === undefined ? {} : { path: process.env['ADIT_FUZZ_PATH'] },
@@ -18,10 +23,46 @@ export const fuzzRuns: fc.Parameters<unknown> = {
 /** The longest that a test of one property may take, in ms. */
 export const FUZZ_MS = sized(60_000, 1_800_000);
 
-/** Bytes that come in pieces: how a parser sees a connection. */
-interface Pieces {
-  readonly whole: Buffer;
-  readonly pieces: readonly Buffer[];
+/** What must hold for every input. */
+export interface Property<T> {
+  /** Unique: the name of its file in the corpus. */
+  readonly name: string;
+  readonly input: fc.Arbitrary<T>;
+  /** How an input is read from the corpus. */
+  readonly format: z.ZodType<T>;
+  /** Left out = as many as `fuzzRuns` says. */
+  readonly numRuns?: number;
+  /** Left out = the corpus of the repository. */
+  readonly directory?: string;
+}
+
+/** Checks a property with the inputs of the corpus, then with random ones. @throws {Error} with the seed; the corpus has the input then */
+export function fuzz<T>(property: Property<T>, check: (input: T) => void): void {
+  settle(property, fc.check(fc.property(property.input, check), parametersOf(property)));
+}
+
+/** The same for a check that takes turns of the event loop. */
+export async function fuzzAsync<T>(property: Property<T>, check: (input: T) => Promise<void>): Promise<void> {
+  settle(property, await fc.check(fc.asyncProperty(property.input, check), parametersOf(property)));
+}
+
+function parametersOf<T>({ name, format, numRuns, directory }: Property<T>): fc.Parameters<[T]> {
+  return {
+    ...fuzzRuns,
+    ...numRuns === undefined ? {} : { numRuns },
+    ...end === undefined ? {} : { interruptAfterTimeLimit: Math.max(1000, Number(end) - Date.now()) },
+    examples: keptInputs(name, format, directory).map((input) => [input]),
+  };
+}
+
+function settle<T>({ name, format, directory }: Property<T>, details: fc.RunDetails<[T]>): void {
+  if (!details.failed) return;
+  const problem = details.errorInstance instanceof Error ? details.errorInstance.message : String(details.errorInstance);
+  const message = `${problem}\n${fc.defaultReportMessage(details)}`;
+  const input = details.counterexample?.[0];
+  const kept = input === undefined || keptInputs(name, format, directory).some((before) => fc.stringify(before) === fc.stringify(input));
+  const file = kept ? undefined : keepInput(name, input, problem, directory);
+  throw new Error(file === undefined ? message : `${message}\nThe input is now in ${path.relative(process.cwd(), file)}`, { cause: details.errorInstance });
 }
 
 /** A parser of bytes. */
@@ -35,15 +76,13 @@ export interface ByteParser {
   readonly refusal?: Refusal;
   /** Whether bytes come in one piece always: a datagram, say. */
   readonly whole?: true;
-  /** Inputs that failed once. */
-  readonly found?: readonly Buffer[];
 }
 
 /**
  * Gives a parser its inputs: they are read or refused cleanly, in less than a second, and with the same result however they are cut.
  * @throws {Error} with the seed
  */
-export function fuzzed({ name, input, read, refusal, whole: oneOnly, found = [] }: ByteParser): void {
+export function fuzzed({ name, input, read, refusal, whole: oneOnly }: ByteParser): void {
   const outcome = (pieces: readonly Buffer[]): string => {
     let refused: unknown;
     const value = parsed(() => {
@@ -56,28 +95,24 @@ export function fuzzed({ name, input, read, refusal, whole: oneOnly, found = [] 
     }, refusal);
     return value ? JSON.stringify(value.read) ?? 'nothing' : `refused: ${refused instanceof Error ? refused.name : ''}`;
   };
-  fc.assert(
-    fc.property(inPieces(input), ({ whole: bytes, pieces }) => {
-      const once = outcome([bytes]);
-      if (oneOnly) return;
-      const again = outcome(pieces);
-      if (again !== once) throw new Error(`${name}: ${again.slice(0, 300)} in ${pieces.length} pieces, ${once.slice(0, 300)} in one`);
-    }),
-    { ...fuzzRuns, examples: found.map((bytes) => [{ whole: bytes, pieces: Array.from(bytes, (byte) => Buffer.of(byte)) }]) },
-  );
+  fuzz({ name, input: inPieces(input), format: z.array(bytes) }, (pieces) => {
+    const once = outcome([Buffer.concat(pieces)]);
+    if (oneOnly) return;
+    const again = outcome(pieces);
+    if (again !== once) throw new Error(`${name}: ${again.slice(0, 300)} in ${pieces.length} pieces, ${once.slice(0, 300)} in one`);
+  });
 }
 
 /** The bytes, and some way to cut them: into single ones, in two at any place, or anyhow. */
-function inPieces(input: fc.Arbitrary<Buffer>): fc.Arbitrary<Pieces> {
+export function inPieces(input: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer[]> {
   const cuts = fc.oneof(
     { weight: 1, arbitrary: fc.constant('bytes' as const) },
     { weight: 3, arbitrary: fc.array(fc.nat(), { minLength: 1, maxLength: 1 }) },
     { weight: 3, arbitrary: fc.array(fc.nat(), { maxLength: 6 }) },
   );
-  return fc.tuple(input, cuts).map(([whole, how]) => ({
-    whole,
-    pieces: how === 'bytes' && whole.length <= 2000 ? Array.from(whole, (byte) => Buffer.of(byte)) : cutUp(whole, how === 'bytes' ? [] : how),
-  }));
+  return fc.tuple(input, cuts).map(([whole, how]) =>
+    how === 'bytes' && whole.length <= 2000 ? Array.from(whole, (byte) => Buffer.of(byte)) : cutUp(whole, how === 'bytes' ? [] : how)
+  );
 }
 
 /** The bytes cut at these places, each taken modulo their length. */

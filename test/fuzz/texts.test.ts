@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { GraphQLError, isScalarType, isSpecifiedScalarType } from 'graphql';
 import { parseAgentConfig } from '../../src/agent/config/parse-config.ts';
 import { parseRequestHead } from '../../src/engine/http/head.ts';
@@ -41,6 +42,7 @@ import { readVisitOptions } from '../../src/settings/visit-options.ts';
 import { declarationSchema } from '../../src/wire/declared.ts';
 import { healthMessage } from '../../src/wire/health.ts';
 import { sized } from '../support/endurance.ts';
+import { corpus, keepInput, keptInputs } from '../support/fuzz/corpus.ts';
 import { anyText, cases, hostileTexts, parsed, type Refusal } from '../support/outside-input.ts';
 import { schemaSettings } from '../support/schema.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -52,6 +54,8 @@ type Parser = readonly [name: string, read: (text: string) => unknown, refusal?:
 const oneOfMany = sized(20, 1);
 
 const tomlFile = path.join(temporaryDirectory(), 'adit.toml');
+/** For what is not to be kept. */
+const elsewhere = temporaryDirectory();
 
 /** Those that differ in nothing but their names, once. */
 const parameters = new Map(
@@ -219,16 +223,23 @@ const parsers: readonly Parser[] = [...visitors, ...parameters, ...scalars, ...s
 // Most cases end in an error, and its stack is what takes longest.
 Error.stackTraceLimit = 0;
 
-/** @throws {Error} that names the parser and the text, when one is neither read nor refused cleanly */
-function readAll(texts: readonly string[], [name, read, refusal]: Parser): void {
+/** @throws {Error} that names the parser and the text, which the corpus has then, when it is neither read nor refused cleanly */
+function readAll(texts: readonly string[], [name, read, refusal]: Parser, directory = corpus): void {
   for (const text of texts) {
     try {
       parsed(() => read(text), refusal);
     } catch (error) {
-      throw new Error(`${name}, given ${JSON.stringify(text.slice(0, 200))} (${text.length} characters)`, { cause: error });
+      const given = `${name}, given ${JSON.stringify(text.slice(0, 200))} (${text.length} characters)`;
+      if (keptInputs(name, z.string(), directory).includes(text)) throw new Error(given, { cause: error });
+      throw new Error(`${given}: now in ${keepInput(name, text, String(error), directory)}`, { cause: error });
     }
   }
 }
+
+test('every parser reads or refuses the inputs that failed before', () => {
+  for (const parser of parsers) readAll(keptInputs(parser[0], z.string()), parser);
+  expect(new Set(parsers.map(([name]) => name)).size).toBe(parsers.length);
+});
 
 test(`every parser reads or refuses ${cases.numRuns} texts: it throws nothing but its own error, and takes less than a second`, () => {
   const texts = fc.sample(anyText, cases);
@@ -244,18 +255,27 @@ test('every parser takes less than a second for 64 KB of what makes matchers go 
   expect(hostileTexts.every((text) => text.length >= 64 * 1024)).toBe(true);
 }, 60_000);
 
-test('a parser that throws something else, or takes too long, would be found out', () => {
+test('a parser that throws something else, or takes too long, would be found out, and its input kept', () => {
   expect(() =>
-    readAll(['1'], ['broken', () => {
-      throw new TypeError('x');
-    }, AditError])
+    readAll(
+      ['1'],
+      ['broken', () => {
+        throw new TypeError('x');
+      }, AditError],
+      elsewhere,
+    )
   ).toThrow('broken, given "1" (1 characters)');
+  expect(keptInputs('broken', z.string(), elsewhere)).toEqual(['1']);
   let now = 0;
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
   expect(() =>
-    readAll(['1'], ['slow', () => {
-      now += 1000;
-    }])
+    readAll(
+      ['1'],
+      ['slow', () => {
+        now += 1000;
+      }],
+      elsewhere,
+    )
   ).toThrow(/^slow/);
   clock.mockRestore();
 });
